@@ -1,0 +1,93 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Logger, Principal, TraceContext } from "./types.ts";
+
+/**
+ * What is known about the request or job at hand. One mutable object per request; every package writes
+ * only its own field. All fields exist from the start, so that the object never changes its shape.
+ */
+export class RequestContext {
+  /** The id of `X-Request-ID`; `""` until a package has set it (COR-1). */
+  requestId: string;
+  /** The caller's valid trace context, or the own one of a service that exports spans. */
+  trace: TraceContext | undefined;
+  principal: Principal | undefined;
+  /** The tenant that was granted. */
+  tenantId: string | undefined;
+  /** A tenant that was named and not granted. */
+  tenantClaimed: string | undefined;
+  log: Logger | undefined;
+  /** `performance.now()` at the moment the context was made, in milliseconds. */
+  readonly startedAt: number;
+  /** Whether this context is already the current one of its request. */
+  entered: boolean;
+
+  constructor(fields?: Partial<Pick<RequestContext, WritableField>>) {
+    this.requestId = fields?.requestId ?? "";
+    this.trace = fields?.trace;
+    this.principal = fields?.principal;
+    this.tenantId = fields?.tenantId;
+    this.tenantClaimed = fields?.tenantClaimed;
+    this.log = fields?.log;
+    this.startedAt = performance.now();
+    this.entered = false;
+  }
+}
+
+type WritableField = "requestId" | "trace" | "principal" | "tenantId" | "tenantClaimed" | "log";
+
+// The registry of symbols and globalThis, because two installed copies of this package must share both.
+const ON_REQUEST: unique symbol = Symbol.for("@svc/context/1") as never;
+const ON_GLOBAL: unique symbol = Symbol.for("@svc/context/1/storage") as never;
+
+interface WithContext {
+  [ON_REQUEST]?: RequestContext;
+}
+interface WithStorage {
+  [ON_GLOBAL]?: AsyncLocalStorage<RequestContext>;
+}
+
+const shared = globalThis as WithStorage;
+const storage: AsyncLocalStorage<RequestContext> = (shared[ON_GLOBAL] ??= new AsyncLocalStorage());
+
+/** The context of a request, or undefined when no package has opened one. Works wherever `req` is at hand. */
+export function contextOf(req: IncomingMessage): RequestContext | undefined {
+  return (req as WithContext)[ON_REQUEST];
+}
+
+/** The context of a request, made when there is none yet. For packages that write a field of it. */
+export function openContext(req: IncomingMessage): RequestContext {
+  const holder = req as WithContext;
+  return (holder[ON_REQUEST] ??= new RequestContext());
+}
+
+/**
+ * The context of the code that is running: a request's or a job's; undefined outside of both. It is lost in
+ * `data` and `end` listeners of a request and in queues shared between requests: use `contextOf(req)` there.
+ */
+export function currentContext(): RequestContext | undefined {
+  return storage.getStore();
+}
+
+/** Runs `fn` with `context` as the current one and returns what it returns. */
+export function runWithContext<T>(context: RequestContext, fn: () => T): T {
+  return storage.run(context, fn);
+}
+
+/**
+ * Makes the request's context the current one for everything behind `next`. Idempotent: only the first
+ * middleware of a request pays for it, the others call `next` and nothing else.
+ */
+export function enterContext(
+  req: IncomingMessage,
+  _res: ServerResponse,
+  next: (err?: unknown) => void,
+): void {
+  const context = openContext(req);
+  if (context.entered) {
+    next();
+    return;
+  }
+  context.entered = true;
+  storage.run(context, next);
+}

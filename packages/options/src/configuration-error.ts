@@ -1,0 +1,25 @@
+/** One thing that is wrong with a configuration. */
+export interface Fault {
+  /** The option, key of the file or environment variable at fault, as its author wrote it. */
+  readonly key: string;
+  /** What is wrong and what is allowed, in one line. Never holds a secret. */
+  readonly message: string;
+}
+
+/** Thrown when options or a configuration file are wrong. Lists every fault, not only the first. */
+export class ConfigurationError extends Error {
+  override readonly name = "ConfigurationError";
+  readonly code = "ERR_SVC_CONFIGURATION";
+  readonly faults: readonly Fault[];
+
+  /**
+   * @param subject what was being configured, for example `jsonBody()` or `service.toml`
+   * @param faults all that is wrong with it, at least one
+   */
+  constructor(subject: string, faults: readonly Fault[], options?: ErrorOptions) {
+    const lines = faults.map((fault) => `  - ${fault.key}: ${fault.message}`);
+    const count = faults.length === 1 ? "1 fault" : `${faults.length} faults`;
+    super(`${subject} is configured wrongly (${count}):\n${lines.join("\n")}`, options);
+    this.faults = faults;
+  }
+}

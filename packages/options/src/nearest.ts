@@ -1,0 +1,33 @@
+/** The known name that is closest to `name`, or undefined when none is close enough to be a slip of the pen. */
+export function nearestName(name: string, known: Iterable<string>): string | undefined {
+  // Names that a person mistypes are short; a long one is not worth the quadratic cost.
+  if (name.length > 100) return undefined;
+  let best: string | undefined;
+  let bestDistance = Math.max(1, Math.floor(name.length / 3)) + 1;
+  for (const candidate of known) {
+    const distance = editDistance(fold(name), fold(candidate));
+    if (distance < bestDistance) {
+      best = candidate;
+      bestDistance = distance;
+    }
+  }
+  return best;
+}
+
+// `maxage`, `max-age` and `max_age` are all meant to be `maxAge`.
+function fold(name: string): string {
+  return name.toLowerCase().replaceAll(/[-_]/g, "");
+}
+
+function editDistance(a: string, b: string): number {
+  let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const substitution = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      row.push(Math.min(substitution, (previous[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1));
+    }
+    previous = row;
+  }
+  return previous[b.length] ?? 0;
+}

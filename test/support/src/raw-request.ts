@@ -1,0 +1,62 @@
+import { connect } from "node:net";
+
+/** What came back over the socket before it was closed. */
+export interface RawAnswer {
+  /** Everything that was received, as latin1 text. */
+  readonly text: string;
+  /** The status of the first answer, or undefined when the server closed without one. */
+  readonly status: number | undefined;
+  /** Header names in lower case; of several equal headers the last one. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/**
+ * Sends bytes exactly as they are and reads until the other side closes or says nothing more for `idleMs` after
+ * its first bytes. For requests that no HTTP client would send.
+ */
+export function rawRequest(
+  port: number,
+  bytes: string | Buffer,
+  { idleMs = 250, endMs = 10_000 } = {},
+): Promise<RawAnswer> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: "127.0.0.1" });
+    const chunks: Buffer[] = [];
+    let idle: NodeJS.Timeout | undefined;
+    const end = setTimeout(() => socket.destroy(), endMs);
+    socket.on("connect", () => socket.write(bytes));
+    socket.on("data", (chunk: Buffer) => {
+      chunks.push(chunk);
+      clearTimeout(idle);
+      idle = setTimeout(() => socket.destroy(), idleMs);
+    });
+    socket.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code === "ECONNREFUSED") reject(error);
+    });
+    socket.on("close", () => {
+      clearTimeout(idle);
+      clearTimeout(end);
+      resolve(parse(Buffer.concat(chunks).toString("latin1")));
+    });
+  });
+}
+
+function parse(text: string): RawAnswer {
+  const split = text.indexOf("\r\n\r\n");
+  const head = split === -1 ? text : text.slice(0, split);
+  const [statusLine = "", ...lines] = head.split("\r\n");
+  const status = /^HTTP\/1\.[01] (\d{3})/.exec(statusLine)?.[1];
+  const headers = Object.fromEntries(
+    lines.map((line) => {
+      const colon = line.indexOf(":");
+      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+    }),
+  );
+  return {
+    text,
+    status: status === undefined ? undefined : Number(status),
+    headers,
+    body: split === -1 ? "" : text.slice(split + 4),
+  };
+}
