@@ -1,0 +1,204 @@
+// Packs every published package once and looks at the tarballs as a stranger would: publint, types, an install per
+// module system and Express major, and every package alone with nothing but what its manifest lists.
+import { spawnSync } from "node:child_process";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { publishedManifests } from "./workspace.mjs";
+
+const root = resolve(import.meta.dirname, "..");
+const work = mkdtempSync(join(tmpdir(), "svc-packages-"));
+const packages = publishedManifests();
+const faults = [];
+// A package that grows past this is looked at by a person: what is in it that users do not need?
+const largestTarballBytes = 120_000;
+
+try {
+  build();
+  const tarballs = pack();
+  publint(tarballs);
+  types(tarballs);
+  for (const moduleSystem of ["esm", "cjs"])
+    for (const major of [4, 5]) together(tarballs, moduleSystem, major);
+  for (const name of packages.keys()) {
+    alone(tarballs, name, "cjs", 4);
+    alone(tarballs, name, "esm", 5);
+  }
+} finally {
+  rmSync(work, { recursive: true, force: true });
+}
+for (const fault of faults) console.error(fault);
+console.log(`${packages.size} packages packed, linted, type-checked and loaded; ${faults.length} faults`);
+if (faults.length > 0) process.exitCode = 1;
+
+function build() {
+  command("build", "tsc", ["-b"], root);
+}
+
+/** Tarball by folder name. */
+function pack() {
+  const folders = [...packages.values()].map(({ folder }) => `./${folder}`);
+  const { stdout } = command(
+    "npm pack",
+    "npm",
+    ["pack", "--json", "--pack-destination", work, ...folders],
+    root,
+  );
+  const packed = Object.values(JSON.parse(stdout));
+  return new Map(
+    packed.map(({ name, filename, size, files }) => {
+      const folder = name.slice("@svc/".length);
+      for (const wanted of ["README.md", "LICENSE", "dist/index.js", "dist/index.d.ts", "src/index.ts"]) {
+        if (!files.some(({ path }) => path === wanted)) faults.push(`${name}: its tarball lacks ${wanted}`);
+      }
+      const stray = files.find(({ path }) => /(^|\/)test\/|tsbuildinfo|\.test\./.test(path));
+      if (stray !== undefined) faults.push(`${name}: its tarball holds ${stray.path}`);
+      if (size > largestTarballBytes)
+        faults.push(`${name}: its tarball has ${size} bytes, more than ${largestTarballBytes}`);
+      return [folder, join(work, filename.replace(/^@/, "").replace("/", "-"))];
+    }),
+  );
+}
+
+function publint(tarballs) {
+  for (const tarball of tarballs.values()) {
+    command(`publint ${tarball}`, "npx", ["--yes", "publint@0.3.25", "--strict", tarball], work);
+  }
+}
+
+/** TypeScript users of both module systems compile against the published types alone. */
+function types(tarballs) {
+  const folder = join(work, "types");
+  mkdirSync(folder);
+  for (const name of tarballs.keys()) unpack(tarballs.get(name), join(folder, "node_modules", "@svc", name));
+  link(folder, [
+    "@types/node",
+    "@types/pg",
+    "pg-types",
+    "pg-protocol",
+    "pg",
+    "prom-client",
+    "pino",
+    "undici-types",
+    "typescript",
+  ]);
+  const esm = [...tarballs.keys()].map(
+    (name, index) => `import * as p${index} from "@svc/${name}";\nvoid p${index};`,
+  );
+  const cjs = [...tarballs.keys()].map(
+    (name, index) => `import p${index} = require("@svc/${name}");\nvoid p${index};`,
+  );
+  writeFileSync(join(folder, "esm.mts"), esm.join("\n"));
+  writeFileSync(join(folder, "cjs.cts"), cjs.join("\n"));
+  const options = [
+    "--noEmit",
+    "--strict",
+    "--module",
+    "nodenext",
+    "--target",
+    "es2023",
+    "--types",
+    "node",
+    "--exactOptionalPropertyTypes",
+  ];
+  command(
+    "types, module nodenext",
+    join(root, "node_modules/.bin/tsc"),
+    [...options, "esm.mts", "cjs.cts"],
+    folder,
+  );
+}
+
+/** All packages in one application, installed by npm. */
+function together(tarballs, moduleSystem, major) {
+  const folder = consumer(`together-${moduleSystem}-${major}`, moduleSystem);
+  const wanted = [...tarballs.values(), `express@^${major}`];
+  command(
+    `install ${folder}`,
+    "npm",
+    ["install", "--no-audit", "--no-fund", "--loglevel=error", ...wanted],
+    folder,
+  );
+  load(folder, moduleSystem, major, [...tarballs.keys()], `all packages, ${moduleSystem}, Express ${major}`);
+}
+
+/** One package with its own dependencies and nothing else within reach. */
+function alone(tarballs, name, moduleSystem, major) {
+  const folder = consumer(`alone-${name}-${moduleSystem}-${major}`, moduleSystem);
+  const modules = join(folder, "node_modules");
+  const outside = new Set();
+  const place = (each) => {
+    const target = join(modules, "@svc", each);
+    if (existsSync(target)) return;
+    unpack(tarballs.get(each), target);
+    for (const dependency of Object.keys(packages.get(each).dependencies ?? {})) {
+      if (dependency.startsWith("@svc/")) place(dependency.slice("@svc/".length));
+      else outside.add(dependency);
+    }
+  };
+  place(name);
+  link(folder, [...outside]);
+  mkdirSync(modules, { recursive: true });
+  symlinkSync(join(root, "node_modules", major === 4 ? "express4" : "express"), join(modules, "express"));
+  load(folder, moduleSystem, major, [name], `${name} alone, ${moduleSystem}, Express ${major}`);
+}
+
+function consumer(name, moduleSystem) {
+  const folder = join(work, name);
+  mkdirSync(folder);
+  writeFileSync(
+    join(folder, "package.json"),
+    JSON.stringify({ private: true, type: moduleSystem === "esm" ? "module" : "commonjs" }),
+  );
+  return folder;
+}
+
+function load(folder, moduleSystem, major, names, what) {
+  cpSync(join(root, "scripts/consumer-cases.cjs"), join(folder, "cases.cjs"));
+  const use = moduleSystem === "esm" ? "(name) => import(name)" : "(name) => Promise.resolve(require(name))";
+  const take =
+    moduleSystem === "esm" ? 'import cases from "./cases.cjs";' : 'const cases = require("./cases.cjs");';
+  const main = `${take}\ncases.run(${use}, ${JSON.stringify(names)}).catch((error) => { console.error(error); process.exit(1); });\n`;
+  writeFileSync(join(folder, "main.js"), main);
+  const { stdout } = command(what, process.execPath, ["main.js"], folder);
+  for (const name of names) {
+    if (!stdout.includes(`${name}: ok`)) faults.push(`${what}: ${name} was not exercised\n${stdout}`);
+  }
+}
+
+function unpack(tarball, target) {
+  mkdirSync(target, { recursive: true });
+  command("tar", "tar", ["-xzf", tarball, "-C", target, "--strip-components=1"], work);
+}
+
+function link(folder, names) {
+  for (const name of names) {
+    const source = join(root, "node_modules", name);
+    if (!existsSync(source)) continue;
+    const target = join(folder, "node_modules", name);
+    mkdirSync(join(target, ".."), { recursive: true });
+    if (!existsSync(target)) symlinkSync(source, target);
+  }
+}
+
+function command(what, program, args, cwd) {
+  const result = spawnSync(program, args, {
+    cwd,
+    encoding: "utf8",
+    maxBuffer: 64 * 1024 * 1024,
+    shell: process.platform === "win32",
+  });
+  if (result.status !== 0)
+    faults.push(`${what} failed:\n${result.stdout}${result.stderr}${result.error ?? ""}`);
+  return result;
+}

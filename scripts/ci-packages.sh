@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# The one list of Debian packages that tests may need. Run as root. Starts no service.
+set -euo pipefail
+
+packages=(
+  redis-server # a real Redis for the tests that want one
+  prometheus   # promtool, which checks what /metrics says
+)
+
+missing=()
+for package in "${packages[@]}"; do
+  dpkg-query --show --showformat='${Status}\n' "$package" 2>/dev/null | grep -q '^install ok installed$' || missing+=("$package")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+# Debian starts what it installs unless this file says no; tests start their own servers, on free ports.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+  printf '#!/bin/sh\nexit 101\n' >"$policy"
+  chmod 755 "$policy"
+  trap 'rm -f "$policy"' EXIT
+fi
+export DEBIAN_FRONTEND=noninteractive
+apt-get update -qq
+apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null

@@ -1,0 +1,146 @@
+// What a consumer of each package does first. Copied beside an application that has only tarballs installed; `use`
+// is require or import, `express` is whichever major is installed there.
+const assert = require("node:assert/strict");
+const { createServer } = require("node:http");
+const { once } = require("node:events");
+
+const cases = {
+  async context({ use, app }) {
+    const { currentContext, enterContext } = await use("@svc/context");
+    app.use(enterContext);
+    app.get("/", (req, res) => res.json({ current: currentContext() !== undefined }));
+    return async (get) => assert.deepEqual(await (await get("/")).json(), { current: true });
+  },
+  async options({ use }) {
+    const { ConfigurationError, integer, resolveOptions } = await use("@svc/options");
+    assert.throws(() => resolveOptions("x()", { n: "1" }, { n: integer() }), ConfigurationError);
+  },
+  async resilience({ use }) {
+    const { singleFlight } = await use("@svc/resilience");
+    assert.equal(await singleFlight(async () => 7)(), 7);
+  },
+  async sql({ use }) {
+    const { identifier } = await use("@svc/sql");
+    assert.equal(identifier("a"), '"a"');
+  },
+  async problem({ use, app }) {
+    const { attachProblems, notFound, problemHandler } = await use("@svc/problem");
+    assert.equal(typeof attachProblems, "function");
+    app.use(notFound(), problemHandler());
+    return async (get) => {
+      const answer = await get("/nowhere");
+      assert.equal(answer.status, 404);
+      assert.equal(answer.headers.get("content-type"), "application/problem+json");
+    };
+  },
+  async "request-id"({ use, app }) {
+    const { requestId } = await use("@svc/request-id");
+    app.use(requestId());
+    app.get("/", (req, res) => res.json({}));
+    return async (get) => assert.match((await get("/")).headers.get("x-request-id"), /^[0-9a-f]{32}$/);
+  },
+  async "json-body"({ use, app }) {
+    const { jsonBody } = await use("@svc/json-body");
+    app.use(jsonBody());
+    app.post("/", (req, res) => res.json(req.body));
+    return async (get) => {
+      const sent = { method: "POST", headers: { "content-type": "application/json" }, body: '{"a":1}' };
+      assert.deepEqual(await (await get("/", sent)).json(), { a: 1 });
+    };
+  },
+  async log({ use, app }) {
+    const { accessLog, createLogger } = await use("@svc/log");
+    const lines = [];
+    const logger = createLogger({
+      service: "s",
+      env: "local",
+      destination: { write: (line) => lines.push(line) },
+    });
+    app.use(accessLog({ logger }));
+    app.get("/", (req, res) => res.json({}));
+    return async (get) => {
+      await get("/");
+      for (let i = 0; i < 100 && lines.length === 0; i++)
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      assert.equal(JSON.parse(lines[0]).message, "request");
+    };
+  },
+  async metrics({ use, app }) {
+    const { metrics } = await use("@svc/metrics");
+    const middleware = metrics();
+    app.use(middleware);
+    app.get("/metrics", middleware.handler);
+    return async (get) => {
+      await get("/nowhere");
+      assert.match(await (await get("/metrics")).text(), /http_requests_total\{/);
+      await middleware.stop();
+    };
+  },
+  async health({ use, app }) {
+    const { health } = await use("@svc/health");
+    app.use(health({ service: "s", version: "1", env: "local" }));
+    return async (get) => assert.equal((await (await get("/health")).json()).status, "ok");
+  },
+  async config({ use }) {
+    const { loadConfig } = await use("@svc/config");
+    assert.equal(typeof loadConfig, "function");
+  },
+  async database({ use }) {
+    const { createDatabase } = await use("@svc/database");
+    const database = createDatabase({ url: "postgres://localhost:1/none" });
+    assert.equal(database.readiness().name, "database");
+    await database.stop();
+  },
+  async express({ use }) {
+    const { createService } = await use("@svc/express");
+    assert.equal(typeof createService, "function");
+  },
+};
+
+// Those that need no Express: they must also work on a bare server.
+const onBareHttp = ["request-id", "problem", "json-body", "health"];
+
+exports.run = async function run(use, names) {
+  const express = (await use("express")).default ?? (await use("express"));
+  for (const name of names) {
+    await exercise(name, use, express());
+    if (onBareHttp.includes(name)) await exercise(name, use, bareApp());
+    console.log(`${name}: ok`);
+  }
+};
+
+async function exercise(name, use, app) {
+  const check = await cases[name]({ use, app });
+  if (check === undefined) return;
+  const server = createServer(app).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  try {
+    await check((path, init) => fetch(`http://127.0.0.1:${server.address().port}${path}`, init));
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+/** As much of an application as these cases use, on node:http alone. */
+function bareApp() {
+  const layers = [];
+  const app = (req, res) => {
+    let index = 0;
+    const next = (error) => {
+      const layer = layers[index++];
+      if (layer === undefined) return res.writeHead(404).end();
+      if (error !== undefined) return layer.length === 4 ? layer(error, req, res, next) : next(error);
+      return layer.length === 4 ? next() : layer(req, res, next);
+    };
+    next();
+  };
+  const json = (handler) => (req, res) => {
+    res.json = (value) => res.setHeader("content-type", "application/json").end(JSON.stringify(value));
+    handler(req, res);
+  };
+  app.use = (...more) => layers.push(...more);
+  app.get = (path, handler) => layers.push(json(handler));
+  app.post = (path, handler) => layers.push(json(handler));
+  return app;
+}

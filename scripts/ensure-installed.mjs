@@ -1,0 +1,51 @@
+// Runs before every command of the repository. Plain JavaScript for old versions of Node: it may be the machine's
+// own Node that runs this, and only the install brings the one that the repository is pinned to.
+import { spawnSync } from "node:child_process";
+import { existsSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+const windows = process.platform === "win32";
+
+if (isStale()) {
+  const npm = process.env.npm_execpath;
+  // --loglevel=error: an older Node would warn that the workspaces ask for a newer one, which then comes with them.
+  const args = ["ci", "--loglevel=error"];
+  const run = npm?.endsWith(".js")
+    ? spawnSync(process.execPath, [npm, ...args], { cwd: root, stdio: "inherit", env: environment() })
+    : spawnSync("npm", args, { cwd: root, stdio: "inherit", env: environment(), shell: windows });
+  if (run.status !== 0) process.exit(run.status ?? 1);
+}
+
+if (!hasPinnedNode() && !isNewEnough(process.versions.node)) {
+  console.error(
+    `This needs Node.js 22.19 or newer; install Node.js 24 (this machine has ${process.versions.node}, ` +
+      `and no build of Node.js for ${process.platform}-${process.arch} came with the install).`,
+  );
+  process.exit(1);
+}
+
+function isStale() {
+  const installed = join(root, "node_modules", ".package-lock.json");
+  if (!existsSync(installed)) return true;
+  return statSync(installed).mtimeMs < statSync(join(root, "package-lock.json")).mtimeMs;
+}
+
+function hasPinnedNode() {
+  return existsSync(join(root, "node_modules", ".bin", windows ? "node.cmd" : "node"));
+}
+
+function isNewEnough(version) {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  return major > 22 || (major === 22 && minor >= 19);
+}
+
+// The outer npm hands its own settings down by the environment; a workspace chosen with -w must not narrow the install.
+function environment() {
+  return Object.fromEntries(
+    Object.entries(process.env).filter(
+      ([name]) => !/^npm_config_(workspace|workspaces|include_workspace_root)$/i.test(name),
+    ),
+  );
+}

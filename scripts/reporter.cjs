@@ -1,0 +1,18 @@
+// Dots while it runs; at the end the skipped suites by name and the counts on one line that other tools can read.
+const { appendFileSync } = require("node:fs");
+const { reporters, Runner } = require("mocha");
+
+module.exports = class Reporter extends reporters.Dot {
+  constructor(runner, options) {
+    super(runner, options);
+    const skipped = [];
+    runner.on(Runner.constants.EVENT_TEST_PENDING, (test) => skipped.push(test.fullTitle()));
+    runner.once(Runner.constants.EVENT_RUN_END, () => {
+      if (skipped.length > 0)
+        console.log(`  skipped:\n${skipped.map((title) => `    - ${title}`).join("\n")}\n`);
+      const { passes, failures, pending } = runner.stats;
+      const file = process.env.SVC_TEST_COUNTS;
+      if (file !== undefined) appendFileSync(file, `${JSON.stringify({ passes, failures, pending })}\n`);
+    });
+  }
+};

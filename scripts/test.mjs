@@ -1,0 +1,70 @@
+// Builds with types, then runs all tests: first whatever can share the machine, side by side, then the fault runs and
+// benches, one after the other. Ends with the counts on one line. Arguments name test files instead of all.
+import { spawnSync } from "node:child_process";
+import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { join } from "node:path";
+
+const folder = mkdtempSync(join(tmpdir(), "svc-test-"));
+const counts = join(folder, "counts");
+const env = { ...process.env, SVC_TEST_RUN: folder, SVC_TEST_COUNTS: counts };
+const started = performance.now();
+
+const groups = [
+  {
+    name: "packages and examples",
+    specs: ["packages/*/test/**/*.test.ts", "test/*.test.ts", "examples/*/test/**/*.test.ts"],
+    args: ["--parallel", "--jobs", String(Math.max(2, availableParallelism()))],
+  },
+  {
+    name: "fault runs and benches",
+    specs: ["experiments/test/**/*.test.ts", "bench/test/**/*.test.ts"],
+    args: [],
+  },
+];
+
+let failed = false;
+try {
+  failed = !run("build", "tsc", ["-b"]);
+  const chosen = process.argv.slice(2);
+  for (const group of failed ? [] : groups) {
+    const files = globSync(group.specs).filter((file) => chosen.length === 0 || chosen.includes(file));
+    if (files.length === 0) continue;
+    if (!run(group.name, "mocha", ["--reporter", "scripts/reporter.cjs", ...group.args, ...files.toSorted()]))
+      failed = true;
+  }
+  const total = sum();
+  if (process.env.CI === "true" && total.pending > 0) {
+    console.error(`${total.pending} tests were skipped; nothing may be skipped when CI=true`);
+    failed = true;
+  }
+  if (total.passes === 0) failed = true;
+  console.log(`${total.passes} passed, ${total.failures} failed, ${total.pending} skipped`);
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+process.exitCode = failed ? 1 : 0;
+
+function run(name, command, args) {
+  const before = performance.now();
+  const { status } = spawnSync(command, args, { stdio: "inherit", env, shell: process.platform === "win32" });
+  const seconds = ((performance.now() - before) / 1000).toFixed(1);
+  console.log(
+    `${name}: ${status === 0 ? "ok" : "FAILED"} after ${seconds} s (${Math.round((performance.now() - started) / 1000)} s in all)`,
+  );
+  return status === 0;
+}
+
+function sum() {
+  const total = { passes: 0, failures: 0, pending: 0 };
+  let lines = [];
+  try {
+    lines = readFileSync(counts, "utf8").trim().split("\n");
+  } catch {
+    return total; // the build failed, so no test ran
+  }
+  for (const line of lines) {
+    for (const [key, value] of Object.entries(JSON.parse(line))) total[key] += value;
+  }
+  return total;
+}
