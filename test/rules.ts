@@ -65,7 +65,7 @@ const delivered: readonly (readonly Rule[])[] = [
     {
       "PROF-1": [
         "The reduced profile has no plugin system and no file; it is a code option",
-        { source: "decision", outside: false },
+        { outside: false },
       ],
       "PROF-2": [
         "The reduced profile verifies tokens only, in modes public_key and secret",

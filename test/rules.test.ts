@@ -1,0 +1,228 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { expect } from "chai";
+import { readContract } from "./contract-document.ts";
+import { contractLines } from "./contract-lines.ts";
+import { rules } from "./rules.ts";
+
+const root = join(import.meta.dirname, "..");
+const ids: ReadonlySet<string> = new Set(rules.map(({ id }) => id));
+
+describe("the list of rules", () => {
+  it("gives every rule an id of its own", () => {
+    expect(rules.map(({ id }) => id).sort()).to.deep.equal([...ids].sort());
+    for (const { id } of rules) expect(id).to.match(/^[A-Z]+-[1-9]\d*$/);
+  });
+
+  it("gives every rule a title and a package, and a done one a package that exists", () => {
+    for (const { id, title, package: owner, status } of rules) {
+      expect(title, id).to.match(/\S.*\S/);
+      expect(owner, id).to.match(/^[a-z][a-z/-]*$/);
+      if (status !== "done") continue;
+      const folders = [join(root, "packages", owner), join(root, owner)];
+      expect(
+        folders.some((folder) => existsSync(folder)),
+        `${id}: folder ${owner}`,
+      ).to.equal(true);
+    }
+  });
+});
+
+describe("docs/contract.md", () => {
+  const document = readContract(readFileSync(join(root, "docs/contract.md"), "utf8"));
+
+  it("classifies every line: a rule, informative or left open", () => {
+    expect(document.unclassified).to.deep.equal([]);
+  });
+
+  it("states every rule of the list exactly once, in the section that the list names", () => {
+    const stated = document.statements.map(({ id, section }) => `${id} in ${section}`);
+    expect(stated.sort()).to.deep.equal(
+      rules.map(({ id, contract }) => `${id} in ${contract.section}`).sort(),
+    );
+  });
+
+  it("marks decisions, departures and the full profile as the list does", () => {
+    const marks = new Map(document.statements.map((statement) => [statement.id, statement.marks.join(", ")]));
+    for (const { id, contract, profile } of rules) {
+      const source = contract.source === "contract" ? [] : [contract.mark ?? contract.source];
+      expect(marks.get(id), id).to.equal([...source, ...(profile === "full" ? ["full"] : [])].join(", "));
+    }
+  });
+
+  it("refers to no rule that does not exist", () => {
+    expect([...document.mentioned].filter((id) => !ids.has(id))).to.deep.equal([]);
+  });
+});
+
+describe("readContract()", () => {
+  const head = "# Title\n\nIntroduction.\n\n## One part\n\n- **AB-1** (decision, full) First.\n";
+
+  it("reads id, section and marks of a rule, and takes what is indented under it as its own", () => {
+    const { statements, unclassified } = readContract(
+      `${head}  More.\n\n  | a | b |\n\n  \`\`\`json\n{}\n  \`\`\`\n`,
+    );
+    expect(statements).to.deep.equal([
+      { id: "AB-1", section: "one-part", marks: ["decision", "full"], line: 7 },
+    ]);
+    expect(unclassified).to.deep.equal([]);
+  });
+
+  it("takes anything under a heading that says Informative or Left open", () => {
+    const { unclassified } = readContract(
+      `${head}\n### Left open: names\n\n- x\n\n## Informative\n\n| a |\n`,
+    );
+    expect(unclassified).to.deep.equal([]);
+  });
+
+  const loose = [
+    "- A bullet without an id.",
+    "| a | row |",
+    "A paragraph.",
+    "```\ncode\n```",
+    "- **XY** no number",
+  ];
+  for (const text of loose) {
+    it(`finds the unclassified line ${JSON.stringify(text)}`, () => {
+      const { unclassified } = readContract(`${head}\n${text}\n`);
+      expect(unclassified).to.deep.equal([{ line: 9, text: text.split("\n")[0] }]);
+    });
+  }
+
+  it("finds a rule that hides in an informative section", () => {
+    const { unclassified } = readContract(`${head}\n## Informative\n\n- **AB-2** Second.\n`);
+    expect(unclassified.map(({ line }) => line)).to.deep.equal([11]);
+  });
+});
+
+describe("the classified lines of the contract", () => {
+  const named = new Set(
+    Object.values(contractLines).flatMap((entry) => (typeof entry === "string" ? [] : entry)),
+  );
+
+  it("name rules that exist, under twelve digits of a hash", () => {
+    expect([...named].filter((id) => !ids.has(id))).to.deep.equal([]);
+    for (const hash of Object.keys(contractLines)) expect(hash).to.match(/^[0-9a-f]{12}$/);
+  });
+
+  it("lead to every rule of the list", () => {
+    expect([...ids].filter((id) => !named.has(id))).to.deep.equal([]);
+  });
+});
+
+describe("npm run rules", () => {
+  const script = join(root, "scripts/rules.mjs");
+  let folder = "";
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "svc-rules-"));
+    write("package.json", '{ "type": "module" }');
+    write("test/rules.ts", listOf(["AB-1", "done"], ["AB-2", "done"], ["AB-3", "planned"]));
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  function write(path: string, text: string): void {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
+  function run(...args: readonly string[]): { readonly code: number | null; readonly out: string } {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [script, "--root", folder, ...args], {
+      encoding: "utf8",
+    });
+    return { code: status, out: stdout + stderr };
+  }
+
+  it("prints the tests of each rule and exits 0 when every done rule is named", () => {
+    write("packages/ab/test/a.test.ts", 'describe("AB-1 one", () => {});\nit("AB-1 AB-2 both", () => {});\n');
+    const { code, out } = run();
+    expect(out).to.match(/^AB-1 +done +ab +2 +ab\/test\/a\.test\.ts$/m);
+    expect(out).to.match(/^AB-2 +done +ab +1 /m);
+    expect(out).to.match(/^AB-3 +planned +ab +0$/m);
+    expect(out).to.include("3 rules: 2 done, 2 of them named by tests; 1 planned");
+    expect(code).to.equal(0);
+  });
+
+  it("exits 1 for a done rule that no test names", () => {
+    write("packages/ab/test/a.test.ts", 'it("AB-1 one", () => {});\n');
+    const { code, out } = run("--missing");
+    expect(out).to.include("no test names AB-2 (ab): Title of AB-2");
+    expect(out).not.to.match(/^AB-1 /m);
+    expect(code).to.equal(1);
+  });
+
+  it("takes a skipped test, one without a body, one in a comment or AB-21 for no proof of AB-2", () => {
+    write("test/a.test.ts", 'it("AB-1 one", () => {});\nit.skip("AB-2 two", () => {});\nit("AB-2 later");\n');
+    write("test/b.test.ts", '// it("AB-2 two", () => {});\nconst title = "AB-2";\n');
+    const { code, out } = run();
+    expect(out).to.include("no test names AB-2");
+    expect(code).to.equal(1);
+  });
+
+  it("exits 1 for a test that names a rule that does not exist", () => {
+    write("bench/a.test.ts", "it(`AB-1, AB-2 and AB-21`, () => {});\n");
+    const { code, out } = run();
+    expect(out).to.include("no such rule AB-21, in bench/a.test.ts");
+    expect(code).to.equal(1);
+  });
+
+  it("looks into packages, examples, bench, experiments and test, not into what was built or installed", () => {
+    const places = ["packages/x/test", "examples/x/test", "bench", "experiments/x", "test"];
+    for (const place of [...places, "test/dist", "packages/x/test/node_modules/y", "packages/x/src"]) {
+      write(`${place}/a.test.ts`, 'it("AB-1 AB-2", () => {});\n');
+    }
+    const { rules: found } = JSON.parse(run("--json").out) as {
+      rules: readonly { readonly id: string; readonly tests: Readonly<Record<string, number>> }[];
+    };
+    expect(Object.keys(found[0]?.tests ?? {})).to.have.members(places.map((place) => `${place}/a.test.ts`));
+  });
+
+  it("prints JSON with what is missing and unknown", () => {
+    write("test/a.test.ts", 'it("AB-1 AB-9", () => {});\n');
+    const { code, out } = run("--json");
+    const result = JSON.parse(out) as { readonly missing: unknown; readonly unknown: unknown };
+    expect(result.missing).to.deep.equal(["AB-2"]);
+    expect(result.unknown).to.deep.equal([{ id: "AB-9", file: "test/a.test.ts", title: "AB-1 AB-9" }]);
+    expect(code).to.equal(1);
+  });
+
+  it("looks at one section alone when asked, and refuses one that does not exist", () => {
+    write("test/a.test.ts", 'it("AB-1", () => {});\n');
+    expect(run("--section", "of-ab-1")).to.deep.include({ code: 0 });
+    expect(run("--section", "of-ab-2")).to.deep.include({ code: 1 });
+    expect(run("--section", "nowhere").out).to.include('No rule stands in a section "nowhere"');
+  });
+
+  it("compares the classified lines with a text, and exits 1 for a line that is not classified", () => {
+    write("test/contract-lines.ts", 'export const contractLines = { "2d711642b726": "informative" };\n');
+    write("good.txt", "\n  x  \n");
+    write("bad.txt", "x\n- new line\n");
+    expect(run("--contract", join(folder, "good.txt"))).to.deep.include({ code: 0 });
+    const { code, out } = run("--contract", join(folder, "good.txt"), join(folder, "bad.txt"));
+    expect(out).to.include(`unclassified: ${join(folder, "bad.txt")}:2: - new line`);
+    expect(out).to.include("3 lines, 1 unclassified; 0 classified lines are in none of these texts");
+    expect(code).to.equal(1);
+    expect(run("--contract").out).to.include("Name the texts to compare");
+  });
+
+  it("reads this repository's list", () => {
+    const out = execFileSync(process.execPath, [script, "--json", "--section", "tracing"], {
+      encoding: "utf8",
+    });
+    expect((JSON.parse(out) as { readonly rules: unknown }).rules).to.have.length.above(0);
+  });
+});
+
+function listOf(...entries: readonly (readonly [id: string, status: string])[]): string {
+  const list = entries.map(([id, status]) => ({
+    id,
+    title: `Title of ${id}`,
+    contract: { section: `of-${id.toLowerCase()}`, source: "contract" },
+    profile: "both",
+    outside: true,
+    status,
+    package: "ab",
+  }));
+  return `export const rules = ${JSON.stringify(list)};\n`;
+}
