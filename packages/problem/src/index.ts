@@ -1,1 +1,31 @@
-export {};
+export { mintRequestId } from "./correlation.ts";
+export type { ProblemFields } from "./document.ts";
+export { jsonSafe } from "./json-safe.ts";
+export { notFound } from "./not-found.ts";
+export type { ProblemHandlerOptions } from "./options.ts";
+export { isProblemError, ProblemError, type ProblemOptions } from "./problem-error.ts";
+export { type ErrorMiddleware, problemHandler, responseError } from "./problem-handler.ts";
+export {
+  badGateway,
+  badRequest,
+  conflict,
+  type ExceededLimit,
+  forbidden,
+  gatewayTimeout,
+  internalError,
+  methodNotAllowed,
+  missingRoles,
+  missingScopes,
+  notFoundError,
+  payloadTooLarge,
+  type ReadyOptions,
+  type RetryOptions,
+  serviceUnavailable,
+  tooManyRequests,
+  unauthorized,
+  unprocessable,
+  unsupportedMediaType,
+  type ValidationIssue,
+} from "./problems.ts";
+export { PROBLEM_TYPE, sendJson, sendProblem, type SendableProblem } from "./send.ts";
+export { type ProblemCode, statusPhrase } from "./statuses.ts";

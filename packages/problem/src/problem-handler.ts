@@ -1,0 +1,108 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { contextOf, type Logger } from "@svc/context";
+import { resolveOptions } from "@svc/options";
+import { correlate } from "./correlation.ts";
+import { messageOf, problemFor, read } from "./foreign-error.ts";
+import { jsonSafe } from "./json-safe.ts";
+import { handlerKinds, type ProblemHandlerOptions } from "./options.ts";
+import { isProblemError } from "./problem-error.ts";
+import { sendProblem } from "./send.ts";
+
+/** Where telemetry finds what went wrong with a response: the value as it was thrown. */
+export const RESPONSE_ERROR: unique symbol = Symbol.for("@svc/problem/1/error") as never;
+
+interface WithError extends ServerResponse {
+  [RESPONSE_ERROR]?: unknown;
+}
+
+/** An error handler that Connect, Express 4 and Express 5 take: it has exactly four parameters. */
+export type ErrorMiddleware = (
+  error: unknown,
+  req: IncomingMessage,
+  res: ServerResponse,
+  next: (error?: unknown) => void,
+) => void;
+
+/**
+ * Turns every error of a request into a problem document (ERR-1, ERR-7, ERR-8). A `ProblemError` is sent as it is; an
+ * error that says by `expose` that it was made to be an answer keeps its status; everything else is a 500 that
+ * tells the client nothing. Every answer from 500 on is logged once, at error level, with the error. Goes last.
+ *
+ * @throws ConfigurationError for unknown or wrong options
+ */
+export function problemHandler(options?: ProblemHandlerOptions): ErrorMiddleware {
+  const { debug, logger } = resolveOptions("problemHandler()", options, handlerKinds);
+  return function problemHandlerMiddleware(error, req, res, _next): void {
+    (res as WithError)[RESPONSE_ERROR] = error;
+    const log = logger ?? contextOf(req)?.log;
+    if (isClientGone(error, req)) {
+      write(log, "debug", error, req, 499, "the client went away");
+      res.destroy();
+      return;
+    }
+    const problem = isProblemError(error) ? error : problemFor(error, debug);
+    if (!res.headersSent) correlate(req, res);
+    if (res.headersSent) {
+      write(log, "error", error, req, problem.status, "a response failed after its head had been sent");
+    } else if (problem.status >= 500) {
+      write(log, "error", error, req, problem.status, "a request failed");
+    }
+    sendProblem(req, res, problem);
+  };
+}
+
+/** The error that a response was answered for, as it was thrown; undefined when there was none. */
+export function responseError(res: ServerResponse): unknown {
+  return (res as WithError)[RESPONSE_ERROR];
+}
+
+const ABORTS: ReadonlySet<unknown> = new Set([
+  "ECONNRESET",
+  "ECONNABORTED",
+  "EPIPE",
+  "ABORT_ERR",
+  "ERR_STREAM_PREMATURE_CLOSE",
+  "ERR_STREAM_DESTROYED",
+]);
+
+// Both must hold: a reset by a database has the same code, and a bug may show after the client has gone.
+function isClientGone(error: unknown, req: IncomingMessage): boolean {
+  return req.socket.destroyed && (ABORTS.has(read(error, "code")) || read(error, "name") === "AbortError");
+}
+
+function write(
+  log: Logger | undefined,
+  level: "debug" | "error",
+  error: unknown,
+  req: IncomingMessage,
+  status: number,
+  message: string,
+): void {
+  if (log === undefined) return;
+  const id = contextOf(req)?.requestId;
+  const fields = { http_status: status, ...(id === undefined || id === "" ? {} : { request_id: id }) };
+  try {
+    log[level]({ err: error instanceof Error ? error : described(error), ...fields }, message);
+  } catch {
+    // The logger stumbled over the error itself: a getter that throws, a chain of causes without end.
+    tryWrite(log, level, { err: described(error), ...fields }, message);
+  }
+}
+
+function tryWrite(log: Logger, level: "debug" | "error", fields: object, message: string): void {
+  try {
+    log[level](fields, message);
+  } catch {
+    // A logger that cannot write must not cost the client its answer.
+  }
+}
+
+function described(error: unknown): object {
+  const message = messageOf(error);
+  const stack = read(error, "stack");
+  return {
+    type: error instanceof Error ? "Error" : typeof error,
+    message: message === "" && typeof error === "object" ? JSON.stringify(jsonSafe(error)) : message,
+    ...(typeof stack === "string" ? { stack } : {}),
+  };
+}

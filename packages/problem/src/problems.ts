@@ -1,0 +1,162 @@
+import { ProblemError, type ProblemOptions } from "./problem-error.ts";
+import { cut, safeInput } from "./json-safe.ts";
+
+/** What a ready error leaves to its caller. */
+export type ReadyOptions = Omit<ProblemOptions, "title">;
+
+/** 400. */
+export function badRequest(detail?: string, options?: ReadyOptions): ProblemError {
+  return new ProblemError(400, detail, options);
+}
+
+/**
+ * 401 with `WWW-Authenticate: Bearer` and a detail that gives no reason (ERR-12). Put the reason in `cause`: it goes
+ * to the log.
+ */
+export function unauthorized(options?: ReadyOptions): ProblemError {
+  return new ProblemError(401, undefined, {
+    ...options,
+    headers: { "WWW-Authenticate": "Bearer", ...options?.headers },
+  });
+}
+
+/** 403. */
+export function forbidden(detail?: string, options?: ReadyOptions): ProblemError {
+  return new ProblemError(403, detail, options);
+}
+
+/** 403 that names the scopes which the caller lacks, sorted, in the detail and in `missing_scopes` (ERR-13). */
+export function missingScopes(scopes: readonly string[]): ProblemError {
+  const sorted = [...new Set(scopes)].sort();
+  return new ProblemError(403, `missing scope(s): ${sorted.join(", ")}`, {
+    code: "ERR_SVC_MISSING_SCOPES",
+    extensions: { missing_scopes: sorted },
+  });
+}
+
+/** 403 that names the roles of which one would do (ERR-14). */
+export function missingRoles(oneOf: readonly string[]): ProblemError {
+  return new ProblemError(403, `requires one of: ${oneOf.join(", ")}`, { code: "ERR_SVC_MISSING_ROLES" });
+}
+
+/** 404. */
+export function notFoundError(detail?: string, options?: ReadyOptions): ProblemError {
+  return new ProblemError(404, detail, options);
+}
+
+/** 405 with `Allow` (ERR-10). An empty list is allowed: nothing can be done with that path. */
+export function methodNotAllowed(allow: readonly string[], options?: ReadyOptions): ProblemError {
+  return new ProblemError(405, undefined, {
+    ...options,
+    headers: { ...options?.headers, Allow: allow.join(", ") },
+  });
+}
+
+/** 409. */
+export function conflict(detail?: string, options?: ReadyOptions): ProblemError {
+  return new ProblemError(409, detail, options);
+}
+
+/** 413. */
+export function payloadTooLarge(detail?: string, options?: ReadyOptions): ProblemError {
+  return new ProblemError(413, detail, options);
+}
+
+/** 415. */
+export function unsupportedMediaType(detail?: string, options?: ReadyOptions): ProblemError {
+  return new ProblemError(415, detail, options);
+}
+
+/** One thing that is wrong with what a client sent (ERR-16). */
+export interface ValidationIssue {
+  /** Short and stable, for programs: `missing`, `string_too_short`. */
+  readonly type: string;
+  /** Where: `["body", "items", 0, "price"]`. */
+  readonly loc: readonly (string | number)[];
+  /** For people. */
+  readonly msg: string;
+  /** What was sent there. Shown JSON-safe and cut at 512 characters; leave it out where it may be a secret. */
+  readonly input?: unknown;
+}
+
+const MAX_ISSUES = 100;
+
+/** 422 `Request validation failed` with the first 100 issues in `errors` (ERR-15 to ERR-17). */
+export function unprocessable(errors: readonly ValidationIssue[], options?: ReadyOptions): ProblemError {
+  return new ProblemError(422, "Request validation failed", {
+    ...options,
+    extensions: { ...options?.extensions, errors: errors.slice(0, MAX_ISSUES).map(shown) },
+  });
+}
+
+function shown(issue: ValidationIssue): Record<string, unknown> {
+  const result: Record<string, unknown> = {
+    type: String(issue.type),
+    loc: issue.loc.map((part) => (typeof part === "number" ? part : cut(String(part)))),
+    msg: String(issue.msg),
+  };
+  if ("input" in issue && issue.input !== undefined) result["input"] = safeInput(issue.input);
+  return result;
+}
+
+/** The state of a limit that was exceeded. */
+export interface ExceededLimit {
+  /** Requests allowed per window. */
+  readonly limit: number;
+  /** Requests left. Default: 0. */
+  readonly remaining?: number | undefined;
+  /** Seconds until a request is allowed again; sent as a whole number of at least 1. */
+  readonly retryAfterSeconds: number;
+  /** Seconds until the limit is whole again. Default: `retryAfterSeconds`. */
+  readonly resetSeconds?: number | undefined;
+}
+
+/** 429 with `Retry-After`, the `RateLimit-*` headers and the same numbers as members. */
+export function tooManyRequests(exceeded: ExceededLimit, options?: ReadyOptions): ProblemError {
+  const { limit, remaining = 0, retryAfterSeconds, resetSeconds = retryAfterSeconds } = exceeded;
+  const retryAfter = wholeSeconds(retryAfterSeconds);
+  return new ProblemError(429, "rate limit exceeded", {
+    ...options,
+    headers: {
+      "RateLimit-Limit": String(limit),
+      "RateLimit-Remaining": String(remaining),
+      "RateLimit-Reset": String(wholeSeconds(resetSeconds)),
+      "Retry-After": String(retryAfter),
+      ...options?.headers,
+    },
+    extensions: { limit, remaining, retry_after: retryAfter, ...options?.extensions },
+  });
+}
+
+/** 500. Its detail is the generic one; say what happened in `cause`, for the log. */
+export function internalError(options?: ReadyOptions): ProblemError {
+  return new ProblemError(500, undefined, options);
+}
+
+/** 502. */
+export function badGateway(detail?: string, options?: ReadyOptions): ProblemError {
+  return new ProblemError(502, detail, options);
+}
+
+/** When a client may come back. */
+export interface RetryOptions extends ReadyOptions {
+  /** Sent as `Retry-After`, a whole number of at least 1. Default: no such header. */
+  readonly retryAfterSeconds?: number | undefined;
+}
+
+/** 503. */
+export function serviceUnavailable(detail?: string, options: RetryOptions = {}): ProblemError {
+  const { retryAfterSeconds, ...rest } = options;
+  if (retryAfterSeconds === undefined) return new ProblemError(503, detail, rest);
+  const headers = { "Retry-After": String(wholeSeconds(retryAfterSeconds)), ...rest.headers };
+  return new ProblemError(503, detail, { ...rest, headers });
+}
+
+/** 504. */
+export function gatewayTimeout(detail?: string, options?: ReadyOptions): ProblemError {
+  return new ProblemError(504, detail, options);
+}
+
+function wholeSeconds(seconds: number): number {
+  return Number.isFinite(seconds) ? Math.max(1, Math.ceil(seconds)) : 1;
+}

@@ -1,0 +1,88 @@
+/**
+ * Which methods the routes of an Express application take for a path. Reads the stacks of Express 4 and 5, which
+ * are not documented: whatever does not look as expected is skipped, and the answer is then 404 instead of 405.
+ */
+export function allowedMethods(app: unknown, path: string): ReadonlySet<string> {
+  const found = new Set<string>();
+  collect(routerOf(app), path, found, 0);
+  if (found.has("GET")) found.add("HEAD");
+  return found;
+}
+
+interface Layer {
+  readonly route?: { readonly methods?: Readonly<Record<string, unknown>> } | undefined;
+  readonly handle?: unknown;
+  readonly path?: unknown;
+  match(path: string): unknown;
+}
+
+const MAX_NESTING = 20;
+
+function collect(router: unknown, path: string, found: Set<string>, nesting: number): void {
+  const stack = (router as { stack?: unknown } | null | undefined)?.stack;
+  if (!Array.isArray(stack) || nesting > MAX_NESTING) return;
+  for (const layer of stack as Layer[]) {
+    const isNested = layer.route === undefined && hasStack(layer.handle);
+    if (!isNested && layer.route?.methods === undefined) continue;
+    const matched = prefixMatched(layer, path);
+    if (matched === undefined) continue;
+    if (isNested) collect(layer.handle, path.slice(matched.length) || "/", found, nesting + 1);
+    else for (const method of Object.keys(layer.route?.methods ?? {})) add(method, found);
+  }
+}
+
+// `all` is no method: its handlers stand before or beside those that answer.
+function add(method: string, found: Set<string>): void {
+  if (method !== "_all") found.add(method.toUpperCase());
+}
+
+/** The part of the path that a layer matches, or undefined. Older versions leave it on the layer itself. */
+function prefixMatched(layer: Layer, path: string): string | undefined {
+  try {
+    const match = layer.match(path);
+    if (match === false || match === undefined || match === null) return undefined;
+    const part = typeof match === "object" ? (match as { path?: unknown }).path : layer.path;
+    if (typeof part !== "string" || !path.startsWith(part)) return undefined;
+    return part.endsWith("/") ? part.slice(0, -1) : part;
+  } catch {
+    // A path that cannot be decoded.
+    return undefined;
+  }
+}
+
+function hasStack(handle: unknown): boolean {
+  return typeof handle === "function" && Array.isArray((handle as { stack?: unknown }).stack);
+}
+
+// Express 5 has `router`; in Express 4 that name is a trap that throws, and `_router` is what is meant.
+function routerOf(app: unknown): unknown {
+  const holder = app as { _router?: unknown; router?: unknown } | null | undefined;
+  try {
+    return holder?._router ?? holder?.router;
+  } catch {
+    return undefined;
+  }
+}
+
+interface MountedApp {
+  readonly parent?: unknown;
+  readonly mountpath?: unknown;
+}
+
+/** What an application sees of a path: a mounted one does not see the prefix of its parents. */
+export function pathWithin(app: unknown, path: string): string {
+  let cut = 0;
+  for (
+    let each = app as MountedApp | undefined;
+    each?.parent !== undefined;
+    each = each.parent as MountedApp
+  ) {
+    if (typeof each.mountpath === "string") cut += each.mountpath.split("/").filter(Boolean).length;
+  }
+  return cut === 0
+    ? path
+    : `/${path
+        .split("/")
+        .slice(cut + 1)
+        .join("/")}`;
+}

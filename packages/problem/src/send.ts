@@ -1,0 +1,113 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { correlate } from "./correlation.ts";
+import { instanceOf, problemBody, type ProblemFields } from "./document.ts";
+import { lingerThenEnd } from "./linger.ts";
+import { statusPhrase } from "./statuses.ts";
+
+/** The media type of every error body, without a charset: JSON has none. */
+export const PROBLEM_TYPE = "application/problem+json";
+
+/** What `sendProblem` takes: a `ProblemError`, or a plain object of that shape. */
+export interface SendableProblem extends ProblemFields {
+  readonly headers?: Readonly<Record<string, string | number | readonly string[]>> | undefined;
+}
+
+// What a handler may have said about the body that it then did not send.
+const STALE_HEADERS = [
+  "Content-Encoding",
+  "Content-Language",
+  "Content-Range",
+  "Content-Disposition",
+  "Content-Location",
+  "Transfer-Encoding",
+  "Trailer",
+  "ETag",
+  "Last-Modified",
+  "Expires",
+] as const;
+
+const OWN_HEADERS: ReadonlySet<string> = new Set([
+  "content-type",
+  "content-length",
+  "transfer-encoding",
+  "x-request-id",
+]);
+
+/**
+ * Answers a request with a problem document (ERR-1, ERR-2). Sends `Cache-Control: no-store`, since the body names one
+ * request, and `WWW-Authenticate: Bearer` with a 401 that names no other scheme. When the head of a response is out
+ * already, the connection is destroyed instead: the client must not take half a response for a whole one.
+ */
+export function sendProblem(req: IncomingMessage, res: ServerResponse, problem: SendableProblem): void {
+  if (res.headersSent) {
+    if (!res.writableEnded) res.destroy();
+    return;
+  }
+  const { status, headers } = problem;
+  const requestId = correlate(req, res);
+  for (const name of STALE_HEADERS) res.removeHeader(name);
+  res.setHeader("Cache-Control", "no-store");
+  if (headers !== undefined) setHeaders(res, headers);
+  if (status === 401 && !res.hasHeader("WWW-Authenticate")) res.setHeader("WWW-Authenticate", "Bearer");
+  const body = problemBody(problem, instanceOf(req), requestId);
+  start(req, res, status, PROBLEM_TYPE, body.length);
+  if (!req.complete && res.getHeader("Connection") === "close") lingerThenEnd(req, res, body);
+  else finish(req, res, body);
+}
+
+/**
+ * Answers a request with JSON under exactly `application/json`. A `Uint8Array` is sent as it is, everything else is
+ * serialised. A HEAD request gets the head alone.
+ *
+ * @throws TypeError when `value` has no JSON form
+ */
+export function sendJson(
+  req: IncomingMessage,
+  res: ServerResponse,
+  status: number,
+  value: unknown,
+  headers?: Readonly<Record<string, string | number | readonly string[]>>,
+): void {
+  const body = value instanceof Uint8Array ? value : Buffer.from(jsonText(value));
+  if (headers !== undefined)
+    for (const name of Object.keys(headers)) res.setHeader(name, headers[name] ?? "");
+  start(req, res, status, "application/json", body.length);
+  finish(req, res, body);
+}
+
+function jsonText(value: unknown): string {
+  const text: string | undefined = JSON.stringify(value);
+  if (text === undefined) throw new TypeError(`a ${typeof value} has no JSON form`);
+  return text;
+}
+
+function start(
+  req: IncomingMessage,
+  res: ServerResponse,
+  status: number,
+  type: string,
+  length: number,
+): void {
+  res.statusCode = status;
+  // HTTP/2 has no phrase, and Node warns about one.
+  if (status >= 400 && req.httpVersionMajor < 2) res.statusMessage = statusPhrase(status);
+  res.setHeader("Content-Type", type);
+  res.setHeader("Content-Length", length);
+}
+
+function finish(req: IncomingMessage, res: ServerResponse, body: Uint8Array): void {
+  if (req.method === "HEAD") res.end();
+  else res.end(body);
+}
+
+function setHeaders(res: ServerResponse, headers: NonNullable<SendableProblem["headers"]>): void {
+  for (const name of Object.keys(headers)) {
+    const value = headers[name];
+    if (value === undefined || OWN_HEADERS.has(name.toLowerCase())) continue;
+    try {
+      res.setHeader(name, value);
+    } catch {
+      // A header that cannot be sent must not turn a good answer into none.
+    }
+  }
+}
