@@ -2,6 +2,22 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Logger, Principal, TraceContext } from "./types.ts";
 
+/** What a context can be made with, for a job say. Every field may be left out. */
+export interface ContextFields {
+  /** Default: `""`, not known yet. */
+  readonly requestId?: string | undefined;
+  /** Default: undefined. */
+  readonly trace?: TraceContext | undefined;
+  /** Default: undefined. */
+  readonly principal?: Principal | undefined;
+  /** Default: undefined. */
+  readonly tenantId?: string | undefined;
+  /** Default: undefined. */
+  readonly tenantClaimed?: string | undefined;
+  /** Default: undefined. */
+  readonly log?: Logger | undefined;
+}
+
 /**
  * What is known about the request or job at hand. One mutable object per request; every package writes
  * only its own field. All fields exist from the start, so that the object never changes its shape.
@@ -9,7 +25,7 @@ import type { Logger, Principal, TraceContext } from "./types.ts";
 export class RequestContext {
   /** The id of `X-Request-ID`; `""` until a package has set it (COR-1). */
   requestId: string;
-  /** The caller's valid trace context, or the own one of a service that exports spans. */
+  /** The caller's valid trace context (COR-9), or the own one of a service that exports spans. */
   trace: TraceContext | undefined;
   principal: Principal | undefined;
   /** The tenant that was granted. */
@@ -19,10 +35,8 @@ export class RequestContext {
   log: Logger | undefined;
   /** `performance.now()` at the moment the context was made, in milliseconds. */
   readonly startedAt: number;
-  /** Whether this context is already the current one of its request. */
-  entered: boolean;
 
-  constructor(fields?: Partial<Pick<RequestContext, WritableField>>) {
+  constructor(fields?: ContextFields) {
     this.requestId = fields?.requestId ?? "";
     this.trace = fields?.trace;
     this.principal = fields?.principal;
@@ -30,11 +44,8 @@ export class RequestContext {
     this.tenantClaimed = fields?.tenantClaimed;
     this.log = fields?.log;
     this.startedAt = performance.now();
-    this.entered = false;
   }
 }
-
-type WritableField = "requestId" | "trace" | "principal" | "tenantId" | "tenantClaimed" | "log";
 
 // The registry of symbols and globalThis, because two installed copies of this package must share both.
 const ON_REQUEST: unique symbol = Symbol.for("@svc/context/1") as never;
@@ -75,8 +86,9 @@ export function runWithContext<T>(context: RequestContext, fn: () => T): T {
 }
 
 /**
- * Makes the request's context the current one for everything behind `next`. Idempotent: only the first
- * middleware of a request pays for it, the others call `next` and nothing else.
+ * Makes the request's context the current one for everything behind `next`. Idempotent: where it is current
+ * already, this calls `next` and nothing else, so only the outermost middleware pays for it. Where a middleware
+ * in between has lost it (a body parser that calls on from a stream's `end` event), the next one restores it.
  */
 export function enterContext(
   req: IncomingMessage,
@@ -84,10 +96,6 @@ export function enterContext(
   next: (err?: unknown) => void,
 ): void {
   const context = openContext(req);
-  if (context.entered) {
-    next();
-    return;
-  }
-  context.entered = true;
-  storage.run(context, next);
+  if (storage.getStore() === context) next();
+  else storage.run(context, next);
 }

@@ -6,6 +6,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
  */
 export type ResponseEndListener = (req: IncomingMessage, res: ServerResponse, aborted: boolean) => void;
 
+// Shared by two installed copies, so that a response still has one event listener.
 const LISTENERS: unique symbol = Symbol.for("@svc/context/1/response-end") as never;
 
 interface WithListeners extends ServerResponse {
@@ -13,9 +14,10 @@ interface WithListeners extends ServerResponse {
 }
 
 /**
- * Calls `listener` once at the end of the response. All listeners of a response share one event listener;
- * they run in the order in which they were added. Pass one function for all requests, not a closure each.
- * There is no current context in a listener: use `contextOf(req)`.
+ * Calls `listener` once at the end of the response; on the next tick when the response has ended already. All
+ * listeners of a response share one event listener and run in the order in which they were added; one that
+ * throws does not keep the others from running. Pass one function for all requests, not a closure each. Do not
+ * count on a current context in a listener: use `contextOf(req)`.
  */
 export function onResponseEnd(
   req: IncomingMessage,
@@ -23,7 +25,9 @@ export function onResponseEnd(
   listener: ResponseEndListener,
 ): void {
   const held = (res as WithListeners)[LISTENERS];
-  if (held === undefined) {
+  if (res.closed) {
+    process.nextTick(listener, req, res, !res.writableFinished);
+  } else if (held === undefined) {
     (res as WithListeners)[LISTENERS] = listener;
     // `close` follows `finish` on every server response, and comes alone when the connection breaks.
     res.on("close", responseClosed);
@@ -40,5 +44,20 @@ function responseClosed(this: ServerResponse): void {
   (this as WithListeners)[LISTENERS] = [];
   const aborted = !this.writableFinished;
   if (typeof held === "function") held(this.req, this, aborted);
-  else for (const listener of held) listener(this.req, this, aborted);
+  else callAll(held, 0, this, aborted);
+}
+
+function callAll(
+  listeners: readonly ResponseEndListener[],
+  from: number,
+  res: ServerResponse,
+  aborted: boolean,
+): void {
+  let index = from;
+  try {
+    for (; index < listeners.length; index++) listeners[index]?.(res.req, res, aborted);
+  } finally {
+    // Only after a throw is there anything left; the error goes on as it would from any event listener.
+    if (index < listeners.length) callAll(listeners, index + 1, res, aborted);
+  }
 }

@@ -1,0 +1,178 @@
+import type { IncomingMessage } from "node:http";
+import {
+  alternatives,
+  bestMatch,
+  mounted,
+  type PathTemplate,
+  ROOT,
+  routed,
+  shown,
+  unplaced,
+} from "./path-template.ts";
+import {
+  type AppShape,
+  layersBehind,
+  layersOf,
+  type LayerShape,
+  mountPathsOf,
+  type RouteShape,
+} from "./router-shapes.ts";
+
+// Bounds for applications that mount routers in each other many times over: what lies beyond is not found.
+const MAX_LAYERS = 50_000;
+const MAX_PLACES = 64;
+
+/** All that is known about the routes of one application; read once, and again when something is missing. */
+interface RouteIndex {
+  /** The application at the top, which has no parent. */
+  readonly top: AppShape;
+  readonly layers: readonly LayerShape[];
+  readonly layerCount: number;
+  /** A route's template; all its possible ones when it has several; none when it was not found. */
+  readonly routes: WeakMap<RouteShape, string | readonly PathTemplate[]>;
+  /** Where there is something whose inside cannot be seen: an application, a function around a router. */
+  readonly closed: readonly PathTemplate[];
+}
+
+interface RoutedRequest extends IncomingMessage {
+  readonly app?: AppShape;
+  readonly route?: RouteShape;
+  readonly baseUrl?: string;
+  readonly originalUrl?: string;
+}
+
+const indexes = new WeakMap<AppShape, RouteIndex>();
+/** The index that last held a route: an error path leaves a sub-application before the response ends. */
+const owners = new WeakMap<RouteShape, RouteIndex>();
+
+/**
+ * The template of the route that Express 4 or 5 matched, with the paths of its mounts: `/t/:tenant/items/:id`.
+ * Undefined when no route has matched, and on a bare server. A part that cannot be known is `<mount>`; the raw
+ * path is never in it, so there are no more templates than the application has routes. Good for a label of a metric (MET-8,
+ * MET-10). Ask at the end of the response: error paths are right as well.
+ */
+export function routeTemplateOf(req: IncomingMessage): string | undefined {
+  const { route, app } = req as RoutedRequest;
+  if (typeof route !== "object" || route === null) return undefined;
+  let index = app && indexes.get(app);
+  if (index !== undefined && isStale(index)) index = undefined;
+  const known = index?.routes.get(route);
+  return typeof known === "string" ? known : resolve(req as RoutedRequest, route, index, known);
+}
+
+function isStale(index: RouteIndex): boolean {
+  return index.layers.length !== index.layerCount || index.top.parent !== undefined;
+}
+
+function resolve(
+  req: RoutedRequest,
+  route: RouteShape,
+  index: RouteIndex | undefined,
+  known: readonly PathTemplate[] | undefined,
+): string {
+  let places: string | readonly PathTemplate[] | undefined = known;
+  let current = index;
+  if (places === undefined && req.app !== undefined) {
+    current = readRoutes(req.app);
+    places = current.routes.get(route);
+    // Remembered as not found, so that the routers are not read again for every request.
+    if (places === undefined) current.routes.set(route, []);
+  }
+  if (places === undefined || places.length === 0) places = placesElsewhere(route, current);
+  if (typeof places === "string") return places;
+  // What the router matched is the current URL; the original one helps when a handler has rewritten that since.
+  const best =
+    bestMatch(places, `${req.baseUrl ?? ""}${req.url ?? ""}`) ?? bestMatch(places, req.originalUrl ?? "");
+  return best === undefined ? unplaced(route.path) : shown(best);
+}
+
+function placesElsewhere(route: RouteShape, index: RouteIndex | undefined): string | readonly PathTemplate[] {
+  const owner = owners.get(route);
+  if (owner !== undefined && owner.top === index?.top) return owner.routes.get(route) ?? [];
+  return [ROOT, ...(index?.closed ?? [])].flatMap((prefix) =>
+    alternatives(route.path).map((path) => routed(prefix, path)),
+  );
+}
+
+function readRoutes(app: AppShape): RouteIndex {
+  const reader = new RouteReader();
+  const layers = layersOf(app);
+  for (const prefix of placesOf(app, 0)) reader.read(layers, prefix);
+  const index: RouteIndex = {
+    top: topOf(app),
+    layers,
+    layerCount: layers.length,
+    routes: new WeakMap(),
+    closed: [...reader.closed.values()],
+  };
+  for (const [route, places] of reader.places) {
+    const [only] = places.values();
+    index.routes.set(route, places.size === 1 && only !== undefined ? shown(only) : [...places.values()]);
+    owners.set(route, index);
+  }
+  indexes.set(app, index);
+  return index;
+}
+
+function topOf(app: AppShape): AppShape {
+  let top = app;
+  for (let depth = 0; top.parent !== undefined && depth < MAX_PLACES; depth++) top = top.parent;
+  return top;
+}
+
+/**
+ * The prefixes under which an application is mounted. It knows its last mount only; that it has others can be
+ * guessed from its parent's layers, which do not say which application they lead to.
+ */
+function placesOf({ parent, mountpath }: AppShape, depth: number): readonly PathTemplate[] {
+  if (parent === undefined || depth > MAX_PLACES) return [ROOT];
+  const layers = layersOf(parent).filter((layer) => layer.name === "mounted_app");
+  const paths = [
+    ...alternatives(mountpath),
+    ...layers.flatMap(mountPathsOf).filter((path) => path !== undefined),
+  ];
+  const places = new Map<string, PathTemplate>();
+  for (const prefix of placesOf(parent, depth + 1)) {
+    for (const path of paths) remember(places, mounted(prefix, path));
+  }
+  return [...places.values()];
+}
+
+function remember(places: Map<string, PathTemplate>, place: PathTemplate): void {
+  if (places.size < MAX_PLACES && !places.has(place.text)) places.set(place.text, place);
+}
+
+/** Goes through routers and the routers in them. */
+class RouteReader {
+  readonly places: Map<RouteShape, Map<string, PathTemplate>> = new Map();
+  readonly closed: Map<string, PathTemplate> = new Map();
+  /** The routers on the way down to the current one: a router may contain itself. */
+  readonly #path: Set<readonly LayerShape[]> = new Set();
+  #left: number = MAX_LAYERS;
+
+  read(layers: readonly LayerShape[], prefix: PathTemplate): void {
+    if (this.#path.has(layers) || this.#path.size > MAX_PLACES) return;
+    this.#path.add(layers);
+    for (const layer of layers) {
+      if (this.#left-- <= 0) break;
+      if (layer.route === undefined) this.#readMount(layer, prefix);
+      else this.#readRoute(layer.route, prefix);
+    }
+    this.#path.delete(layers);
+  }
+
+  #readRoute(route: RouteShape, prefix: PathTemplate): void {
+    let places = this.places.get(route);
+    if (places === undefined) this.places.set(route, (places = new Map()));
+    for (const path of alternatives(route.path)) remember(places, routed(prefix, path));
+  }
+
+  #readMount(layer: LayerShape, prefix: PathTemplate): void {
+    const behind = layersBehind(layer);
+    for (const path of mountPathsOf(layer)) {
+      const place = mounted(prefix, path);
+      if (behind !== undefined) this.read(behind, place);
+      else if (place !== prefix) remember(this.closed, place);
+    }
+  }
+}

@@ -1,0 +1,121 @@
+import { alternatives, type Path } from "./path-template.ts";
+
+/**
+ * The parts of Express that a template is read from, as far as they are looked at: the routers of Express 4 and
+ * of Express 5 keep the same facts under different names.
+ */
+export interface AppShape {
+  /** The application that this one was mounted in with `use`, the last one when there are several. */
+  readonly parent?: AppShape | undefined;
+  readonly mountpath?: unknown;
+  /** Express 5. In Express 4 a getter that throws. */
+  readonly router?: RouterShape | undefined;
+  /** Express 4. */
+  readonly _router?: RouterShape | undefined;
+  readonly lazyrouter?: unknown;
+}
+
+export interface RouterShape {
+  readonly stack: readonly LayerShape[];
+}
+
+export interface LayerShape {
+  readonly name?: string;
+  readonly route?: RouteShape | undefined;
+  readonly handle?: unknown;
+  /** Express 5: mounted at `/`. */
+  readonly slash?: boolean;
+  /** Express 5, from router 2.3: the path as it was given. */
+  readonly rawPath?: unknown;
+  /** Express 4. */
+  readonly regexp?: RegExp & { readonly fast_slash?: boolean };
+  /** Express 4: the parameters of `regexp`, in order. */
+  readonly keys?: readonly { readonly name: string | number }[];
+}
+
+export interface RouteShape {
+  readonly path?: unknown;
+}
+
+const NO_LAYERS: readonly LayerShape[] = [];
+
+/** The layers of an application's own router. */
+export function layersOf(app: AppShape): readonly LayerShape[] {
+  const router = app._router ?? (app.lazyrouter === undefined ? app.router : undefined);
+  return router?.stack ?? NO_LAYERS;
+}
+
+/** The layers of the router that a layer leads to, or undefined when it leads to anything else. */
+export function layersBehind(layer: LayerShape): readonly LayerShape[] | undefined {
+  const handle = layer.handle as Partial<RouterShape> | undefined;
+  return Array.isArray(handle?.stack) ? handle.stack : undefined;
+}
+
+/** The paths that a layer is mounted at, as they were given or as near to that as can be read back. */
+export function mountPathsOf(layer: LayerShape): readonly Path[] {
+  if (layer.slash === true || layer.regexp?.fast_slash === true) return [""];
+  if (layer.rawPath !== undefined) return alternatives(layer.rawPath);
+  return layer.regexp === undefined ? [undefined] : readBack(layer.regexp, layer.keys ?? []);
+}
+
+// What path-to-regexp 0.1 puts at the end of every mount path; between the paths of a list there is a `|`.
+const MOUNT_END = String.raw`(?=\/|$)`;
+const OPTIONAL_SLASH = String.raw`\/?`;
+
+/** Express 4 keeps no path, only the expression that it was compiled to: this undoes the compilation. */
+function readBack(regexp: RegExp, keys: readonly { readonly name: string | number }[]): readonly Path[] {
+  const { source } = regexp;
+  if (!source.startsWith("^") || !source.endsWith(MOUNT_END)) return [regexp];
+  const names = keys.map(({ name }) => (typeof name === "string" ? `:${name}` : "*"));
+  return source
+    .slice(1, -MOUNT_END.length)
+    .split(`${MOUNT_END}|^`)
+    .map((one) => pathOf(one.endsWith(OPTIONAL_SLASH) ? one.slice(0, -OPTIONAL_SLASH.length) : one, names));
+}
+
+/** The path that was compiled to `source`. Takes the names that it uses from the front of the list. */
+function pathOf(source: string, names: string[]): string {
+  let path = "";
+  let index = 0;
+  while (index < source.length) {
+    const char = source.charAt(index);
+    if (char === "\\") {
+      path += source.charAt(index + 1);
+      index += 2;
+    } else if (source.startsWith("(?:", index)) {
+      index += 3;
+    } else if (char === "(") {
+      const { end, captures } = groupAt(source, index);
+      path += names.splice(0, captures)[0] ?? "*";
+      index = end;
+    } else {
+      // The bracket that closes a `(?:`; a `?` behind it stays, as it does in an optional `:name?`.
+      if (char !== ")") path += char;
+      index++;
+    }
+  }
+  return path;
+}
+
+/** Where the group that opens at `start` ends, and how many groups it captures, itself included. */
+function groupAt(source: string, start: number): { readonly end: number; readonly captures: number } {
+  let depth = 0;
+  let captures = 0;
+  let inClass = false;
+  for (let index = start; index < source.length; index++) {
+    const char = source[index];
+    if (char === "\\") {
+      index++;
+    } else if (inClass) {
+      inClass = char !== "]";
+    } else if (char === "[") {
+      inClass = true;
+    } else if (char === "(") {
+      depth++;
+      if (source[index + 1] !== "?") captures++;
+    } else if (char === ")" && --depth === 0) {
+      return { end: index + 1, captures };
+    }
+  }
+  return { end: source.length, captures };
+}
