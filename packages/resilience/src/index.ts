@@ -1,1 +1,16 @@
-export {};
+export { atMostEvery, type AtMostEveryOptions } from "./at-most-every.ts";
+export { backoff, type BackoffOptions } from "./backoff.ts";
+export {
+  type Attempt,
+  type Breaker,
+  type BreakerChange,
+  BreakerOpenError,
+  type BreakerOptions,
+  type BreakerState,
+  createBreaker,
+  type Outcome,
+} from "./breaker.ts";
+export { DeadlineError, type DeadlineOptions, withDeadline } from "./deadline.ts";
+export { type Clock, OptionError } from "./options.ts";
+export { remember, type RememberOptions } from "./remember.ts";
+export { singleFlight, type SingleFlight } from "./single-flight.ts";

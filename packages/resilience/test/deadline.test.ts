@@ -1,0 +1,136 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { DeadlineError, OptionError, withDeadline } from "@svc/resilience";
+import { expect } from "chai";
+import { deferred } from "./support/deferred.ts";
+import { failure } from "./support/failure.ts";
+
+const never = (): Promise<never> => new Promise(() => undefined);
+
+describe("withDeadline", () => {
+  it("answers with the result, or fails with the error, of what it ran", async () => {
+    expect(await withDeadline(10_000, () => Promise.resolve(1))).to.equal(1);
+    expect(await withDeadline(10_000, () => 2)).to.equal(2);
+    const boom = new Error("boom");
+    expect(await failure(withDeadline(10_000, () => Promise.reject(boom)))).to.equal(boom);
+    const thrown = withDeadline(10_000, () => {
+      throw boom;
+    });
+    expect(await failure(thrown)).to.equal(boom);
+  });
+
+  it("rejects at the deadline though the call never settles, and aborts its signal with the same error", async () => {
+    let reason: unknown;
+    const error = await failure(
+      withDeadline(5, (signal) => {
+        signal.addEventListener("abort", () => (reason = signal.reason));
+        return never();
+      }),
+    );
+    expect(error).to.be.instanceOf(DeadlineError);
+    expect(error).to.include({ name: "DeadlineError", code: "ERR_SVC_DEADLINE", ms: 5 });
+    expect((error as Error).message).to.equal("no result within 5 ms");
+    expect(reason).to.equal(error);
+  });
+
+  it("ignores a result and a rejection that come too late", async () => {
+    const unhandled: unknown[] = [];
+    const listener = (reason: unknown): unknown => unhandled.push(reason);
+    process.on("unhandledRejection", listener);
+    try {
+      const call = deferred<never>();
+      expect(await failure(withDeadline(1, () => call.promise))).to.be.instanceOf(DeadlineError);
+      call.reject(new Error("too late"));
+      await new Promise((resolve) => setImmediate(resolve));
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(unhandled).to.deep.equal([]);
+    } finally {
+      process.off("unhandledRejection", listener);
+    }
+  });
+
+  it("leaves no listener behind", async () => {
+    const outer = new AbortController();
+    const listeners = countListeners(outer.signal);
+    await withDeadline(60_000, () => Promise.resolve(), { signal: outer.signal });
+    await failure(withDeadline(60_000, () => Promise.reject(new Error("boom")), { signal: outer.signal }));
+    await failure(withDeadline(1, never, { signal: outer.signal }));
+    expect(listeners()).to.deep.equal({ added: 3, left: 0 });
+  });
+
+  it("holds the process while it waits, and no longer", async () => {
+    // Were a timer left behind, the first would end after a minute; were it not to hold, the second would end at once.
+    expect(await run('withDeadline(60_000, async () => "done").then(console.log)')).to.equal("done");
+    const hung = "withDeadline(30, () => new Promise(() => {})).catch((error) => console.log(error.code))";
+    expect(await run(hung)).to.equal("ERR_SVC_DEADLINE");
+  }).timeout(30_000);
+
+  it("does not call when there is no time left", async () => {
+    let called = false;
+    const error = await failure(withDeadline(-3, () => (called = true)));
+    expect(error).to.be.instanceOf(DeadlineError);
+    expect(called).to.equal(false);
+  });
+
+  it("waits where setTimeout would fire at once because the time is too long for it", async () => {
+    const call = deferred<string>();
+    setImmediate(() => setTimeout(() => call.resolve("done"), 5));
+    expect(await withDeadline(Infinity, () => call.promise)).to.equal("done");
+    expect(await withDeadline(2 ** 40, () => Promise.resolve("done"))).to.equal("done");
+  });
+
+  it("ends early with the reason of the outer signal", async () => {
+    const outer = new AbortController();
+    const reason = new Error("client went away");
+    let inner: AbortSignal | undefined;
+    const waiting = withDeadline(60_000, (signal) => ((inner = signal), never()), { signal: outer.signal });
+    outer.abort(reason);
+    expect(await failure(waiting)).to.equal(reason);
+    expect(inner?.reason).to.equal(reason);
+  });
+
+  it("does not call when the outer signal is aborted already", async () => {
+    let called = false;
+    const reason = new Error("client went away");
+    const waiting = withDeadline(60_000, () => (called = true), { signal: AbortSignal.abort(reason) });
+    expect(await failure(waiting)).to.equal(reason);
+    expect(called).to.equal(false);
+  });
+
+  it("tells onTimeout once, and only when the time is up", async () => {
+    let told = 0;
+    const onTimeout = (): unknown => told++;
+    await withDeadline(60_000, () => Promise.resolve(), { onTimeout });
+    expect(told).to.equal(0);
+    await failure(withDeadline(1, never, { onTimeout }));
+    expect(told).to.equal(1);
+  });
+
+  it("refuses what is not a time, and options that it does not know", async () => {
+    const wrong = await failure(withDeadline(Number.NaN, never));
+    expect(wrong).to.be.instanceOf(OptionError);
+    expect((wrong as Error).message).to.equal("withDeadline(): ms must be a number; it is NaN");
+    const unknown = await failure(withDeadline(1, never, { onTimeOut: () => undefined } as never));
+    expect((unknown as Error).message).to.contain("onTimeOut is unknown");
+  });
+});
+
+function countListeners(signal: AbortSignal): () => { added: number; left: number } {
+  let added = 0;
+  let removed = 0;
+  const add = signal.addEventListener.bind(signal);
+  const remove = signal.removeEventListener.bind(signal);
+  signal.addEventListener = (...args: Parameters<typeof add>) => (added++, add(...args));
+  signal.removeEventListener = (...args: Parameters<typeof remove>) => (removed++, remove(...args));
+  return () => ({ added, left: added - removed });
+}
+
+async function run(statement: string): Promise<string> {
+  const code = `import { withDeadline } from "@svc/resilience"; ${statement};`;
+  const args = ["--conditions=@svc/source", "--input-type=module", "-e", code];
+  const { stdout } = await promisify(execFile)(process.execPath, args, {
+    cwd: import.meta.dirname,
+    timeout: 25_000,
+  });
+  return stdout.trim();
+}
