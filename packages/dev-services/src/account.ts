@@ -1,0 +1,103 @@
+import { createHash } from "node:crypto";
+import {
+  chmodSync,
+  chownSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+
+/** Who a server runs as when it refuses to run as root. */
+export interface Account {
+  readonly name: string;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** Whether this process runs as root. */
+export function isRoot(): boolean {
+  return process.getuid?.() === 0;
+}
+
+/**
+ * The account for servers that refuse root: `postgres` when there is one, else `nobody`; undefined when this process
+ * is not root and needs none. Only an account of the system's list will do: PostgreSQL asks for its name.
+ */
+export function serverAccount(passwd = "/etc/passwd"): Account | undefined {
+  if (!isRoot()) return undefined;
+  const rows = readFileSync(passwd, "utf8")
+    .split("\n")
+    .map((line) => line.split(":"));
+  for (const wanted of ["postgres", "nobody"]) {
+    const row = rows.find(([name]) => name === wanted);
+    if (row !== undefined) return { name: wanted, uid: Number(row[2]), gid: Number(row[3]) };
+  }
+  throw new Error(`PostgreSQL does not run as root, and ${passwd} has neither postgres nor nobody`);
+}
+
+/** Whether everybody may pass through a folder and all folders above it. */
+function isOpen(folder: string): boolean {
+  for (let at = realpathSync(folder); ; at = dirname(at)) {
+    if ((statSync(at).mode & 0o001) === 0) return false;
+    if (dirname(at) === at) return true;
+  }
+}
+
+function firstOpen(candidates: readonly string[]): string {
+  const found = candidates.find((folder) => {
+    try {
+      return !isRoot() || isOpen(folder);
+    } catch {
+      return false;
+    }
+  });
+  if (found === undefined)
+    throw new Error(`no folder that every account may enter: ${candidates.join(", ")}`);
+  return found;
+}
+
+/** A new folder for one server that is thrown away later; the server's account can pass through it. */
+export function scratchFolder(prefix: string): string {
+  const folder = mkdtempSync(join(firstOpen([tmpdir(), "/tmp", "/var/tmp"]), prefix));
+  if (isRoot()) chmodSync(folder, 0o711);
+  return folder;
+}
+
+/** Where things are kept from run to run when the account of the server cannot enter the checkout. */
+export function keptFolder(name: string): string {
+  return join(firstOpen(["/var/tmp", tmpdir(), "/tmp"]), name);
+}
+
+/**
+ * Where the demo of a checkout keeps its data: `.svc/` of the checkout, or when root a folder under the system's
+ * variable temp folder that is named after the checkout.
+ */
+export function demoFolder(checkout: string): string {
+  const path = resolve(checkout);
+  if (!isRoot()) return join(path, ".svc", "postgres");
+  return keptFolder(`svc-${createHash("sha256").update(path).digest("hex").slice(0, 12)}`);
+}
+
+/** Makes a folder of our own, or takes one that exists when it is ours: nobody else can have put it there. */
+export function ownFolder(folder: string): void {
+  mkdirSync(dirname(folder), { recursive: true });
+  try {
+    mkdirSync(folder, { mode: isRoot() ? 0o711 : 0o700 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    const found = lstatSync(folder);
+    const mine = process.getuid === undefined || found.uid === process.getuid();
+    if (!found.isDirectory() || !mine) throw new Error(`${folder} exists and is not a folder of this user`);
+  }
+}
+
+/** Makes a new folder that belongs to the server's account alone. */
+export function privateFolder(folder: string, account: Account | undefined): void {
+  mkdirSync(folder, { mode: 0o700 });
+  if (account !== undefined) chownSync(folder, account.uid, account.gid);
+}

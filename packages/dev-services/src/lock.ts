@@ -1,0 +1,101 @@
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { takeLease, type Lease } from "./lease.ts";
+import { isAlive } from "./processes.ts";
+
+/** What processes that share a server know about it. */
+export interface ServerInfo {
+  readonly url: string;
+  readonly folder: string;
+  readonly pid: number;
+  readonly port: number;
+  readonly leasePort: number;
+  readonly version: string;
+  readonly source: string;
+}
+
+/** A server that another process started and that this one may use. */
+export interface Joined {
+  readonly info: ServerInfo;
+  readonly lease: Lease;
+}
+
+/**
+ * Uses the server that `file` tells about, or starts it: of many processes that call this at the same moment one
+ * starts it and the others wait for it.
+ *
+ * @param start starts the server and writes `file`
+ */
+export async function joinOrStart<T>(file: string, start: () => Promise<T>): Promise<Joined | T> {
+  const lock = `${file}.lock`;
+  for (;;) {
+    const joined = await join(file);
+    if (joined !== undefined) return joined;
+    if (take(lock)) {
+      try {
+        // It may have been started between the look and the lock.
+        return (await join(file)) ?? (await start());
+      } finally {
+        rmSync(lock, { force: true });
+      }
+    }
+    await sleep(20);
+  }
+}
+
+async function join(file: string): Promise<Joined | undefined> {
+  let info: ServerInfo;
+  try {
+    info = JSON.parse(readFileSync(file, "utf8")) as ServerInfo;
+  } catch {
+    return undefined;
+  }
+  const lease = await takeLease(info.leasePort);
+  return lease === undefined ? undefined : { info, lease };
+}
+
+function take(lock: string): boolean {
+  const mine = `${lock}.${process.pid}`;
+  writeFileSync(mine, String(process.pid));
+  try {
+    // Unlike creating and then writing, a link appears together with its content.
+    linkSync(mine, lock);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  } finally {
+    rmSync(mine, { force: true });
+  }
+  freeIfAbandoned(lock);
+  return false;
+}
+
+function freeIfAbandoned(lock: string): void {
+  const holder = holderOf(lock);
+  if (holder === undefined || isAlive(holder)) return;
+  const aside = `${lock}.abandoned.${process.pid}`;
+  try {
+    renameSync(lock, aside);
+    // Somebody may have freed and taken it in between: then it goes back.
+    const taken = holderOf(aside);
+    if (taken !== undefined && taken !== holder) linkSync(aside, lock);
+  } catch {
+    // Gone already, or taken again: the next round sees.
+  } finally {
+    rmSync(aside, { force: true });
+  }
+}
+
+function holderOf(lock: string): number | undefined {
+  try {
+    return Number(readFileSync(lock, "utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Writes a file so that nobody ever reads half of it. */
+export function writeWhole(file: string, value: object): void {
+  writeFileSync(`${file}.${process.pid}`, JSON.stringify(value), { mode: 0o600 });
+  renameSync(`${file}.${process.pid}`, file);
+}

@@ -1,0 +1,25 @@
+/** What mocha gives a hook as `this`. */
+interface HookContext {
+  timeout(ms: number): unknown;
+  skip(): never;
+}
+
+type Hook = (title: string, fn: (this: HookContext) => Promise<void>) => void;
+
+/** The `before` and `after` of mocha, which are global while it loads test files. */
+export interface MochaHooks {
+  readonly before: Hook;
+  readonly after: Hook;
+}
+
+/**
+ * @param what the function that needs them, for the error message
+ * @param instead what to call elsewhere
+ * @throws Error outside of mocha
+ */
+export function mochaHooks(what: string, instead: string): MochaHooks {
+  const { before, after } = globalThis as Partial<MochaHooks>;
+  if (before === undefined || after === undefined)
+    throw new Error(`${what} needs mocha's before() and after(); elsewhere call ${instead}`);
+  return { before, after };
+}

