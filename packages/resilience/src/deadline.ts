@@ -47,6 +47,10 @@ export async function withDeadline<T>(
   checkFunction(subject, "onTimeout", options.onTimeout);
   const { signal: outer, onTimeout } = options;
   outer?.throwIfAborted();
+  if (ms <= 0) {
+    onTimeout?.();
+    throw new DeadlineError(ms);
+  }
 
   const controller = new AbortController();
   return new Promise<T>((resolve, reject) => {
@@ -60,13 +64,11 @@ export async function withDeadline<T>(
       end(new DeadlineError(ms));
     };
     const aborted = (): void => end(outer?.reason);
-    let timer: NodeJS.Timeout | undefined;
     const release = (): void => {
       clearTimeout(timer);
       outer?.removeEventListener("abort", aborted);
     };
-    if (ms <= 0) return timeUp();
-    timer = setTimeout(timeUp, Math.min(ms, LONGEST_TIMER_MS));
+    const timer = setTimeout(timeUp, Math.min(ms, LONGEST_TIMER_MS));
     outer?.addEventListener("abort", aborted, { once: true });
     // Both branches are handled here, so a result that comes too late is nobody's unhandled rejection.
     started(run, controller.signal).then(
