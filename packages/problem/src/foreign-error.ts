@@ -55,11 +55,9 @@ function isUriError(error: unknown): boolean {
 
 /** The message of anything that was thrown. */
 export function messageOf(error: unknown): string {
-  if (typeof error === "object" || typeof error === "function") {
-    const message = read(error, "message");
-    return typeof message === "string" ? message : "";
-  }
-  return String(error);
+  if (typeof error === "string") return error;
+  const message = read(error, "message");
+  return typeof message === "string" ? message : "";
 }
 
 /** A property of anything, undefined where it cannot be read. */

@@ -1,5 +1,6 @@
+import type { IncomingMessage } from "node:http";
 import type { Logger } from "@svc/context";
-import { boolean, objectWith, optional, type OptionalKind, withDefault } from "@svc/options";
+import { boolean, func, objectWith, optional, type OptionalKind, withDefault } from "@svc/options";
 
 /** Options of `problemHandler()`. */
 export interface ProblemHandlerOptions {
@@ -15,4 +16,23 @@ export const handlerKinds: {
 } = {
   debug: withDefault(boolean(), false),
   logger: optional(objectWith<Logger>("a logger", "debug", "error")),
+};
+
+/** Options of `attachProblems()`. */
+export interface AttachProblemsOptions {
+  /** Gets at most one debug line a second about refused requests. Default: none. */
+  readonly logger?: Logger | undefined;
+  /**
+   * The id of a request that is refused before any middleware could set one; anything that is not 1 to 128 visible
+   * ASCII characters is ignored. Default: the caller's `X-Request-ID` when it is acceptable, else a new id.
+   */
+  readonly requestIdFrom?: ((req: IncomingMessage) => string | undefined) | undefined;
+}
+
+export const attachKinds: {
+  readonly logger: OptionalKind<Logger, undefined>;
+  readonly requestIdFrom: OptionalKind<(req: IncomingMessage) => string | undefined, undefined>;
+} = {
+  logger: optional(objectWith<Logger>("a logger", "debug", "error")),
+  requestIdFrom: optional(func<(req: IncomingMessage) => string | undefined>()),
 };

@@ -102,7 +102,7 @@ function described(error: unknown): object {
   const stack = read(error, "stack");
   return {
     type: error instanceof Error ? "Error" : typeof error,
-    message: message === "" && typeof error === "object" ? JSON.stringify(jsonSafe(error)) : message,
+    message: message === "" ? JSON.stringify(jsonSafe(error)) : message,
     ...(typeof stack === "string" ? { stack } : {}),
   };
 }

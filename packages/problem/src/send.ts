@@ -43,6 +43,13 @@ export function sendProblem(req: IncomingMessage, res: ServerResponse, problem: 
     if (!res.writableEnded) res.destroy();
     return;
   }
+  const body = prepareProblem(req, res, problem);
+  if (res.getHeader("Connection") === "close" && isBodyUnderWay(req)) lingerThenEnd(req, res, body);
+  else finish(req, res, body);
+}
+
+/** Sets status and headers of a problem on a response, and returns the body that belongs to them. */
+export function prepareProblem(req: IncomingMessage, res: ServerResponse, problem: SendableProblem): Buffer {
   const { status, headers } = problem;
   const requestId = correlate(req, res);
   for (const name of STALE_HEADERS) res.removeHeader(name);
@@ -51,8 +58,13 @@ export function sendProblem(req: IncomingMessage, res: ServerResponse, problem: 
   if (status === 401 && !res.hasHeader("WWW-Authenticate")) res.setHeader("WWW-Authenticate", "Bearer");
   const body = problemBody(problem, instanceOf(req), requestId);
   start(req, res, status, PROBLEM_TYPE, body.length);
-  if (!req.complete && res.getHeader("Connection") === "close") lingerThenEnd(req, res, body);
-  else finish(req, res, body);
+  return body;
+}
+
+function isBodyUnderWay(req: IncomingMessage): boolean {
+  if (req.complete) return false;
+  const length = req.headers["content-length"];
+  return req.headers["transfer-encoding"] !== undefined || (length !== undefined && length !== "0");
 }
 
 /**

@@ -1,0 +1,158 @@
+import type { IncomingMessage, RequestListener, Server, ServerOptions, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { contextOf, type Logger, openContext } from "@svc/context";
+import { resolveOptions } from "@svc/options";
+import { acceptable, mintRequestId } from "./correlation.ts";
+import { instanceOf, pathOf } from "./document.ts";
+import { read } from "./foreign-error.ts";
+import { hostFault } from "./host-header.ts";
+import { type AttachProblemsOptions, attachKinds } from "./options.ts";
+import { answerAndClose, rawProblem, targetOf } from "./raw-answer.ts";
+import { prepareProblem, sendProblem } from "./send.ts";
+
+/**
+ * What `createServer` should be given for `attachProblems`: Node then leaves the check of the Host header to it,
+ * instead of answering without a body.
+ */
+export const problemServerOptions: Readonly<Pick<ServerOptions, "requireHostHeader">> = Object.freeze({
+  requireHostHeader: false,
+});
+
+const attached = new WeakSet<Server>();
+
+/**
+ * Makes a problem document with a request id of what Node answers by itself, before any middleware (ERR-21): what
+ * it cannot parse, header sections that are too large, requests that arrive too slowly, a Host header that is
+ * missing or repeated, unknown expectations, CONNECT, and requests beyond `maxRequestsPerSocket`. The connection is
+ * closed. Call it once the server has its request listener; a second call does nothing.
+ *
+ * @throws ConfigurationError for unknown or wrong options
+ */
+export function attachProblems(server: Server, options?: AttachProblemsOptions): void {
+  const { logger, requestIdFrom } = resolveOptions("attachProblems()", options, attachKinds);
+  if (attached.has(server)) return;
+  attached.add(server);
+  const note = noteOncePerSecond(logger);
+  const refuse = (req: IncomingMessage, res: ServerResponse, status: number, detail: string): void => {
+    const id = acceptable(requestIdFrom?.(req));
+    if (id !== undefined) openContext(req).requestId = id;
+    sendProblem(req, res, { status, detail, headers: { Connection: "close" } });
+    note(detail, status);
+  };
+  guardHost(server, refuse);
+  server.on("checkExpectation", (req: IncomingMessage, res: ServerResponse) => {
+    refuse(req, res, 417, "the expectation of the request is not supported");
+  });
+  server.on("clientError", (error: Error, socket: Socket) => {
+    answerClientError(error, socket, note);
+  });
+  server.on("connect", (req: IncomingMessage, socket: Socket) => {
+    // Somebody else wants these connections.
+    if (server.listenerCount("connect") > 1) return;
+    note("CONNECT", 405);
+    socket.on("error", () => socket.destroy());
+    const fields = { status: 405, detail: "Method Not Allowed" };
+    answerAndClose(socket, rawProblem(fields, pathOf(req.url ?? ""), mintRequestId(), ""));
+  });
+  server.on("dropRequest", (req: IncomingMessage, socket: HttpSocket) => {
+    const res = socket._httpMessage;
+    // A pipelined one cannot be reached here; Node answers it with an empty 503.
+    if (res?.req === req) endWithProblem(req, res);
+  });
+}
+
+type Note = (code: string, status: number) => void;
+type HttpSocket = Socket & { readonly _httpMessage?: ServerResponse | null };
+
+function guardHost(
+  server: Server,
+  refuse: (req: IncomingMessage, res: ServerResponse, status: number, detail: string) => void,
+): void {
+  const listeners = server.listeners("request") as RequestListener[];
+  // Not in Node's types: the property that the option of createServer sets.
+  (server as Server & { requireHostHeader?: boolean }).requireHostHeader = listeners.length === 0;
+  if (listeners.length === 0) return;
+  server.removeAllListeners("request");
+  server.on("request", (req, res) => {
+    const fault = hostFault(req);
+    if (fault !== undefined) refuse(req, res, 400, fault);
+    else return callAll(server, listeners, req, res);
+  });
+}
+
+// What the listener returns matters to a server with captureRejections.
+function callAll(
+  server: Server,
+  listeners: readonly RequestListener[],
+  req: IncomingMessage,
+  res: ServerResponse,
+): unknown {
+  let result: unknown;
+  for (const listener of listeners) result = listener.call(server, req, res as never);
+  return result;
+}
+
+const answered = new WeakSet<Socket>();
+
+function answerClientError(error: Error, socket: HttpSocket, note: Note): void {
+  // The parser goes on complaining while the rest of a refused request arrives.
+  if (answered.has(socket)) return;
+  const code = String(read(error, "code"));
+  const refusal = refusalOf(code);
+  const open = socket._httpMessage ?? undefined;
+  // An answer to an earlier request is under way, or owed: these bytes would be taken for it.
+  const isOwed = open !== undefined && (open.headersSent || open.req.complete);
+  if (refusal === undefined || isOwed || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  answered.add(socket);
+  note(code, refusal.status);
+  const target = targetOf(read(error, "rawPacket"));
+  const instance = open !== undefined ? instanceOf(open.req) : target === undefined ? "" : pathOf(target);
+  const id = (open && contextOf(open.req)?.requestId) || mintRequestId();
+  answerAndClose(socket, rawProblem(refusal, instance, id));
+}
+
+function refusalOf(code: string): { status: number; detail: string } | undefined {
+  switch (code) {
+    case "HPE_HEADER_OVERFLOW":
+      return { status: 431, detail: "the header section of the request is too large" };
+    case "HPE_CHUNK_EXTENSIONS_OVERFLOW":
+      return { status: 413, detail: "the chunk extensions of the request are too large" };
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return { status: 408, detail: "the request did not arrive in time" };
+    default:
+      return code.startsWith("HPE_") ? { status: 400, detail: "the request is not valid HTTP" } : undefined;
+  }
+}
+
+// Node writes the head and ends the response right after this event, so the body has to go through its end().
+function endWithProblem(req: IncomingMessage, res: ServerResponse): void {
+  const body = prepareProblem(req, res, {
+    status: 503,
+    detail: "the connection has served all the requests that it may",
+    headers: { Connection: "close" },
+  });
+  const end = res.end.bind(res);
+  res.end = () => (req.method === "HEAD" ? end() : end(body));
+}
+
+const NOTE_INTERVAL_MS = 1_000;
+
+// One line a second and server: a flood of bad requests must not become a flood of lines.
+function noteOncePerSecond(logger: Logger | undefined): Note {
+  let last = -Infinity;
+  let suppressed = 0;
+  return (code, status) => {
+    if (logger === undefined) return;
+    const now = performance.now();
+    if (now - last < NOTE_INTERVAL_MS) {
+      suppressed += 1;
+      return;
+    }
+    logger.debug({ code, http_status: status, suppressed }, "refused a request before any middleware saw it");
+    last = now;
+    suppressed = 0;
+  };
+}
