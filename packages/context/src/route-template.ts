@@ -28,7 +28,7 @@ interface RouteIndex {
   readonly top: AppShape;
   readonly layers: readonly LayerShape[];
   readonly layerCount: number;
-  /** A route's template; all its possible ones when it has several; none when it was not found. */
+  /** A route's template; all its possible ones when it has several or was not found. */
   readonly routes: WeakMap<RouteShape, string | readonly PathTemplate[]>;
   /** Where there is something whose inside cannot be seen: an application, a function around a router. */
   readonly closed: readonly PathTemplate[];
@@ -42,22 +42,21 @@ interface RoutedRequest extends IncomingMessage {
 }
 
 const indexes = new WeakMap<AppShape, RouteIndex>();
-/** The index that last held a route: an error path leaves a sub-application before the response ends. */
+/** The index in which a route was found: an error path leaves a sub-application before the response ends. */
 const owners = new WeakMap<RouteShape, RouteIndex>();
 
 /**
  * The template of the route that Express 4 or 5 matched, with the paths of its mounts: `/t/:tenant/items/:id`.
  * Undefined when no route has matched, and on a bare server. A part that cannot be known is `<mount>`; the raw
- * path is never in it, so there are no more templates than the application has routes. Good for a label of a metric (MET-8,
- * MET-10). Ask at the end of the response: error paths are right as well.
+ * path is never in it, so there are no more templates than the application's author wrote: good for the label of
+ * a metric (MET-8, MET-10). Ask at the end of the response; error paths are right as well.
  */
 export function routeTemplateOf(req: IncomingMessage): string | undefined {
   const { route, app } = req as RoutedRequest;
   if (typeof route !== "object" || route === null) return undefined;
-  let index = app && indexes.get(app);
-  if (index !== undefined && isStale(index)) index = undefined;
-  const known = index?.routes.get(route);
-  return typeof known === "string" ? known : resolve(req as RoutedRequest, route, index, known);
+  const index = app && indexes.get(app);
+  const known = index === undefined || isStale(index) ? undefined : index.routes.get(route);
+  return typeof known === "string" ? known : resolve(req as RoutedRequest, route, known);
 }
 
 function isStale(index: RouteIndex): boolean {
@@ -67,18 +66,9 @@ function isStale(index: RouteIndex): boolean {
 function resolve(
   req: RoutedRequest,
   route: RouteShape,
-  index: RouteIndex | undefined,
-  known: readonly PathTemplate[] | undefined,
+  known: string | readonly PathTemplate[] | undefined,
 ): string {
-  let places: string | readonly PathTemplate[] | undefined = known;
-  let current = index;
-  if (places === undefined && req.app !== undefined) {
-    current = readRoutes(req.app);
-    places = current.routes.get(route);
-    // Remembered as not found, so that the routers are not read again for every request.
-    if (places === undefined) current.routes.set(route, []);
-  }
-  if (places === undefined || places.length === 0) places = placesElsewhere(route, current);
+  const places = known ?? (req.app === undefined ? guesses(route, []) : learn(req.app, route));
   if (typeof places === "string") return places;
   // What the router matched is the current URL; the original one helps when a handler has rewritten that since.
   const best =
@@ -86,12 +76,21 @@ function resolve(
   return best === undefined ? unplaced(route.path) : shown(best);
 }
 
-function placesElsewhere(route: RouteShape, index: RouteIndex | undefined): string | readonly PathTemplate[] {
-  const owner = owners.get(route);
-  if (owner !== undefined && owner.top === index?.top) return owner.routes.get(route) ?? [];
-  return [ROOT, ...(index?.closed ?? [])].flatMap((prefix) =>
-    alternatives(route.path).map((path) => routed(prefix, path)),
-  );
+function learn(app: AppShape, route: RouteShape): string | readonly PathTemplate[] {
+  const index = readRoutes(app);
+  let places = index.routes.get(route);
+  if (places === undefined) {
+    const owner = owners.get(route);
+    places = owner?.top === index.top ? owner.routes.get(route) : undefined;
+    // Remembered, so that the routers are not read again for every request.
+    index.routes.set(route, (places ??= guesses(route, index.closed)));
+  }
+  return places;
+}
+
+function guesses(route: RouteShape, closed: readonly PathTemplate[]): readonly PathTemplate[] {
+  const paths = alternatives(route.path);
+  return [ROOT, ...closed].flatMap((prefix) => paths.map((path) => routed(prefix, path)));
 }
 
 function readRoutes(app: AppShape): RouteIndex {
@@ -105,13 +104,28 @@ function readRoutes(app: AppShape): RouteIndex {
     routes: new WeakMap(),
     closed: [...reader.closed.values()],
   };
-  for (const [route, places] of reader.places) {
-    const [only] = places.values();
-    index.routes.set(route, places.size === 1 && only !== undefined ? shown(only) : [...places.values()]);
-    owners.set(route, index);
-  }
   indexes.set(app, index);
+  const above = indexesAbove(app);
+  for (const [route, found] of reader.places) {
+    const places = [...found.values()];
+    const [only] = places;
+    const known = places.length === 1 && only !== undefined ? shown(only) : places;
+    owners.set(route, index);
+    index.routes.set(route, known);
+    for (const each of above) each.routes.set(route, known);
+  }
   return index;
+}
+
+/** What the applications above have guessed about the routes of this one is now known. */
+function indexesAbove(app: AppShape): readonly RouteIndex[] {
+  const above: RouteIndex[] = [];
+  let up = app.parent;
+  for (let depth = 0; up !== undefined && depth < MAX_PLACES; depth++, up = up.parent) {
+    const index = indexes.get(up);
+    if (index !== undefined) above.push(index);
+  }
+  return above;
 }
 
 function topOf(app: AppShape): AppShape {

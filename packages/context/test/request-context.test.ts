@@ -1,0 +1,211 @@
+import { once } from "node:events";
+import { request, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
+import {
+  contextOf,
+  currentContext,
+  enterContext,
+  openContext,
+  RequestContext,
+  runWithContext,
+} from "@svc/context";
+import { expressMajors, listen, rawRequest } from "@svc/test-support";
+import { expect } from "chai";
+
+type Handler = (req: IncomingMessage, res: ServerResponse) => void | Promise<void>;
+
+/** The same middleware chain on every kind of server: enters the context twice, then calls the handler. */
+const servers: Readonly<Record<string, (handler: Handler) => RequestListener>> = {
+  "bare http": (handler) => (req, res) =>
+    enterContext(req, res, () => enterContext(req, res, () => void handler(req, res))),
+  ...Object.fromEntries(
+    Object.entries(expressMajors).map(([name, express]) => [
+      name,
+      (handler: Handler): RequestListener =>
+        express().use(enterContext).use(enterContext).use(handler) as unknown as RequestListener,
+    ]),
+  ),
+};
+
+for (const [name, serve] of Object.entries(servers)) {
+  describe(`the request context on ${name}`, () => {
+    it("is current behind next, also after awaits and timers", async () => {
+      await using server = await listen(
+        serve(async (req, res) => {
+          const before = currentContext();
+          await new Promise((resolve) => setTimeout(resolve, 1));
+          await Promise.resolve();
+          res.end(String(before === contextOf(req) && currentContext() === before && before !== undefined));
+        }),
+      );
+      expect(await (await fetch(server.url)).text()).to.equal("true");
+    });
+
+    it("is another one for every request of a connection, kept alive or pipelined, and leaks into none", async () => {
+      const seen: (RequestContext | undefined)[] = [];
+      const outside: unknown[] = [];
+      await using server = await listen((req, res) => {
+        outside.push(currentContext());
+        serve((_req, answer) => {
+          seen.push(currentContext());
+          setImmediate(() => answer.end("ok"));
+        })(req, res);
+      });
+      const one = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+      await rawRequest(server.port, one.repeat(5));
+      await (await fetch(server.url)).text();
+      await (await fetch(server.url)).text();
+      expect(seen).to.have.length(7);
+      expect(new Set(seen).size).to.equal(7);
+      expect(seen).to.not.include(undefined);
+      expect(outside).to.eql(Array(7).fill(undefined));
+    });
+
+    it("does not mix requests that are at work at the same time", async () => {
+      await using server = await listen(
+        serve(async (req, res) => {
+          openContext(req).requestId = req.url ?? "";
+          for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate);
+          res.end(currentContext()?.requestId);
+        }),
+      );
+      const paths = Array.from({ length: 50 }, (_, index) => `/${index}`);
+      const answers = await Promise.all(paths.map(async (path) => (await fetch(server.url + path)).text()));
+      expect(answers).to.eql(paths);
+    });
+
+    it("is lost in the data and end listeners of a request, where contextOf still finds it", async () => {
+      const current: unknown[] = [];
+      const ofRequest: unknown[] = [];
+      await using server = await listen(
+        serve((req, res) => {
+          const look = (): void => {
+            current.push(currentContext());
+            ofRequest.push(contextOf(req)?.requestId);
+          };
+          openContext(req).requestId = "one";
+          req.on("data", look).on("end", () => {
+            look();
+            res.end("ok");
+          });
+        }),
+      );
+      const outgoing = request(server.url, { method: "POST" });
+      outgoing.write("first");
+      // The rest comes in a packet of its own.
+      setTimeout(() => outgoing.end("second"), 20);
+      const [response] = (await once(outgoing, "response")) as [IncomingMessage];
+      await once(response.resume(), "end");
+      expect(current).to.include(undefined);
+      expect(ofRequest.length).to.be.greaterThan(1);
+      expect(new Set(ofRequest)).to.eql(new Set(["one"]));
+    });
+  });
+}
+
+describe("enterContext", () => {
+  it("opens the context that openContext gives and calls next once, without an argument", async () => {
+    const calls: unknown[][] = [];
+    await using server = await listen((req, res) => {
+      const opened = openContext(req);
+      enterContext(req, res, (...args: unknown[]) => {
+        calls.push(args);
+        res.end(String(currentContext() === opened && openContext(req) === opened));
+      });
+    });
+    expect(await (await fetch(server.url)).text()).to.equal("true");
+    expect(calls).to.eql([[]]);
+  });
+
+  it("restores a context that was lost on the way", async () => {
+    await using server = await listen((req, res) => {
+      enterContext(req, res, () => {
+        // Stands for a body parser that calls on from a listener.
+        req
+          .resume()
+          .on("end", () =>
+            enterContext(req, res, () => res.end(String(currentContext() === contextOf(req)))),
+          );
+      });
+    });
+    expect(await (await fetch(server.url, { method: "POST", body: "x" })).text()).to.equal("true");
+  });
+
+  it("lets an error that next throws through", async () => {
+    const thrown = new Error("from next");
+    let caught: unknown;
+    await using server = await listen((req, res) => {
+      try {
+        enterContext(req, res, () => {
+          throw thrown;
+        });
+      } catch (error) {
+        caught = error;
+      }
+      res.end(String(currentContext() === undefined));
+    });
+    expect(await (await fetch(server.url)).text()).to.equal("true");
+    expect(caught).to.equal(thrown);
+  });
+});
+
+describe("runWithContext", () => {
+  it("makes the context of a job current and returns what the job returns", async () => {
+    const context = new RequestContext({ requestId: "job-1", tenantId: "acme" });
+    const result = await runWithContext(context, async () => {
+      await Promise.resolve();
+      return [currentContext()?.requestId, currentContext()?.tenantId];
+    });
+    expect(result).to.eql(["job-1", "acme"]);
+    expect(currentContext()).to.equal(undefined);
+  });
+
+  it("nests", () => {
+    const outer = new RequestContext({ requestId: "outer" });
+    const inner = new RequestContext({ requestId: "inner" });
+    const seen = runWithContext(outer, () => [
+      runWithContext(inner, () => currentContext()?.requestId),
+      currentContext()?.requestId,
+    ]);
+    expect(seen).to.eql(["inner", "outer"]);
+  });
+});
+
+describe("RequestContext", () => {
+  it("has every field from the start", () => {
+    const before = performance.now();
+    const context = new RequestContext();
+    expect(Object.keys(context)).to.eql(
+      "requestId trace principal tenantId tenantClaimed log startedAt".split(" "),
+    );
+    expect(context.requestId).to.equal("");
+    expect(context.startedAt).to.be.at.least(before);
+  });
+
+  it("takes undefined for a field that is left out", () => {
+    expect(new RequestContext({ requestId: undefined, tenantId: undefined }).requestId).to.equal("");
+  });
+
+  it("is undefined on a request that no package has touched", () => {
+    expect(contextOf({} as IncomingMessage)).to.equal(undefined);
+  });
+});
+
+describe("two installed copies", () => {
+  it("share the context of a request and the current one", async () => {
+    const url = new URL("../src/request-context.ts?copy=2", import.meta.url).href;
+    const other = (await import(url)) as typeof import("@svc/context");
+    expect(other.RequestContext).to.not.equal(RequestContext);
+    let entries = 0;
+    await using server = await listen((req, res) => {
+      other.openContext(req).requestId = "shared";
+      enterContext(req, res, () =>
+        other.enterContext(req, res, () => {
+          entries++;
+          res.end(String(other.currentContext() === currentContext()) + (contextOf(req)?.requestId ?? ""));
+        }),
+      );
+    });
+    expect(await (await fetch(server.url)).text()).to.equal("trueshared");
+    expect(entries).to.equal(1);
+  });
+});

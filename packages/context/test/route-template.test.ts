@@ -1,0 +1,308 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { routeTemplateOf } from "@svc/context";
+import { expressMajors } from "@svc/test-support";
+import { expect } from "chai";
+import connect from "connect";
+import type { Express } from "express";
+import { templatesOf } from "./support/recorded-templates.ts";
+
+function ok(_req: unknown, res: { end(text: string): void }): void {
+  res.end("ok");
+}
+
+function boom(): never {
+  throw new Error("boom");
+}
+
+type Next = (err?: unknown) => void;
+
+function answerError(_err: unknown, _req: IncomingMessage, res: ServerResponse, _next: Next): void {
+  res.statusCode = 500;
+  res.end("sorry");
+}
+
+for (const [name, express] of Object.entries(expressMajors)) {
+  const silent = (): Express => {
+    const app = express();
+    // Keeps Express's own final handler from printing stacks.
+    app.set("env", "test");
+    return app;
+  };
+
+  describe(`routeTemplateOf on ${name}`, () => {
+    it("MET-8 is the path of a route as it was written", async () => {
+      const app = silent().get("/", ok).get("/orders/:id", ok).post("/orders", ok);
+      expect(
+        await templatesOf(app, "/", "/orders/7?x=1", "/orders/8", "POST /orders", "HEAD /orders/7"),
+      ).to.eql(["/", "/orders/:id", "/orders/:id", "/orders", "/orders/:id"]);
+    });
+
+    it("MET-8 has the prefixes of nested and parameterised mounts", async () => {
+      const items = express.Router({ mergeParams: true }).get("/:id", ok).get("/", ok);
+      const tenant = express.Router({ mergeParams: true }).use("/items", items);
+      const app = silent().use("/t/:tenant/", tenant).use("/plain", express.Router().get("/a.b", ok));
+      expect(await templatesOf(app, "/t/acme/items/1", "/t/globex/items", "/plain/a.b")).to.eql([
+        "/t/:tenant/items/:id",
+        "/t/:tenant/items",
+        "/plain/a.b",
+      ]);
+    });
+
+    it("MET-9 is undefined when no route has matched", async () => {
+      const app = silent()
+        .use("/closed", (_req, res) => void res.status(401).end())
+        .get("/known", ok);
+      expect(await templatesOf(app, "/closed/x", "/unknown", "/known")).to.eql([
+        undefined,
+        undefined,
+        "/known",
+      ]);
+    });
+
+    it("is right on error paths: thrown, passed on, handled by the application or by Express itself", async () => {
+      const router = express
+        .Router()
+        .get("/boom/:id", boom)
+        .get("/next/:id", (_req, _res, next) => next(new Error("later")));
+      const handled = silent().use("/r/:tenant", router).use(answerError);
+      const unhandled = silent().use("/r/:tenant", router);
+      const wanted = ["/r/:tenant/boom/:id", "/r/:tenant/next/:id"];
+      expect(await templatesOf(handled, "/r/a/boom/1", "/r/a/next/1")).to.eql(wanted);
+      expect(await templatesOf(unhandled, "/r/a/boom/1", "/r/a/next/1")).to.eql(wanted);
+    });
+
+    it("has the mounts of sub-applications, also in each other", async () => {
+      const inner = silent().get("/y/:id", ok);
+      const sub = silent()
+        .get("/x/:id", ok)
+        .use("/inner", inner)
+        .use("/router", express.Router().get("/z", ok));
+      const app = silent().use("/sub/:version", sub).use("/other", silent().get("/o", ok)).get("/own", ok);
+      expect(
+        await templatesOf(app, "/sub/1/x/2", "/sub/1/inner/y/3", "/sub/1/router/z", "/other/o", "/own"),
+      ).to.eql([
+        "/sub/:version/x/:id",
+        "/sub/:version/inner/y/:id",
+        "/sub/:version/router/z",
+        "/other/o",
+        "/own",
+      ]);
+    });
+
+    it("has the mount of a sub-application whose very first request fails", async () => {
+      const sub = silent().get("/boom/:id", boom).get("/fine/:id", ok);
+      const app = silent().use("/s/:tenant", sub).use(answerError);
+      expect(await templatesOf(app, "/s/a/boom/1", "/s/a/fine/1", "/s/a/boom/2")).to.eql([
+        "/s/:tenant/boom/:id",
+        "/s/:tenant/fine/:id",
+        "/s/:tenant/boom/:id",
+      ]);
+    });
+
+    it("knows nested routers of a sub-application on error paths once it has answered", async () => {
+      const sub = silent().use("/deep", express.Router().get("/boom/:id", boom)).get("/fine", ok);
+      const app = silent().use("/s", sub).use(answerError);
+      expect(await templatesOf(app, "/s/deep/boom/1", "/s/fine", "/s/deep/boom/1")).to.eql([
+        "/<mount>/boom/:id",
+        "/s/fine",
+        "/s/deep/boom/:id",
+      ]);
+    });
+
+    it("tells the mounts of a router that is mounted twice apart", async () => {
+      const router = express.Router().get("/x/:id", ok).get("/boom", boom);
+      const app = silent()
+        .use("/a", router)
+        .use("/b/:c", router)
+        .use("/again", express.Router().use("/a", router));
+      app.use(answerError);
+      expect(
+        await templatesOf(app, "/a/x/1", "/b/9/x/1", "/again/a/x/1", "/A/x/1", "/a/boom", "/b/9/boom"),
+      ).to.eql(["/a/x/:id", "/b/:c/x/:id", "/again/a/x/:id", "/a/x/:id", "/a/boom", "/b/:c/boom"]);
+    });
+
+    it("tells the mounts of an application that is mounted twice apart", async () => {
+      const sub = silent().get("/x/:id", ok);
+      const app = silent().use("/a/:b", sub).use("/c", sub);
+      expect(await templatesOf(app, "/a/1/x/1", "/c/x/1")).to.eql(["/a/:b/x/:id", "/c/x/:id"]);
+    });
+
+    it("does not confuse a router that two applications share", async () => {
+      const router = express.Router().get("/x", ok);
+      const one = silent().use("/one", router);
+      const two = silent().use("/two", router);
+      expect(await templatesOf(one, "/one/x")).to.eql(["/one/x"]);
+      expect(await templatesOf(two, "/two/x")).to.eql(["/two/x"]);
+      expect(await templatesOf(one, "/one/x")).to.eql(["/one/x"]);
+    });
+
+    it("finds routes and mounts that are added late", async () => {
+      const router = express.Router().get("/first", ok);
+      const app = silent().use("/r", router);
+      expect(await templatesOf(app, "/r/first")).to.eql(["/r/first"]);
+      router.get("/late/:id", ok);
+      app.get("/later/:id", ok);
+      app.use("/s", router);
+      expect(await templatesOf(app, "/r/late/1", "/later/1", "/s/first", "/r/first")).to.eql([
+        "/r/late/:id",
+        "/later/:id",
+        "/s/first",
+        "/r/first",
+      ]);
+    });
+
+    it("shows the path of a list that fits", async () => {
+      const app = silent().get(["/one", "/two/:id"], ok).use(["/m", "/n/:o"], express.Router().get("/x", ok));
+      expect(await templatesOf(app, "/one", "/two/2", "/m/x", "/n/1/x")).to.eql([
+        "/one",
+        "/two/:id",
+        "/m/x",
+        "/n/:o/x",
+      ]);
+    });
+
+    it("shows regular expressions as they were written", async () => {
+      const app = silent()
+        .get(/^\/files\/(.*)$/, ok)
+        .use("/m", express.Router().get(/^\/v\d+$/, ok))
+        .use(/^\/re\d+/, express.Router().get("/x", ok));
+      expect(await templatesOf(app, "/files/a/b", "/m/v1", "/re7/x")).to.eql([
+        String.raw`/^\/files\/(.*)$/`,
+        String.raw`/m/^\/v\d+$/`,
+        String.raw`/^\/re\d+//x`,
+      ]);
+    });
+
+    it("takes a function around a router for a mount when the path fits", async () => {
+      const router = express.Router().get("/x/:id", ok);
+      const deep = express.Router().use("/deep", router);
+      const app = silent();
+      app.use("/f/:t", (req, res, next) => router(req, res, next));
+      app.use("/g", (req, res, next) => deep(req, res, next));
+      expect(await templatesOf(app, "/f/a/x/1", "/g/deep/x/secret", "/f/b/x/1")).to.eql([
+        "/f/:t/x/:id",
+        "/<mount>/x/:id",
+        "/f/:t/x/:id",
+      ]);
+    });
+
+    it("follows a middleware that rewrites the URL before routing", async () => {
+      const router = express.Router().get("/x", ok);
+      const app = silent();
+      app.use((req, _res, next) => {
+        req.url = req.url.replace(/^\/t\/\w+/, "");
+        next();
+      });
+      app.use("/a", router).use("/b", router);
+      expect(await templatesOf(app, "/t/acme/a/x", "/t/acme/b/x")).to.eql(["/a/x", "/b/x"]);
+    });
+
+    it("copes with a router that contains itself", async () => {
+      const router = express.Router();
+      router.get("/leaf/:id", ok).use("/down", router);
+      const app = silent().use("/r", router);
+      expect(await templatesOf(app, "/r/leaf/1", "/r/down/leaf/1")).to.eql(["/r/leaf/:id", "/r/leaf/:id"]);
+    });
+
+    it("MET-10 has as many values as there are routes, whatever is asked for", async () => {
+      const router = express.Router().get("/x/:id", ok).get("/boom/:id", boom);
+      const sub = silent().get("/y/:id", ok).get("/bang/:id", boom);
+      const app = silent().use("/a/:t", router).use("/b/:t", router).use("/s/:t", sub).use("/u/:t", sub);
+      const paths = ["/a/%/x/%", "/b/%/boom/%", "/s/%/y/%", "/u/%/bang/%", "/%", "/a/%", "//%//x"];
+      const asked = Array.from({ length: 20 }, (_, n) => paths.map((path) => path.replaceAll("%", `v${n}`)));
+      const found = new Set(await templatesOf(app, ...asked.flat()));
+      expect([...found]).to.have.members([
+        "/a/:t/x/:id",
+        "/b/:t/boom/:id",
+        "/s/:t/y/:id",
+        "/u/:t/bang/:id",
+        undefined,
+      ]);
+    });
+
+    it("takes a URL in absolute form", async () => {
+      const router = express.Router().get("/x", ok);
+      const app = silent().use("/a", router).use("/b", router);
+      expect(await templatesOf(app, "http://example.test/b/x?y=/a/x")).to.eql(["/b/x"]);
+    });
+  });
+}
+
+describe("routeTemplateOf with Express 4 paths", () => {
+  const express = expressMajors["express 4"];
+
+  it("reads the paths of mounts back from their expressions", async () => {
+    const router = express.Router().get("/x", ok);
+    for (const [path, url, wanted] of [
+      ["/:lang?/docs", "/docs/x", "/:lang?/docs/x"],
+      ["/v:major(\\d+).:minor", "/v1.2/x", "/v:major.:minor/x"],
+      ["/:kind((a|b))/y", "/a/y/x", "/:kind/y/x"],
+      ["/a.b-c_d", "/a.b-c_d/x", "/a.b-c_d/x"],
+      ["/:from-:to", "/1-2/x", "/:from-:to/x"],
+    ] as const) {
+      const app = express().use(path, router);
+      expect(await templatesOf(app, url), path).to.eql([wanted]);
+    }
+  });
+
+  it("shows the wildcard and the optional segment of a route", async () => {
+    const swallowed = express().use("/any/*", express.Router().get("/", ok));
+    expect(await templatesOf(swallowed, "/any/thing/x")).to.eql(["/any/*"]);
+    const app = express().get("/w/*", ok).get("/o/:p?", ok).get("*", ok);
+    expect(await templatesOf(app, "/w/a/b", "/o", "/else/where")).to.eql(["/w/*", "/o/:p?", "/*"]);
+  });
+});
+
+describe("routeTemplateOf with Express 5 paths", () => {
+  const express = expressMajors["express 5"];
+
+  it("shows the wildcard and the optional group of routes and mounts", async () => {
+    const router = express.Router().get("/x", ok).get("{/:opt}", ok);
+    const app = express().use("/m{/:lang}", router).use("/n", router).get("/w/*rest", ok);
+    expect(await templatesOf(app, "/m/de/x", "/n/x", "/n/1", "/w/a/b")).to.eql([
+      "/m{/:lang}/x",
+      "/n/x",
+      "/n{/:opt}",
+      "/w/*rest",
+    ]);
+  });
+});
+
+describe("routeTemplateOf elsewhere", () => {
+  it("is undefined on a bare server", async () => {
+    expect(await templatesOf((_req, res) => res.end("ok"), "/x/1")).to.eql([undefined]);
+  });
+
+  it("starts at the application where that is mounted in something else than Express", async () => {
+    const app = expressMajors["express 5"]().get("/x/:id", ok);
+    const outer = connect();
+    outer.use("/outer", (req, res, next) => void app(req as never, res as never, next));
+    expect(await templatesOf(outer, "/outer/x/1")).to.eql(["/x/:id"]);
+  });
+
+  it("uses a placeholder where the mount of a router without an application is not known", async () => {
+    const router = expressMajors["express 5"].Router().get("/x/:id", ok);
+    const outer = expressMajors["express 5"].Router().use("/outer", router);
+    const finish = (): void => undefined;
+    expect(
+      await templatesOf((req, res) => void outer(req as never, res as never, finish), "/outer/x/1"),
+    ).to.eql(["/<mount>/x/:id"]);
+    expect(await templatesOf((req, res) => void router(req as never, res as never, finish), "/x/1")).to.eql([
+      "/x/:id",
+    ]);
+  });
+
+  it("uses a placeholder for a mount whose path the router does not keep", async () => {
+    const express = expressMajors["express 5"];
+    const app = express().use("/secret", express.Router().get("/x", ok));
+    // As in routers before 2.3.
+    for (const layer of app.router.stack) Reflect.deleteProperty(layer, "rawPath");
+    expect(await templatesOf(app, "/secret/x")).to.eql(["/<mount>/x"]);
+  });
+
+  it("ignores a route property that is not a route", () => {
+    for (const route of [null, "x", 7]) {
+      expect(routeTemplateOf({ route, url: "/raw" } as never)).to.equal(undefined);
+    }
+  });
+});

@@ -1,0 +1,83 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import {
+  type CheckResult,
+  enterContext,
+  type Logger,
+  type Middleware,
+  type Principal,
+  type ReadinessCheck,
+  RequestContext,
+} from "@svc/context";
+import { expressMajors } from "@svc/test-support";
+import { expect } from "chai";
+import connect from "connect";
+import express4, { type RequestHandler } from "express4";
+
+// The compiler is the test here: what follows must be accepted, and refused where it says so.
+describe("the types", () => {
+  it("let one middleware into Connect, Express 4, Express 5 and a bare server", () => {
+    const middleware: Middleware = enterContext;
+    const four: RequestHandler = middleware;
+    const bare = (req: IncomingMessage, res: ServerResponse): void => middleware(req, res, () => res.end());
+    const apps = [
+      connect().use(middleware),
+      express4().use(four),
+      expressMajors["express 5"]().use(middleware),
+      createServer(bare),
+    ];
+    expect(apps).to.have.length(4);
+  });
+
+  it("keep what Express knows about the parameters of a route", () => {
+    const app = expressMajors["express 5"]();
+    app.get("/items/:id", enterContext, (req, res) => {
+      const id: string = req.params.id;
+      // @ts-expect-error -- there is no such parameter
+      res.end(id + String(req.params.other));
+    });
+    expect(app.router.stack).to.have.length(1);
+  });
+
+  it("take any object with the five levels for a logger, but no function", () => {
+    const say = (fields: object, message?: string): void => void [fields, message];
+    const loggers: Logger[] = [{ debug: say, info: say, warn: say, error: say, fatal: say }];
+    // @ts-expect-error -- a logger has levels
+    loggers.push(say);
+    expect(loggers).to.have.length(2);
+  });
+
+  it("take checks that answer at once and checks that take their time", async () => {
+    const healthy: CheckResult = { healthy: true, detail: "fine", critical: undefined };
+    const checks: ReadinessCheck[] = [
+      { name: "now", critical: true, check: () => healthy },
+      {
+        name: "later",
+        critical: false,
+        check: async (signal) => (signal.aborted ? { ...healthy } : healthy),
+      },
+    ];
+    const results = await Promise.all(checks.map(async (each) => each.check(AbortSignal.timeout(1000))));
+    expect(results).to.eql([healthy, healthy]);
+  });
+
+  it("do not let a principal be changed", () => {
+    const principal: Principal = {
+      subject: "s",
+      scopes: [],
+      roles: [],
+      tenant: undefined,
+      tokenId: undefined,
+      family: undefined,
+      issuer: undefined,
+      expiresAt: undefined,
+      claims: {},
+    };
+    const context = new RequestContext({ principal });
+    const change = (): void => {
+      // @ts-expect-error -- readonly
+      principal.subject = "other";
+    };
+    expect(change).to.be.a("function");
+    expect(context.principal).to.equal(principal);
+  });
+});
