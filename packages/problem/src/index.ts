@@ -2,7 +2,7 @@ export { attachProblems, problemServerOptions } from "./attach.ts";
 export { mintRequestId } from "./correlation.ts";
 export type { ProblemFields } from "./document.ts";
 export { jsonSafe } from "./json-safe.ts";
-export { notFound } from "./not-found.ts";
+export { type LastMiddleware, notFound } from "./not-found.ts";
 export type { AttachProblemsOptions, ProblemHandlerOptions } from "./options.ts";
 export { isProblemError, ProblemError, type ProblemOptions } from "./problem-error.ts";
 export { type ErrorMiddleware, problemHandler, responseError } from "./problem-handler.ts";

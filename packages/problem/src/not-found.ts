@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Middleware } from "@svc/context";
 import { pathOf } from "./document.ts";
 import { allowedMethods, pathWithin } from "./routes.ts";
 import { sendProblem } from "./send.ts";
@@ -9,6 +8,13 @@ interface ExpressRequest extends IncomingMessage {
   readonly baseUrl?: unknown;
 }
 
+/** Middleware that is also the whole listener of a bare server. */
+export type LastMiddleware = (
+  req: IncomingMessage,
+  res: ServerResponse,
+  next?: (error?: unknown) => void,
+) => void;
+
 const NOT_FOUND = { status: 404, detail: "Not Found" } as const;
 
 /**
@@ -16,11 +22,11 @@ const NOT_FOUND = { status: 404, detail: "Not Found" } as const;
  * ERR-11). An OPTIONS request for a path that exists is left to Express, which answers it. Goes behind all routes, in
  * front of `problemHandler()`; on a bare server it answers 404 to everything.
  */
-export function notFound(): Middleware {
+export function notFound(): LastMiddleware {
   return function notFoundMiddleware(req, res, next): void {
     const methods = methodsOf(req);
     if (methods.size === 0 || methods.has(req.method ?? "")) sendProblem(req, res, NOT_FOUND);
-    else if (req.method === "OPTIONS") next();
+    else if (req.method === "OPTIONS" && next !== undefined) next();
     else sendNotAllowed(req, res, methods);
   };
 }

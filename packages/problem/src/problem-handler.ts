@@ -82,7 +82,7 @@ function write(
   const id = contextOf(req)?.requestId;
   const fields = { http_status: status, ...(id === undefined || id === "" ? {} : { request_id: id }) };
   try {
-    log[level]({ err: error instanceof Error ? error : described(error), ...fields }, message);
+    log[level]({ err: isError(error) ? error : described(error), ...fields }, message);
   } catch {
     // The logger stumbled over the error itself: a getter that throws, a chain of causes without end.
     tryWrite(log, level, { err: described(error), ...fields }, message);
@@ -101,8 +101,17 @@ function described(error: unknown): object {
   const message = messageOf(error);
   const stack = read(error, "stack");
   return {
-    type: error instanceof Error ? "Error" : typeof error,
+    type: isError(error) ? "Error" : typeof error,
     message: message === "" ? JSON.stringify(jsonSafe(error)) : message,
     ...(typeof stack === "string" ? { stack } : {}),
   };
+}
+
+function isError(value: unknown): value is Error {
+  try {
+    return value instanceof Error;
+  } catch {
+    // A revoked proxy.
+    return false;
+  }
 }

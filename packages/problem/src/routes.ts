@@ -27,13 +27,15 @@ function collect(router: unknown, path: string, found: Set<string>, nesting: num
     const matched = prefixMatched(layer, path);
     if (matched === undefined) continue;
     if (isNested) collect(layer.handle, path.slice(matched.length) || "/", found, nesting + 1);
-    else for (const method of Object.keys(layer.route?.methods ?? {})) add(method, found);
+    else addMethods(layer.route?.methods ?? {}, found);
   }
 }
 
-// `all` is no method: its handlers stand before or beside those that answer.
-function add(method: string, found: Set<string>): void {
-  if (method !== "_all") found.add(method.toUpperCase());
+// `all` is no method: its handlers stand before or beside those that answer. `app.all` registers every method there
+// is, `route.all` one of its own name.
+function addMethods(methods: Readonly<Record<string, unknown>>, found: Set<string>): void {
+  if (methods["connect"] === true && methods["trace"] === true) return;
+  for (const method of Object.keys(methods)) if (method !== "_all") found.add(method.toUpperCase());
 }
 
 /** The part of the path that a layer matches, or undefined. Older versions leave it on the layer itself. */

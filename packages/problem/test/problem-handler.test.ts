@@ -1,0 +1,261 @@
+import { expect } from "chai";
+import { openContext } from "@svc/context";
+import { ConfigurationError } from "@svc/options";
+import { ProblemError, problemHandler, responseError } from "@svc/problem";
+import { expressMajors, listen, rawRequest } from "@svc/test-support";
+import { connect } from "node:net";
+import { EventEmitter, once } from "node:events";
+import { ask, recorder, serve, stacks } from "./support/stacks.ts";
+
+describe("problemHandler", () => {
+  it("refuses unknown and wrong options", () => {
+    expect(() => problemHandler({ debugs: true } as never)).to.throw(
+      ConfigurationError,
+      "did you mean debug?",
+    );
+    expect(() => problemHandler({ debug: "yes" as never })).to.throw(ConfigurationError, "true or false");
+    expect(() => problemHandler({ logger: {} as never })).to.throw(ConfigurationError, "a logger");
+  });
+
+  it("has exactly four parameters, as Express asks of an error handler", () => {
+    expect(problemHandler()).to.have.lengthOf(4);
+  });
+});
+
+for (const stack of stacks) {
+  describe(`problemHandler on ${stack}`, () => {
+    it("ERR-7 ERR-8 answers an unhandled exception with the generic detail and logs it once with its stack", async () => {
+      const logger = recorder();
+      const thrown = new Error("password=hunter2");
+      await using server = await serve(
+        stack,
+        () => {
+          throw thrown;
+        },
+        { logger },
+      );
+      const { status, body, headers } = await ask(server.url);
+      expect(status).to.equal(500);
+      expect(body).to.include({ title: "Internal Server Error", detail: "An unexpected error occurred" });
+      expect(JSON.stringify(body)).to.not.contain("hunter2");
+      expect(logger.lines).to.have.lengthOf(1);
+      expect(logger.lines[0]).to.include({ level: "error" });
+      expect(logger.lines[0]?.fields["err"]).to.equal(thrown);
+      expect(logger.lines[0]?.fields["request_id"]).to.equal(headers.get("x-request-id"));
+    });
+
+    it("ERR-7 shows the message in debug, never the stack", async () => {
+      await using server = await serve(
+        stack,
+        () => {
+          throw new Error("the real reason");
+        },
+        { debug: true },
+      );
+      const { body } = await ask(server.url);
+      expect(body.detail).to.equal("the real reason");
+      expect(JSON.stringify(body)).to.not.contain(".ts:");
+    });
+
+    it("ERR-1 sends a ProblemError as it is, logs those from 500 on and no others", async () => {
+      const logger = recorder();
+      await using server = await serve(
+        stack,
+        (req, _res, next) => next(new ProblemError(Number(req.url?.slice(1)), "said so")),
+        { logger },
+      );
+      expect((await ask(`${server.url}/404`)).body).to.include({ status: 404, detail: "said so" });
+      expect(logger.lines).to.deep.equal([]);
+      expect((await ask(`${server.url}/503`)).body).to.include({ status: 503, detail: "said so" });
+      expect(logger.lines.map((line) => line.level)).to.deep.equal(["error"]);
+    });
+
+    it("ERR-1 keeps the status of errors that were made to be answers, and of no others", async () => {
+      const errors: Record<string, object> = {
+        "/exposed": Object.assign(new Error("no tea"), {
+          status: 418,
+          expose: true,
+          headers: { "X-Pot": "1" },
+        }),
+        "/hidden": Object.assign(new Error("secret"), { statusCode: 503, expose: false }),
+        "/upstream": Object.assign(new Error("secret"), { status: 404 }),
+        "/odd": Object.assign(new Error("secret"), { status: 200, expose: true }),
+        "/token": Object.assign(new Error("expired at 5"), { status: 401, expose: true }),
+        "/json": Object.assign(new SyntaxError('in "secret"'), {
+          status: 400,
+          expose: true,
+          type: "entity.parse.failed",
+        }),
+      };
+      await using server = await serve(stack, (req, _res, next) => next(errors[req.url ?? ""]));
+      const exposed = await ask(`${server.url}/exposed`);
+      expect(exposed.body).to.include({ status: 418, detail: "no tea" });
+      expect(exposed.headers.get("x-pot")).to.equal("1");
+      expect((await ask(`${server.url}/hidden`)).body).to.include({
+        status: 503,
+        detail: "Service Unavailable",
+      });
+      expect((await ask(`${server.url}/upstream`)).body).to.include({ status: 500 });
+      expect((await ask(`${server.url}/odd`)).body).to.include({ status: 500 });
+      expect((await ask(`${server.url}/token`)).body).to.include({ detail: "authentication required" });
+      expect((await ask(`${server.url}/json`)).body).to.include({ detail: "the body is not valid JSON" });
+    });
+
+    it("ERR-1 ERR-8 survives whatever is thrown", async () => {
+      const hostile = {};
+      for (const name of ["message", "stack", "status", "expose", "name", "code", "headers"]) {
+        Object.defineProperty(hostile, name, {
+          enumerable: true,
+          get() {
+            throw new Error("trap");
+          },
+        });
+      }
+      const circular: Error & { cause?: unknown } = new Error("round");
+      circular.cause = circular;
+      const proxy = new Proxy(new Error("x"), {
+        get() {
+          throw new Error("trap");
+        },
+      });
+      const revoked = Proxy.revocable({}, {});
+      revoked.revoke();
+      const thrown = ["text", 42, 10n, Symbol("s"), {}, [], hostile, circular, proxy, () => 1, revoked.proxy];
+      const logger = recorder();
+      const picky = {
+        ...logger,
+        error(fields: object, message?: string) {
+          const text = JSON.stringify(fields, (_key, value: unknown) =>
+            value instanceof Error ? { message: value.message, cause: value.cause } : value,
+          );
+          logger.error({ text }, message);
+        },
+      };
+      await using server = await serve(stack, (req, _res, next) => next(thrown[Number(req.url?.slice(1))]), {
+        logger: picky,
+      });
+      for (const index of thrown.keys()) {
+        const { status, body } = await ask(`${server.url}/${index}`);
+        expect([index, status, body.detail]).to.deep.equal([index, 500, "An unexpected error occurred"]);
+      }
+      expect(logger.lines).to.have.lengthOf(thrown.length);
+    });
+
+    it("ERR-1 a logger that throws does not cost the client its answer", async () => {
+      const broken = recorder();
+      broken.error = () => {
+        throw new Error("disk full");
+      };
+      await using server = await serve(stack, (_req, _res, next) => next(new Error("x")), { logger: broken });
+      expect((await ask(server.url)).status).to.equal(500);
+    });
+
+    it("COR-4 logs through the logger of the request's context when it has none of its own", async () => {
+      const logger = recorder();
+      await using server = await serve(stack, (req, _res, next) => {
+        openContext(req).log = logger;
+        next(new Error("x"));
+      });
+      await ask(server.url);
+      expect(logger.lines.map((line) => line.level)).to.deep.equal(["error"]);
+    });
+
+    it("ERR-8 logs and cuts a response whose head is out, so that it cannot pass for a whole one", async () => {
+      const logger = recorder();
+      await using server = await serve(
+        stack,
+        (_req, res, next) => {
+          res.writeHead(200, { "Content-Length": "100" });
+          res.write("half");
+          setImmediate(() => next(new Error("late")));
+        },
+        { logger },
+      );
+      const { text } = await rawRequest(server.port, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+      expect(text).to.match(/half$/);
+      expect(logger.lines.map((line) => line.level)).to.deep.equal(["error"]);
+    });
+
+    it("ERR-8 a client that went away is no error of the service", async () => {
+      const logger = recorder();
+      let failed = false;
+      const gone = new EventEmitter();
+      await using server = await serve(
+        stack,
+        (req, _res, next) => {
+          req.on("error", (error) => {
+            failed = true;
+            next(error);
+            gone.emit("gone");
+          });
+          req.resume();
+        },
+        { logger },
+      );
+      const socket = connect(server.port, "127.0.0.1");
+      await once(socket, "connect");
+      socket.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc");
+      await once(server.server, "request");
+      const told = once(gone, "gone");
+      socket.destroy();
+      await told;
+      expect(failed).to.equal(true);
+      expect(logger.lines.map((line) => line.level)).to.deep.equal(["debug"]);
+    });
+
+    it("ERR-8 a reset connection to somebody else is one", async () => {
+      const logger = recorder();
+      const reset = Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
+      await using server = await serve(stack, (_req, _res, next) => next(reset), { logger });
+      expect((await ask(server.url)).status).to.equal(500);
+      expect(logger.lines.map((line) => line.level)).to.deep.equal(["error"]);
+    });
+
+    it("keeps the error for telemetry", async () => {
+      const thrown = new Error("x");
+      let seen: unknown;
+      await using server = await serve(stack, (_req, res, next) => {
+        res.on("close", () => (seen = responseError(res)));
+        next(thrown);
+      });
+      await ask(server.url);
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(seen).to.equal(thrown);
+    });
+  });
+}
+
+for (const [major, express] of Object.entries(expressMajors)) {
+  describe(`problemHandler and ${major} itself`, () => {
+    it("ERR-1 makes a problem of a path that cannot be decoded", async () => {
+      const app = express();
+      app.get("/items/:id", (_req, res) => void res.send("x"));
+      app.use(problemHandler());
+      await using server = await listen(app);
+      const { status, body } = await ask(`${server.url}/items/%zz`);
+      expect(status).to.equal(400);
+      expect(body.detail).to.equal("the path is not validly percent-encoded");
+    });
+
+    it("ERR-1 ERR-19 makes a problem of what express.json refuses, without its text", async () => {
+      const app = express();
+      app.use(express.json({ limit: 20 }));
+      app.use(problemHandler());
+      await using server = await listen(app);
+      const post = (body: string): ReturnType<typeof ask> =>
+        ask(server.url, { method: "POST", body, headers: { "Content-Type": "application/json" } });
+      const malformed = await post('{"a": secret}');
+      expect(malformed.body).to.include({ status: 400, detail: "the body is not valid JSON" });
+      expect((await post(JSON.stringify("x".repeat(50)))).body).to.include({ status: 413 });
+    });
+
+    it("without problemHandler Express itself honours status and headers", async () => {
+      const app = express();
+      app.set("env", "test");
+      app.get("/", (_req, _res, next) => next(new ProblemError(409, "x", { headers: { "X-A": "1" } })));
+      await using server = await listen(app);
+      const response = await fetch(server.url);
+      expect([response.status, response.headers.get("x-a")]).to.deep.equal([409, "1"]);
+    });
+  });
+}

@@ -1,0 +1,181 @@
+import { expect } from "chai";
+import { openContext } from "@svc/context";
+import { ProblemError, sendJson, sendProblem, unauthorized } from "@svc/problem";
+import { rawRequest } from "@svc/test-support";
+import { ask, serve, stacks } from "./support/stacks.ts";
+
+for (const stack of stacks) {
+  describe(`sendProblem on ${stack}`, () => {
+    it("ERR-1 ERR-2 sends the six members under the exact media type", async () => {
+      await using server = await serve(stack, (req, res) =>
+        sendProblem(req, res, new ProblemError(403, "no")),
+      );
+      const { status, headers, body } = await ask(`${server.url}/a/b`);
+      expect(status).to.equal(403);
+      expect(headers.get("content-type")).to.equal("application/problem+json");
+      expect(headers.get("cache-control")).to.equal("no-store");
+      expect(headers.get("content-length")).to.equal(String(JSON.stringify(body).length));
+      expect(body).to.deep.equal({
+        type: "about:blank",
+        title: "Forbidden",
+        status: 403,
+        detail: "no",
+        instance: "/a/b",
+        request_id: headers.get("x-request-id"),
+      });
+    });
+
+    it("ERR-3 sends the fixed phrase in the status line too", async () => {
+      await using server = await serve(stack, (req, res) => sendProblem(req, res, new ProblemError(413)));
+      const { text } = await rawRequest(
+        server.port,
+        "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+      );
+      expect(text).to.match(/^HTTP\/1\.1 413 Payload Too Large\r\n/);
+      expect(text).to.contain('"title":"Payload Too Large"');
+    });
+
+    it("ERR-4 instance is the path alone, also of an absolute target", async () => {
+      await using server = await serve(stack, (_req, _res, next) => next(new ProblemError(400)));
+      const answers: string[] = [];
+      for (const target of [
+        "/a/b?x=1",
+        "http://other.test/c/d?x=1",
+        "http://other.test",
+        '/q"\\?y',
+        "//evil/x",
+      ]) {
+        const { body } = await rawRequest(
+          server.port,
+          `GET ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`,
+        );
+        answers.push((JSON.parse(body) as { instance: string }).instance);
+      }
+      expect(answers).to.deep.equal(["/a/b", "/c/d", "/", '/q"\\', "//evil/x"]);
+    });
+
+    it("ERR-5 mints an id when there is none, and takes the one that was set", async () => {
+      await using server = await serve(stack, (req, res) => {
+        if (req.url === "/set") openContext(req).requestId = "from-context";
+        if (req.url === "/header") res.setHeader("X-Request-ID", "from-header");
+        sendProblem(req, res, new ProblemError(404));
+      });
+      const minted = await ask(server.url);
+      expect(minted.body.request_id).to.match(/^[0-9a-f]{32}$/);
+      expect(minted.headers.get("x-request-id")).to.equal(minted.body.request_id);
+      for (const [path, id] of [
+        ["/set", "from-context"],
+        ["/header", "from-header"],
+      ] as const) {
+        const { headers, body } = await ask(server.url + path);
+        expect([headers.get("x-request-id"), body.request_id]).to.deep.equal([id, id]);
+      }
+    });
+
+    it("COR-1 COR-7 reuses an acceptable id of the caller alone, and no other", async () => {
+      await using server = await serve(stack, (req, res) => sendProblem(req, res, new ProblemError(404)));
+      const send = async (id: string): Promise<string> => {
+        const { body } = await ask(server.url, { headers: { "X-Request-ID": id } });
+        return body.request_id;
+      };
+      expect(await send("caller-1")).to.equal("caller-1");
+      expect(await send("two words")).to.match(/^[0-9a-f]{32}$/);
+      expect(await send("x".repeat(129))).to.match(/^[0-9a-f]{32}$/);
+    });
+
+    it("ERR-6 puts extra members flat, and never over the six", async () => {
+      const extensions = JSON.parse(
+        '{"__proto__":{"x":1},"status":200,"request_id":"forged","limit":3}',
+      ) as object;
+      const more = { ...extensions, big: 10n, gone: undefined };
+      Object.defineProperty(more, "bad", {
+        enumerable: true,
+        get() {
+          throw new Error("no");
+        },
+      });
+      await using server = await serve(stack, (req, res) =>
+        sendProblem(req, res, new ProblemError(429, "slow down", { extensions: more })),
+      );
+      const { body, headers } = await ask(server.url);
+      expect(body).to.include({ status: 429, request_id: headers.get("x-request-id"), limit: 3, big: "10" });
+      expect(Object.keys(body)).to.not.include("gone");
+      expect(Object.hasOwn(body, "__proto__")).to.equal(false);
+    });
+
+    it("ERR-12 every 401 names a scheme, the one it was given or Bearer", async () => {
+      await using server = await serve(stack, (req, res) => {
+        const own = new ProblemError(401, "no key", { headers: { "WWW-Authenticate": "ApiKey" } });
+        const bare = req.url === "/plain" ? new ProblemError(401, "invalid refresh token") : unauthorized();
+        sendProblem(req, res, req.url === "/own" ? own : bare);
+      });
+      const [plain, ready, own] = await Promise.all(
+        ["/plain", "/", "/own"].map((path) => ask(server.url + path)),
+      );
+      expect(plain?.headers.get("www-authenticate")).to.equal("Bearer");
+      expect(ready?.headers.get("www-authenticate")).to.equal("Bearer");
+      expect(ready?.body).to.include({ title: "Unauthorized", detail: "authentication required" });
+      expect(own?.headers.get("www-authenticate")).to.equal("ApiKey");
+    });
+
+    it("ERR-1 answers HEAD with the head alone", async () => {
+      await using server = await serve(stack, (req, res) => sendProblem(req, res, new ProblemError(404)));
+      const { text, headers, body } = await rawRequest(
+        server.port,
+        "HEAD / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+      );
+      expect(text).to.match(/^HTTP\/1\.1 404 /);
+      expect(Number(headers["content-length"])).to.be.greaterThan(100);
+      expect(body).to.equal("");
+    });
+
+    it("ERR-1 drops what was said about the body that is not sent, and headers that cannot be sent", async () => {
+      await using server = await serve(stack, (req, res) => {
+        res.setHeader("ETag", '"x"');
+        res.setHeader("Content-Encoding", "gzip");
+        res.setHeader("Content-Length", 5);
+        const headers = { "X-Bad": "a\r\nb", "X-Good": "1", "Content-Type": "text/html" };
+        sendProblem(req, res, new ProblemError(400, "x", { headers }));
+      });
+      const { headers } = await ask(server.url);
+      expect(headers.get("etag")).to.equal(null);
+      expect(headers.get("content-encoding")).to.equal(null);
+      expect(headers.get("x-bad")).to.equal(null);
+      expect(headers.get("x-good")).to.equal("1");
+      expect(headers.get("content-type")).to.equal("application/problem+json");
+    });
+
+    it("ERR-1 destroys the connection when half a response is out", async () => {
+      await using server = await serve(stack, (req, res) => {
+        res.writeHead(200, { "Content-Length": "100" });
+        res.write("half");
+        setImmediate(() => sendProblem(req, res, new ProblemError(500)));
+      });
+      const { status, text } = await rawRequest(server.port, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+      expect(status).to.equal(200);
+      expect(text).to.not.contain("problem");
+    });
+
+    it("SYS-8 sendJson sends exactly application/json, and buffers as they are", async () => {
+      await using server = await serve(stack, (req, res) => {
+        const value = req.url === "/buffer" ? Buffer.from('{"a":2}') : { a: 1 };
+        sendJson(req, res, 200, value, { "Cache-Control": "no-store" });
+      });
+      const plain = await ask(server.url);
+      expect(plain.headers.get("content-type")).to.equal("application/json");
+      expect(plain.headers.get("cache-control")).to.equal("no-store");
+      expect(plain.body).to.deep.equal({ a: 1 });
+      expect((await ask(`${server.url}/buffer`)).body).to.deep.equal({ a: 2 });
+      expect((await ask(server.url, { method: "HEAD" })).headers.get("content-length")).to.equal("7");
+    });
+
+    it("sendJson throws for what has no JSON form", async () => {
+      await using server = await serve(stack, (req, res) => sendJson(req, res, 200, undefined), {
+        debug: true,
+      });
+      const { status, body } = await ask(server.url);
+      expect(status).to.equal(500);
+      expect(body.detail).to.equal("a undefined has no JSON form");
+    });
+  });
+}

@@ -1,0 +1,76 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { expressMajors, listen, type Listening } from "@svc/test-support";
+import type { Logger, Middleware } from "@svc/context";
+import { notFound, problemHandler, type ProblemHandlerOptions } from "@svc/problem";
+
+export type Stack = "bare http" | keyof typeof expressMajors;
+export const stacks: readonly Stack[] = ["bare http", "express 4", "express 5"];
+
+/** A server of one kind whose every request goes through `handler`, then notFound, with the error handler last. */
+export function serve(
+  stack: Stack,
+  handler: Middleware,
+  options?: ProblemHandlerOptions,
+): Promise<Listening> {
+  const last = notFound();
+  const onError = problemHandler(options);
+  if (stack === "bare http") {
+    return listen((req: IncomingMessage, res: ServerResponse) => {
+      const fail = (error: unknown): void => onError(error, req, res, () => undefined);
+      try {
+        handler(req, res, (error) => (error === undefined ? last(req, res, fail) : fail(error)));
+      } catch (error) {
+        fail(error);
+      }
+    });
+  }
+  const app = expressMajors[stack]();
+  app.use(handler);
+  app.use(last, onError);
+  return listen(app);
+}
+
+export interface Line {
+  readonly level: keyof Logger;
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly message: string | undefined;
+}
+
+/** A logger that keeps its lines. */
+export function recorder(): Logger & { readonly lines: Line[] } {
+  const lines: Line[] = [];
+  const at =
+    (level: keyof Logger) =>
+    (fields: object, message?: string): void => {
+      lines.push({ level, fields: { ...fields }, message });
+    };
+  return {
+    lines,
+    debug: at("debug"),
+    info: at("info"),
+    warn: at("warn"),
+    error: at("error"),
+    fatal: at("fatal"),
+  };
+}
+
+export interface ProblemBody {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly detail: string;
+  readonly instance: string;
+  readonly request_id: string;
+  readonly [member: string]: unknown;
+}
+
+/** A request of any method, answered with its status, headers and parsed body. */
+export async function ask(
+  url: string,
+  init?: RequestInit,
+): Promise<{ readonly status: number; readonly headers: Headers; readonly body: ProblemBody }> {
+  const response = await fetch(url, init);
+  const text = await response.text();
+  const body = (text === "" ? {} : JSON.parse(text)) as ProblemBody;
+  return { status: response.status, headers: response.headers, body };
+}
