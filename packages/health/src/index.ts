@@ -1,1 +1,3 @@
-export {};
+export { health, type HealthHandlers, type HealthMiddleware } from "./health.ts";
+export type { Env, HealthOptions, PluginInfo, ReadinessChange } from "./options.ts";
+export type { CheckReport, CheckStatus, ReadinessReport, ReadinessStatus, ServiceState } from "./report.ts";

@@ -1,0 +1,135 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Middleware, ReadinessCheck } from "@svc/context";
+import { methodNotAllowed, sendJson, sendProblem } from "@svc/problem";
+import { type HealthOptions, resolveHealthOptions, type ResolvedHealthOptions } from "./options.ts";
+import { type Answer, createReadiness, type Readiness } from "./readiness.ts";
+import type { ReadinessReport, ServiceState } from "./report.ts";
+import { safeText } from "./safe-text.ts";
+
+/** The three answers by themselves, for whoever places routes: whatever the path is, they answer. */
+export interface HealthHandlers {
+  readonly health: Middleware;
+  readonly ready: Middleware;
+  /** Calls `next()` when there is no `/info`. */
+  readonly info: Middleware;
+}
+
+/** The middleware that answers, with what belongs to it. */
+export interface HealthMiddleware extends Middleware {
+  readonly handlers: HealthHandlers;
+  /**
+   * `starting` and `draining` make `/ready` answer 503 without asking a check; `/health` stays 200. A service that
+   * never says is `serving`. `draining` is final: later calls change nothing.
+   * @throws ConfigurationError for another word
+   */
+  readonly setState: (state: ServiceState) => void;
+  readonly state: () => ServiceState;
+  /**
+   * Adds a check; it is asked from the next run on.
+   * @throws ConfigurationError for something that is no check, and for a name that is taken
+   */
+  readonly addCheck: (check: ReadinessCheck) => void;
+  /** What `/ready` would say now, by the same shared run. Never rejects. */
+  readonly report: () => Promise<ReadinessReport>;
+}
+
+// A probe that is answered from a cache, by 304 too, is no probe.
+const NO_STORE = { "Cache-Control": "no-store" } as const;
+const ALLOWED = ["GET", "HEAD"] as const;
+
+/**
+ * Answers GET and HEAD of exactly `/health`, `/ready` and, outside `prod`, `/info` (SYS-1 to SYS-8, RDY-1 to RDY-12,
+ * RDY-20, RDY-21). Other methods of these paths get 405; all other paths, `/health/` too, go to `next`.
+ *
+ * @throws ConfigurationError for wrong options
+ */
+export function health(options: HealthOptions): HealthMiddleware {
+  const resolved = resolveHealthOptions(options);
+  const readiness = createReadiness(resolved);
+  const handlers: HealthHandlers = {
+    health: healthHandler(resolved),
+    ready: readyHandler(readiness),
+    info: resolved.info ? infoHandler(resolved) : nothingHere,
+  };
+  const byPath: ReadonlyMap<string, Middleware> = new Map([
+    ["/health", handlers.health],
+    ["/ready", handlers.ready],
+    ["/info", handlers.info],
+  ]);
+
+  function answerHealth(req: IncomingMessage, res: ServerResponse, next: (err?: unknown) => void): void {
+    const handler = byPath.get(pathOf(req.url ?? ""));
+    if (handler === undefined) next();
+    else handler(req, res, next);
+  }
+
+  return Object.assign(answerHealth, {
+    handlers,
+    setState: (state: ServiceState) => readiness.setState(state),
+    state: () => readiness.state,
+    addCheck: (check: ReadinessCheck) => readiness.addCheck(check),
+    report: async () => (await readiness.answer()).report,
+  });
+}
+
+function pathOf(url: string): string {
+  const query = url.indexOf("?");
+  return query === -1 ? url : url.slice(0, query);
+}
+
+function isRead(req: IncomingMessage, res: ServerResponse): boolean {
+  if (req.method === "GET" || req.method === "HEAD") return true;
+  sendProblem(req, res, methodNotAllowed(ALLOWED));
+  return false;
+}
+
+function healthHandler({ service, version, env }: ResolvedHealthOptions): Middleware {
+  // It must answer while everything else is stuck, so there is nothing left to do or to wait for.
+  const body = Buffer.from(JSON.stringify({ status: "ok", service, version, env }));
+  return function healthReport(req, res) {
+    if (isRead(req, res)) sendJson(req, res, 200, body, NO_STORE);
+  };
+}
+
+function readyHandler(readiness: Readiness): Middleware {
+  return function readinessReport(req, res, next) {
+    if (!isRead(req, res)) return;
+    const send = ({ httpStatus, body }: Answer): void => {
+      // A request deadline may have answered while the checks were out.
+      if (!res.headersSent) sendJson(req, res, httpStatus, body, NO_STORE);
+    };
+    const answer = readiness.answer();
+    if (answer instanceof Promise) answer.then(send).catch(next);
+    else send(answer);
+  };
+}
+
+function infoHandler({ service, version, env, providers, plugins }: ResolvedHealthOptions): Middleware {
+  return function serviceInfo(req, res, next) {
+    if (!isRead(req, res)) return;
+    let body: Buffer;
+    try {
+      const listed = {
+        service,
+        version,
+        env,
+        providers: typeof providers === "function" ? providers() : providers,
+        plugins: typeof plugins === "function" ? plugins() : plugins,
+      };
+      // Plugins describe themselves by what they are configured with, addresses with user-info among it.
+      body = Buffer.from(
+        JSON.stringify(listed, (_key, value: unknown) =>
+          typeof value === "string" ? safeText(value) : value,
+        ),
+      );
+    } catch (error) {
+      next(error);
+      return;
+    }
+    sendJson(req, res, 200, body, NO_STORE);
+  };
+}
+
+function nothingHere(_req: IncomingMessage, _res: ServerResponse, next: (err?: unknown) => void): void {
+  next();
+}

@@ -1,0 +1,118 @@
+import type { Logger, ReadinessCheck } from "@svc/context";
+import { remember } from "@svc/resilience";
+import { checkedName, checkState, type ReadinessChange, type ResolvedHealthOptions } from "./options.ts";
+import { createProbe, type Probe } from "./probe.ts";
+import {
+  type ReadinessReport,
+  type ReadinessStatus,
+  reportOf,
+  reportOfState,
+  type ServiceState,
+} from "./report.ts";
+
+/** A report as it goes over the wire. */
+export interface Answer {
+  readonly report: ReadinessReport;
+  readonly httpStatus: 200 | 503;
+  readonly body: Buffer;
+}
+
+/** The readiness of one service, without HTTP. */
+export interface Readiness {
+  /** Never rejects. Concurrent callers share one run of the checks, and its result for `reuseMs` (RDY-9, RDY-10). */
+  answer(): Answer | Promise<Answer>;
+  /** @throws ConfigurationError */
+  addCheck(check: ReadinessCheck): void;
+  setState(state: ServiceState): void;
+  readonly state: ServiceState;
+}
+
+function answerOf(report: ReadinessReport): Answer {
+  return {
+    report,
+    httpStatus: report.status === "unavailable" ? 503 : 200,
+    body: Buffer.from(JSON.stringify(report)),
+  };
+}
+
+export function createReadiness(options: ResolvedHealthOptions): Readiness {
+  const { service, readinessTimeoutSeconds, reuseMs, now } = options;
+  const probes: Probe[] = [];
+  const names = new Set<string>();
+  const outside = {
+    starting: answerOf(reportOfState(service, "starting")),
+    draining: answerOf(reportOfState(service, "draining")),
+  } as const;
+  const observe = changeObserver(options);
+  let state: ServiceState = "serving";
+
+  const checked = remember(
+    reuseMs,
+    async () => {
+      const reports = await Promise.all(probes.map(async (each) => [each.name, await each.run()] as const));
+      const answer = answerOf(reportOf(service, reports));
+      if (state === "serving") observe(answer.report, false);
+      return answer;
+    },
+    { now },
+  );
+
+  async function whileServing(): Promise<Answer> {
+    const answer = await checked();
+    // The state may have changed while the checks were out.
+    return state === "serving" ? answer : outside[state];
+  }
+
+  function addCheck(check: ReadinessCheck): void {
+    names.add(checkedName(check, names));
+    probes.push(createProbe(check, readinessTimeoutSeconds));
+  }
+  for (const check of options.checks) addCheck(check);
+
+  return {
+    answer: () => (state === "serving" ? whileServing() : outside[state]),
+    addCheck,
+    setState(next) {
+      checkState(next);
+      // A start that finishes late must not send requests to a process that is going away.
+      if (state === "draining") return;
+      state = next;
+      if (next !== "serving") observe(outside[next].report, true);
+    },
+    get state() {
+      return state;
+    },
+  };
+}
+
+/** Tells about changes only: a probe every few seconds must not fill the log. */
+function changeObserver({
+  logger,
+  onChange,
+}: ResolvedHealthOptions): (report: ReadinessReport, expected: boolean) => void {
+  let last: ReadinessStatus | undefined;
+  return function observe(report, expected) {
+    const from = last;
+    if (report.status === from) return;
+    last = report.status;
+    // The first answer is news only when it is a bad one.
+    if (from === undefined && report.status === "ok") return;
+    const change: ReadinessChange = { from, to: report.status, report };
+    if (logger !== undefined) logChange(logger, change, expected);
+    try {
+      onChange?.(change);
+    } catch (error) {
+      logger?.error({ err: error }, "onChange of health() threw");
+    }
+  };
+}
+
+function logChange(logger: Logger, { from, to, report }: ReadinessChange, expected: boolean): void {
+  const failing = Object.entries(report.checks).filter(([, check]) => !check.healthy);
+  const named = failing.map(([name, { detail }]) => `${name} (${detail})`).join(", ");
+  const fields = { readiness: to, readiness_before: from, failing: failing.map(([name]) => name) };
+  const message = `readiness is ${to}${named === "" ? "" : `: ${named}`}`;
+  if (to === "ok" || expected) logger.info(fields, message);
+  else if (to === "degraded") logger.warn(fields, message);
+  else logger.error(fields, message);
+}

@@ -1,0 +1,67 @@
+import { health, type HealthOptions } from "@svc/health";
+import { ConfigurationError } from "@svc/options";
+import { expect } from "chai";
+import { check } from "./support/checks.ts";
+
+const about = { service: "orders", version: "1.2.3", env: "local" } as const;
+
+function faultsOf(options: object): string[] {
+  try {
+    health(options as HealthOptions);
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error.faults.map(({ key }) => key);
+    throw error;
+  }
+  return [];
+}
+
+describe("the options of health()", () => {
+  it("name every fault at once", () => {
+    const wrong = { version: "", env: "production", reuseMs: 5_000, readinessTimeoutSeconds: 0, chekcs: [] };
+    expect(faultsOf(wrong)).to.have.members([
+      "service",
+      "version",
+      "env",
+      "reuseMs",
+      "readinessTimeoutSeconds",
+      "chekcs",
+    ]);
+  });
+
+  it("take undefined for left out", () => {
+    expect(faultsOf({ ...about, checks: undefined, reuseMs: undefined, now: undefined })).to.deep.equal([]);
+  });
+
+  it("refuse what is no check", () => {
+    const good = check("db", true, { healthy: true });
+    for (const bad of [
+      null,
+      {},
+      { ...good, name: "" },
+      { ...good, name: "a b" },
+      { ...good, name: "shutdown" },
+      { ...good, name: "startup" },
+      { ...good, critical: undefined },
+      { ...good, check: undefined },
+    ]) {
+      expect(faultsOf({ ...about, checks: [bad] }), JSON.stringify(bad)).to.deep.equal(["checks"]);
+    }
+    expect(faultsOf({ ...about, checks: [good] })).to.deep.equal([]);
+  });
+
+  it("refuse two checks of one name, at construction and later", () => {
+    const good = check("db", true, { healthy: true });
+    expect(() => health({ ...about, checks: [good, good] })).to.throw(
+      ConfigurationError,
+      "checks: has two checks named db; give each its own name",
+    );
+    const middleware = health({ ...about, checks: [good] });
+    expect(() => middleware.addCheck(good)).to.throw(ConfigurationError, "two checks named db");
+    expect(() => middleware.addCheck({ name: "x" } as never)).to.throw(ConfigurationError, "check: must be");
+  });
+
+  it("refuse plugins without a name", () => {
+    expect(faultsOf({ ...about, plugins: [{}] })).to.deep.equal(["plugins"]);
+    expect(faultsOf({ ...about, plugins: [{ name: "a" }], providers: ["b"] })).to.deep.equal([]);
+  });
+});

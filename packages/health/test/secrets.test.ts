@@ -1,0 +1,118 @@
+import { health } from "@svc/health";
+import { expect } from "chai";
+import request from "supertest";
+import { check } from "./support/checks.ts";
+import { bare } from "./support/hosts.ts";
+
+const about = { service: "orders", version: "1.2.3", env: "local" } as const;
+
+async function readyText(checks: Parameters<typeof check>[2][]): Promise<string> {
+  const declared = checks.map((result, index) => check(`check-${index}`, true, result));
+  return (await request(bare(health({ ...about, checks: declared }))).get("/ready")).text;
+}
+
+async function detailOf(result: Parameters<typeof check>[2]): Promise<string | undefined> {
+  const { checks } = await health({ ...about, checks: [check("one", true, result)] }).report();
+  return checks["one"]?.detail;
+}
+
+class PoolError extends Error {
+  readonly dsn = "postgres://app:canary@db/orders";
+  readonly code = "ECONNREFUSED";
+}
+
+describe("what /ready tells", () => {
+  it("RDY-12 names the class of what was thrown and nothing of its message", async () => {
+    const thrown: unknown[] = [
+      new Error("connect postgres://app:canary@db/orders"),
+      new PoolError("canary"),
+      new AggregateError([new Error("canary")], "canary"),
+      new Error("outer", { cause: new Error("canary") }),
+      Object.assign(new Error("x"), { name: "canary", code: "canary", toJSON: () => "canary" }),
+      { message: "canary" },
+      "canary",
+      undefined,
+      Object.create(null),
+      Object.defineProperty({}, "constructor", {
+        get: () => {
+          throw new Error("canary");
+        },
+      }),
+    ];
+    const classes = [
+      "Error",
+      "PoolError",
+      "AggregateError",
+      "Error",
+      "Error",
+      "Object",
+      "string",
+      "undefined",
+      "Error",
+      "Error",
+    ];
+    for (const [index, error] of thrown.entries()) {
+      const sync = (): never => {
+        throw error;
+      };
+      const text = await readyText([sync, async () => sync()]);
+      expect(text).not.to.contain("canary");
+      const { checks } = JSON.parse(text) as { checks: Record<string, { status: string; detail: string }> };
+      for (const each of Object.values(checks)) {
+        expect(each.status).to.equal("error");
+        expect(each.detail).to.equal(`health check raised: ${classes[index]}`);
+      }
+    }
+  });
+
+  it("RDY-12 shows the code of a system error beside its class", async () => {
+    const text = await readyText([() => Promise.reject(new PoolError("canary"))]);
+    expect(JSON.parse(text)).to.have.nested.property("checks.check-0.meta").that.deep.equals({
+      code: "ECONNREFUSED",
+    });
+  });
+
+  it("RDY-12 survives a result whose members throw", async () => {
+    const hostile = {
+      get healthy(): boolean {
+        throw new RangeError("canary");
+      },
+    };
+    expect(await detailOf(() => hostile)).to.equal("health check raised: RangeError");
+  });
+
+  it("RDY-12 cuts user-info and queries out of every URL in a detail", async () => {
+    const cases: Record<string, string> = {
+      "no answer from postgres://app:canary@db:5432/orders?sslpassword=canary":
+        "no answer from postgres://db:5432/orders",
+      "redis://:canary@cache:6379/0": "redis://cache:6379/0",
+      "amqp://canary@mq": "amqp://mq",
+      "postgres://app:can@ry/ca?n#ary@db/orders": "postgres://db/orders",
+      "a http://u:canary@x/y#canary b": "a http://x/y b",
+      "app:canary@db:5432/orders": "db:5432/orders",
+      "host=db user=app password=canary dbname=x": "host=db user=app password=*** dbname=x",
+      '{"password": "canary one"}': '{"password": ***}',
+      "https://status.example/orders": "https://status.example/orders",
+      "3 of 20 connections at 10:45": "3 of 20 connections at 10:45",
+    };
+    for (const [detail, shown] of Object.entries(cases)) {
+      expect(await detailOf({ healthy: true, detail })).to.equal(shown);
+    }
+  });
+
+  it("makes control characters of a detail blanks and cuts it at 200 characters", async () => {
+    expect(await detailOf({ healthy: true, detail: "a\r\n\u001b[31mb\u0000\u2028c\u202ed" })).to.equal(
+      "a [31mb c d",
+    );
+    expect(await detailOf({ healthy: true, detail: "x".repeat(5_000) })).to.equal("x".repeat(200));
+    const cut = await detailOf({ healthy: true, detail: `${"x".repeat(199)}\u{1f600}` });
+    expect(cut).to.equal("x".repeat(199));
+  });
+
+  it("cleans a very long detail in time that grows with its length only", async () => {
+    for (const piece of ["a", "://", "@", "password=", "token", "a:", " ", "'\""]) {
+      const detail = piece.repeat(Math.ceil(1e6 / piece.length));
+      expect((await detailOf({ healthy: true, detail }))?.length).to.be.at.most(200);
+    }
+  });
+});

@@ -1,0 +1,171 @@
+import type { Logger } from "@svc/context";
+import { health, type ReadinessChange } from "@svc/health";
+import { ConfigurationError } from "@svc/options";
+import { expect } from "chai";
+import request from "supertest";
+import { check, deferred } from "./support/checks.ts";
+import { bare } from "./support/hosts.ts";
+
+const about = { service: "orders", version: "1.2.3", env: "local" } as const;
+
+function recorder(): {
+  lines: { level: string; fields: object; message: string | undefined }[];
+  logger: Logger;
+} {
+  const lines: { level: string; fields: object; message: string | undefined }[] = [];
+  const at = (level: string) => (fields: object, message?: string) =>
+    void lines.push({ level, fields, message });
+  const logger = {
+    debug: at("debug"),
+    info: at("info"),
+    warn: at("warn"),
+    error: at("error"),
+    fatal: at("fatal"),
+  };
+  return { lines, logger };
+}
+
+describe("the states of a service", () => {
+  it("is serving unless somebody says something else", async () => {
+    const middleware = health(about);
+    expect(middleware.state()).to.equal("serving");
+    await request(bare(middleware)).get("/ready").expect(200);
+  });
+
+  it("RDY-21 answers 503 with the critical check startup while starting, without asking checks", async () => {
+    let asked = 0;
+    const database = check("database", true, () => {
+      asked++;
+      return { healthy: true, detail: "" };
+    });
+    const middleware = health({ ...about, checks: [database] });
+    middleware.setState("starting");
+    const server = bare(middleware);
+    const answer = await request(server).get("/ready");
+    expect(answer.status).to.equal(503);
+    expect(answer.body).to.deep.equal({
+      status: "unavailable",
+      service: "orders",
+      checks: { startup: { healthy: false, status: "fail", detail: "starting", critical: true } },
+    });
+    await request(server).get("/health").expect(200);
+    expect(asked).to.equal(0);
+    middleware.setState("serving");
+    await request(server).get("/ready").expect(200);
+  });
+
+  it("RDY-20 RDY-21 answers 503 with the critical check shutdown while draining; /health stays 200", async () => {
+    const middleware = health({ ...about, checks: [check("database", true, { healthy: true })] });
+    const server = bare(middleware);
+    await request(server).get("/ready").expect(200);
+    middleware.setState("draining");
+    const answer = await request(server).get("/ready");
+    expect(answer.status).to.equal(503);
+    expect(answer.body).to.deep.equal({
+      status: "unavailable",
+      service: "orders",
+      checks: { shutdown: { healthy: false, status: "fail", detail: "shutting down", critical: true } },
+    });
+    await request(server).get("/health").expect(200);
+    await request(server).get("/info").expect(200);
+  });
+
+  it("RDY-20 answers 503 also to callers that were waiting for a check when draining began", async () => {
+    const answer = deferred<{ healthy: boolean; detail: string }>();
+    const middleware = health({ ...about, checks: [check("database", true, () => answer.promise)] });
+    const waiting = middleware.report();
+    middleware.setState("draining");
+    answer.resolve({ healthy: true, detail: "" });
+    expect((await waiting).checks).to.have.all.keys("shutdown");
+  });
+
+  it("RDY-20 does not go back from draining, not even for a start that finishes late", async () => {
+    const middleware = health(about);
+    middleware.setState("draining");
+    middleware.setState("serving");
+    middleware.setState("starting");
+    expect(middleware.state()).to.equal("draining");
+    expect((await middleware.report()).checks).to.have.all.keys("shutdown");
+  });
+
+  it("refuses a word that is no state", () => {
+    expect(() => health(about).setState("ready" as "serving"))
+      .to.throw(ConfigurationError, /state: must be one of "starting", "serving", "draining"; it is "ready"/)
+      .with.property("code", "ERR_SVC_CONFIGURATION");
+  });
+});
+
+describe("changes of readiness", () => {
+  it("are logged once each, with the checks that fail, and not while nothing changes", async () => {
+    const { lines, logger } = recorder();
+    const result = { healthy: true, detail: "", critical: true };
+    const middleware = health({
+      ...about,
+      logger,
+      reuseMs: 0,
+      checks: [check("db", true, () => ({ ...result }))],
+    });
+    const run = async (change: Partial<typeof result>): Promise<void> => {
+      Object.assign(result, change);
+      await middleware.report();
+      await middleware.report();
+    };
+    await run({});
+    expect(lines).to.deep.equal([]);
+    await run({ healthy: false, detail: "slow", critical: false });
+    await run({ detail: "down", critical: true });
+    await run({ healthy: true });
+    expect(lines).to.deep.equal([
+      {
+        level: "warn",
+        fields: { readiness: "degraded", readiness_before: "ok", failing: ["db"] },
+        message: "readiness is degraded: db (slow)",
+      },
+      {
+        level: "error",
+        fields: { readiness: "unavailable", readiness_before: "degraded", failing: ["db"] },
+        message: "readiness is unavailable: db (down)",
+      },
+      {
+        level: "info",
+        fields: { readiness: "ok", readiness_before: "unavailable", failing: [] },
+        message: "readiness is ok",
+      },
+    ]);
+  });
+
+  it("are told to onChange, starting and draining included", async () => {
+    const changes: ReadinessChange[] = [];
+    const middleware = health({ ...about, onChange: (change) => changes.push(change) });
+    middleware.setState("starting");
+    middleware.setState("serving");
+    await middleware.report();
+    middleware.setState("draining");
+    expect(changes.map(({ from, to }) => [from, to])).to.deep.equal([
+      [undefined, "unavailable"],
+      ["unavailable", "ok"],
+      ["ok", "unavailable"],
+    ]);
+    expect(changes.at(-1)?.report.checks).to.have.all.keys("shutdown");
+  });
+
+  it("of an expected kind are logged at info level", () => {
+    const { lines, logger } = recorder();
+    health({ ...about, logger }).setState("draining");
+    expect(lines.map(({ level, message }) => [level, message])).to.deep.equal([
+      ["info", "readiness is unavailable: shutdown (shutting down)"],
+    ]);
+  });
+
+  it("do not hurt the answer when onChange throws; the logger hears of it", async () => {
+    const { lines, logger } = recorder();
+    const onChange = (): never => {
+      throw new Error("boom");
+    };
+    const checks = [check("db", true, { healthy: false, detail: "down" })];
+    await request(bare(health({ ...about, checks, logger, onChange })))
+      .get("/ready")
+      .expect(503);
+    expect(lines.map(({ message }) => message)).to.include("onChange of health() threw");
+  });
+});

@@ -1,0 +1,27 @@
+import type { CheckResult, ReadinessCheck } from "@svc/context";
+
+/** A check that returns the same result each time, or what a function makes. */
+export function check(
+  name: string,
+  critical: boolean,
+  result: Partial<CheckResult> | ((signal: AbortSignal) => unknown),
+): ReadinessCheck {
+  return {
+    name,
+    critical,
+    check: (signal) =>
+      (typeof result === "function" ? result(signal) : { detail: "", ...result }) as CheckResult,
+  };
+}
+
+/** A promise that the test settles. */
+export function deferred<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
+  let resolve: (value: T) => void = () => {};
+  const promise = new Promise<T>((settle) => (resolve = settle));
+  return { promise, resolve };
+}
+
+/** Lets all promise callbacks that are due run. */
+export function settled(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,29 @@
+import { createServer, type RequestListener } from "node:http";
+import type { Middleware } from "@svc/context";
+import { expressMajors } from "@svc/test-support";
+
+/** What every host answers to a request that the middleware passed on. */
+export const PASSED_ON = 418;
+
+/** The middleware on a bare server and on both majors of Express, each answering 418 behind it. */
+export function hosts(middleware: Middleware): Readonly<Record<string, RequestListener>> {
+  const listeners: Record<string, RequestListener> = {
+    "bare http": (req, res) =>
+      middleware(req, res, (err) => {
+        res.statusCode = err === undefined ? PASSED_ON : 500;
+        res.end();
+      }),
+  };
+  for (const [name, express] of Object.entries(expressMajors)) {
+    const app = express();
+    app.use(middleware);
+    app.use((_req, res) => res.status(PASSED_ON).end());
+    listeners[name] = app;
+  }
+  return listeners;
+}
+
+/** A server for tests to which the host does not matter. */
+export function bare(middleware: Middleware): ReturnType<typeof createServer> {
+  return createServer(hosts(middleware)["bare http"]);
+}
