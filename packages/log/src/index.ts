@@ -1,1 +1,10 @@
-export {};
+export { accessLog } from "./access-log.ts";
+export { createDestination, type Destination } from "./destination.ts";
+export { createLogger } from "./logger.ts";
+export type {
+  AccessLevel,
+  AccessLogOptions,
+  DestinationOptions,
+  LineDestination,
+  LoggerOptions,
+} from "./options.ts";

@@ -1,0 +1,102 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import {
+  contextOf,
+  enterContext,
+  type Logger,
+  type Middleware,
+  onResponseEnd,
+  openContext,
+} from "@svc/context";
+import { levels, type Logger as PinoLogger, symbols } from "pino";
+import { boundJson, boundNames } from "./bound-fields.ts";
+import { contextFields, contextJson } from "./context-fields.ts";
+import { type OwnParts, ownParts } from "./logger.ts";
+import { type AccessLevel, accessLogOptions, type AccessLogOptions } from "./options.ts";
+import { quote } from "./quote.ts";
+import { millisecondsSince, pathOf, statusOf } from "./request-fields.ts";
+import { timeField } from "./timestamp.ts";
+
+/**
+ * Writes one line per request at the end of its response (LOG-3, LOG-4): `message` is `request`, with
+ * `http_method`, `http_path`, `http_status`, `duration_ms`, `request_id` and, when known, `trace_id`, `tenant_id`
+ * and `tenant_claimed`. A response whose connection broke has `aborted: true`, and the status 0 when nothing of it
+ * had been sent. Puts the logger into the context, so that other packages log through it. While the level is off a
+ * request pays for one comparison.
+ *
+ * @throws ConfigurationError
+ */
+export function accessLog(options: AccessLogOptions): Middleware {
+  const { logger, level, quietPaths } = accessLogOptions("accessLog()", options);
+  const line = accessLine(logger, level);
+  const quietLine = accessLine(logger, "debug");
+  const quiet = new Set(quietPaths);
+  return function accessLogMiddleware(req, res, next) {
+    openContext(req).log = logger;
+    const { enabled, write } = quiet.size > 0 && quiet.has(pathOf(req)) ? quietLine : line;
+    if (enabled()) onResponseEnd(req, res, write);
+    enterContext(req, res, next);
+  };
+}
+
+interface AccessLine {
+  /** Asked per request: the level of a logger may change while the service runs. */
+  readonly enabled: () => boolean;
+  readonly write: (req: IncomingMessage, res: ServerResponse, aborted: boolean) => void;
+}
+
+function accessLine(logger: Logger, level: AccessLevel): AccessLine {
+  const parts = ownParts(logger);
+  if (parts !== undefined) {
+    const own = logger as Logger & PinoLogger;
+    const threshold = levels.values[level] ?? 0;
+    return { enabled: () => own.levelVal <= threshold, write: ownLine(own, level, parts) };
+  }
+  const { isLevelEnabled } = logger as { isLevelEnabled?: (name: string) => boolean };
+  return {
+    enabled: typeof isLevelEnabled === "function" ? () => isLevelEnabled.call(logger, level) : () => true,
+    write: (req, res, aborted) => logger[level](accessFields(req, res, aborted), "request"),
+  };
+}
+
+const ownNames =
+  "request_id trace_id tenant_id tenant_claimed http_method http_path http_status duration_ms aborted".split(
+    " ",
+  );
+
+/** The line built by hand, as the logger would write it, for a fifth of what an object costs. */
+function ownLine(logger: Logger & PinoLogger, level: AccessLevel, parts: OwnParts): AccessLine["write"] {
+  const bound = boundNames(logger);
+  const { [symbols.needsMetadataGsym]: needsMetadata } = parts.stream;
+  // A child that has such a field bound, and a stream that asks pino about every line, get the line through pino.
+  if (needsMetadata === true || ownNames.some((name) => bound.has(name))) {
+    return (req, res, aborted) => logger[level](accessFields(req, res, aborted), "request");
+  }
+  const { redact, stream } = parts;
+  const start = `{"level":"${level}"`;
+  return function writeAccessLine(req, res, aborted) {
+    const context = contextOf(req);
+    stream.write(
+      `${start}${timeField()}${boundJson(logger)}${contextJson(context, redact)},"http_method":${quote(
+        req.method ?? "",
+      )},"http_path":${quote(redact(pathOf(req)))},"http_status":${statusOf(res, aborted)},"duration_ms":${
+        context === undefined ? 0 : millisecondsSince(context.startedAt)
+      }${aborted ? ',"aborted":true' : ""},"message":"request"}\n`,
+    );
+  };
+}
+
+/** The fields of an access line for a logger that takes objects. */
+export function accessFields(
+  req: IncomingMessage,
+  res: ServerResponse,
+  aborted: boolean,
+): Record<string, unknown> {
+  const context = contextOf(req);
+  const fields = contextFields(context);
+  fields["http_method"] = req.method ?? "";
+  fields["http_path"] = pathOf(req);
+  fields["http_status"] = statusOf(res, aborted);
+  fields["duration_ms"] = context === undefined ? 0 : millisecondsSince(context.startedAt);
+  if (aborted) fields["aborted"] = true;
+  return fields;
+}

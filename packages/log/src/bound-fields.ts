@@ -1,0 +1,84 @@
+import { symbols } from "pino";
+import type { Logger as PinoLogger } from "pino";
+
+/** The members of every line; a field of the same name gets a `_` at its end. */
+export const reserved: ReadonlySet<string> = new Set([
+  "level",
+  "time",
+  "service",
+  "env",
+  "version",
+  "message",
+]);
+
+const FIRST: unique symbol = Symbol("first members");
+const BOUND: unique symbol = Symbol("bound fields");
+
+/** What pino keeps on a logger, and what we keep beside it; children inherit both. */
+interface WithBound {
+  [symbols.chindingsSym]: string;
+  [FIRST]: string;
+  [BOUND]: ReadonlyMap<string, string>;
+}
+
+function internals(logger: PinoLogger): WithBound {
+  return logger as PinoLogger & WithBound;
+}
+
+/** The members that stand on every line of a logger, as JSON after a comma each. */
+export function boundJson(logger: PinoLogger): string {
+  return internals(logger)[symbols.chindingsSym];
+}
+
+/** The names that a child logger was given fields for. */
+export function boundNames(logger: PinoLogger): ReadonlyMap<string, string> {
+  return internals(logger)[BOUND];
+}
+
+/** Prepares a root logger, so that no child and no line of it has a name twice. */
+export function trackBoundFields(root: PinoLogger): void {
+  const held = internals(root);
+  held[FIRST] = held[symbols.chindingsSym];
+  held[BOUND] = new Map();
+  // oxlint-disable-next-line typescript/unbound-method -- called with the logger as this
+  const { setBindings } = root;
+  root.setBindings = function setBindingsOnce(this: PinoLogger, fields) {
+    const before = internals(this)[symbols.chindingsSym];
+    setBindings.call(this, fields);
+    rebind(this, before);
+  };
+}
+
+/** For pino's `onChild`. */
+export function childMade(child: PinoLogger): void {
+  const parent = Object.getPrototypeOf(child) as WithBound;
+  rebind(child, parent[symbols.chindingsSym]);
+}
+
+function rebind(logger: PinoLogger, before: string): void {
+  const held = internals(logger);
+  const added = held[symbols.chindingsSym].slice(before.length);
+  if (added === "") return;
+  const fields = JSON.parse(`{${added.slice(1)}}`) as Record<string, unknown>;
+  const bound = new Map(held[BOUND]);
+  for (const [name, value] of Object.entries(fields)) {
+    bound.set(reserved.has(name) ? `${name}_` : name, JSON.stringify(value));
+  }
+  held[BOUND] = bound;
+  held[symbols.chindingsSym] = held[FIRST] + members(bound);
+}
+
+/** A logger for one line whose own fields stand in for bound ones. */
+export function withoutBound(logger: PinoLogger, names: ReadonlySet<string>): PinoLogger {
+  const once = Object.create(logger) as PinoLogger & WithBound;
+  const left = new Map([...boundNames(logger)].filter(([name]) => !names.has(name)));
+  once[BOUND] = left;
+  once[symbols.chindingsSym] = once[FIRST] + members(left);
+  return once;
+}
+
+function members(bound: ReadonlyMap<string, string>): string {
+  let json = "";
+  for (const [name, value] of bound) json += `,${JSON.stringify(name)}:${value}`;
+  return json;
+}

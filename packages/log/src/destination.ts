@@ -1,0 +1,221 @@
+import { writeSync } from "node:fs";
+import { makeNonBlocking, sleepSync } from "./descriptor.ts";
+import { hold, isExiting, release, type Unwritten } from "./exit-flush.ts";
+import { destinationOptions, type DestinationOptions, type LineDestination } from "./options.ts";
+import { timeField } from "./timestamp.ts";
+
+/** A destination that never blocks, never throws and never grows without bound. */
+export interface Destination extends LineDestination {
+  /** Writes what can be written now; `done` is called once nothing is waiting any more. */
+  flush(done?: (error?: Error) => void): void;
+  /** Writes at once what the reader takes, and does not wait for more. */
+  flushSync(): void;
+  /** Bytes that wait for the reader. */
+  readonly queuedBytes: number;
+  /** Lines that were lost since the start, because the queue was full or the reader is gone. */
+  readonly droppedLines: number;
+}
+
+/** How the line that tells of lost lines looks; set by the logger, which knows the service. */
+export const NOTICE: unique symbol = Symbol("notice");
+/** For tests: what writes, in place of `fs.writeSync`. */
+export const WRITE: unique symbol = Symbol("write");
+
+export type WriteCall = (fd: number, bytes: Buffer, offset: number, length: number) => number;
+
+export interface DestinationWithNotice extends Destination {
+  [NOTICE]: (count: number) => string;
+}
+
+interface Chunk {
+  readonly bytes: Buffer;
+  readonly lines: number;
+}
+
+// Large enough that a system call costs nothing per line, small enough for the buffer of a pipe.
+const batchBytes = 64 * 1024;
+const firstRetryMs = 5;
+const lastRetryMs = 100;
+
+/**
+ * Where lines are collected during one turn of the event loop and written with one system call at its end.
+ * What is left is written when the process ends, also by `process.exit()` or an exception that nobody caught;
+ * a fatal line is written at once. Make one per descriptor.
+ *
+ * @throws ConfigurationError
+ */
+export function createDestination(options: DestinationOptions & { [WRITE]?: WriteCall } = {}): Destination {
+  const { fd, maxQueuedBytes, exitWaitMs } = destinationOptions(options);
+  const write: WriteCall = options[WRITE] ?? writeSync;
+  let turn = "";
+  let turnLines = 0;
+  // Exact while blocked; otherwise UTF-16 units, which is near enough to decide when to write.
+  let turnSize = 0;
+  let scheduled = false;
+  let queue: Chunk[] = [];
+  let offset = 0;
+  let queuedBytes = 0;
+  let blockedBy: string | undefined;
+  let retryMs = firstRetryMs;
+  let retryPending = false;
+  let closed = false;
+  let dropped = 0;
+  let untold = 0;
+  let waiting: (() => void)[] = [];
+  makeNonBlocking(fd);
+
+  function enqueueTurn(): void {
+    if (turn === "") return;
+    const bytes = Buffer.from(turn);
+    queue.push({ bytes, lines: turnLines });
+    queuedBytes += bytes.length;
+    turn = "";
+    turnLines = turnSize = 0;
+  }
+
+  function pump(): void {
+    enqueueTurn();
+    for (;;) {
+      const [chunk] = queue;
+      if (chunk === undefined) {
+        if (untold === 0) break;
+        turn = destination[NOTICE](untold);
+        turnLines = 1;
+        untold = 0;
+        enqueueTurn();
+      } else if (!writeSome(chunk)) return;
+    }
+    blockedBy = undefined;
+    retryMs = firstRetryMs;
+    idle();
+  }
+
+  function writeSome(chunk: Chunk): boolean {
+    let written: number;
+    try {
+      written = write(fd, chunk.bytes, offset, chunk.bytes.length - offset);
+    } catch (error) {
+      return failed((error as NodeJS.ErrnoException).code ?? "unknown");
+    }
+    if (written === 0) return failed("EAGAIN");
+    retryMs = firstRetryMs;
+    queuedBytes -= written;
+    offset += written;
+    if (offset === chunk.bytes.length) {
+      queue.shift();
+      offset = 0;
+    }
+    return true;
+  }
+
+  function failed(code: string): boolean {
+    if (code === "EINTR") return true;
+    if (code === "EPIPE" || code === "EBADF" || code === "EINVAL" || code === "ERR_OUT_OF_RANGE") {
+      close();
+      return false;
+    }
+    // A full disk passes as a slow reader does: what fits the queue is kept, and written when there is room.
+    blockedBy = code;
+    if (!retryPending) {
+      retryPending = true;
+      setTimeout(retry, retryMs).unref();
+      retryMs = Math.min(retryMs * 2, lastRetryMs);
+    }
+    return false;
+  }
+
+  function retry(): void {
+    retryPending = false;
+    if (!closed) pump();
+  }
+
+  function close(): void {
+    closed = true;
+    dropped += turnLines;
+    for (const chunk of queue) dropped += chunk.lines;
+    queue = [];
+    turn = "";
+    queuedBytes = turnLines = turnSize = offset = 0;
+    idle();
+  }
+
+  function idle(): void {
+    release(holder);
+    const told = waiting;
+    waiting = [];
+    for (const done of told) done();
+  }
+
+  function endOfTurn(): void {
+    scheduled = false;
+    if (turn !== "" && blockedBy === undefined) pump();
+  }
+
+  const holder: Unwritten = {
+    drain() {
+      const deadline = performance.now() + exitWaitMs;
+      if (!closed) pump();
+      while (blockedBy === "EAGAIN" && !closed && performance.now() < deadline) {
+        sleepSync(firstRetryMs);
+        pump();
+      }
+    },
+  };
+
+  const destination: DestinationWithNotice = {
+    write(line) {
+      const size = blockedBy === undefined ? line.length : Buffer.byteLength(line);
+      if (closed || queuedBytes + turnSize + size > maxQueuedBytes) {
+        dropped++;
+        if (!closed) untold++;
+        return;
+      }
+      if (turn === "" && queue.length === 0) hold(holder);
+      turn += line;
+      turnLines++;
+      turnSize += size;
+      if (isExiting()) pump();
+      else if (turnSize >= batchBytes) {
+        if (blockedBy === undefined) pump();
+        else enqueueTurn();
+      } else if (!scheduled && blockedBy === undefined) {
+        scheduled = true;
+        setImmediate(endOfTurn);
+      }
+    },
+    flush(done) {
+      if (!closed) pump();
+      if (done === undefined) return;
+      if (closed || (queue.length === 0 && turn === "")) done();
+      else waiting.push(done);
+    },
+    flushSync() {
+      if (!closed) pump();
+    },
+    get queuedBytes() {
+      return queuedBytes + turnSize;
+    },
+    get droppedLines() {
+      return dropped;
+    },
+    [NOTICE]: (count) =>
+      `{"level":"warn"${timeField()},"dropped_lines":${count},"message":"${notice(count)}"}\n`,
+  };
+  return destination;
+}
+
+/** What the line that tells of lost lines says. */
+export function notice(count: number): string {
+  return `${count} log ${count === 1 ? "line was" : "lines were"} dropped`;
+}
+
+interface WithShared {
+  [SHARED]?: Destination;
+}
+const SHARED: unique symbol = Symbol.for("@svc/log/1/standard-output") as never;
+
+/** The destination for standard output that all loggers of the process share: two would tear each other's lines. */
+export function standardOutput(): Destination {
+  const holder = globalThis as WithShared;
+  return (holder[SHARED] ??= createDestination());
+}

@@ -1,0 +1,80 @@
+import { inspect } from "node:util";
+import type { Logger as PinoLogger } from "pino";
+import { cut } from "./error-fields.ts";
+import { boundNames, reserved, withoutBound } from "./bound-fields.ts";
+
+type Write = (this: PinoLogger, ...args: never[]) => void;
+
+/**
+ * pino's `logMethod` hook. Sees to it that a line has no name twice and always a message that is text, and that
+ * logging never throws into the code that logs.
+ */
+export function writeLine(this: PinoLogger, args: unknown[], write: Write): void {
+  try {
+    const target = prepare(this, args);
+    write.apply(target, args as never[]);
+  } catch (error) {
+    const kind = error instanceof Error ? error.name : typeof error;
+    try {
+      write.apply(this, [{}, `a log line could not be written: ${kind}`] as never[]);
+    } catch {
+      // The destination itself fails; there is nowhere left to say so.
+    }
+  }
+}
+
+function prepare(logger: PinoLogger, args: unknown[]): PinoLogger {
+  const [first] = args;
+  if (typeof first === "string") return logger;
+  if (typeof first !== "object") {
+    if (first !== undefined) args[0] = asText(first);
+    else if (args.length < 2) args[0] = "";
+    return logger;
+  }
+  const fields: Record<string, unknown> = (first instanceof Error ? { err: first } : (first ?? {})) as never;
+  const given = args[1];
+  if (given !== undefined && typeof given !== "string") args[1] = asText(given);
+  const message = given ?? messageOf(fields);
+  const bound = boundNames(logger);
+  let clash = false;
+  for (const name in fields) {
+    if (bound.has(name) || (reserved.has(name) && (name !== "message" || given !== undefined))) {
+      clash = true;
+      break;
+    }
+  }
+  if (message === undefined || first !== fields) {
+    args[0] = fields;
+    args[1] ??= cut(asText(message ?? ""));
+  } else if (typeof fields["message"] !== "string" && given === undefined) {
+    args[1] = cut(asText(message));
+    clash ||= "message" in fields;
+  }
+  return clash ? withoutClash(logger, args, fields, bound) : logger;
+}
+
+function messageOf({ message, err }: Readonly<Record<string, unknown>>): unknown {
+  if (message !== undefined && message !== null) return message;
+  return typeof err === "object" && err !== null ? (err as { message?: unknown }).message : undefined;
+}
+
+function withoutClash(
+  logger: PinoLogger,
+  args: unknown[],
+  fields: Readonly<Record<string, unknown>>,
+  bound: ReadonlyMap<string, string>,
+): PinoLogger {
+  const names = new Set<string>();
+  const renamed: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(fields)) {
+    if (name === "message" && args[1] === undefined) renamed[name] = value;
+    else renamed[reserved.has(name) ? `${name}_` : name] = value;
+    if (bound.has(name)) names.add(name);
+  }
+  args[0] = renamed;
+  return names.size === 0 ? logger : withoutBound(logger, names);
+}
+
+function asText(value: unknown): string {
+  return typeof value === "string" ? value : inspect(value, { depth: 3, breakLength: Infinity });
+}

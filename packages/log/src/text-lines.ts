@@ -1,0 +1,68 @@
+import { escapeUnseen, quote } from "./quote.ts";
+import type { LineDestination } from "./options.ts";
+
+interface Flushable extends LineDestination {
+  flush?(done?: (error?: Error) => void): void;
+  flushSync?(): void;
+}
+
+/** Turns JSON lines into text for people on their way to a destination (LOG-6). */
+export function textLines(destination: LineDestination): Flushable {
+  const inner: Flushable = destination;
+  return {
+    write: (line) => inner.write(readable(line)),
+    flush: (done) => (inner.flush === undefined ? done?.() : inner.flush(done)),
+    flushSync: () => inner.flushSync?.(),
+  };
+}
+
+// Shown first, in this order, and without their names.
+const leading = new Set(["time", "level", "message"]);
+const unprintable = /[\p{Cc}\u2028\u2029]/gu;
+const bare = /^[\w.:/@+-]+$/;
+
+/**
+ * `time LEVEL message name=value ...`, one line; below it the stack of an error, each line indented by four
+ * spaces. Control characters are escaped everywhere, so that no text can start a line or move the cursor.
+ */
+export function readable(line: string): string {
+  let fields: Record<string, unknown>;
+  try {
+    fields = JSON.parse(line) as Record<string, unknown>;
+  } catch {
+    return `${printable(line.trimEnd())}\n`;
+  }
+  const { time, level, message } = fields;
+  let text = `${show(time)} ${show(level).toUpperCase().padEnd(5)} ${show(message)}`;
+  let below = "";
+  for (const [name, value] of Object.entries(fields)) {
+    if (leading.has(name)) continue;
+    const stack = stackOf(value);
+    if (stack === undefined) text += ` ${printable(name)}=${showValue(value)}`;
+    else below += stack.split("\n").reduce((lines, each) => `${lines}    ${printable(each.trim())}\n`, "");
+  }
+  return `${text}\n${below}`;
+}
+
+function stackOf(value: unknown): string | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const { stack } = value as { stack?: unknown };
+  return typeof stack === "string" && stack !== "" ? stack : undefined;
+}
+
+function show(value: unknown): string {
+  return typeof value === "string" ? printable(value) : "";
+}
+
+function showValue(value: unknown): string {
+  if (typeof value !== "string") return escapeUnseen(JSON.stringify(value));
+  return bare.test(value) ? value : quote(value);
+}
+
+function printable(text: string): string {
+  return text.replace(unprintable, (char) => {
+    if (char === "\n") return "\\n";
+    if (char === "\r") return "\\r";
+    return char === "\t" ? "\\t" : `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  });
+}

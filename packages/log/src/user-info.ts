@@ -1,0 +1,34 @@
+import { scan } from "./json-scan.ts";
+
+// `name:rest` where the rest is no port: a password with an unescaped slash, which ends no authority.
+const passwordLike = /^[^:[\]]*:(?!\d*$)/;
+
+/** Replaces the user-info of every URL of a text, `user:password@`, in one pass. */
+export function withoutUserInfo(text: string, censor: string): string {
+  let clean = "";
+  let copied = 0;
+  let runStop = -1;
+  let lastAt = -1;
+  for (let from = text.indexOf("://"); from !== -1;) {
+    const start = from + 3;
+    if (start > runStop) {
+      lastAt = -1;
+      runStop = scan(text, start, (code) => code <= 0x20 || code === 0x3c || code === 0x3e || code === 0x60);
+      for (let i = start; i < runStop; i++) if (text.charCodeAt(i) === 0x40) lastAt = i;
+    }
+    let at = -1;
+    let end = start;
+    for (; end < runStop; end++) {
+      const char = text[end];
+      if (char === "@") at = end;
+      else if (char === "/" || char === "?" || char === "#") break;
+    }
+    if (at === -1 && lastAt > start && passwordLike.test(text.slice(start, end))) at = lastAt;
+    if (at > start) {
+      clean += text.slice(copied, start) + censor;
+      copied = at;
+    }
+    from = text.indexOf("://", Math.max(start, at));
+  }
+  return copied === 0 ? text : clean + text.slice(copied);
+}

@@ -1,0 +1,287 @@
+import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { fileURLToPath } from "node:url";
+import { createDestination, createLogger, type Destination } from "@svc/log";
+import { ConfigurationError } from "@svc/options";
+import { expect } from "chai";
+import { messagesOf, moduleOf, run, start } from "./support/child.ts";
+import { WRITE, type WriteCall } from "../src/destination.ts";
+
+/** A reader that takes what it is told to. */
+class Reader {
+  text = "";
+  calls = 0;
+  /** Bytes that are taken before the reader stops; an error code refuses everything. */
+  room = Infinity;
+  refuse: string | undefined;
+
+  readonly write: WriteCall = (_fd, bytes, offset, length) => {
+    this.calls++;
+    if (this.refuse !== undefined) throw Object.assign(new Error(this.refuse), { code: this.refuse });
+    if (this.room === 0) throw Object.assign(new Error("full"), { code: "EAGAIN" });
+    const taken = Math.min(length, this.room);
+    this.room -= taken;
+    this.text += bytes.toString("latin1", offset, offset + taken);
+    return taken;
+  };
+
+  destination(maxQueuedBytes = 64 * 1024): Destination {
+    return createDestination({ maxQueuedBytes, [WRITE]: this.write });
+  }
+
+  lines(): string[] {
+    return Buffer.from(this.text, "latin1").toString().split("\n").slice(0, -1);
+  }
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+}
+
+describe("createDestination()", () => {
+  it("LOG-1 writes all lines of a turn with one call", async () => {
+    const reader = new Reader();
+    const destination = reader.destination();
+    for (let i = 0; i < 100; i++) destination.write(`line ${i}\n`);
+    expect(reader.calls).to.equal(0);
+    await turn();
+    expect(reader.calls).to.equal(1);
+    expect(reader.lines()).to.have.length(100);
+    expect(destination.queuedBytes).to.equal(0);
+  });
+
+  it("does not wait for the end of the turn with more than 64 KiB", () => {
+    const reader = new Reader();
+    const destination = reader.destination(1024 * 1024);
+    for (let i = 0; i < 700; i++) destination.write(`${"x".repeat(99)}\n`);
+    expect(reader.calls).to.equal(1);
+    destination.flushSync();
+    expect(reader.lines()).to.have.length(700);
+  });
+
+  it("LOG-1 goes on where a partial write ended, also inside a character", async () => {
+    const reader = new Reader();
+    const destination = reader.destination();
+    const told = Array.from({ length: 50 }, (_, i) => `${i} grüße 🙂`);
+    reader.room = 7;
+    for (const line of told) destination.write(`${line}\n`);
+    await turn();
+    expect(destination.queuedBytes).to.be.above(0);
+    const flushed = new Promise<void>((resolve) => destination.flush(() => resolve()));
+    reader.room = Infinity;
+    await flushed;
+    expect(reader.lines()).to.deep.equal(told);
+  });
+
+  it("keeps a bounded queue for a reader that stopped, and says how many lines it dropped", async () => {
+    const reader = new Reader();
+    reader.room = 0;
+    const destination = reader.destination(10_000);
+    for (let i = 0; i < 5000; i++) {
+      destination.write(`${JSON.stringify({ message: i, pad: "x".repeat(80) })}\n`);
+      if (i % 100 === 0) await turn();
+      expect(destination.queuedBytes).to.be.at.most(10_000);
+    }
+    expect(destination.droppedLines).to.be.above(4000);
+    const flushed = new Promise<void>((resolve) => destination.flush(() => resolve()));
+    reader.room = Infinity;
+    await flushed;
+    destination.write('{"message":"flows again"}\n');
+    destination.flushSync();
+    const messages = messagesOf(reader.text);
+    const dropped = destination.droppedLines;
+    expect(messages.slice(0, -2)).to.deep.equal(Array.from({ length: 5000 - dropped }, (_, i) => i));
+    expect(messages.slice(-2)).to.deep.equal([`${dropped} log lines were dropped`, "flows again"]);
+  });
+
+  it("LOG-2 tells of dropped lines in a line of the logger's form", async () => {
+    const reader = new Reader();
+    reader.room = 0;
+    const destination = reader.destination(1024);
+    const logger = createLogger({ service: "shop", env: "local", destination });
+    logger.info("kept");
+    await turn();
+    logger.info({ pad: "x".repeat(2000) }, "too long");
+    reader.room = Infinity;
+    logger.flush();
+    expect(JSON.parse(reader.lines()[1] ?? "")).to.include({
+      level: "warn",
+      service: "shop",
+      env: "local",
+      dropped_lines: 1,
+      message: "1 log line was dropped",
+    });
+  });
+
+  it("drops and counts everything once the reader is gone, and never throws", async () => {
+    const reader = new Reader();
+    const destination = reader.destination();
+    destination.write("1\n");
+    destination.write("2\n");
+    reader.refuse = "EPIPE";
+    await turn();
+    destination.write("3\n");
+    destination.flushSync();
+    let told = false;
+    destination.flush(() => (told = true));
+    expect(destination.droppedLines).to.equal(3);
+    expect(destination.queuedBytes).to.equal(0);
+    expect(told).to.equal(true);
+    expect(reader.calls).to.equal(1);
+  });
+
+  it("keeps lines while a disk is full", async () => {
+    const reader = new Reader();
+    const destination = reader.destination();
+    reader.refuse = "ENOSPC";
+    destination.write("1\n");
+    await turn();
+    expect(destination.queuedBytes).to.equal(2);
+    const flushed = new Promise<void>((resolve) => destination.flush(() => resolve()));
+    reader.refuse = undefined;
+    await flushed;
+    expect(reader.text).to.equal("1\n");
+  });
+
+  it("writes a fatal line at once", () => {
+    const reader = new Reader();
+    const logger = createLogger({ service: "shop", env: "local", destination: reader.destination() });
+    logger.info("before");
+    expect(reader.calls).to.equal(0);
+    logger.fatal("now");
+    expect(messagesOf(reader.text)).to.deep.equal(["before", "now"]);
+  });
+
+  it("writes to a descriptor", () => {
+    const folder = mkdtempSync(join(tmpdir(), "svc-log-"));
+    const fd = openSync(join(folder, "lines"), "w");
+    const destination = createDestination({ fd });
+    destination.write("a\n");
+    destination.flushSync();
+    closeSync(fd);
+    expect(readFileSync(join(folder, "lines"), "utf8")).to.equal("a\n");
+    rmSync(folder, { recursive: true });
+  });
+
+  it("refuses wrong options", () => {
+    expect(() => createDestination({ fd: -1, maxQueuedBytes: 1, exitWaitMs: 1e9 }))
+      .to.throw(ConfigurationError)
+      .with.property("faults")
+      .that.has.length(3);
+  });
+});
+
+describe("standard output of a process", () => {
+  const hundred = `for (let i = 0; i < 100; i++) logger.info(String(i));`;
+  const told = Array.from({ length: 100 }, (_, i) => String(i));
+
+  it("LOG-1 LOG-5 has every line when the process ends by itself", async () => {
+    expect(await run(hundred)).to.deep.include({ code: 0, messages: told, stderr: "" });
+  });
+
+  it("LOG-1 has every line when the code calls process.exit", async () => {
+    expect(await run(`${hundred} process.exit(3);`)).to.deep.include({ code: 3, messages: told });
+  });
+
+  it("LOG-1 has every line when an exception is not caught", async () => {
+    const { code, messages, stderr } = await run(`${hundred} throw new Error("boom");`);
+    expect(messages).to.deep.equal(told);
+    expect(code).to.equal(1);
+    expect(stderr).to.contain("boom");
+  });
+
+  it("LOG-1 has the lines of a SIGTERM handler that calls process.exit", async () => {
+    const { code, messages } = await run(`
+      setInterval(() => {}, 1000);
+      process.on("SIGTERM", () => { logger.info("stopping"); process.exit(0); });
+      logger.info("up");
+      process.kill(process.pid, "SIGTERM");
+    `);
+    expect({ code, messages }).to.deep.equal({ code: 0, messages: ["up", "stopping"] });
+  });
+
+  it("LOG-1 has lines that are logged while the process ends", async () => {
+    const { messages } = await run(`
+      logger.info("first");
+      process.on("exit", () => logger.info("last"));
+    `);
+    expect(messages).to.deep.equal(["first", "last"]);
+  });
+
+  it("LOG-1 has whole lines of several loggers, and more than a pipe holds", async () => {
+    const { messages } = await run(`
+      const other = createLogger({ service: "shop", env: "local" });
+      const pad = "x".repeat(500);
+      for (let i = 0; i < 2000; i++) (i % 2 === 0 ? logger : other).info({ pad }, String(i));
+      process.exit(0);
+    `);
+    expect(messages).to.deep.equal(Array.from({ length: 2000 }, (_, i) => String(i)));
+  });
+
+  it("does not crash a process whose output was closed", async () => {
+    const script = moduleOf(`
+      logger.info("first");
+      setTimeout(() => { logger.info("into the void"); console.log("printed"); }, 300);
+      setTimeout(() => { console.error("still here"); process.exit(7); }, 600);
+    `);
+    const command = `"$NODE" --conditions=@svc/source --input-type=module -e "$SCRIPT" 2>&3 | head -1; echo "\${PIPESTATUS[0]}"`;
+    const { stdout } = await promisify(execFile)("bash", ["-c", `exec 3>&1; ${command}`], {
+      cwd: fileURLToPath(new URL("..", import.meta.url)),
+      env: { ...process.env, NODE: process.execPath, SCRIPT: script },
+    });
+    const [first, ...rest] = stdout.trim().split("\n");
+    expect(messagesOf(first ?? "")).to.deep.equal(["first"]);
+    expect(rest).to.deep.equal(["still here", "7"]);
+  });
+
+  it("neither blocks nor grows while nobody reads, and tells of the loss when somebody does", async () => {
+    await using child = start(`
+      import { standardOutput } from "./src/destination.ts";
+      const pad = "x".repeat(1000);
+      const before = process.memoryUsage().rss;
+      let written = 0;
+      let worst = 0;
+      let last = performance.now();
+      const timer = setInterval(() => {
+        const now = performance.now();
+        worst = Math.max(worst, now - last);
+        last = now;
+        for (let i = 0; i < 1000; i++) logger.info({ pad }, String(written++));
+        if (written < 60_000) return;
+        clearInterval(timer);
+        const out = standardOutput();
+        process.send({ worst, grown: process.memoryUsage().rss - before, queued: out.queuedBytes, dropped: out.droppedLines });
+        process.once("message", () => out.flush(() => { logger.info("the end"); process.disconnect(); }));
+      }, 1);
+    `);
+    const [report] = (await once(child.process, "message")) as [Record<string, number>];
+    expect(report["queued"])
+      .to.be.above(1024 * 1024)
+      .and.at.most(8 * 1024 * 1024);
+    expect(report["dropped"]).to.be.above(40_000);
+    // 65 MB were logged. Without the bound the queue alone would hold them.
+    expect(report["grown"]).to.be.below(60 * 1024 * 1024);
+    expect(report["worst"]).to.be.below(2000);
+    let text = "";
+    child.process.stdout?.on("data", (chunk: Buffer) => (text += chunk.toString()));
+    child.process.send("go");
+    await once(child.process, "close");
+    const messages = messagesOf(text);
+    const kept = 60_000 - (report["dropped"] ?? 0);
+    expect(messages.slice(0, kept)).to.deep.equal(Array.from({ length: kept }, (_, i) => String(i)));
+    expect(messages.slice(kept)).to.deep.equal([`${report["dropped"]} log lines were dropped`, "the end"]);
+  });
+
+  it("ends within its limit when nobody reads", async () => {
+    await using child = start(`
+      const pad = "x".repeat(1000);
+      for (let i = 0; i < 1000; i++) logger.info({ pad }, String(i));
+      process.exit(5);
+    `);
+    expect(await child.ended).to.deep.equal({ code: 5, signal: null });
+  });
+});

@@ -1,0 +1,246 @@
+import { ConfigurationError } from "@svc/options";
+import { type Logger, RequestContext, runWithContext } from "@svc/context";
+import { createLogger } from "@svc/log";
+import { expect } from "chai";
+import { lines, memberNames } from "./support/lines.ts";
+
+const base = { service: "shop", env: "local" };
+const trace = { traceId: "4bf92f3577b34da6a3ce929d0e0e4736", traceparent: "", tracestate: undefined };
+
+describe("createLogger()", () => {
+  it("LOG-1 writes one JSON object per line", () => {
+    const out = lines();
+    const logger = createLogger({ ...base, destination: out });
+    logger.info({ order: 7 }, "placed\nand\r\nconfirmed");
+    logger.warn("plain");
+    expect(out.text.split("\n")).to.have.length(3);
+    expect(out.records().map((record) => record["message"])).to.deep.equal([
+      "placed\nand\r\nconfirmed",
+      "plain",
+    ]);
+  });
+
+  it("LOG-2 ENV-1 has service, env, level and message on every line", () => {
+    const out = lines();
+    const logger = createLogger({ ...base, version: "1.2.3", destination: out });
+    logger.error({ order: 7 }, "no stock");
+    const [record] = out.records();
+    expect(record).to.include({ ...base, version: "1.2.3", level: "error", message: "no stock", order: 7 });
+    expect(record?.["time"]).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    expect(memberNames(out.text)).to.deep.equal([
+      "level",
+      "time",
+      "service",
+      "env",
+      "version",
+      "order",
+      "message",
+    ]);
+  });
+
+  it("LOG-2 has a message that is text, whatever was logged", () => {
+    const out = lines();
+    const logger = createLogger({ ...base, destination: out });
+    const log = logger as unknown as Record<"info", (...args: unknown[]) => void>;
+    log.info({ a: 1 });
+    log.info(undefined);
+    log.info();
+    log.info(null);
+    log.info(42);
+    log.info({ a: 1 }, { b: 2 });
+    log.info({ message: { deep: true } });
+    log.info({ message: "as a field" });
+    log.info(new Error("broken"));
+    log.info({ err: new Error("nested") });
+    log.info(null, "text");
+    log.info("%s has %d", "cart", 3);
+    expect(out.records().map((record) => record["message"])).to.deep.equal([
+      ...["", "", "", "", "42", "{ b: 2 }", "{ deep: true }", "as a field", "broken", "nested", "text"],
+      "cart has 3",
+    ]);
+  });
+
+  it("COR-4 COR-12 LOG-2 has request_id, trace_id, tenant_id and tenant_claimed of the current context", () => {
+    const out = lines();
+    const logger = createLogger({ ...base, destination: out });
+    const context = new RequestContext({
+      requestId: "r-1",
+      trace,
+      tenantId: "acme",
+      tenantClaimed: "x".repeat(200),
+    });
+    runWithContext(context, () => logger.info({ a: 1 }, "inside"));
+    runWithContext(new RequestContext({ requestId: "r-2" }), () => logger.info("inside"));
+    logger.info("outside");
+    const [first, second, outside] = out.records();
+    expect(first).to.include({ request_id: "r-1", trace_id: trace.traceId, tenant_id: "acme" });
+    expect(first?.["tenant_claimed"]).to.equal("x".repeat(128));
+    expect(second).to.include({ request_id: "r-2" }).and.not.to.have.any.keys("trace_id", "tenant_id");
+    expect(outside).not.to.have.any.keys("request_id", "trace_id", "tenant_id", "tenant_claimed");
+  });
+
+  it("LOG-1 never has a name twice on a line", () => {
+    const out = lines();
+    const logger = createLogger({ ...base, destination: out });
+    const context = new RequestContext({ requestId: "r-1", tenantId: "acme" });
+    runWithContext(context, () => {
+      logger.info(
+        { service: "other", env: "x", level: 3, time: 1, message: "field", request_id: "mine" },
+        "text",
+      );
+      const child = logger.child({ request_id: "bound", service: "job", part: "a" });
+      child.info({ part: "b" }, "in a child");
+      child.child({ part: "c", message: "m" }).info({ tenant_id: "t" }, "in its child");
+      child.setBindings({ part: "d" });
+      child.info("bound again");
+      child.child({ err: 1 }).error(new Error("broken"));
+    });
+    const written = out.text.trimEnd().split("\n");
+    for (const line of written) expect(memberNames(line)).to.deep.equal([...new Set(memberNames(line))]);
+    const [own, inChild, deeper, again, failed] = out.records();
+    expect(own).to.include({ service: "shop", service_: "other", env_: "x", level: "info", level_: 3 });
+    expect(own).to.include({ message: "text", message_: "field", request_id: "mine", tenant_id: "acme" });
+    expect(inChild).to.include({ request_id: "bound", part: "b", service: "shop", service_: "job" });
+    expect(deeper).to.include({ part: "c", message_: "m", tenant_id: "t" });
+    expect(again).to.include({ part: "d" });
+    expect(failed?.["err"]).to.include({ message: "broken" });
+  });
+
+  it("LOG-2 writes errors under err with type, message, code and the stack with its causes", () => {
+    const out = lines();
+    const logger = createLogger({ ...base, destination: out });
+    const cause = new RangeError("too far");
+    const error = Object.assign(new TypeError("wrong", { cause }), {
+      code: "E_WRONG",
+      config: { headers: { a: "b" } },
+    });
+    logger.error({ err: error }, "failed");
+    logger.error(error);
+    for (const { err } of out.records()) {
+      expect(err).to.include({ type: "TypeError", message: "wrong", code: "E_WRONG" });
+      expect((err as { stack: string }).stack).to.match(
+        /^TypeError: wrong\n {4}at .*\ncaused by: RangeError: too far/s,
+      );
+      expect(err).not.to.have.property("config");
+    }
+  });
+
+  it("bounds what an error may write", () => {
+    const out = lines();
+    const logger = createLogger({ ...base, destination: out });
+    const circular = new Error("y".repeat(100_000));
+    circular.cause = circular;
+    logger.error(new AggregateError([circular, circular], "many"));
+    logger.error(circular);
+    expect(out.text.length).to.be.below(90_000);
+    expect(out.records()).to.have.length(2);
+  });
+
+  it("never throws into the code that logs", () => {
+    const out = lines();
+    const logger = createLogger({ ...base, destination: out });
+    const hostile = {
+      get broken(): string {
+        throw new RangeError("secret detail");
+      },
+    };
+    logger.info(hostile, "x");
+    logger.info({ hostile, big: 10n, self: logger }, "y");
+    const broken = createLogger({
+      ...base,
+      destination: {
+        write() {
+          throw new Error("disk");
+        },
+      },
+    });
+    broken.info("lost");
+    const [first, second] = out.records();
+    expect(first?.["message"]).to.equal("a log line could not be written: RangeError");
+    expect(second).to.include({ message: "y" });
+    expect(out.text).not.to.contain("secret detail");
+  });
+
+  it("LOG-1 escapes what a terminal or a splitter of lines would act on", () => {
+    const out = lines();
+    createLogger({ ...base, destination: out }).info({ note: "\u009b2J\u2029" }, "a\u2028b\u001b[31m\u0085");
+    expect(out.text).to.match(/^[\x20-\x7e]*\n$/);
+    expect(out.records()[0]).to.include({ message: "a\u2028b\u001b[31m\u0085", note: "\u009b2J\u2029" });
+  });
+
+  it("ENV-1 takes levels in any case, with the names that other languages use", () => {
+    const levelOf = (level: string): string => createLogger({ ...base, level, destination: lines() }).level;
+    expect(["INFO", "Warning", "warn", "CRITICAL", "debug", "silent"].map(levelOf)).to.deep.equal([
+      "info",
+      "warn",
+      "warn",
+      "fatal",
+      "debug",
+      "silent",
+    ]);
+  });
+
+  it("writes nothing below its level, which can change while it runs", () => {
+    const out = lines();
+    const logger = createLogger({ ...base, level: "WARN", destination: out });
+    logger.info("no");
+    logger.level = "info";
+    logger.info("yes");
+    expect(out.records().map((record) => record["message"])).to.deep.equal(["yes"]);
+  });
+
+  it("is a Logger of the context package", () => {
+    const logger: Logger = createLogger({ ...base, destination: lines() });
+    expect(logger).to.respondTo("fatal");
+  });
+
+  it("refuses wrong options, naming each", () => {
+    const wrong = { env: "local", level: "loud", destination: {}, redact: ["a b"], leve: 1 };
+    expect(() => createLogger(wrong as never))
+      .to.throw(ConfigurationError)
+      .with.property("message")
+      .that.matches(/service: is required/)
+      .and.matches(/level: must be one of trace, debug, .* in any case; it is "loud"/)
+      .and.matches(/destination: must be/)
+      .and.matches(/redact: must be/)
+      .and.matches(/leve: is unknown; did you mean level\?/);
+  });
+});
+
+describe("text lines", () => {
+  it("LOG-6 ENV-5 are readable: time, level, message and the fields", () => {
+    const out = lines();
+    const logger = createLogger({ ...base, json: false, destination: out });
+    logger.warn({ order: 7, note: "two words", list: [1] }, "stock is low");
+    expect(out.text).to.match(
+      /^\S+Z WARN {2}stock is low service=shop env=local order=7 note="two words" list=\[1\]\n$/,
+    );
+  });
+
+  it("LOG-6 ENV-5 show the stack of an error below, indented", () => {
+    const out = lines();
+    createLogger({ ...base, json: false, destination: out }).error(new TypeError("wrong"));
+    const [first, second, third] = out.text.split("\n");
+    expect(first).to.match(/ERROR wrong service=shop env=local$/);
+    expect(second).to.equal("    TypeError: wrong");
+    expect(third).to.match(/^ {4}at /);
+  });
+
+  it("LOG-6 keep a record on one line, and hide the same secrets", () => {
+    const out = lines();
+    const logger = createLogger({ ...base, json: false, destination: out });
+    logger.info(
+      { "a\nb": "c\u001b[2J", deep: { text: "x\u2028y", password: "canary" } },
+      "one\r\ntwo\u0085\u2028",
+    );
+    expect(out.text).to.match(/^[\x20-\x7e]*\n$/);
+    expect(out.text).to.contain("one\\r\\ntwo\\u0085\\u2028").and.not.to.contain("canary");
+  });
+
+  it("COR-4 LOG-6 have the request id", () => {
+    const out = lines();
+    const logger = createLogger({ ...base, json: false, destination: out });
+    runWithContext(new RequestContext({ requestId: "r-9" }), () => logger.info("hello"));
+    expect(out.text).to.contain(" request_id=r-9");
+  });
+});

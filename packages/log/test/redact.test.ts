@@ -1,0 +1,183 @@
+import { createLogger } from "@svc/log";
+import { expect } from "chai";
+import fc from "fast-check";
+import { lines } from "./support/lines.ts";
+
+const canary = "canary-5ecr3t";
+
+function written(fields: object, message = "m", redact: string[] = []): string {
+  const out = lines();
+  createLogger({ service: "shop", env: "local", destination: out, redact }).info(fields, message);
+  expect(out.records()).to.have.length(1);
+  return out.text;
+}
+
+describe("redaction", () => {
+  const names = [
+    ...["authorization", "Authorization", "proxy-authorization", "cookie", "cookies", "set-cookie", "token"],
+    ...["access_token", "refresh_token", "id_token", "accessToken", "x-csrf-token", "password", "dbPassword"],
+    ...["passwd", "pwd", "secret", "client_secret", "SVC_AUTH_SECRET", "api_key", "apiKey", "x-api-key"],
+    ...["private_key", "credentials", "passphrase", "password_hash"],
+  ];
+  for (const name of names) {
+    it(`LOG-1 hides the value of ${name} wherever it stands`, () => {
+      const shapes: object[] = [
+        { [name]: canary },
+        { a: { b: [{ [name]: canary }] } },
+        { [name]: { value: canary, list: [canary, '"}]'] } },
+        { [name]: [canary, `quote " and \\ ${canary}`] },
+        { body: JSON.stringify({ [name]: canary }) },
+        { body: JSON.stringify({ x: JSON.stringify({ [name]: `${canary}"\\` }) }) },
+        { body: JSON.stringify({ [name]: [canary] }, null, 2) },
+        { note: `{ ${name}: '${canary}' }` },
+        { note: `${name}=${canary}&b=2` },
+      ];
+      for (const shape of shapes) {
+        expect(written({ ...shape, after: "kept" }))
+          .to.contain('"after":"kept"')
+          .and.not.to.contain(canary);
+      }
+    });
+  }
+
+  it("LOG-1 hides secrets in bindings, messages, errors and their causes", () => {
+    const out = lines();
+    const logger = createLogger({ service: "shop", env: "local", destination: out });
+    logger.child({ token: canary }).info("x");
+    logger.info(`GET https://user:${canary}@example.test/path?access_token=${canary}&page=2`);
+    const cause = new Error(`cannot connect to postgres://app:${canary}@db:5432/app`);
+    logger.error({ err: new Error(`failed: ${cause.message}`, { cause }) });
+    logger.error(Object.assign(new Error(`redis://:${canary}@cache`), { password: canary }));
+    logger.info(`headers: authorization: Bearer ${canary}`);
+    logger.info(`Cookie: sid=${canary}; other=${canary}\nHost: kept`);
+    logger.info({
+      rawHeaders: ["Authorization", `Basic ${canary}`, "Cookie", `sid="${canary}"`, "Host", "kept"],
+    });
+    logger.info("%j", { password: canary });
+    expect(out.text).not.to.contain(canary);
+    expect(out.text).to.contain("postgres://[redacted]@db:5432/app").and.to.contain("&page=2");
+    expect(out.text.match(/kept/g)).to.have.length(2);
+    expect(out.records()).to.have.length(8);
+  });
+
+  it("LOG-1 hides user-info whatever the password holds", () => {
+    for (const password of ["p@ss", "p/ss", "p:s?s", "p#s", "a%40b", "p\\s"]) {
+      const line = written({ url: `postgres://app:${password}-${canary}@db/app` });
+      expect(line, password).to.contain("@db/app").and.not.to.contain(canary);
+    }
+    const two = written({}, `amqp://a:${canary}@one,amqp://b:${canary}@two/x and http://c:${canary}@three`);
+    expect(two).not.to.contain(canary);
+  });
+
+  it("LOG-1 hides bearer tokens and JSON web tokens in any text", () => {
+    const jwt = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2lnbmF0dXJl";
+    expect(written({}, `sent Bearer ${canary} to it`))
+      .to.contain(" to it")
+      .and.not.to.contain(canary);
+    expect(written({ note: `got ${jwt}, kept` }))
+      .to.contain(", kept")
+      .and.not.to.contain("c2lnbmF0dXJl");
+  });
+
+  it("hides the names that an application adds", () => {
+    expect(
+      written({ patient: { SSN: canary, "card-number": canary } }, "m", ["ssn", "card_number"]),
+    ).not.to.contain(canary);
+  });
+
+  it("leaves alone what is no secret", () => {
+    const fields = {
+      token_id: "t1",
+      token_type: "Bearer",
+      prompt_tokens: 12,
+      tokens: 500,
+      password: null,
+      has_password: true,
+      url: "https://registry.test/@svc/log?mail=a@b.test",
+      words: ["token", "secret"],
+    };
+    const text = "invalid token: it has expired; basic auth; the secret is kept";
+    const out = lines();
+    createLogger({ service: "shop", env: "local", destination: out }).info(fields, text);
+    expect(out.records()[0]).to.deep.include({ ...fields, message: text });
+  });
+
+  it("LOG-1 keeps every line a JSON object, whatever stands beside a secret", () => {
+    const piece = fc.oneof(
+      fc.constantFrom(
+        "token",
+        '"',
+        "\\",
+        ":",
+        "=",
+        "'",
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        " ",
+        "://",
+        "@",
+        "cookie: ",
+        "\n",
+      ),
+      fc.constantFrom(
+        "Bearer ",
+        "eyJ",
+        "password=",
+        'secret":"',
+        '\\"token\\":\\"',
+        "authorization: ",
+        "\u2028",
+      ),
+      fc.string({ unit: "binary", maxLength: 4 }),
+    );
+    const text = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(""));
+    fc.assert(
+      fc.property(text, text, text, (key, value, message) => {
+        const line = written(
+          { [key]: value, nested: { [key]: [value, { [value]: key }] }, after: 1 },
+          message,
+        );
+        expect(line.match(/\n/g)).to.have.length(1);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  it("takes time that grows with the text and not with its square", () => {
+    const attacks = [
+      ...[
+        "token\\\\",
+        'token"',
+        "password='",
+        "://",
+        "://a:b",
+        "eyJ",
+        "bearer a",
+        "authorization: ",
+        "cookie:",
+      ],
+      ...["token ", 'secret":', '\\"token\\":{', "s://:x@", "api_", "token='a'", "basic  "],
+    ];
+    for (const attack of attacks) {
+      const short = cost(attack, 2_000);
+      const long = cost(attack, 32_000);
+      // Sixteen times the text; a square would be 256 times the time.
+      expect(long / short, JSON.stringify(attack)).to.be.below(130);
+    }
+  });
+});
+
+function cost(attack: string, times: number): number {
+  const logger = createLogger({ service: "shop", env: "local", destination: { write() {} } });
+  const text = attack.repeat(times);
+  let best = Infinity;
+  for (let i = 0; i < 5; i++) {
+    const start = performance.now();
+    logger.info(text);
+    best = Math.min(best, performance.now() - start);
+  }
+  return Math.max(best, 0.2);
+}
