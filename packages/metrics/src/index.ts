@@ -1,1 +1,2 @@
-export {};
+export { metrics, type MetricsMiddleware } from "./metrics.ts";
+export type { MetricsOptions } from "./options.ts";

@@ -1,0 +1,60 @@
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { Gauge, type Registry } from "prom-client";
+
+type IntervalHistogram = ReturnType<typeof monitorEventLoopDelay>;
+
+const RESOLUTION_MS = 10;
+
+/** In the order of the gauges; the monitor's own interval is part of all but the deviation. */
+const FIGURES: Readonly<Record<string, (of: IntervalHistogram) => number>> = {
+  min: (of) => withoutResolution(of.min),
+  max: (of) => withoutResolution(of.max),
+  mean: (of) => withoutResolution(of.mean),
+  stddev: (of) => of.stddev / 1e9,
+  p50: (of) => withoutResolution(of.percentile(50)),
+  p90: (of) => withoutResolution(of.percentile(90)),
+  p99: (of) => withoutResolution(of.percentile(99)),
+};
+
+function withoutResolution(nanoseconds: number): number {
+  return Math.max(0, nanoseconds / 1e9 - RESOLUTION_MS / 1e3);
+}
+
+/** prom-client's names, so that dashboards for Node fit. */
+export const EVENT_LOOP_METRICS: readonly string[] = Object.keys(FIGURES).map(nameOf);
+
+function nameOf(figure: string): string {
+  return `nodejs_eventloop_lag_${figure}_seconds`;
+}
+
+/**
+ * Registers the delay of the event loop since the scrape before. An idle loop shows 0: the interval of the monitor
+ * is taken off.
+ *
+ * @returns stops the monitor
+ */
+export function registerEventLoopDelay(registry: Registry): () => void {
+  const monitor = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  monitor.enable();
+  const gauges: { readonly gauge: Gauge; readonly read: (of: IntervalHistogram) => number }[] = [];
+  for (const [figure, read] of Object.entries(FIGURES)) {
+    const first = gauges.length === 0;
+    const gauge = new Gauge({
+      name: nameOf(figure),
+      help: `Delay of the event loop beyond its timer since the last scrape, ${figure}, in seconds.`,
+      registers: [registry],
+      // The registry collects in the order of registration, so the first one reads for all before the reset.
+      ...(first && { collect: readAll }),
+    });
+    gauges.push({ gauge, read });
+  }
+
+  function readAll(): void {
+    // Without a single sample the figures of the monitor are NaN or astronomic.
+    const seen = monitor.count > 0;
+    for (const { gauge, read } of gauges) gauge.set(seen ? read(monitor) : 0);
+    monitor.reset();
+  }
+
+  return () => void monitor.disable();
+}

@@ -1,0 +1,85 @@
+import type { Registry } from "prom-client";
+
+/** Media type of the Prometheus text format (MET-1). */
+export const TEXT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
+/** Media type of OpenMetrics (MET-2). */
+export const OPENMETRICS_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/**
+ * Whether an `Accept` header asks for OpenMetrics: it names the type, in a version that is spoken here, and does
+ * not prefer plain text. A wildcard is no such wish.
+ */
+export function wantsOpenMetrics(accept: string | undefined): boolean {
+  if (accept === undefined || !/openmetrics/i.test(accept)) return false;
+  let open = 0;
+  let text = 0;
+  for (const entry of accept.toLowerCase().split(",")) {
+    const [type = "", ...parameters] = entry.split(";").map((part) => part.trim());
+    const named = new Map(parameters.map((each) => splitOnce(each)));
+    const weight = Number(named.get("q") ?? 1);
+    const quality = weight >= 0 && weight <= 1 ? weight : 0;
+    const version = named.get("version") ?? "1.0.0";
+    if (type === "application/openmetrics-text" && version === "1.0.0") open = Math.max(open, quality);
+    if (type === "text/plain") text = Math.max(text, quality);
+  }
+  return open > 0 && open >= text;
+}
+
+function splitOnce(parameter: string): [name: string, value: string] {
+  const at = parameter.indexOf("=");
+  if (at === -1) return [parameter, ""];
+  return [
+    parameter.slice(0, at).trim(),
+    parameter
+      .slice(at + 1)
+      .trim()
+      .replaceAll('"', ""),
+  ];
+}
+
+interface Sample {
+  readonly metricName?: string;
+  readonly labels: Readonly<Record<string, string | number | undefined>>;
+  readonly value: number;
+}
+
+/**
+ * A registry of the plain text format, written as OpenMetrics 1.0. prom-client would have to be switched over for
+ * it, and renames the counters of the registry for good while it writes.
+ */
+export async function openMetricsText(registry: Registry): Promise<string> {
+  const lines: string[] = [];
+  for (const { name, help, type, values } of await registry.getMetricsAsJSON()) {
+    // The published types say a number; what is there is the word.
+    const kind = String(type);
+    const family = kind === "counter" ? name.replace(/_total$/, "") : name;
+    lines.push(`# HELP ${family} ${escape(help)}`, `# TYPE ${family} ${kind}`);
+    for (const { metricName, labels, value } of values as readonly Sample[]) {
+      const sample = kind === "counter" ? `${family}_total` : (metricName ?? name);
+      lines.push(`${sample}${labelText(labels)} ${numberText(value)}`);
+    }
+  }
+  return `${lines.join("\n")}\n# EOF\n`;
+}
+
+function labelText(labels: Sample["labels"]): string {
+  const written = Object.entries(labels).map(([name, value]) => {
+    const text = name === "le" || name === "quantile" ? boundText(value) : String(value);
+    return `${name}="${escape(text)}"`;
+  });
+  return written.length === 0 ? "" : `{${written.join(",")}}`;
+}
+
+// OpenMetrics wants bounds in one canonical form: 1.0, not 1.
+function boundText(bound: string | number | undefined): string {
+  return typeof bound === "number" && Number.isInteger(bound) ? bound.toFixed(1) : String(bound);
+}
+
+function numberText(value: number): string {
+  if (value === Infinity) return "+Inf";
+  return value === -Infinity ? "-Inf" : String(value);
+}
+
+function escape(text: string): string {
+  return text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"');
+}

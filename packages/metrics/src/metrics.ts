@@ -1,0 +1,126 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import {
+  type Middleware,
+  onResponseEnd,
+  openContext,
+  type ReadinessCheck,
+  type ResponseEndListener,
+  routeTemplateOf,
+} from "@svc/context";
+import type { Registry } from "prom-client";
+import { EVENT_LOOP_METRICS, registerEventLoopDelay } from "./event-loop-delay.ts";
+import { openMetricsText, OPENMETRICS_TYPE, TEXT_TYPE, wantsOpenMetrics } from "./exposition.ts";
+import { type MetricsOptions, refuseDuplicates, resolveMetricsOptions } from "./options.ts";
+import { PROCESS_METRICS, registerProcessMetrics } from "./process-metrics.ts";
+import { createRequestCells, type MethodCells, type RequestCells, UNMATCHED } from "./request-cells.ts";
+import { REQUEST_METRICS, registerRequestMetrics } from "./request-metrics.ts";
+
+/** The middleware that counts, with what belongs to it. */
+export interface MetricsMiddleware extends Middleware, AsyncDisposable {
+  /** All metrics that `/metrics` shows; add your own to it (`registers: [m.registry]`). */
+  readonly registry: Registry;
+  /**
+   * Answers GET and HEAD with all metrics (SYS-7), whatever the path; passes other methods on. An error of a
+   * metric's `collect` goes to `next`.
+   */
+  readonly handler: Middleware;
+  /** Whether series had to be merged, for `/ready`. Never critical (RDY-18). */
+  readonly readiness: () => ReadinessCheck;
+  /** Stops the monitors of the event loop and of garbage collections. Requests are still counted. */
+  readonly stop: () => void;
+}
+
+/** nginx's status for a client that went away before it got an answer. */
+const CLIENT_CLOSED_REQUEST = 499;
+
+/**
+ * Counts requests and how long they take (MET-3 to MET-10). Mount it before whatever can answer; with
+ * `requestId()` or a logger in front, durations start there.
+ *
+ * A request whose connection broke before the head of the response was sent counts with status 499; one that broke
+ * later with the status that was sent.
+ *
+ * @throws ConfigurationError for wrong options, and for a registry that has metrics of these names already
+ */
+export function metrics(options?: MetricsOptions): MetricsMiddleware {
+  const { registry, buckets, maxSeries, defaultMetrics, eventLoopDelay, ...info } =
+    resolveMetricsOptions(options);
+  refuseDuplicates(registry, [
+    ...REQUEST_METRICS,
+    ...(defaultMetrics ? PROCESS_METRICS : []),
+    ...(eventLoopDelay ? EVENT_LOOP_METRICS : []),
+  ]);
+  const cells = createRequestCells(buckets, maxSeries);
+  registerRequestMetrics(registry, cells, info);
+  const monitors: (() => void)[] = [];
+  if (defaultMetrics) monitors.push(registerProcessMetrics(registry));
+  if (eventLoopDelay) monitors.push(registerEventLoopDelay(registry));
+
+  // A listener per method, not per request; and a method that is overridden later is still taken off its own gauge.
+  const listeners = new Map(cells.methods.map((of) => [of, responseListener(cells, of)]));
+
+  function countRequest(req: IncomingMessage, res: ServerResponse, next: (err?: unknown) => void): void {
+    const of = cells.methodOf(req.method);
+    openContext(req);
+    of.inProgress++;
+    onResponseEnd(req, res, listeners.get(of) as ResponseEndListener);
+    next();
+  }
+
+  const stop = (): void => {
+    for (const stopMonitor of monitors.splice(0)) stopMonitor();
+  };
+  return Object.assign(countRequest, {
+    registry,
+    handler: metricsHandler(registry),
+    readiness: () => seriesCheck(cells),
+    stop,
+    [Symbol.asyncDispose]: async () => stop(),
+  });
+}
+
+function responseListener(cells: RequestCells, of: MethodCells): ResponseEndListener {
+  return function countResponse(req, res, aborted) {
+    of.inProgress--;
+    const seconds = (performance.now() - openContext(req).startedAt) / 1000;
+    const status = aborted && !res.headersSent ? CLIENT_CLOSED_REQUEST : res.statusCode;
+    cells.record(of, routeTemplateOf(req) ?? UNMATCHED, status, seconds);
+  };
+}
+
+function metricsHandler(registry: Registry): Middleware {
+  return function metricsPage(req, res, next) {
+    if (req.method !== "GET" && req.method !== "HEAD") {
+      next();
+      return;
+    }
+    const open = wantsOpenMetrics(req.headers.accept);
+    const rendered = open ? openMetricsText(registry) : registry.metrics();
+    rendered
+      .then((text) => {
+        if (res.headersSent || res.destroyed) return;
+        const body = Buffer.from(text);
+        res.statusCode = 200;
+        res.setHeader("Content-Type", open ? OPENMETRICS_TYPE : TEXT_TYPE);
+        res.setHeader("Content-Length", body.length);
+        res.setHeader("Cache-Control", "no-store");
+        res.setHeader("Vary", "Accept");
+        res.end(body);
+      })
+      .catch(next);
+  };
+}
+
+function seriesCheck(cells: RequestCells): ReadinessCheck {
+  return {
+    name: "metrics",
+    critical: false,
+    check() {
+      const { used, max, overflowed } = cells.usage();
+      const detail = overflowed
+        ? `more than ${max} pairs of method and endpoint: the others are counted under <other>`
+        : `${used} of ${max} pairs of method and endpoint`;
+      return { healthy: !overflowed, detail };
+    },
+  };
+}

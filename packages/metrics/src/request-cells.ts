@@ -1,0 +1,94 @@
+/** What was counted for one method and endpoint. */
+export interface Cell {
+  readonly endpoint: string;
+  /** How many durations fell into each bucket, not cumulated; the last one is above every bound. */
+  readonly buckets: number[];
+  sumSeconds: number;
+  count: number;
+  /** Statuses in the order in which they came first, and beside each how often. Few, so a list beats a map. */
+  readonly statuses: number[];
+  readonly statusCounts: number[];
+}
+
+/** All that was counted for one method. */
+export interface MethodCells {
+  readonly method: string;
+  inProgress: number;
+  readonly cells: Map<string, Cell>;
+}
+
+/** The endpoint of a request that no route matched (MET-9). */
+export const UNMATCHED = "<unmatched>";
+/** The endpoint of what came after the bound on series was reached. */
+export const OTHER_ENDPOINT = "<other>";
+
+const OTHER_METHOD = "OTHER";
+const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"];
+
+/** Counts of requests: plain numbers, so that a request pays for additions only. */
+export interface RequestCells {
+  /** One entry for each known method, and one for all others. */
+  readonly methods: readonly MethodCells[];
+  readonly bounds: readonly number[];
+  methodOf(method: string | undefined): MethodCells;
+  record(of: MethodCells, endpoint: string, status: number, seconds: number): void;
+  /** How many pairs of method and endpoint there are, out of how many, and whether more wanted in. */
+  usage(): { readonly used: number; readonly max: number; readonly overflowed: boolean };
+  /** Forgets what was counted; requests in progress stay in progress. */
+  reset(): void;
+}
+
+/** @param bounds ascending upper bounds of the buckets, in seconds */
+export function createRequestCells(bounds: readonly number[], max: number): RequestCells {
+  const methods = [...METHODS, OTHER_METHOD].map((method): MethodCells => ({
+    method,
+    inProgress: 0,
+    cells: new Map(),
+  }));
+  const byName = new Map(methods.map((each) => [each.method, each]));
+  const others = methods.at(-1) as MethodCells;
+  let used = 0;
+  let overflowed = false;
+
+  function newCell(of: MethodCells, endpoint: string): Cell {
+    let name = endpoint;
+    if (endpoint !== UNMATCHED && endpoint !== OTHER_ENDPOINT) {
+      if (used >= max) {
+        overflowed = true;
+        name = OTHER_ENDPOINT;
+      } else used++;
+    }
+    let cell = of.cells.get(name);
+    if (cell === undefined) {
+      const buckets = Array.from({ length: bounds.length + 1 }, () => 0);
+      cell = { endpoint: name, buckets, sumSeconds: 0, count: 0, statuses: [], statusCounts: [] };
+      of.cells.set(name, cell);
+    }
+    return cell;
+  }
+
+  return {
+    methods,
+    bounds,
+    methodOf: (method) => byName.get(method ?? "") ?? others,
+    record(of, endpoint, status, seconds) {
+      const cell = of.cells.get(endpoint) ?? newCell(of, endpoint);
+      let bucket = 0;
+      while (bucket < bounds.length && seconds > (bounds[bucket] as number)) bucket++;
+      (cell.buckets[bucket] as number)++;
+      cell.sumSeconds += seconds;
+      cell.count++;
+      const known = cell.statuses.indexOf(status);
+      if (known === -1) {
+        cell.statuses.push(status);
+        cell.statusCounts.push(1);
+      } else (cell.statusCounts[known] as number)++;
+    },
+    usage: () => ({ used, max, overflowed }),
+    reset() {
+      for (const each of methods) each.cells.clear();
+      used = 0;
+      overflowed = false;
+    },
+  };
+}

@@ -1,0 +1,116 @@
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import type { Cell, RequestCells } from "./request-cells.ts";
+
+/** The names that requests are counted under (MET-3 to MET-6). */
+export const REQUEST_METRICS: readonly string[] = [
+  "http_requests_total",
+  "http_request_duration_seconds",
+  "http_requests_in_progress",
+  "service_info",
+];
+
+type HistogramData = Awaited<ReturnType<Histogram["get"]>>;
+
+/**
+ * Registers the metrics of requests. They hold nothing themselves: whoever renders the registry makes them read
+ * the cells, so prom-client's labels are built per scrape instead of per request.
+ */
+export function registerRequestMetrics(
+  registry: Registry,
+  cells: RequestCells,
+  info: { readonly service: string; readonly version: string },
+): void {
+  const registers = [registry];
+  new Counter({
+    name: "http_requests_total",
+    help: "Requests by method, route template and status.",
+    labelNames: ["method", "endpoint", "status"],
+    registers,
+    collect() {
+      this.reset();
+      for (const { method, cell } of all(cells)) {
+        for (const [index, status] of cell.statuses.entries()) {
+          this.inc(
+            { method, endpoint: cell.endpoint, status: String(status) },
+            cell.statusCounts[index] ?? 0,
+          );
+        }
+      }
+    },
+  });
+  new CellHistogram(registry, cells);
+  new Gauge({
+    name: "http_requests_in_progress",
+    help: "Requests that have not been answered yet, by method.",
+    labelNames: ["method"],
+    registers,
+    collect() {
+      for (const { method, inProgress, cells: counted } of cells.methods) {
+        if (inProgress > 0 || counted.size > 0) this.set({ method }, inProgress);
+      }
+    },
+  });
+  new Gauge({
+    name: "service_info",
+    help: "Which service this is and in which version; always 1.",
+    labelNames: ["service", "version"],
+    registers,
+    collect() {
+      this.set({ ...info }, 1);
+    },
+  });
+}
+
+function* all(cells: RequestCells): Generator<{ readonly method: string; readonly cell: Cell }> {
+  for (const { method, cells: counted } of cells.methods) {
+    for (const cell of counted.values()) yield { method, cell };
+  }
+}
+
+const DURATION = {
+  name: "http_request_duration_seconds",
+  help: "How long requests took until their response was handed over, in seconds.",
+  labelNames: ["method", "endpoint"],
+} as const;
+
+/** A histogram whose observations stand in the cells; what is given to its `observe()` is not shown. */
+class CellHistogram extends Histogram<"method" | "endpoint" | "le"> {
+  readonly #cells: RequestCells;
+  /** Never observes: its data is name, help and type as prom-client wants them. */
+  readonly #empty: Histogram = new Histogram({ ...DURATION, registers: [] });
+
+  constructor(registry: Registry, cells: RequestCells) {
+    super({ ...DURATION, buckets: [...cells.bounds], registers: [registry] });
+    this.#cells = cells;
+  }
+
+  override async get(): Promise<HistogramData> {
+    const empty = await this.#empty.get();
+    const values: HistogramData["values"] = [];
+    for (const { method, cell } of all(this.#cells)) {
+      const labels = { method, endpoint: cell.endpoint };
+      let below = 0;
+      for (const [index, le] of this.#cells.bounds.entries()) {
+        below += cell.buckets[index] ?? 0;
+        values.push({ metricName: `${empty.name}_bucket`, labels: { le, ...labels }, value: below });
+      }
+      values.push(
+        { metricName: `${empty.name}_bucket`, labels: { le: "+Inf", ...labels }, value: cell.count },
+        { metricName: `${empty.name}_sum`, labels, value: cell.sumSeconds },
+        { metricName: `${empty.name}_count`, labels, value: cell.count },
+      );
+    }
+    return { ...empty, values };
+  }
+
+  /** What the registry asks of a histogram, instead of `get()`, for its text. */
+  getForPromString(): Promise<HistogramData> {
+    return this.get();
+  }
+
+  override reset(): void {
+    super.reset();
+    // The constructor of the super class resets too, before there are cells.
+    if (#cells in this) this.#cells.reset();
+  }
+}

@@ -1,0 +1,27 @@
+import { spawnSync } from "node:child_process";
+import type { MetricsMiddleware } from "@svc/metrics";
+
+/** The samples of a registry's text: the line before its value, and the value. */
+export async function samples(of: MetricsMiddleware, prefix = ""): Promise<Record<string, string>> {
+  const lines = (await of.registry.metrics()).split("\n");
+  return Object.fromEntries(
+    lines
+      .filter((line) => line.startsWith(prefix) && !line.startsWith("#") && line !== "")
+      .map((line) => {
+        const space = line.lastIndexOf(" ");
+        return [line.slice(0, space), line.slice(space + 1)];
+      }),
+  );
+}
+
+export const hasPromtool: boolean = spawnSync("promtool", ["--version"]).status === 0;
+
+/** What `promtool check metrics` has to say; empty when it finds nothing. */
+export function promtoolFindings(text: string): string {
+  const { status, stdout, stderr } = spawnSync("promtool", ["check", "metrics"], {
+    input: text,
+    encoding: "utf8",
+  });
+  const said = `${stdout}${stderr}`.trim();
+  return status === 0 ? said : `exit code ${status}: ${said}`;
+}
