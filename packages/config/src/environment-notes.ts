@@ -1,0 +1,17 @@
+import { nearestName } from "@svc/options";
+import type { Environment } from "./environment.ts";
+
+// Read by development tools, never by a service (ENV-7).
+const toolNames = /^SVC_(TEST|BENCH|PERF)_/;
+
+/** A note for every `SVC_` variable that is set and that nobody reads; names only, never a value. */
+export function environmentNotes(env: Environment, known: ReadonlySet<string>): string[] {
+  const unread = Object.keys(env).filter(
+    (name) => name.startsWith("SVC_") && !known.has(name) && !toolNames.test(name),
+  );
+  return unread.toSorted().map((name) => {
+    const nearest = nearestName(name, known);
+    const hint = nearest === undefined ? "" : `; did you mean ${nearest}?`;
+    return `the environment variable ${name} is not read by this service${hint}`;
+  });
+}

@@ -1,0 +1,55 @@
+import type { Kind } from "@svc/options";
+
+/** The environments that a service can run in (ENV-2). */
+export const environmentNames = ["local", "dev", "staging", "prod"] as const;
+
+/** Where the service runs. */
+export type EnvironmentName = (typeof environmentNames)[number];
+
+/** Environment variables by name, as in `process.env`. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The text of a variable; one that is empty counts as not set. */
+export function variable(env: Environment, name: string): string | undefined {
+  // A name such as __proto__ must not find what every object inherits.
+  const text = Object.hasOwn(env, name) ? env[name] : undefined;
+  return typeof text === "string" && text !== "" ? text : undefined;
+}
+
+/**
+ * Reads a text as the kind wants it: as it is; a decimal number; true, false, yes, no, on, off, 1 or 0 in any case;
+ * a list as a JSON array or as words between commas or spaces. Undefined when no reading is of the kind.
+ */
+export function readText<T>(kind: Kind<T>, text: string): { readonly value: T } | undefined {
+  for (const candidate of readings(text)) {
+    if (kind.accepts(candidate)) return { value: candidate };
+  }
+  return undefined;
+}
+
+function* readings(text: string): Generator<unknown> {
+  const isJson = text.startsWith("[");
+  if (isJson) yield jsonArray(text);
+  yield text;
+  if (decimal.test(text)) yield Number(text);
+  const word = text.toLowerCase();
+  if (truths.includes(word)) yield true;
+  if (falsehoods.includes(word)) yield false;
+  const words = text.split(/[\s,]+/).filter((each) => each !== "");
+  // A broken array must be a fault, not a list whose first word begins with a bracket.
+  if (isJson || words.length === 0) return;
+  yield words;
+  if (words.every((each) => decimal.test(each))) yield words.map(Number);
+}
+
+const decimal = /^-?(0|[1-9]\d*)(\.\d+)?$/;
+const truths = ["true", "1", "yes", "on"];
+const falsehoods = ["false", "0", "no", "off"];
+
+function jsonArray(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,59 @@
+/** What stands in place of a value that is not shown. */
+export const mask = "***";
+
+/** Whether a key by this name holds something that nobody should read in a log. */
+export function isSecretName(name: string): boolean {
+  return /pass(word|wd|phrase|code)?|pwd|secret|token|credential|key|dsn|cookie|salt|private/i.test(name);
+}
+
+/** Whether a text looks like a credential, or carries one, whatever its key is called. */
+export function isSecretText(text: string): boolean {
+  // A long text is rarely worth reading in a message, and would be slow to search.
+  return text.length > 200 || credentials.some((each) => each.test(text));
+}
+
+const credentials: readonly RegExp[] = [
+  /@/, // user-info of an URL or a connection string
+  /:\/\/.*\?/s, // an URL with a query
+  /(pass\w*|pwd|secret|token|key)\s*[=:]|(bearer|basic)\s/i,
+  /-----BEGIN|\beyJ[\w-]+\./,
+  /(?=[\w+/=-]*\d)(?=[\w+/=-]*[a-z])[\w+/=-]{24,}/i, // a long run of letters and digits
+];
+
+/** A value for an error message, on one short line: scalars as they are written, of anything else what it is. */
+export function showValue(value: unknown): string {
+  if (typeof value === "string") {
+    return isSecretText(value) ? "a text that is not shown" : cut(JSON.stringify(value));
+  }
+  if (Array.isArray(value)) {
+    if (value.some((each) => typeof each === "object")) return `a list of ${value.length}`;
+    return cut(`[${value.map(showValue).join(", ")}]`);
+  }
+  if (value instanceof Date) return "a date";
+  return typeof value === "object" ? "a table" : cut(`${value as number | boolean}`);
+}
+
+/** A copy of a value for a log: what looks secret is masked. */
+export function maskValue(value: unknown): unknown {
+  if (typeof value === "string") return isSecretText(value) ? mask : value;
+  if (Array.isArray(value)) return value.map(maskValue);
+  if (value instanceof Date || typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, each]) => [name, isSecretName(name) ? mask : maskValue(each)]),
+  );
+}
+
+/** A key with its tables as the file's author would write it; names that need quotes have them. */
+export function keyName(path: readonly string[]): string {
+  return path.map(nameOf).join(".");
+}
+
+function nameOf(name: string): string {
+  // An equals sign in the wrong place makes a name of what was meant as a value.
+  if (isSecretText(name)) return mask;
+  return /^[\w-]+$/.test(name) ? name : JSON.stringify(name);
+}
+
+function cut(text: string): string {
+  return text.length > 80 ? `${text.slice(0, 77)}...` : text;
+}

@@ -1,0 +1,21 @@
+/** The plugins that there are or will be: the contract's twelve, then the house's six (CFG-7). */
+export const pluginNames = [
+  "observability",
+  "metrics",
+  "cache",
+  "auth",
+  "tenancy",
+  "database",
+  "http",
+  "telemetry",
+  "queue",
+  "events",
+  "rag",
+  "llm",
+  "rate_limit",
+  "openapi",
+  "scheduler",
+  "gateway",
+  "storage",
+  "rollups",
+] as const;

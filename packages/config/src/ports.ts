@@ -1,0 +1,38 @@
+import { ConfigurationError } from "@svc/options";
+
+/** The uses of a service's ten ports, by their distance from the base port (PORT-1, PORT-3). */
+export const portOffsets = {
+  http: 0,
+  database: 1,
+  /** Or a connection pooler. */
+  eventBus: 2,
+  keyValue: 3,
+  document: 4,
+  metrics: 5,
+  /** Or a message broker. */
+  dashboard: 6,
+  vectorHttp: 7,
+  vectorGrpc: 8,
+  grpc: 9,
+} as const;
+
+/** The ten ports of a service by their use. */
+export type Ports = { readonly [N in keyof typeof portOffsets]: number };
+
+/** The highest base port whose block still fits below 65,536. */
+export const highestBasePort = 65_526;
+
+/**
+ * The ten consecutive ports that a service owns (PORT-1, PORT-3).
+ *
+ * @param base the HTTP port, from 1 to 65,526
+ * @throws ConfigurationError for a base whose block does not fit
+ */
+export function ports(base: number): Ports {
+  if (!Number.isSafeInteger(base) || base < 1 || base > highestBasePort) {
+    const message = `must be a whole number from 1 to ${highestBasePort}, so that ten ports fit; it is ${base}`;
+    throw new ConfigurationError("ports()", [{ key: "base", message }]);
+  }
+  const block = Object.entries(portOffsets).map(([use, offset]) => [use, base + offset]);
+  return Object.freeze(Object.fromEntries(block) as Ports);
+}

@@ -1,0 +1,83 @@
+import { type Environment, variable } from "./environment.ts";
+import type { FaultList } from "./fault-list.ts";
+import { keyName } from "./masking.ts";
+
+/** A table of the file whose references have been replaced. It inherits nothing. */
+export interface FileTable {
+  readonly [key: string]: unknown;
+}
+
+/** What the file says once its references have been replaced. */
+export interface Resolved {
+  readonly root: FileTable;
+  /** Keys (as `keyName` writes them) whose value holds something from the environment. */
+  readonly fromEnvironment: ReadonlySet<string>;
+  /** Keys whose value could not be made: their fault is already among the others. */
+  readonly broken: ReadonlySet<string>;
+  /** The variables that the file names. */
+  readonly variables: ReadonlySet<string>;
+}
+
+// Deeper than any key that a table could name.
+const deepest = 16;
+
+/**
+ * Copies what the parser read, with `${NAME}` and `${NAME:-default}` replaced in every string (`$${` is a plain
+ * `${`). What was put in is not looked at again. A name that is not set, a reference that is not well formed and a
+ * key that could reach a prototype are faults; none of them shows the string.
+ */
+export function resolveReferences(document: object, env: Environment, faults: FaultList): Resolved {
+  const fromEnvironment = new Set<string>();
+  const broken = new Set<string>();
+  const variables = new Set<string>();
+
+  function refuse(path: readonly string[], reason: string): void {
+    broken.add(keyName(path));
+    faults.add(keyName(path), () => reason);
+  }
+
+  function copyTable(table: object, path: readonly string[]): FileTable {
+    const copy: Record<string, unknown> = Object.create(null);
+    for (const [key, value] of Object.entries(table)) {
+      const at = [...path, key];
+      if (key === "__proto__" || key === "constructor") {
+        refuse(at, "is refused: a key by this name is never meant well");
+      } else {
+        copy[key] = copyValue(value, at, at.length);
+      }
+    }
+    return copy;
+  }
+
+  function copyValue(value: unknown, path: readonly string[], depth: number): unknown {
+    if (typeof value === "string") return replace(value, path);
+    if (typeof value !== "object" || value === null || value instanceof Date) return value;
+    if (depth >= deepest) {
+      refuse(path, `is nested deeper than ${deepest} levels`);
+      return undefined;
+    }
+    if (Array.isArray(value)) return value.map((each) => copyValue(each, path, depth + 1));
+    return copyTable(value, path);
+  }
+
+  function replace(text: string, path: readonly string[]): string {
+    if (!text.includes("${")) return text;
+    return text.replaceAll(reference, (whole, escaped?: string, name?: string, otherwise?: string) => {
+      if (escaped !== undefined) return "${";
+      if (name === undefined) {
+        refuse(path, 'holds "${" without NAME} or NAME:-default}; a plain one is written $${');
+        return whole;
+      }
+      fromEnvironment.add(keyName(path));
+      variables.add(name);
+      const value = variable(env, name) ?? otherwise;
+      if (value === undefined) refuse(path, `names the environment variable ${name}, which is not set`);
+      return value ?? "";
+    });
+  }
+
+  return { root: copyTable(document, []), fromEnvironment, broken, variables };
+}
+
+// An escaped opening, a well-formed reference (its default holds no braces), or an opening that is neither.
+const reference = /\$(\$\{)|\$\{(?:([A-Za-z_]\w*)(?::-([^{}]*))?\})?/g;

@@ -1,0 +1,222 @@
+import { isIP } from "node:net";
+import {
+  boolean,
+  integer,
+  type Kind,
+  listOf,
+  number,
+  oneOf,
+  optional,
+  string,
+  withDefault,
+} from "@svc/options";
+import { type EnvironmentName, environmentNames } from "./environment.ts";
+import type { Table } from "./table.ts";
+
+/** `[service.cors]`: which pages of other sites may call (EDGE-4). */
+export interface CorsSettings {
+  /** Origins such as `https://app.example.com`, or `*`. Default: none, which switches CORS off. */
+  readonly origins: readonly string[];
+  /** Whether cookies and other credentials come along; refused together with `*` (EDGE-5). Default: false. */
+  readonly credentials: boolean;
+  /** Methods that a page may use. Default: GET, HEAD, PUT, PATCH, POST, DELETE. */
+  readonly methods: readonly string[];
+  /** Request headers that a page may send. Default: undefined, those that it asks for. */
+  readonly allowedHeaders: readonly string[] | undefined;
+  /** Response headers that a page may read. Default: X-Request-ID. */
+  readonly exposedHeaders: readonly string[];
+  /** How long a browser may remember the answer, in seconds. Default: 600. */
+  readonly maxAgeSeconds: number;
+}
+
+/** `[service]`. */
+export interface ServiceSettings {
+  /** Name of the service, in logs and metrics too; also `SVC_APP_NAME` (ENV-1). Required. */
+  readonly name: string;
+  /** Version of the service. Default: 0.1.0. */
+  readonly version: string;
+  /** Where it runs; `SVC_ENV` wins (ENV-2). Default: local. */
+  readonly env: EnvironmentName;
+  /** Address to listen on. Default: 127.0.0.1 in local, 0.0.0.0 elsewhere. */
+  readonly host: string;
+  /** HTTP port, the base of the service's ten; `SVC_PORT` wins; 0 is any free one (ENV-3). Default: 8000. */
+  readonly port: number;
+  /** Whether internal error detail reaches clients; `SVC_DEBUG` wins (ENV-4). Default: false. */
+  readonly debug: boolean;
+  /** How long a stopping service keeps serving, in seconds. Default: 0 in local, 5 elsewhere. */
+  readonly drainDelaySeconds: number;
+  /** How long a whole stop may take, in seconds. Default: 30. */
+  readonly shutdownTimeoutSeconds: number;
+  /** How long a request may take until its answer begins, in seconds. Default: 30. */
+  readonly requestTimeoutSeconds: number;
+  /** How long a client may take to send its headers, in seconds. Default: 10. */
+  readonly headersTimeoutSeconds: number;
+  /** How long a client may take to send a whole request, in seconds. Default: 60. */
+  readonly receiveTimeoutSeconds: number;
+  /** How long an idle connection stays open, in seconds; longer than the load balancer's. Default: 65. */
+  readonly keepAliveTimeoutSeconds: number;
+  /** Connections that are held at once. Default: undefined, no limit. */
+  readonly maxConnections: number | undefined;
+  /** Largest request body, in bytes. Default: 2,097,152. */
+  readonly maxBodyBytes: number;
+  /** Whether answers carry an ETag. Default: true. */
+  readonly etag: boolean;
+  /** How long one readiness check may take, in seconds. Default: 2. */
+  readonly readinessTimeoutSeconds: number;
+  /** Addresses, ranges, or `loopback`, `linklocal`, `uniquelocal`, that may set X-Forwarded-* (EDGE-1). Default: none. */
+  readonly trustedProxies: readonly string[];
+  /** Host names that are answered, without their port (EDGE-3). Default: none, which answers any. */
+  readonly trustedHosts: readonly string[];
+  /** Whether answers carry security headers. Default: true. */
+  readonly securityHeaders: boolean;
+  readonly cors: CorsSettings;
+}
+
+/** `[logging]`. */
+export interface LoggingSettings {
+  /** Lines below this level are not written. Default: INFO. */
+  readonly level: LogLevel;
+  /** Whether a line is a JSON object; also `SVC_LOG_JSON_LOGS` (ENV-5). Default: true. */
+  readonly json: boolean;
+}
+
+/** How loud a log line is. */
+export type LogLevel = (typeof levels)[number];
+
+const levels = ["TRACE", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] as const;
+
+const words: Kind<readonly string[]> = listOf(
+  string({ pattern: /^[\w!#$%&'*+.^`|~-]+$/, expects: "an HTTP name" }),
+);
+
+// Zero would mean "at once" to a timer and "never" to Node's servers, so neither is offered.
+function seconds(highest: number): Kind<number> {
+  return number({ min: 0.001, max: highest });
+}
+
+const origin: Kind<string> = {
+  expects: 'an origin such as "https://app.example.com" (no path), or "*"',
+  accepts(value): value is string {
+    if (value === "*") return true;
+    return (
+      typeof value === "string" &&
+      /^https?:/.test(value) &&
+      URL.canParse(value) &&
+      new URL(value).origin === value
+    );
+  },
+};
+
+const proxy: Kind<string> = {
+  expects: 'an IP address, a range such as "10.0.0.0/8", "loopback", "linklocal" or "uniquelocal"',
+  accepts(value): value is string {
+    if (typeof value !== "string") return false;
+    if (["loopback", "linklocal", "uniquelocal"].includes(value)) return true;
+    const [address = "", bits, ...rest] = value.split("/");
+    const version = isIP(address);
+    if (version === 0 || rest.length > 0) return false;
+    return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
+  },
+};
+
+const corsTable: Table<CorsSettings> = {
+  keys: {
+    origins: { key: "origins", kind: withDefault(listOf(origin), []) },
+    credentials: { key: "credentials", kind: withDefault(boolean(), false) },
+    methods: { key: "methods", kind: withDefault(words, ["GET", "HEAD", "PUT", "PATCH", "POST", "DELETE"]) },
+    allowedHeaders: { key: "allowed_headers", kind: optional(words) },
+    exposedHeaders: { key: "exposed_headers", kind: withDefault(words, ["X-Request-ID"]) },
+    maxAgeSeconds: { key: "max_age", kind: withDefault(integer({ min: 0, max: 86_400 }), 600) },
+  },
+  check({ origins, credentials }) {
+    if (!credentials || !origins.includes("*")) return [];
+    return [
+      {
+        key: "origins",
+        message:
+          'must not hold "*" while credentials is true: any site could act for its visitors; name the origins',
+      },
+    ];
+  },
+};
+
+/** The keys of `[service]` and `[service.cors]`, with their defaults (CFG-3, CFG-18). */
+export const serviceTable: Table<ServiceSettings> = {
+  keys: {
+    name: {
+      key: "name",
+      kind: string({ pattern: /^\P{C}{1,100}$/u, expects: "1 to 100 characters without control characters" }),
+      env: "SVC_APP_NAME",
+    },
+    version: {
+      key: "version",
+      kind: withDefault(
+        string({ pattern: /^[!-~]{1,100}$/, expects: "1 to 100 visible characters" }),
+        "0.1.0",
+      ),
+    },
+    env: { key: "env", kind: withDefault(oneOf(...environmentNames), "local"), env: "SVC_ENV", wins: "env" },
+    host: {
+      key: "host",
+      kind: string({ pattern: /^[\w.:-]{1,253}$/, expects: "an address or host name to listen on" }),
+      defaultIn: (environment) => (environment === "local" ? "127.0.0.1" : "0.0.0.0"),
+    },
+    port: {
+      key: "port",
+      kind: withDefault(integer({ min: 0, max: 65_535 }), 8000),
+      env: "SVC_PORT",
+      wins: "env",
+    },
+    debug: { key: "debug", kind: withDefault(boolean(), false), env: "SVC_DEBUG", wins: "env" },
+    drainDelaySeconds: {
+      key: "drain_delay",
+      kind: number({ min: 0, max: 3600 }),
+      defaultIn: (environment) => (environment === "local" ? 0 : 5),
+    },
+    shutdownTimeoutSeconds: { key: "shutdown_timeout", kind: withDefault(seconds(3600), 30) },
+    requestTimeoutSeconds: { key: "request_timeout", kind: withDefault(seconds(3600), 30) },
+    headersTimeoutSeconds: { key: "headers_timeout", kind: withDefault(seconds(600), 10) },
+    receiveTimeoutSeconds: { key: "receive_timeout", kind: withDefault(seconds(3600), 60) },
+    keepAliveTimeoutSeconds: { key: "keep_alive_timeout", kind: withDefault(seconds(3600), 65) },
+    maxConnections: { key: "max_connections", kind: optional(integer({ min: 1 })) },
+    maxBodyBytes: {
+      key: "max_body_bytes",
+      kind: withDefault(integer({ min: 1, max: 2 ** 30 }), 2 * 1024 * 1024),
+    },
+    etag: { key: "etag", kind: withDefault(boolean(), true) },
+    readinessTimeoutSeconds: { key: "readiness_timeout", kind: withDefault(seconds(60), 2) },
+    trustedProxies: { key: "trusted_proxies", kind: withDefault(listOf(proxy), []) },
+    trustedHosts: {
+      key: "trusted_hosts",
+      kind: withDefault(
+        listOf(
+          string({ pattern: /^([\w.-]{1,253}|\[[\da-f:.]+\])$/i, expects: "a host name without a port" }),
+        ),
+        [],
+      ),
+    },
+    securityHeaders: { key: "security_headers", kind: withDefault(boolean(), true) },
+    cors: { key: "cors", table: corsTable },
+  },
+  check({ headersTimeoutSeconds, receiveTimeoutSeconds, drainDelaySeconds, shutdownTimeoutSeconds }) {
+    const faults = [];
+    if (headersTimeoutSeconds > receiveTimeoutSeconds) {
+      faults.push({ key: "headers_timeout", message: "must not be longer than receive_timeout" });
+    }
+    if (drainDelaySeconds >= shutdownTimeoutSeconds) {
+      faults.push({
+        key: "drain_delay",
+        message: "must be shorter than shutdown_timeout, the cap on a whole stop",
+      });
+    }
+    return faults;
+  },
+};
+
+/** The keys of `[logging]`, with their defaults (CFG-18). */
+export const loggingTable: Table<LoggingSettings> = {
+  keys: {
+    level: { key: "level", kind: withDefault(oneOf(...levels), "INFO") },
+    json: { key: "json_logs", kind: withDefault(boolean(), true), env: "SVC_LOG_JSON_LOGS" },
+  },
+};

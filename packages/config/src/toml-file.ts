@@ -1,0 +1,94 @@
+import { closeSync, openSync, readSync, statSync } from "node:fs";
+import { parse, TomlError } from "smol-toml";
+import type { FaultList } from "./fault-list.ts";
+
+/** The largest file that is read, in bytes. */
+export const largestFile: number = 1024 * 1024;
+
+/** The text of a configuration file, or undefined with the reason among the faults. */
+export function readFile(file: string | URL, faults: FaultList): string | undefined {
+  function refuse(reason: string): undefined {
+    faults.add(String(file), () => reason);
+    return undefined;
+  }
+  let bytes: Uint8Array;
+  try {
+    // Opening a named pipe would wait for its writer, so the question comes before the opening.
+    if (!statSync(file).isFile()) return refuse("is not a file");
+    bytes = readAtMost(file, largestFile + 1);
+  } catch (error) {
+    return refuse(reasonOf(error));
+  }
+  if (bytes.length > largestFile) return refuse(tooLarge);
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return refuse("is not UTF-8 text");
+  }
+}
+
+/** The tables of a TOML text, or undefined with its place and reason among the faults; never with its content. */
+export function parseToml(text: string, faults: FaultList): object | undefined {
+  if (text.length > largestFile) {
+    faults.add("text", () => tooLarge);
+    return undefined;
+  }
+  try {
+    return parse(text, { maxDepth: 64 });
+  } catch (error) {
+    // The parser's own message quotes the lines around the place, which may hold a password: nothing of it is kept.
+    if (!(error instanceof TomlError)) throw error;
+    const reason = reasons.find(([theirs]) => error.message.includes(`: ${theirs}`))?.[1];
+    faults.add(`line ${error.line}, column ${error.column}`, () =>
+      reason === undefined ? "is not valid TOML" : `is not valid TOML: ${reason}`,
+    );
+    return undefined;
+  }
+}
+
+const tooLarge = `is larger than ${largestFile} bytes`;
+
+function readAtMost(file: string | URL, length: number): Uint8Array {
+  const handle = openSync(file, "r");
+  try {
+    const buffer = Buffer.alloc(length);
+    let filled = 0;
+    while (filled < length) {
+      const count = readSync(handle, buffer, filled, length - filled, null);
+      if (count === 0) break;
+      filled += count;
+    }
+    return buffer.subarray(0, filled);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
+  if (code === "ENOENT") return `does not exist (looked for from ${process.cwd()})`;
+  if (code === "EACCES" || code === "EPERM") return "may not be read by this user";
+  return `cannot be read (${code})`;
+}
+
+// What the parser says, and how a reader of the file would say it.
+const reasons: readonly (readonly [string, string])[] = [
+  ["unfinished string", "a string is not closed"],
+  [
+    "control characters",
+    "a control character stands in a string or comment; a line break needs three quotes",
+  ],
+  ["unfinished array", "a list is not closed"],
+  ["unfinished table", "an inline table is not closed"],
+  ["expected comma", "a comma or a closing bracket is missing"],
+  ["expected end of table array", "a closing bracket is missing"],
+  ["trying to redefine", "this key or table is already there"],
+  ["each key-value", "something stands behind the value; one key a line"],
+  ["incomplete key-value", "a key without a value"],
+  ["illegal character in key", "a key may hold letters, digits, - and _, or be quoted"],
+  ["integer value cannot", "the number is too large"],
+  ["invalid value", "the value is none; a text needs quotes"],
+  ["illegal leading zero", "a number begins with 0"],
+  ["unrecognised escape", "a backslash begins no escape; write it twice or use single quotes"],
+  ["document contains excessively", "lists or tables are nested too deeply"],
+];

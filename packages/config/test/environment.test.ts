@@ -1,0 +1,159 @@
+import { loadConfig, readText } from "@svc/config";
+import { boolean, integer, listOf, number, string } from "@svc/options";
+import { expect } from "chai";
+import fc from "fast-check";
+import { errorOf, faultsOf } from "./support/faults-of.ts";
+
+describe("the environment", () => {
+  it("ENV-1 ENV-2 ENV-3 ENV-4 ENV-5 says name, env, port, debug and JSON logs without any file", () => {
+    const { service, logging } = loadConfig({
+      env: {
+        SVC_APP_NAME: "shop",
+        SVC_ENV: "prod",
+        SVC_PORT: "9200",
+        SVC_DEBUG: "on",
+        SVC_LOG_JSON_LOGS: "off",
+      },
+    });
+    expect(service).to.include({ name: "shop", env: "prod", port: 9200, debug: true });
+    expect(logging.json).to.equal(false);
+  });
+
+  it("ENV-1 asks for a name, in the file or as SVC_APP_NAME", () => {
+    expect(errorOf(() => loadConfig({ env: {} })).faults).to.deep.equal([
+      {
+        key: "service.name",
+        message:
+          "is required (here or as SVC_APP_NAME) and must be 1 to 100 characters without control characters",
+      },
+    ]);
+  });
+
+  it("ENV-2 refuses any other environment and shows those that there are", () => {
+    expect(faultsOf("", { SVC_ENV: "production" })).to.deep.equal([
+      'SVC_ENV: must be one of "local", "dev", "staging", "prod"; it is "production"',
+    ]);
+  });
+
+  for (const text of ["true", "TRUE", "1", "yes", "Yes", "on"]) {
+    it(`ENV-4 takes SVC_DEBUG=${text} as true`, () => {
+      expect(loadConfig({ env: { SVC_APP_NAME: "a", SVC_DEBUG: text } }).service.debug).to.equal(true);
+    });
+  }
+
+  for (const text of ["false", "False", "0", "no", "OFF"]) {
+    it(`ENV-5 takes SVC_LOG_JSON_LOGS=${text} as false`, () => {
+      expect(loadConfig({ env: { SVC_APP_NAME: "a", SVC_LOG_JSON_LOGS: text } }).logging.json).to.equal(
+        false,
+      );
+    });
+  }
+
+  for (const [name, text] of [
+    ["SVC_DEBUG", "ja"],
+    ["SVC_DEBUG", " true"],
+    ["SVC_PORT", "80a"],
+    ["SVC_PORT", "0x50"],
+    ["SVC_PORT", "080"],
+    ["SVC_PORT", "8e3"],
+    ["SVC_PORT", "65536"],
+    ["SVC_PORT", "-1"],
+    ["SVC_PORT", "80.5"],
+    ["SVC_PORT", "Infinity"],
+  ] as const) {
+    it(`ENV-3 ENV-4 refuses ${name}=${text} and names the variable`, () => {
+      const faults = faultsOf("", { [name]: text });
+      expect(faults).to.have.lengthOf(1);
+      expect(faults[0]).to.match(new RegExp(`^${name}: must be .*; it is "`));
+    });
+  }
+
+  it("takes an empty variable as one that is not set", () => {
+    const env = { SVC_APP_NAME: "shop", SVC_PORT: "", SVC_DEBUG: "", SVC_ENV: "" };
+    expect(loadConfig({ env }).service).to.include({ port: 8000, debug: false, env: "local" });
+  });
+
+  it("finds a wrong variable also where the file wins", () => {
+    const faults = faultsOf("[logging]\njson_logs = true", { SVC_LOG_JSON_LOGS: "maybe" });
+    expect(faults).to.deep.equal(['SVC_LOG_JSON_LOGS: must be true or false; it is "maybe"']);
+  });
+
+  it("ENV-6 reads no other name, and notes an SVC_ variable that nobody reads with the nearest known one", () => {
+    const env = {
+      SVC_APP_NAME: "a",
+      SVC_POTR: "1",
+      SVC_HOST: "::",
+      SVC_TEST_REDIS_URL: "x",
+      HOST: "::",
+      PORT: "1",
+    };
+    const { service, notes } = loadConfig({ env });
+    expect(service).to.include({ host: "127.0.0.1", port: 8000 });
+    expect(notes).to.deep.equal([
+      "the environment variable SVC_HOST is not read by this service; did you mean SVC_PORT?",
+      "the environment variable SVC_POTR is not read by this service; did you mean SVC_PORT?",
+    ]);
+  });
+
+  it("does not note an SVC_ variable that the file names", () => {
+    const text = '[service]\nversion = "${SVC_BUILD}"';
+    const { service, notes } = loadConfig({ text, env: { SVC_APP_NAME: "a", SVC_BUILD: "7" } });
+    expect([service.version, notes]).to.deep.equal(["7", []]);
+  });
+
+  it("is process.env unless another is given", () => {
+    const before = process.env["SVC_APP_NAME"];
+    process.env["SVC_APP_NAME"] = "from-the-process";
+    try {
+      expect(loadConfig().service.name).to.equal("from-the-process");
+    } finally {
+      if (before === undefined) delete process.env["SVC_APP_NAME"];
+      else process.env["SVC_APP_NAME"] = before;
+    }
+  });
+});
+
+describe("readText()", () => {
+  const strings = listOf(string());
+
+  it("reads a list as a JSON array, or as words between commas or spaces", () => {
+    expect(readText(strings, '["a b", "c,d"]')).to.deep.equal({ value: ["a b", "c,d"] });
+    expect(readText(strings, "a, b c,d,")).to.deep.equal({ value: ["a", "b", "c", "d"] });
+    expect(readText(strings, "a")).to.deep.equal({ value: ["a"] });
+    expect(readText(listOf(integer()), "1,2 3")).to.deep.equal({ value: [1, 2, 3] });
+  });
+
+  it("reads no list from a broken JSON array, commas alone or entries of another kind", () => {
+    for (const text of ['["a"', "[a, b]", ",", '["a", 1]', "[]]"]) {
+      expect(readText(strings, text), text).to.equal(undefined);
+    }
+    expect(readText(listOf(integer()), "1,x")).to.equal(undefined);
+  });
+
+  it("leaves a text alone that is meant to be one", () => {
+    for (const text of ["8000", "true", "[1]", "a,b"]) {
+      expect(readText(string(), text)).to.deep.equal({ value: text });
+    }
+  });
+
+  it("reads back every number and truth value that it is given as text", () => {
+    fc.assert(
+      fc.property(fc.maxSafeInteger(), fc.boolean(), (whole, truth) => {
+        expect(readText(integer(), String(whole))).to.deep.equal({ value: whole });
+        expect(readText(number(), String(whole))).to.deep.equal({ value: whole });
+        expect(readText(boolean(), String(truth))).to.deep.equal({ value: truth });
+      }),
+    );
+  });
+
+  it("never throws, and gives only what the kind accepts", () => {
+    fc.assert(
+      fc.property(fc.string(), (text) => {
+        for (const kind of [string(), integer(), boolean(), strings]) {
+          const read = readText<unknown>(kind, text);
+          expect(read === undefined || kind.accepts(read.value)).to.equal(true);
+        }
+      }),
+    );
+  });
+});

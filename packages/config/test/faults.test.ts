@@ -1,0 +1,162 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { pathToFileURL } from "node:url";
+import { configurationExitCode, loadConfig } from "@svc/config";
+import { expect } from "chai";
+import { errorOf, faultsOf } from "./support/faults-of.ts";
+
+describe("faults", () => {
+  it("CFG-12 are all found at once, in the file, the environment and the plugins", () => {
+    const text = `
+      nmae = "x"
+      [sevice]
+      [service]
+      prt = 80
+      etag = "yes"
+      [logging]
+      level = "LOUD"
+      [plugins]
+      enabled = ["databse", "auth"]
+      [plugin.auth]
+      mode = "oauth"
+      [plugin.auth.providers.google]
+      client_id = 5
+    `;
+    expect(faultsOf(text, { SVC_PORT: "http" })).to.deep.equal([
+      "nmae: is unknown; known are service, logging, plugins, plugin",
+      "sevice: is unknown; did you mean service?",
+      "service.prt: is unknown; did you mean port?",
+      'SVC_PORT: must be a whole number from 0 to 65535; it is "http"',
+      'service.etag: must be true or false; it is "yes"',
+      'logging.level: must be one of "TRACE", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"; it is "LOUD"',
+      'plugins.enabled: "databse" is no plugin; did you mean database? (built are database, auth)',
+      'plugin.auth.mode: must be one of "secret", "public_key", "jwks"; it is "oauth"',
+      "plugin.auth.providers.google.client_id: must be a string that is not empty; it is 5",
+      "plugin.auth.providers.google.client_secret: is required and must be a string that is not empty",
+    ]);
+  });
+
+  it("CFG-12 include those of the environment when the file cannot be read, and nothing that it may say", () => {
+    const error = errorOf(() => loadConfig({ file: "no/such.toml", env: { SVC_PORT: "x" } }));
+    expect(error.faults.map(({ key }) => key)).to.deep.equal(["no/such.toml", "SVC_PORT"]);
+  });
+
+  it("CFG-13 name key, value, what is allowed, and the nearest known name", () => {
+    expect(faultsOf("[service]\nport = 70000\nreqest_timeout = 5")).to.deep.equal([
+      "service.reqest_timeout: is unknown; did you mean request_timeout?",
+      "service.port: must be a whole number from 0 to 65535; it is 70000",
+    ]);
+  });
+
+  it("CFG-13 mask the value of every key, text and reference that may hold a secret", () => {
+    const faults = faultsOf(
+      `
+      [service]
+      version = "with space postgres://u:p@host"
+      port = "\${PORT_TEXT}"
+      etag = { password = "x" }
+      trusted_hosts = ["sk_live_4eC39HqLyjWDarjtT1zdp7dc!", "a b"]
+      [plugins]
+      enabled = ["database"]
+      [plugin.database]
+      url = 5
+      `,
+      { PORT_TEXT: "hunter2" },
+    );
+    expect(faults).to.deep.equal([
+      "service.version: must be 1 to 100 visible characters; it is not (the value is not shown)",
+      "service.port: must be a whole number from 0 to 65535; it is not (the value is not shown)",
+      "service.etag: must be true or false; it is a table",
+      "service.trusted_hosts: must be a list, each entry a host name without a port; " +
+        'it is [a text that is not shown, "a b"]',
+      "plugin.database.url: must be a string that is not empty; it is not (the value is not shown)",
+    ]);
+  });
+
+  it("tell a key that stands outside of its section where it belongs", () => {
+    expect(faultsOf("port = 80")).to.deep.equal([
+      "port: stands outside of its section; move it below [service]",
+    ]);
+  });
+
+  it("tell a value in the place of a table and a table in the place of a value", () => {
+    expect(faultsOf("service = 5\nlogging = [1]\nplugin = 2\nplugins = 2021-01-01")).to.deep.equal([
+      "service: must be a table, [service]",
+      "logging: must be a table, [logging]",
+      "plugins: must be a table, [plugins]",
+      "plugin: must be a table, [plugin]",
+    ]);
+    expect(faultsOf("[service]\nport = 2021-01-01\ndebug = [{}]\nenv = inf")).to.deep.equal([
+      'service.env: must be one of "local", "dev", "staging", "prod"; it is Infinity',
+      "service.port: must be a whole number from 0 to 65535; it is a date",
+      "service.debug: must be true or false; it is a list of 1",
+    ]);
+  });
+
+  it("stop at a hundred and say how many more there are", () => {
+    const text = `[service]\n${Array.from({ length: 5000 }, (_, index) => `k${index} = 1\n`).join("")}`;
+    const faults = faultsOf(text);
+    expect(faults).to.have.lengthOf(101);
+    expect(faults.at(-1)).to.equal("more: 4900 more faults are not listed");
+  });
+
+  it("CFG-14 are meant to end a command with 2", () => {
+    expect(configurationExitCode).to.equal(2);
+  });
+
+  for (const [text, fault] of [
+    ["[service]\nname = 'x", "line 2, column 8: is not valid TOML: a string is not closed"],
+    ["[service]\nport = 080", "line 2, column 8: is not valid TOML: a number begins with 0"],
+    ["a = 1\na = 2", "line 2, column 1: is not valid TOML: this key or table is already there"],
+    ["a = hello", "line 1, column 5: is not valid TOML: the value is none; a text needs quotes"],
+    ["a = [1, 2", "line 1, column 10: is not valid TOML: a comma or a closing bracket is missing"],
+    ["a = [1, 2,", "line 1, column 5: is not valid TOML: a list is not closed"],
+    ["a", "line 1, column 1: is not valid TOML: a key without a value"],
+    ['a = "\\q"', "line 1, column 7: is not valid TOML: a backslash begins no escape"],
+    ["a = 1 b = 2", "line 1, column 7: is not valid TOML: something stands behind the value; one key a line"],
+    ["a = 9007199254740993", "line 1, column 5: is not valid TOML: the number is too large"],
+  ] as const) {
+    it(`point at ${JSON.stringify(text)} by line and column`, () => {
+      expect(faultsOf(text)[0]).to.contain(fault);
+    });
+  }
+});
+
+describe("the file", () => {
+  let folder: string;
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), "svc-config-"));
+    writeFileSync(join(folder, "service.toml"), '\uFEFF[service]\nname = "shop"\n');
+    writeFileSync(join(folder, "large.toml"), `#${"x".repeat(1024 * 1024)}`);
+    writeFileSync(join(folder, "latin1.toml"), Buffer.from([0x23, 0xe9]));
+  });
+  after(() => rmSync(folder, { recursive: true }));
+
+  it("CFG-1 is found by an absolute path, a path from the working directory or a file URL", () => {
+    const file = join(folder, "service.toml");
+    for (const each of [file, relative(process.cwd(), file), pathToFileURL(file)]) {
+      expect(loadConfig({ file: each, env: {} }).service.name, String(each)).to.equal("shop");
+    }
+  });
+
+  for (const [name, reason] of [
+    ["missing.toml", /: does not exist \(looked for from .+\)$/],
+    ["large.toml", /: is larger than 1048576 bytes$/],
+    ["latin1.toml", /: is not UTF-8 text$/],
+    ["", /: is not a file$/],
+  ] as const) {
+    it(`is refused by its path as given: ${name === "" ? "a folder" : name}`, () => {
+      const file = join(folder, name);
+      const error = errorOf(() => loadConfig({ file, env: {} }));
+      expect(error.faults).to.have.lengthOf(1);
+      expect(`${error.faults[0]?.key}: ${error.faults[0]?.message}`).to.match(reason).and.contain(file);
+      expect(error.message).to.contain(`${file} is configured wrongly`);
+    });
+  }
+
+  it("only names itself when its text is given", () => {
+    const error = errorOf(() => loadConfig({ file: "x.toml", text: "[servce]", env: { SVC_APP_NAME: "a" } }));
+    expect(error.message).to.match(/^x\.toml is configured wrongly/);
+  });
+});

@@ -1,0 +1,74 @@
+import { loadConfig, pluginNames } from "@svc/config";
+import { expect } from "chai";
+import { faultsOf } from "./support/faults-of.ts";
+import { authTable, databaseTable } from "./support/tables.ts";
+
+const env = { SVC_APP_NAME: "shop" };
+const plugins = { database: databaseTable, auth: authTable };
+
+describe("plugins", () => {
+  it("CFG-6 are switched on by the list enabled in [plugins], in its order and once each", () => {
+    const config = loadConfig({
+      text: '[plugins]\nenabled = ["auth", "database", "auth"]\n[plugin.database]\nurl = "x"',
+      env,
+      plugins,
+    });
+    expect(config.plugins).to.deep.equal(["auth", "database"]);
+    expect(config.plugin).to.have.all.keys("auth", "database");
+  });
+
+  it("CFG-6 are those of the caller when the file has no such list", () => {
+    expect(loadConfig({ env, plugins, defaultPlugins: ["auth"] }).plugins).to.deep.equal(["auth"]);
+    const text = "[plugins]\nenabled = []";
+    expect(loadConfig({ text, env, plugins, defaultPlugins: ["auth"] }).plugins).to.deep.equal([]);
+  });
+
+  it("CFG-7 are the contract's twelve and six more", () => {
+    expect(pluginNames.slice(0, 12)).to.have.members(
+      "observability metrics cache auth tenancy database http telemetry queue events rag llm".split(" "),
+    );
+    expect(pluginNames.slice(12)).to.have.members(
+      "rate_limit openapi scheduler gateway storage rollups".split(" "),
+    );
+  });
+
+  it("CFG-8 are refused when they are not built or unknown, with the names that exist", () => {
+    expect(faultsOf('[plugins]\nenabled = ["cache", "metricss", "constructor"]')).to.deep.equal([
+      "plugins.enabled: cache is not built yet; built are database, auth",
+      'plugins.enabled: "metricss" is no plugin; did you mean metrics? (built are database, auth)',
+      'plugins.enabled: "constructor" is no plugin (built are database, auth)',
+    ]);
+    expect(faultsOf("[plugin.databse]\n[plugins]\nenabled = 'auth'")).to.deep.equal([
+      'plugins.enabled: must be a list, each entry a string that is not empty; it is "auth"',
+      "plugin.databse: is no plugin; did you mean database? (built are database, auth)",
+    ]);
+  });
+
+  it("CFG-8 refuses a default that is not built too", () => {
+    // @ts-expect-error -- callers in JavaScript make such mistakes
+    expect(() => loadConfig({ env, plugins, defaultPlugins: ["cache"] })).to.throw("cache is not built yet");
+  });
+
+  it("that are off need nothing, read no variable, and are noted when the file has their section", () => {
+    const config = loadConfig({
+      text: "[plugin.database]\npool_size = 5\n[plugin.cache]\nurl = 'x'",
+      env: { ...env, SVC_AUTH_LEEWAY: "never" },
+      plugins,
+    });
+    expect(config.plugin).to.deep.equal({});
+    expect(config.notes).to.deep.equal([
+      "[plugin.database] is not used: database is not in [plugins] enabled",
+      "[plugin.cache] is not read: cache is not built yet",
+    ]);
+  });
+
+  it("that are off still have their keys checked", () => {
+    const text =
+      '[plugin.database]\npool_sise = 5\n[plugin.auth.providers.a]\nclient_id = ""\n[plugin.auth]\nmode = 1';
+    expect(faultsOf(text)).to.deep.equal([
+      "plugin.database.pool_sise: is unknown; did you mean pool_size?",
+      'plugin.auth.mode: must be one of "secret", "public_key", "jwks"; it is 1',
+      'plugin.auth.providers.a.client_id: must be a string that is not empty; it is ""',
+    ]);
+  });
+});
