@@ -30,6 +30,8 @@ export function maskUrl(url: string): string {
   } catch {
     return "(not a valid URL; it is not shown)";
   }
+  // What has no `//` is read as a scheme and a path, and the path may hold anything.
+  if (parsed.host === "") return "(not a valid URL; it is not shown)";
   if (parsed.password !== "") parsed.password = "***";
   parsed.search = "";
   parsed.hash = "";

@@ -1,6 +1,10 @@
 export { demoFolder } from "./account.ts";
 export { type Attempt, maskUrl, NoServerError } from "./attempts.ts";
+export { type DemoOptions, demoPostgres, type DemoPostgres } from "./demo-postgres.ts";
+export { freePort } from "./free-port.ts";
 export { type PostgresOptions, type PostgresServer, startPostgres } from "./postgres.ts";
+export { type RedisOptions, type RedisServer, startRedis } from "./redis.ts";
+export { mochaGlobalTeardown } from "./release.ts";
 export {
   openTestDatabase,
   type OpenTestDatabase,
@@ -8,3 +12,5 @@ export {
   type TestDatabase,
   type TestDatabaseOptions,
 } from "./test-database.ts";
+export { openTestRedis, type OpenTestRedis, testRedis, type TestRedis } from "./test-redis.ts";
+export { testPostgresServer, type TestServer } from "./test-server.ts";

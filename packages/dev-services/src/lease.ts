@@ -28,7 +28,7 @@ export async function startWatchdog(): Promise<Watchdog> {
     detached: true,
     stdio: ["pipe", "pipe", "ignore"],
     cwd: tmpdir(),
-    env: {},
+    env: process.platform === "win32" ? process.env : {},
     windowsHide: true,
   });
   child.stdin.on("error", () => undefined);

@@ -6,8 +6,16 @@ import { type Attempt, NoServerError } from "./attempts.ts";
 import { startWatchdog, type Watchdog } from "./lease.ts";
 import { type Joined, joinOrStart, writeWhole } from "./lock.ts";
 import { findPostgres } from "./postgres-binaries.ts";
-import { endOrphan, initialise, run, type Running, type Site, urlOf } from "./postgres-process.ts";
+import {
+  endOrphan,
+  initialise,
+  run as runServer,
+  type Running,
+  type Site,
+  urlOf,
+} from "./postgres-process.ts";
 import { endServer, gone, signalTree } from "./processes.ts";
+import { isNamedRun } from "./test-run.ts";
 import type { Charge } from "./watchdog.ts";
 
 /** What {@link startPostgres} takes. */
@@ -91,7 +99,11 @@ async function launch(
 ): Promise<PostgresServer> {
   const remove = options.dataDir === undefined && options.purpose === "test";
   const account = serverAccount();
-  const attempts: Attempt[] = [];
+  const variable = options.purpose === "test" ? "SVC_TEST_DATABASE_URL" : "DATABASE_URL";
+  const attempts: Attempt[] = [
+    { rung: variable, reason: "not set" },
+    { rung: "a server of our own that runs", reason: "none" },
+  ];
   const binaries = findPostgres(options.env ?? process.env, account, attempts);
   if (binaries === undefined) {
     if (remove) rmSync(folder, { recursive: true, force: true });
@@ -105,7 +117,8 @@ async function launch(
   const site: Site = { folder, data, binaries, account, options };
   const watchdog = await startWatchdog();
   const removed = [...(infoFile === undefined ? [] : [infoFile]), ...(remove ? [folder] : [])];
-  const removeIfEmpty = remove && infoFile !== undefined ? dirname(infoFile) : undefined;
+  const run = remove && infoFile !== undefined ? dirname(infoFile) : undefined;
+  const removeIfEmpty = run !== undefined && isNamedRun(run) ? run : undefined;
   const base: Charge = {
     marker: data,
     signal: remove ? "SIGQUIT" : "SIGINT",
@@ -117,7 +130,7 @@ async function launch(
   try {
     initialise(site);
     await endOrphan(site);
-    const running = await run(site, started);
+    const running = await runServer(site, started);
     await createDatabase(running.port, options);
     return server(site, watchdog, running, started, infoFile);
   } catch (error) {
@@ -178,7 +191,7 @@ function server(
     async restart() {
       await halt();
       await endOrphan(site);
-      running = await run(site, started, port);
+      running = await runServer(site, started, port);
       tell();
     },
     // The watchdog ends the server, unless another process holds a lease on it.

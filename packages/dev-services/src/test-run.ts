@@ -16,3 +16,8 @@ export function testRunFolder(env: NodeJS.ProcessEnv = process.env): string {
   ownFolder(folder);
   return folder;
 }
+
+/** Whether a folder was named after a process, and so has nobody else to remove it. */
+export function isNamedRun(folder: string): boolean {
+  return folder !== process.env.SVC_TEST_RUN;
+}

@@ -1,0 +1,105 @@
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { maskUrl, NoServerError } from "./attempts.ts";
+import { fromEnvironment } from "./environment.ts";
+import { mochaHooks } from "./mocha-hooks.ts";
+import { joinRedis } from "./redis.ts";
+import { redisCommands } from "./redis-command.ts";
+import { testRunFolder } from "./test-run.ts";
+
+/** A place of one test file in a Redis. */
+export interface TestRedis {
+  /** Only inside of tests and hooks. On a server of our own it names a database of this file alone. */
+  readonly url: string;
+  /**
+   * What the keys of this file must begin with: `""` on a server of our own. On a server of somebody else only keys
+   * that begin so are removed at the end.
+   */
+  readonly keyPrefix: string;
+}
+
+/** A place that {@link openTestRedis} made. Disposing of it removes its keys. */
+export interface OpenTestRedis extends TestRedis, AsyncDisposable {}
+
+let shared: Promise<{ readonly url: string; stop(): Promise<void> }> | undefined;
+
+/**
+ * A place in a real Redis: that of `SVC_TEST_REDIS_URL`, else a server that all processes of a test run share and that
+ * ends with them.
+ *
+ * @throws NoServerError when there is no Redis; Error when the one of the environment does not answer
+ */
+export async function openTestRedis(): Promise<OpenTestRedis> {
+  const given = fromEnvironment("SVC_TEST_REDIS_URL");
+  if (given !== undefined) return prefixed(given);
+  shared ??= joinRedis(join(testRunFolder(), "redis.json"));
+  const server = await shared;
+  const [answer = ":0"] = await redisCommands(server.url, [["INCR", "databases"]]);
+  const number = ((Number(answer.slice(1)) - 1) % 1023) + 1;
+  const url = `${server.url}/${number}`;
+  const flush = async (): Promise<void> => void (await redisCommands(url, [["FLUSHDB"]]));
+  await flush();
+  return { url, keyPrefix: "", [Symbol.asyncDispose]: flush };
+}
+
+async function prefixed(url: string): Promise<OpenTestRedis> {
+  try {
+    await redisCommands(url, [["PING"]]);
+  } catch (error) {
+    throw new Error(
+      `SVC_TEST_REDIS_URL names ${maskUrl(url)}, which does not answer within 5 s ` +
+        `(${(error as NodeJS.ErrnoException).code ?? "no answer"}). ` +
+        `Start that server, or unset SVC_TEST_REDIS_URL to have one started.`,
+    );
+  }
+  const keyPrefix = `svc-test-${randomBytes(6).toString("hex")}:`;
+  const script =
+    "local keys = redis.call('KEYS', ARGV[1] .. '*') for _, key in ipairs(keys) do redis.call('DEL', key) end return #keys";
+  const clear = async (): Promise<void> =>
+    void (await redisCommands(url, [["EVAL", script, "0", keyPrefix]], 30_000));
+  return { url, keyPrefix, [Symbol.asyncDispose]: clear };
+}
+
+/** Lets go of the shared server. It ends when no process of the run holds it any more. */
+export async function releaseSharedRedis(): Promise<void> {
+  const held = shared;
+  shared = undefined;
+  await (await held?.catch(() => undefined))?.stop();
+}
+
+/**
+ * For a `describe`: a place of its own in a real Redis for the tests in it. Where there is no Redis the tests are
+ * skipped and that is printed; with `CI=true` they fail.
+ */
+export function testRedis(): TestRedis {
+  let open: OpenTestRedis | undefined;
+  const { before, after } = mochaHooks("testRedis()", "openTestRedis()");
+  before("a Redis", async function () {
+    // Long enough to install the package.
+    this.timeout(400_000);
+    try {
+      open = await openTestRedis();
+    } catch (error) {
+      if (!(error instanceof NoServerError) || process.env.CI === "true") throw error;
+      process.stderr.write(`skipped: ${error.message}\n`);
+      this.skip();
+    }
+  });
+  after("empty the Redis", async function () {
+    this.timeout(30_000);
+    await open?.[Symbol.asyncDispose]();
+    open = undefined;
+  });
+  const opened = (): OpenTestRedis => {
+    if (open === undefined) throw new Error("the Redis can be used only inside of tests and hooks");
+    return open;
+  };
+  return {
+    get url() {
+      return opened().url;
+    },
+    get keyPrefix() {
+      return opened().keyPrefix;
+    },
+  };
+}

@@ -1,0 +1,37 @@
+import { mochaHooks } from "./mocha-hooks.ts";
+import { type PostgresOptions, type PostgresServer, startPostgres } from "./postgres.ts";
+
+/** A server of one describe that its tests may stop, kill and start as they like. */
+export interface TestServer {
+  /** Only inside of tests and hooks. */
+  readonly server: PostgresServer;
+  /** The same as `server.url`. */
+  readonly url: string;
+}
+
+/** For a `describe` of fault tests: a PostgreSQL of its own, started before the first test, ended after the last. */
+export function testPostgresServer(options: Partial<PostgresOptions> = {}): TestServer {
+  let open: PostgresServer | undefined;
+  const { before, after } = mochaHooks("testPostgresServer()", "startPostgres()");
+  before("a PostgreSQL of its own", async function () {
+    this.timeout(120_000);
+    open = await startPostgres({ purpose: "test", ...options });
+  });
+  after("end the PostgreSQL", async function () {
+    this.timeout(60_000);
+    await open?.stop();
+    open = undefined;
+  });
+  const started = (): PostgresServer => {
+    if (open === undefined) throw new Error("the server exists only inside of tests and hooks");
+    return open;
+  };
+  return {
+    get server() {
+      return started();
+    },
+    get url() {
+      return started().url;
+    },
+  };
+}

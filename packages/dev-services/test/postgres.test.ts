@@ -1,0 +1,136 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type PostgresServer, startPostgres } from "@svc/dev-services";
+import { expect } from "chai";
+import { query } from "./support/query.ts";
+import { rejection } from "./support/rejection.ts";
+import { keptFolder } from "./support/kept-folder.ts";
+
+describe("startPostgres", function () {
+  this.timeout(60_000);
+
+  it("starts a server on 127.0.0.1 alone that is not root, and removes its folder when it stops", async () => {
+    const server = await startPostgres({ purpose: "test" });
+    expect(await query(server.url, "select 1 as one")).to.deep.equal([{ one: 1 }]);
+    expect(await query(server.url, "show listen_addresses")).to.deep.equal([
+      { listen_addresses: "127.0.0.1" },
+    ]);
+    expect(await query(server.url, "show unix_socket_directories")).to.deep.equal([
+      { unix_socket_directories: "" },
+    ]);
+    expect(await query(server.url, "show fsync")).to.deep.equal([{ fsync: "off" }]);
+    expect(await query(server.url, "show server_encoding")).to.deep.equal([{ server_encoding: "UTF8" }]);
+    await server.stop();
+    expect(existsSync(server.folder)).to.equal(false);
+    expect(() => process.kill(server.pid, 0)).to.throw("ESRCH");
+  });
+
+  it("keeps the data of the demo from start to start, durably", async () => {
+    await using folder = keptFolder();
+    const options = { purpose: "demo", dataDir: folder.path, database: "expenses" } as const;
+    const first = await startPostgres(options);
+    await query(first.url, "create table kept as select 42 as answer");
+    await first.stop();
+    await using second = await startPostgres(options);
+    expect(second.joined).to.equal(false);
+    expect(await query(second.url, "select answer from kept")).to.deep.equal([{ answer: 42 }]);
+    expect(await query(second.url, "show fsync")).to.deep.equal([{ fsync: "on" }]);
+  });
+
+  it("uses a server of the same folder that runs already, and leaves it running for the other", async () => {
+    await using folder = keptFolder();
+    await using first = await startPostgres({ purpose: "demo", dataDir: folder.path });
+    const second = await startPostgres({ purpose: "demo", dataDir: folder.path });
+    expect(second.joined).to.equal(true);
+    expect(second.pid).to.equal(first.pid);
+    const { message } = await rejection(second.restart());
+    expect(message).to.equal("only the process that started a server can restart it");
+    await second.stop();
+    expect(await query(first.url, "select 1 as one")).to.deep.equal([{ one: 1 }]);
+  });
+
+  it("is not kept from starting by the number of a dead server that a stranger has now", async () => {
+    await using folder = keptFolder();
+    const options = { purpose: "demo", dataDir: folder.path } as const;
+    await (await startPostgres(options)).stop();
+    const stranger = spawn("sleep", ["600"]);
+    const file = join(folder.path, "data", "postmaster.pid");
+    writeFileSync(file, `${stranger.pid}\n${join(folder.path, "data")}\n0\n5432\n`);
+    await using server = await startPostgres(options);
+    expect(await query(server.url, "select 1 as one")).to.deep.equal([{ one: 1 }]);
+    expect(stranger.exitCode ?? stranger.signalCode).to.equal(null);
+    stranger.kill("SIGKILL");
+    await once(stranger, "exit");
+  });
+
+  it("asks for the password that it was given", async () => {
+    await using server = await startPostgres({ purpose: "test", password: "p@ss/word" });
+    expect(await query(server.url, "select 1 as one")).to.deep.equal([{ one: 1 }]);
+    const { message } = await rejection(query(server.url.replace("p%40ss%2Fword", "wrong"), "select 1"));
+    expect(message).to.contain("password authentication failed");
+  });
+
+  it("PORT-5 stops with a message when its port is taken", async () => {
+    const taken = createServer().listen(0, "127.0.0.1");
+    await once(taken, "listening");
+    const { port } = taken.address() as AddressInfo;
+    const { message } = await rejection(startPostgres({ purpose: "test", port }));
+    taken.close();
+    expect(message).to.equal(`port ${port} of 127.0.0.1, which PostgreSQL is to use, is taken`);
+  });
+
+  it("says what to do about data of another version", async () => {
+    await using folder = keptFolder();
+    mkdirSync(join(folder.path, "data"), { recursive: true });
+    writeFileSync(join(folder.path, "data", "PG_VERSION"), "9\n");
+    const { message } = await rejection(startPostgres({ purpose: "demo", dataDir: folder.path }));
+    expect(message).to.contain("holds data of PostgreSQL 9").and.to.contain("remove the folder");
+  });
+
+  it("says what the server said when it does not start", async () => {
+    const { message } = await rejection(
+      startPostgres({ purpose: "test", settings: { shared_preload_libraries: "no_such_library" } }),
+    );
+    expect(message).to.contain("did not start").and.to.contain("no_such_library");
+  });
+
+  describe("its faults", () => {
+    let server: PostgresServer;
+    before(async () => {
+      server = await startPostgres({ purpose: "test" });
+    });
+    after(() => server.stop());
+
+    it("can hang and go on", async () => {
+      server.pause();
+      const answer = query(server.url, "select 1 as one");
+      const first = await Promise.race([
+        answer,
+        new Promise((resolve) => setTimeout(resolve, 300, "nothing")),
+      ]);
+      expect(first).to.equal("nothing");
+      server.resume();
+      expect(await answer).to.deep.equal([{ one: 1 }]);
+    });
+
+    it("can die and come back on the same port", async () => {
+      const { pid, port } = server;
+      await server.kill();
+      expect((await rejection(query(server.url, "select 1"))).message).to.contain("ECONNREFUSED");
+      await server.restart();
+      expect(await query(server.url, "select 1 as one")).to.deep.equal([{ one: 1 }]);
+      expect(server.pid).not.to.equal(pid);
+      expect(server.port).to.equal(port);
+    });
+
+    it("can be restarted while it hangs", async () => {
+      server.pause();
+      await server.restart();
+      expect(await query(server.url, "select 1 as one")).to.deep.equal([{ one: 1 }]);
+    });
+  });
+});

@@ -1,0 +1,109 @@
+import { accessSync, chmodSync, constants, existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { startPostgres } from "@svc/dev-services";
+import { expect } from "chai";
+import { isAlive } from "../src/processes.ts";
+import { hold, type Holder } from "./support/hold.ts";
+import { keptFolder } from "./support/kept-folder.ts";
+import { query } from "./support/query.ts";
+import { until } from "./support/wait.ts";
+
+describe("the processes of a server", function () {
+  this.timeout(120_000);
+
+  it("are gone, with the folder, after the process that started them was killed", async () => {
+    await using holder = await hold("postgres", { purpose: "test" });
+    const { pid, folder } = holder.held as { pid: number; folder: string };
+    expect(isAlive(pid)).to.equal(true);
+    await holder.kill("SIGKILL");
+    await until("the server is gone", () => !isAlive(pid));
+    await until("its folder is gone", () => !existsSync(folder));
+  });
+
+  it("are gone after the process was killed while the server hung", async () => {
+    await using holder = await hold("postgres", { purpose: "test" });
+    const { pid } = holder.held as { pid: number };
+    process.kill(pid, "SIGSTOP");
+    await holder.kill("SIGKILL");
+    await until("the server is gone", () => !isAlive(pid));
+  });
+
+  it("keep the demo's data when the process that started them was killed", async () => {
+    await using folder = keptFolder();
+    const options = { purpose: "demo", dataDir: folder.path } as const;
+    const holder = await hold("postgres", options);
+    const { url, pid } = holder.held as { url: string; pid: number };
+    await query(url, "create table kept as select 42 as answer");
+    await holder.kill("SIGKILL");
+    await until("the server is gone", () => !isAlive(pid));
+    await using server = await startPostgres(options);
+    expect(await query(server.url, "select answer from kept")).to.deep.equal([{ answer: 42 }]);
+  });
+
+  it("serve 8 processes of a run with one server and a database each, and end with the last of them", async () => {
+    const run = mkdtempSync(join(tmpdir(), "svc-test-"));
+    const env = { ...process.env, SVC_TEST_RUN: run, SVC_TEST_DATABASE_URL: "" };
+    const holders = await Promise.all(Array.from({ length: 8 }, () => hold("database", {}, { env })));
+    try {
+      const urls = holders.map(({ held }) => new URL(String(held.url)));
+      expect(new Set(urls.map(({ port }) => port)).size).to.equal(1);
+      expect(new Set(urls.map(({ pathname }) => pathname)).size).to.equal(8);
+      const [last, ...others] = holders as [Holder, ...Holder[]];
+      const [row] = await query(
+        String(last.held.url),
+        "select pg_backend_pid() as pid, current_database() as name",
+      );
+      expect(`/${String(row?.name)}`).to.equal(urls[0]?.pathname);
+      await Promise.all(others.map((holder) => holder.kill("SIGKILL")));
+      expect(await query(String(last.held.url), "select 1 as one")).to.deep.equal([{ one: 1 }]);
+      await last.kill("SIGKILL");
+      await until("the server is gone", () =>
+        query(String(last.held.url), "select 1").then(
+          () => false,
+          () => true,
+        ),
+      );
+      await until("its note is gone", () => !existsSync(join(run, "postgres.json")));
+    } finally {
+      await Promise.all(holders.map((holder) => holder.kill("SIGKILL")));
+      rmSync(run, { recursive: true, force: true });
+    }
+  });
+
+  // Where this process is a normal user, every other test shows it.
+  const checkout = import.meta.dirname;
+  if (process.getuid?.() === 0 && everybodyMayRead(checkout)) {
+    it("can be started by a normal user", async () => {
+      const home = mkdtempSync(join(tmpdir(), "svc-home-"));
+      const who = { uid: 65_534, gid: 65_534 };
+      chmodSync(home, 0o777);
+      const env = { PATH: process.env.PATH, HOME: home, TMPDIR: home };
+      try {
+        await using holder = await hold("postgres", { purpose: "test" }, { ...who, env, cwd: home });
+        const { url, uid, folder, pid } = holder.held as {
+          url: string;
+          uid: number;
+          folder: string;
+          pid: number;
+        };
+        expect(uid).to.equal(65_534);
+        expect(statSync(join(folder, "data")).uid).to.equal(65_534);
+        expect(await query(url, "select 1 as one")).to.deep.equal([{ one: 1 }]);
+        await holder.kill("SIGKILL");
+        await until("the server is gone", () => !isAlive(pid));
+        await until("its folder is gone", () => !existsSync(folder));
+      } finally {
+        rmSync(home, { recursive: true, force: true });
+      }
+    });
+  }
+});
+
+function everybodyMayRead(folder: string): boolean {
+  accessSync(folder, constants.R_OK);
+  for (let at = folder; ; at = dirname(at)) {
+    if ((statSync(at).mode & 0o005) !== 0o005) return false;
+    if (dirname(at) === at) return true;
+  }
+}

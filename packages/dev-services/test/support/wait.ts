@@ -1,0 +1,14 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** Waits until something holds; the ceiling is only there so that a test that fails ends. */
+export async function until(
+  what: string,
+  holds: () => boolean | Promise<boolean>,
+  ms = 20_000,
+): Promise<void> {
+  const end = performance.now() + ms;
+  while (!(await holds())) {
+    if (performance.now() > end) throw new Error(`still not: ${what}`);
+    await sleep(20);
+  }
+}
