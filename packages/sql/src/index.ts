@@ -1,1 +1,15 @@
-export {};
+export { isConnectionError, safeErrorText, sqlStateOf } from "./error-class.ts";
+export { IdentifierError, OptionError, SchemaError, TransactionError } from "./errors.ts";
+export { ensureSchema } from "./ensure-schema.ts";
+export { identifier, qualified } from "./identifier.ts";
+export {
+  type Connectable,
+  type Database,
+  isPool,
+  type PooledConnection,
+  type Queryable,
+  type QueryResult,
+  type Row,
+} from "./queryable.ts";
+export type { Columns, SchemaOptions } from "./schema-options.ts";
+export { type TransactionOptions, withTransaction } from "./transaction.ts";

@@ -1,0 +1,81 @@
+import type { Queryable } from "./queryable.ts";
+import type { ResolvedSchema, Wanted } from "./schema-options.ts";
+
+/** How a schema in the database differs from the wanted one. */
+export interface Findings {
+  /** What is not there at all. */
+  readonly missing: readonly string[];
+  /** What is there and is something else. */
+  readonly faults: readonly string[];
+}
+
+// to_regclass() and the catalogues take ACCESS SHARE on themselves and nothing on the relations asked about.
+const SELECT_COLUMNS = `
+select wanted.sql as relation, wanted.oid is not null as present, attribute.attname as name,
+  format_type(attribute.atttypid, null) as type,
+  attribute.attnotnull and not attribute.atthasdef and attribute.attidentity = '' as required
+from (select sql, to_regclass(sql) as oid from unnest($1::text[]) as sql) as wanted
+left join pg_catalog.pg_attribute as attribute
+  on attribute.attrelid = wanted.oid and attribute.attnum > 0 and not attribute.attisdropped`;
+
+// `timestamptz` and `timestamp with time zone` are one type; a type that does not exist here has no name.
+const SELECT_TYPES = `
+select type, format_type(to_regtype(type), null) as name from unnest($1::text[]) as type where to_regtype(type) is not null`;
+
+interface ColumnRow extends Record<string, unknown> {
+  readonly relation: string;
+  readonly present: boolean;
+  readonly name: string | null;
+  readonly type: string;
+  readonly required: boolean;
+}
+
+/** Asks the catalogue, and the schema's own query, what is there. Takes no lock above ACCESS SHARE. */
+export async function inspect(db: Queryable, { wanted, isPresent }: ResolvedSchema): Promise<Findings> {
+  const missing: string[] = [];
+  const faults: string[] = [];
+  const rows = (await db.query<ColumnRow>(SELECT_COLUMNS, [wanted.map((each) => each.sql)])).rows;
+  const types = await typeNames(db, wanted);
+  for (const relation of wanted) {
+    const found = rows.filter((row) => row.relation === relation.sql);
+    if (found.some((row) => row.present)) faults.push(...compare(relation, found, types));
+    else missing.push(relation.name);
+  }
+  // The query may name tables that are not there yet.
+  if (missing.length === 0 && isPresent !== undefined) {
+    const [row] = (await db.query(isPresent)).rows;
+    if (row === undefined || Object.values(row)[0] !== true) missing.push("what isPresent asks for");
+  }
+  return { missing, faults };
+}
+
+async function typeNames(db: Queryable, wanted: readonly Wanted[]): Promise<ReadonlyMap<string, string>> {
+  const given = new Set(wanted.flatMap(({ columns }) => Object.values(columns).flat()));
+  if (given.size === 0) return new Map();
+  const { rows } = await db.query<{ type: string; name: string }>(SELECT_TYPES, [[...given]]);
+  return new Map(rows.map(({ type, name }) => [type, name]));
+}
+
+function compare(
+  { name: table, columns }: Wanted,
+  found: readonly ColumnRow[],
+  types: ReadonlyMap<string, string>,
+): string[] {
+  const faults: string[] = [];
+  for (const [column, type] of Object.entries(columns)) {
+    const allowed = [type].flat();
+    const actual = found.find((row) => row.name === column);
+    if (actual === undefined) {
+      faults.push(`${table}.${column} is missing; it must be ${allowed.join(" or ")}`);
+    } else if (!allowed.some((each) => types.get(each) === actual.type)) {
+      faults.push(`${table}.${column} must be ${allowed.join(" or ")}; it is ${actual.type}`);
+    }
+  }
+  if (Object.keys(columns).length === 0) return faults;
+  for (const { name, required } of found) {
+    if (required && name !== null && !Object.hasOwn(columns, name)) {
+      faults.push(`${table}.${name} is not expected, and without a default no row can be inserted`);
+    }
+  }
+  return faults;
+}

@@ -1,0 +1,83 @@
+import { inspect } from "./catalogue.ts";
+import { sqlStateOf } from "./error-class.ts";
+import { SchemaError } from "./errors.ts";
+import { withLentConnection } from "./lent-connection.ts";
+import { type Database, isPool, type Queryable } from "./queryable.ts";
+import { type ResolvedSchema, resolveSchema, type SchemaOptions } from "./schema-options.ts";
+import { runTransaction } from "./transaction.ts";
+
+// Somebody who does not take our lock has made the same thing at the same moment: 23505 is what two concurrent
+// `create ... if not exists` end with, the others are what a plain `create` says.
+const MADE_MEANWHILE: ReadonlySet<string | undefined> = new Set(["23505", "42P06", "42P07", "42710"]);
+const ROUNDS = 3;
+
+/**
+ * Makes a schema that is missing, and leaves one alone that is there.
+ *
+ * The catalogue is asked first. When nothing is missing that is all: no lock above ACCESS SHARE, no advisory lock, no
+ * transaction (JOB-29). Otherwise all statements run in one transaction, under an advisory lock of the schema's name, after
+ * the catalogue has been asked again: any number of processes may do this at once. Given a connection in a transaction
+ * it all happens inside that one, and the lock is held to its end.
+ *
+ * @returns `present` when there was nothing to do, `created` when the statements were run by this call
+ * @throws SchemaError when a table is there with other columns (nothing is altered), or when something is still missing
+ *   after the statements (they are rolled back)
+ * @throws OptionError, IdentifierError
+ */
+export async function ensureSchema(db: Database, options: SchemaOptions): Promise<"present" | "created"> {
+  const schema = resolveSchema(options);
+  for (let round = 1; ; round++) {
+    if (await isComplete(db, schema)) return "present";
+    try {
+      return await runTransaction(db, (tx) => createMissing(tx, schema), {
+        // A later snapshot than the lock's is needed to see what others have made; and the statements write.
+        begin: "begin isolation level read committed read write",
+        nestable: true,
+        retries: 0,
+      });
+    } catch (error) {
+      if (round === ROUNDS || !MADE_MEANWHILE.has(sqlStateOf(error))) throw error;
+    }
+  }
+}
+
+async function createMissing(tx: Queryable, schema: ResolvedSchema): Promise<"present" | "created"> {
+  const before = await lockTimeout(tx);
+  await setLockTimeout(tx, String(schema.lockTimeoutMs));
+  await tx.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [lockName(schema.name)]);
+  const present = await isCompleteOn(tx, schema);
+  if (!present) {
+    for (const statement of schema.statements) await tx.query(statement);
+    const { missing, faults } = await inspect(tx, schema);
+    const unmade = missing.map((each) => `${each} is still missing after the statements`);
+    if (unmade.length > 0 || faults.length > 0) throw new SchemaError(schema.name, [...unmade, ...faults]);
+  }
+  // The transaction may be the caller's, and go on.
+  await setLockTimeout(tx, before);
+  return present ? "present" : "created";
+}
+
+async function lockTimeout(tx: Queryable): Promise<string> {
+  const { rows } = await tx.query<{ value: string }>("select current_setting('lock_timeout') as value");
+  return rows[0]?.value ?? "0";
+}
+
+async function setLockTimeout(tx: Queryable, value: string): Promise<void> {
+  await tx.query("select set_config('lock_timeout', $1, true)", [value]);
+}
+
+/** What the advisory lock of a schema is keyed by, through `hashtextextended(..., 0)`. */
+function lockName(name: string): string {
+  return `svc/schema/${name}`;
+}
+
+function isComplete(db: Database, schema: ResolvedSchema): Promise<boolean> {
+  if (!isPool(db)) return isCompleteOn(db, schema);
+  return withLentConnection(db, (connection) => isCompleteOn(connection, schema));
+}
+
+async function isCompleteOn(db: Queryable, schema: ResolvedSchema): Promise<boolean> {
+  const { missing, faults } = await inspect(db, schema);
+  if (faults.length > 0) throw new SchemaError(schema.name, faults);
+  return missing.length === 0;
+}

@@ -1,0 +1,42 @@
+import { IdentifierError } from "./errors.ts";
+
+// NAMEDATALEN - 1: PostgreSQL cuts a longer name with no more than a notice, and two names may become one.
+const MAX_BYTES = 63;
+
+/**
+ * A name quoted for use in SQL: `jobs` becomes `"jobs"`. Quoting keeps upper case, which PostgreSQL would otherwise
+ * fold: `identifier("Jobs")` and `identifier("jobs")` are two tables.
+ * @throws IdentifierError for an empty name, one of more than 63 bytes in UTF-8, and one with NUL or half a surrogate pair
+ */
+export function identifier(name: string): string {
+  if (typeof name !== "string") throw new IdentifierError(`a name must be a string; it is ${typeof name}`);
+  const fault = faultOf(name);
+  if (fault !== undefined) throw new IdentifierError(`${shown(name)} is no name: ${fault}`);
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/**
+ * A name that may have its schema in front, quoted part by part: `audit.jobs` becomes `"audit"."jobs"`. A dot always
+ * separates; for a name with a dot in it use `identifier` for each part.
+ * @throws IdentifierError as `identifier`, and for more than two parts
+ */
+export function qualified(name: string): string {
+  if (typeof name !== "string") throw new IdentifierError(`a name must be a string; it is ${typeof name}`);
+  const parts = name.split(".");
+  if (parts.length > 2) {
+    throw new IdentifierError(`${shown(name)} is no name: at most a schema and a name, with one dot between`);
+  }
+  return parts.map(identifier).join(".");
+}
+
+function faultOf(name: string): string | undefined {
+  if (name === "") return "it is empty";
+  if (name.includes("\0")) return "it contains NUL";
+  if (/\p{Surrogate}/u.test(name)) return "it contains half a surrogate pair";
+  const bytes = Buffer.byteLength(name);
+  return bytes > MAX_BYTES ? `it has ${bytes} bytes, at most ${MAX_BYTES} are allowed` : undefined;
+}
+
+function shown(name: string): string {
+  return JSON.stringify(name.length > 80 ? `${name.slice(0, 77)}...` : name);
+}

@@ -1,0 +1,34 @@
+import { OptionError } from "./errors.ts";
+import type { Connectable, PooledConnection } from "./queryable.ts";
+
+interface Emitter {
+  on(event: "error", listener: (error: Error) => void): unknown;
+  removeListener(event: "error", listener: (error: Error) => void): unknown;
+}
+
+/**
+ * Takes a connection from a pool for the time of `work` and gives it back; closes it instead when it broke or `work`
+ * says by `onBroken` that it did.
+ */
+export async function withLentConnection<T>(
+  pool: Connectable,
+  work: (connection: PooledConnection, onBroken: (error: Error) => void) => Promise<T>,
+): Promise<T> {
+  const connection = await pool.connect();
+  if (typeof connection?.query !== "function" || typeof connection.release !== "function") {
+    throw new OptionError("connect() must lend a connection with query() and release()");
+  }
+  let broken: Error | undefined;
+  const onBroken = (error: Error): void => {
+    broken ??= error;
+  };
+  // A lent connection that breaks between two queries emits an error, which ends the process when nobody listens.
+  const emitter = connection as Partial<Emitter>;
+  emitter.on?.("error", onBroken);
+  try {
+    return await work(connection, onBroken);
+  } finally {
+    emitter.removeListener?.("error", onBroken);
+    connection.release(broken);
+  }
+}

@@ -1,0 +1,18 @@
+import { OptionError } from "./errors.ts";
+
+/** Refuses names that the function does not know: a misspelt option would otherwise be a silent default. */
+export function checkNames(subject: string, options: object, known: readonly string[]): void {
+  if (typeof options !== "object" || options === null) {
+    throw new OptionError(`${subject}: the options must be an object`);
+  }
+  for (const name of Object.keys(options)) {
+    if (!known.includes(name)) {
+      throw new OptionError(`${subject}: ${name} is unknown; known are ${known.join(", ")}`);
+    }
+  }
+}
+
+export function checkWhole(subject: string, name: string, value: unknown): void {
+  if (Number.isSafeInteger(value) && (value as number) >= 0) return;
+  throw new OptionError(`${subject}: ${name} must be a whole number of at least 0; it is ${String(value)}`);
+}

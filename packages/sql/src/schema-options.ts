@@ -1,0 +1,63 @@
+import { OptionError } from "./errors.ts";
+import { qualified } from "./identifier.ts";
+import { checkNames, checkWhole } from "./options.ts";
+
+/** For every column its type as PostgreSQL writes it, without length; several where any of them will do. */
+export type Columns = Readonly<Record<string, string | readonly string[]>>;
+
+export interface SchemaOptions {
+  /** What the schema is called in errors; who uses the same name waits for each other. Required. */
+  readonly name: string;
+  /** Tables that must be there, by name or `schema.name`, with the columns that they need. Default: none. */
+  readonly tables?: Readonly<Record<string, Columns>> | undefined;
+  /** Other relations (indexes, sequences, views) that must be there, by name or `schema.name`. Default: none. */
+  readonly relations?: readonly string[] | undefined;
+  /** A query whose first column of its first row is true when nothing is missing. Default: none. */
+  readonly isPresent?: string | undefined;
+  /** The statements that make what is missing. Each must do no harm where its part is there already. Required. */
+  readonly statements: readonly string[];
+  /** Milliseconds to wait for any one lock. Default 10000; 0 waits for ever. */
+  readonly lockTimeoutMs?: number | undefined;
+}
+
+/** A wanted relation: its name as given and as SQL, with the columns it must have. */
+export interface Wanted {
+  readonly name: string;
+  readonly sql: string;
+  readonly columns: Columns;
+}
+
+export interface ResolvedSchema {
+  readonly name: string;
+  readonly wanted: readonly Wanted[];
+  readonly isPresent: string | undefined;
+  readonly statements: readonly string[];
+  readonly lockTimeoutMs: number;
+}
+
+/** @throws OptionError, IdentifierError */
+export function resolveSchema(options: SchemaOptions): ResolvedSchema {
+  const subject = "ensureSchema()";
+  checkNames(subject, options, ["name", "tables", "relations", "isPresent", "statements", "lockTimeoutMs"]);
+  const { name, tables = {}, relations = [], isPresent, statements, lockTimeoutMs = 10_000 } = options;
+  if (typeof name !== "string" || name === "") throw new OptionError(`${subject}: name must be a string`);
+  if (!Array.isArray(statements) || statements.length === 0 || !statements.every(isText)) {
+    throw new OptionError(`${subject}: statements must be a list of at least one statement`);
+  }
+  if (isPresent !== undefined && !isText(isPresent)) {
+    throw new OptionError(`${subject}: isPresent must be a query`);
+  }
+  checkWhole(subject, "lockTimeoutMs", lockTimeoutMs);
+  const wanted = [
+    ...Object.entries(tables).map(([table, columns]) => ({ name: table, sql: qualified(table), columns })),
+    ...relations.map((relation) => ({ name: relation, sql: qualified(relation), columns: {} })),
+  ];
+  if (wanted.length === 0 && isPresent === undefined) {
+    throw new OptionError(`${subject}: tables, relations or isPresent must say what is to be there`);
+  }
+  return { name, wanted, isPresent, statements, lockTimeoutMs };
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string" && value.trim() !== "";
+}

@@ -1,0 +1,216 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { sqlStateOf } from "./error-class.ts";
+import { OptionError, TransactionError } from "./errors.ts";
+import { withLentConnection } from "./lent-connection.ts";
+import { checkNames, checkWhole } from "./options.ts";
+import { type Database, isPool, type Queryable } from "./queryable.ts";
+
+export interface TransactionOptions {
+  /** Default: the server's, usually `read committed`. Refused inside a transaction. */
+  readonly isolation?: "read committed" | "repeatable read" | "serializable" | undefined;
+  /** Whether PostgreSQL refuses writes. Default false. Refused inside a transaction. */
+  readonly readOnly?: boolean | undefined;
+  /**
+   * How often the whole function is run again after a serialization failure (40001) or a deadlock (40P01). Inside a
+   * transaction nothing is run again: only the outermost one can be. Default 0.
+   */
+  readonly retries?: number | undefined;
+}
+
+const ISOLATIONS: readonly unknown[] = [undefined, "read committed", "repeatable read", "serializable"];
+const RETRYABLE: ReadonlySet<string | undefined> = new Set(["40001", "40P01"]);
+
+/** A transaction or savepoint of ours that is open on a connection. */
+interface Frame {
+  readonly outer: Frame | undefined;
+  ended: boolean;
+  /** Whether one around it has ended first, or one inside of it was still open when it ended. */
+  overlapped: boolean;
+}
+
+// Which of our transactions is the innermost one on a connection. By the connection, because callers hand it around.
+const innermost = new WeakMap<Queryable, Frame>();
+
+/**
+ * Runs `work` in a transaction and answers its result: committed when it returns, rolled back when it throws.
+ *
+ * Given a pool it takes a connection and gives it back, or closes it when it could not be rolled back. Given a single
+ * connection it uses that one; where a transaction is open on it already, a savepoint takes the place of the transaction.
+ * One connection does one thing at a time: transactions on it may be nested but must not overlap.
+ *
+ * @throws whatever `work` throws, and what the server says to the commit
+ * @throws TransactionError when a statement failed, `work` hid it, and so nothing could be committed
+ * @throws OptionError
+ */
+export async function withTransaction<T>(
+  db: Database,
+  work: (tx: Queryable) => T | Promise<T>,
+  options: TransactionOptions = {},
+): Promise<T> {
+  const subject = "withTransaction()";
+  checkNames(subject, options, ["isolation", "readOnly", "retries"]);
+  const { isolation, readOnly = false, retries = 0 } = options;
+  if (!ISOLATIONS.includes(isolation)) {
+    const known = ISOLATIONS.slice(1).join(", ");
+    throw new OptionError(`${subject}: isolation must be one of ${known}; it is ${String(isolation)}`);
+  }
+  if (typeof readOnly !== "boolean") throw new OptionError(`${subject}: readOnly must be true or false`);
+  checkWhole(subject, "retries", retries);
+  const mode = `${isolation === undefined ? "" : ` isolation level ${isolation}`}${readOnly ? " read only" : ""}`;
+  return runTransaction(db, work, { begin: `begin${mode}`, nestable: mode === "", retries });
+}
+
+interface Plan {
+  readonly begin: string;
+  /** Whether a savepoint may stand in for what `begin` asks for. */
+  readonly nestable: boolean;
+  readonly retries: number;
+}
+
+/** As `withTransaction`, with the opening statement given. */
+export async function runTransaction<T>(
+  db: Database,
+  work: (tx: Queryable) => T | Promise<T>,
+  plan: Plan,
+): Promise<T> {
+  const nested = !isPool(db) && (await isInTransaction(db));
+  if (nested && !plan.nestable) {
+    throw new TransactionError(
+      "isolation and readOnly belong to a whole transaction, and one is open already: ask for them where it begins",
+    );
+  }
+  const statements = nested ? SAVEPOINT : { begin: plan.begin, commit: "commit", rollback: ["rollback"] };
+  for (let failures = 0; ; failures++) {
+    try {
+      return await (isPool(db)
+        ? withLentConnection(db, (connection, onBroken) =>
+            onConnection(connection, work, statements, onBroken),
+          )
+        : onConnection(db, work, statements));
+    } catch (error) {
+      if (nested || failures >= plan.retries || !RETRYABLE.has(sqlStateOf(error))) throw error;
+      // Two that have just collided would collide again, were they to start again at the same moment.
+      await pause(Math.random() * Math.min(200, 10 * 2 ** failures));
+    }
+  }
+}
+
+interface Statements {
+  readonly begin: string;
+  readonly commit: string;
+  readonly rollback: readonly string[];
+}
+
+// An inner savepoint hides an outer one of the same name until it is released, so one name is enough.
+const SAVEPOINT: Statements = {
+  begin: "savepoint svc",
+  commit: "release savepoint svc",
+  rollback: ["rollback to savepoint svc", "release savepoint svc"],
+};
+
+async function onConnection<T>(
+  connection: Queryable,
+  work: (tx: Queryable) => T | Promise<T>,
+  statements: Statements,
+  onBroken?: (error: Error) => void,
+): Promise<T> {
+  await begin(connection, statements, onBroken);
+  const frame: Frame = { outer: innermost.get(connection), ended: false, overlapped: false };
+  innermost.set(connection, frame);
+  try {
+    const result = await work(connection);
+    if (overlaps(connection, frame)) {
+      throw new TransactionError(
+        "two transactions overlap on one connection: await one before the next begins, or use a pool",
+      );
+    }
+    await commit(connection, statements);
+    return result;
+  } catch (error) {
+    overlaps(connection, frame);
+    if (innermost.get(connection) !== frame) throw error;
+    if (onBroken !== undefined && isStuck(error)) onBroken(error);
+    else await rollback(connection, statements, onBroken);
+    throw error;
+  } finally {
+    leave(connection, frame);
+  }
+}
+
+/**
+ * Whether another transaction on the connection is not nested properly in this one. Then none of them can be kept. Who ends
+ * first leaves the rollback to the last one: rolled back now, the other's next statements would commit by themselves.
+ */
+function overlaps(connection: Queryable, frame: Frame): boolean {
+  const top = innermost.get(connection);
+  if (top !== frame) for (let each = top; each !== undefined; each = each.outer) each.overlapped = true;
+  return frame.overlapped;
+}
+
+function leave(connection: Queryable, frame: Frame): void {
+  frame.ended = true;
+  let top = innermost.get(connection);
+  while (top?.ended === true) top = top.outer;
+  if (top === undefined) innermost.delete(connection);
+  else innermost.set(connection, top);
+}
+
+/** What could not begin must not be rolled back: that would hit the savepoint around it. */
+async function begin(
+  connection: Queryable,
+  statements: Statements,
+  onBroken?: (error: Error) => void,
+): Promise<void> {
+  try {
+    await connection.query(statements.begin);
+  } catch (error) {
+    onBroken?.(asError(error));
+    throw error;
+  }
+}
+
+async function commit(connection: Queryable, statements: Statements): Promise<void> {
+  const result: object = await connection.query(statements.commit);
+  // PostgreSQL answers the commit of a failed transaction with a rollback, and no error.
+  if ("command" in result && result.command === "ROLLBACK") {
+    throw new TransactionError("rolled back, not committed: a statement failed and its error was not thrown");
+  }
+}
+
+/** Never throws: what went wrong first is what the caller has to know. */
+async function rollback(
+  connection: Queryable,
+  statements: Statements,
+  onBroken?: (error: Error) => void,
+): Promise<void> {
+  try {
+    for (const statement of statements.rollback) await connection.query(statement);
+  } catch (error) {
+    onBroken?.(asError(error));
+  }
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}
+
+// The text of pg's `query_timeout`. The statement still runs, and a rollback would queue up behind it.
+function isStuck(error: unknown): error is Error {
+  return error instanceof Error && error.message === "Query read timeout";
+}
+
+async function isInTransaction(connection: Queryable): Promise<boolean> {
+  if (innermost.has(connection)) return true;
+  const { getTransactionStatus } = connection as { getTransactionStatus?: () => unknown };
+  const status = getTransactionStatus?.call(connection);
+  if (typeof status === "string") return status !== "I";
+  // A driver that does not say: the server knows.
+  try {
+    await connection.query("savepoint svc");
+    await connection.query("release savepoint svc");
+    return true;
+  } catch (error) {
+    if (sqlStateOf(error) === "25P01") return false;
+    throw error;
+  }
+}
