@@ -28,7 +28,7 @@ export function start(code: string): Child {
     { cwd: folder, stdio: ["ignore", "pipe", "pipe", "ipc"] },
   );
   let stderr = "";
-  child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
+  child.stderr?.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
   const ended = once(child, "exit").then(([code, signal]) => ({
     code: code as number | null,
     signal: signal as string | null,

@@ -1,0 +1,343 @@
+import { once } from "node:events";
+import { createServer, IncomingMessage, type RequestListener, ServerResponse } from "node:http";
+import { connect, Socket } from "node:net";
+import { contextOf, type Logger, type Middleware, onResponseEnd, openContext } from "@svc/context";
+import { accessLog, createLogger } from "@svc/log";
+import { ConfigurationError } from "@svc/options";
+import { expressMajors, listen, rawRequest } from "@svc/test-support";
+import { expect } from "chai";
+import fc from "fast-check";
+import { pino, multistream } from "pino";
+import supertest from "supertest";
+import { type Lines, lines, memberNames } from "./support/lines.ts";
+
+const base = { service: "shop", env: "local" };
+const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
+
+/** Stands in for the packages that fill the context. */
+const identify: Middleware = (req, _res, next) => {
+  const context = openContext(req);
+  context.requestId = String(req.headers["x-request-id"] ?? "r-1");
+  if (req.headers["x-traced"] !== undefined) {
+    context.trace = { traceId, traceparent: "", tracestate: undefined };
+    context.tenantId = "acme";
+  }
+  const claimed = req.headers["x-tenant-id"];
+  if (claimed !== undefined) context.tenantClaimed = String(claimed);
+  next();
+};
+
+/** The same service on a bare server and both majors: every path answers 200 but /missing and /fails. */
+function services(...middleware: Middleware[]): [string, RequestListener][] {
+  const answer = (req: IncomingMessage, res: ServerResponse): void => {
+    contextOf(req)?.log?.info({ step: 1 }, "working");
+    res.statusCode = req.url?.includes("missing") === true ? 404 : 200;
+    res.end("ok");
+  };
+  const bare: RequestListener = (req, res) => {
+    const step = (index: number): void => {
+      const next = middleware[index];
+      if (next === undefined) answer(req, res);
+      else next(req, res, () => step(index + 1));
+    };
+    step(0);
+  };
+  const apps = Object.entries(expressMajors).map(([name, express]): [string, RequestListener] => {
+    const app = express();
+    const inner = express.Router();
+    inner.use((req, res) => answer(req, res));
+    app.use(...middleware);
+    app.use("/mounted", inner);
+    app.use((req, res) => answer(req, res));
+    return [name, app];
+  });
+  return [["bare http", bare], ...apps];
+}
+
+async function recordsAfter(out: Lines, count: number): Promise<Record<string, unknown>[]> {
+  while (out.text.split("\n").length <= count) await new Promise((resolve) => setTimeout(resolve, 2));
+  return out.records();
+}
+
+for (const name of ["bare http", ...Object.keys(expressMajors)]) {
+  describe(`accessLog() on ${name}`, () => {
+    function service(out: Lines, options: object = {}): RequestListener {
+      const logger = createLogger({ ...base, destination: out });
+      const found = services(identify, accessLog({ logger, ...options })).find(([each]) => each === name);
+      return found?.[1] ?? expect.fail(name);
+    }
+
+    it("LOG-3 LOG-2 COR-4 writes one line per request with method, path, status and duration", async () => {
+      const out = lines();
+      await supertest(service(out)).post("/mounted/orders/7?token=abc").set("X-Request-ID", "caller-1");
+      const [working, line] = await recordsAfter(out, 2);
+      expect(working).to.include({ message: "working", request_id: "caller-1", step: 1 });
+      expect(line).to.include({
+        ...base,
+        level: "info",
+        message: "request",
+        request_id: "caller-1",
+        http_method: "POST",
+        http_path: "/mounted/orders/7",
+        http_status: 200,
+      });
+      expect(line?.["duration_ms"]).to.be.a("number").above(0);
+      expect(String(line?.["duration_ms"])).to.match(/^\d+(\.\d{1,3})?$/);
+      expect(line).not.to.have.any.keys("trace_id", "tenant_id", "tenant_claimed", "aborted");
+    });
+
+    it("LOG-4 COR-12 adds trace_id and tenant_id when they are known, and a tenant that was only named", async () => {
+      const out = lines();
+      const url = "/missing";
+      await supertest(service(out))
+        .get(url)
+        .set("X-Traced", "1")
+        .set("X-Tenant-ID", `${"t".repeat(200)}`);
+      const [, line] = await recordsAfter(out, 2);
+      expect(line).to.include({ trace_id: traceId, tenant_id: "acme", http_status: 404, http_path: url });
+      expect(line?.["tenant_claimed"]).to.equal("t".repeat(128));
+    });
+
+    it("LOG-3 marks a request whose connection broke, with status 0 when nothing was sent", async () => {
+      const out = lines();
+      const logger = createLogger({ ...base, destination: out });
+      const hang: Middleware = (req, res) => {
+        if (req.url === "/started") res.write("some");
+      };
+      const found = services(identify, accessLog({ logger }), hang).find(([each]) => each === name);
+      await using server = await listen(found?.[1] ?? expect.fail());
+      for (const path of ["/nothing", "/started"]) {
+        const socket = connect(server.port, "127.0.0.1");
+        socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+        if (path === "/started") await once(socket, "data");
+        else await once(server.server, "request");
+        socket.destroy();
+        await recordsAfter(out, path === "/started" ? 2 : 1);
+      }
+      const [nothing, started] = out.records();
+      expect(nothing).to.include({
+        message: "request",
+        aborted: true,
+        http_status: 0,
+        http_path: "/nothing",
+      });
+      expect(started).to.include({ message: "request", aborted: true, http_status: 200 });
+    });
+  });
+}
+
+describe("accessLog()", () => {
+  const done = (_req: IncomingMessage, res: ServerResponse): void => void res.end();
+  const serve =
+    (...middleware: Middleware[]): RequestListener =>
+    (req, res) => {
+      const step = (index: number): void => {
+        const next = middleware[index];
+        if (next === undefined) done(req, res);
+        else next(req, res, () => step(index + 1));
+      };
+      step(0);
+    };
+
+  it("LOG-3 LOG-2 writes the members in the order and form of the logger's own lines", async () => {
+    const out = lines();
+    const logger = createLogger({ ...base, version: "1.0.0", destination: out });
+    const same: Middleware = (req, res, next) => {
+      onResponseEnd(req, res, () => {
+        const fields = { http_method: "GET", http_path: "/x", http_status: 200, duration_ms: 1 };
+        logger.info({ ...contextFieldsOf(req), ...fields }, "request");
+      });
+      next();
+    };
+    await supertest(serve(identify, accessLog({ logger }), same))
+      .get("/x")
+      .set("X-Traced", "1");
+    await recordsAfter(out, 2);
+    const [byHand, byLogger] = out.text
+      .split("\n")
+      .map((line) => line.replace(/"time":"[^"]*"/, "").replace(/"duration_ms":[\d.]+/, ""));
+    expect(byHand).to.equal(byLogger);
+  });
+
+  it("adds no listener while its level is off, and follows the level at run time", async () => {
+    const out = lines();
+    const logger = createLogger({ ...base, level: "WARN", destination: out });
+    const listeners: number[] = [];
+    const count: Middleware = (_req, res, next) => {
+      listeners.push(res.listenerCount("close"));
+      next();
+    };
+    const service = serve(count, accessLog({ logger }), count);
+    await supertest(service).get("/off");
+    logger.level = "info";
+    await supertest(service).get("/on");
+    const [line] = await recordsAfter(out, 1);
+    expect(listeners[1]).to.equal(listeners[0]);
+    expect(listeners[3]).to.equal((listeners[2] ?? 0) + 1);
+    expect(line).to.include({ http_path: "/on" });
+  });
+
+  it("writes quiet paths at debug level, and the access line at the level asked for", async () => {
+    const out = lines();
+    const logger = createLogger({ ...base, destination: out });
+    const service = serve(accessLog({ logger, level: "warn", quietPaths: ["/health"] }));
+    await supertest(service).get("/health?full=1");
+    await supertest(service).get("/healthy");
+    logger.level = "debug";
+    await supertest(service).get("/health");
+    const records = await recordsAfter(out, 2);
+    expect(records.map(({ level, http_path }) => [level, http_path])).to.deep.equal([
+      ["warn", "/healthy"],
+      ["debug", "/health"],
+    ]);
+  });
+
+  it("has the fields of a child logger, and no name twice", async () => {
+    const out = lines();
+    const logger = createLogger({ ...base, destination: out });
+    const plain = logger.child({ part: "api" });
+    const clashing = logger.child({ part: "api", request_id: "bound", http_status: 1 });
+    await supertest(serve(identify, accessLog({ logger: plain }))).get("/a");
+    await supertest(serve(identify, accessLog({ logger: clashing }))).get("/b");
+    const [first, second] = await recordsAfter(out, 2);
+    expect(first).to.include({ part: "api", request_id: "r-1", message: "request" });
+    expect(second).to.include({ part: "api", request_id: "r-1", http_status: 200, message: "request" });
+    for (const line of out.text.trimEnd().split("\n")) {
+      expect(memberNames(line)).to.deep.equal([...new Set(memberNames(line))]);
+    }
+  });
+
+  it("LOG-3 writes the same fields through another pino logger and through any logger", async () => {
+    const out = lines();
+    const foreign = pino({ messageKey: "message", base: null }, out);
+    const calls: [object, string | undefined][] = [];
+    const note = (fields: object, message?: string): void => void calls.push([fields, message]);
+    const any: Logger = { debug: note, info: note, warn: note, error: note, fatal: note };
+    await supertest(serve(identify, accessLog({ logger: foreign }), accessLog({ logger: any }))).get("/x");
+    const [line] = await recordsAfter(out, 1);
+    const fields = { request_id: "r-1", http_method: "GET", http_path: "/x", http_status: 200 };
+    expect(line).to.include({ ...fields, message: "request" });
+    expect(calls[0]?.[0]).to.include(fields);
+    expect(calls[0]?.[1]).to.equal("request");
+    foreign.level = "silent";
+    await supertest(serve(accessLog({ logger: foreign }))).get("/y");
+    expect(out.records()).to.have.length(1);
+  });
+
+  it("goes through pino where a multistream has to know the level", async () => {
+    const out = lines();
+    const errors = lines();
+    const streams = multistream([
+      { level: "info", stream: out },
+      { level: "error", stream: errors },
+    ]);
+    const logger = createLogger({ ...base, destination: streams });
+    logger.error("first");
+    await supertest(serve(accessLog({ logger }))).get("/x");
+    await recordsAfter(out, 2);
+    expect(errors.records()).to.have.length(1);
+  });
+
+  it("LOG-6 writes text when the logger does", async () => {
+    const out = lines();
+    const logger = createLogger({ ...base, json: false, destination: out });
+    await supertest(serve(identify, accessLog({ logger }))).get("/x");
+    while (out.text === "") await new Promise((resolve) => setTimeout(resolve, 2));
+    expect(out.text).to.match(
+      /INFO {2}request service=shop env=local request_id=r-1 http_method=GET http_path=\/x /,
+    );
+  });
+
+  it("LOG-1 hides secrets in a path and in a claimed tenant", async () => {
+    const out = lines();
+    const logger = createLogger({ ...base, destination: out });
+    await using server = await listen(serve(identify, accessLog({ logger })));
+    const path = "/go/postgres://user:canary@db/token=canary";
+    await rawRequest(
+      server.port,
+      `GET ${path} HTTP/1.1\r\nHost: a\r\nX-Tenant-ID: password=canary\r\nConnection: close\r\n\r\n`,
+    );
+    await rawRequest(
+      server.port,
+      "GET http://u:canary@h/abs?x HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+    );
+    await rawRequest(server.port, "OPTIONS * HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    const records = await recordsAfter(out, 3);
+    expect(out.text).not.to.contain("canary");
+    expect(records[1]).to.include({ http_path: "/abs" });
+    expect(records[2]).to.include({ http_path: "*" });
+  });
+
+  it("LOG-3 cuts a path at 2,048 characters", async () => {
+    const out = lines();
+    const logger = createLogger({ ...base, destination: out });
+    await supertest(serve(accessLog({ logger }))).get(`/${"p".repeat(5000)}`);
+    const [line] = await recordsAfter(out, 1);
+    expect(line?.["http_path"]).to.have.length(2048);
+  });
+
+  it("LOG-1 COR-4 writes one JSON line per record for 10,000 fuzzed ids, paths and messages", () => {
+    let written = "";
+    const destination = { write: (line: string) => void (written += line) };
+    const logger = createLogger({ ...base, destination });
+    const access = accessLog({ logger });
+    const hard = fc.constantFrom(
+      "\n",
+      "\r\n",
+      "\u001b[2J",
+      "\u2028",
+      "\u2029",
+      '"',
+      "\\",
+      "\u0000",
+      "\ud800",
+      "\u0085",
+    );
+    const text = fc.array(fc.oneof(hard, fc.string({ unit: "binary", maxLength: 6 })), { maxLength: 6 });
+    const socket = new Socket();
+    let runs = 0;
+    fc.assert(
+      fc.property(text, text, text, (id, path, message) => {
+        runs++;
+        written = "";
+        const req = Object.assign(new IncomingMessage(socket), { url: `/${path.join("")}`, method: "GET" });
+        openContext(req).requestId = `x${id.join("")}`;
+        const res = new ServerResponse(req);
+        access(req, res, () => logger.info({ path: path.join("") }, message.join("")));
+        res.emit("close");
+        expect(written).to.match(/^[^\n]+\n[^\n]+\n$/);
+        for (const line of written.trimEnd().split("\n")) {
+          const record = JSON.parse(line) as Record<string, unknown>;
+          expect(record).to.include.keys("service", "env", "level", "message", "request_id");
+          expect(line).not.to.match(/[\p{Cc}\u2028\u2029]/u);
+          expect(asUtf8(record["request_id"])).to.equal(asUtf8(`x${id.join("")}`));
+        }
+      }),
+      { numRuns: 10_000 },
+    );
+    expect(runs).to.equal(10_000);
+  }).timeout(60_000);
+
+  it("refuses wrong options", () => {
+    expect(() => accessLog({} as never)).to.throw(ConfigurationError, /logger: is required/);
+    const logger = createLogger({ ...base, destination: lines() });
+    expect(() => accessLog({ logger, level: "loud" as never, quietPaths: ["health"] }))
+      .to.throw(ConfigurationError)
+      .with.property("faults")
+      .that.has.length(2);
+    expect(() =>
+      createServer()
+        .on("request", accessLog as never)
+        .emit("request", { headers: {}, method: "", socket: 1 }),
+    ).to.throw(ConfigurationError, /call the factory/);
+  });
+});
+
+function contextFieldsOf(req: IncomingMessage): object {
+  const context = contextOf(req);
+  return { request_id: context?.requestId, trace_id: context?.trace?.traceId, tenant_id: context?.tenantId };
+}
+
+function asUtf8(text: unknown): string {
+  return Buffer.from(String(text)).toString();
+}

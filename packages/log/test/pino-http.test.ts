@@ -1,0 +1,69 @@
+import { openContext } from "@svc/context";
+import { createLogger } from "@svc/log";
+import { pinoHttpOptions } from "@svc/log/pino-http";
+import { ConfigurationError } from "@svc/options";
+import { expressMajors } from "@svc/test-support";
+import { expect } from "chai";
+import { pinoHttp } from "pino-http";
+import supertest from "supertest";
+import { lines, memberNames } from "./support/lines.ts";
+
+const base = { service: "shop", env: "local" };
+
+for (const [name, express] of Object.entries(expressMajors)) {
+  describe(`pinoHttpOptions() on ${name}`, () => {
+    it("LOG-3 LOG-4 COR-4 gives pino-http's line the fields of the access line, once each", async () => {
+      const out = lines();
+      const logger = createLogger({ ...base, destination: out });
+      const app = express();
+      app.use((req, _res, next) => {
+        const context = openContext(req);
+        context.requestId = "r-1";
+        context.tenantId = "acme";
+        next();
+      });
+      app.use(pinoHttp(pinoHttpOptions({ logger })));
+      app.get("/fails", (req, res) => {
+        req.log.warn({ step: 2 }, "about to fail");
+        res.status(500).end();
+      });
+      app.get("/fine", (_req, res) => void res.end());
+      await supertest(app).get("/fails?password=canary").set("Authorization", "Bearer canary");
+      await supertest(app).get("/fine");
+      while (out.text.split("\n").length < 4) await new Promise((resolve) => setTimeout(resolve, 2));
+      const [inside, failed, fine] = out.records();
+      const fields = { ...base, level: "info", message: "request", request_id: "r-1", tenant_id: "acme" };
+      expect(inside).to.include({ step: 2, message: "about to fail" });
+      expect(failed).to.include({ ...fields, http_method: "GET", http_path: "/fails", http_status: 500 });
+      expect(fine).to.include({ ...fields, http_path: "/fine", http_status: 200 });
+      expect(fine?.["duration_ms"]).to.be.a("number").above(0);
+      for (const line of out.text.trimEnd().split("\n")) {
+        expect(memberNames(line)).to.deep.equal([...new Set(memberNames(line))]);
+        expect(line).not.to.match(/"(?:req|res|responseTime|err|reqId)":/);
+      }
+      expect(out.text).not.to.contain("canary");
+    });
+  });
+}
+
+describe("pinoHttpOptions()", () => {
+  it("writes quiet paths at debug level", async () => {
+    const out = lines();
+    const logger = createLogger({ ...base, destination: out });
+    const app = expressMajors["express 5"]();
+    app.use(pinoHttp(pinoHttpOptions({ logger, level: "warn", quietPaths: ["/health"] })));
+    app.use((_req, res) => void res.end());
+    await supertest(app).get("/health");
+    await supertest(app).get("/other");
+    while (out.text === "") await new Promise((resolve) => setTimeout(resolve, 2));
+    expect(out.records().map(({ level, http_path }) => [level, http_path])).to.deep.equal([
+      ["warn", "/other"],
+    ]);
+  });
+
+  it("refuses a logger that is not pino's", () => {
+    const nothing = (): void => {};
+    const logger = { debug: nothing, info: nothing, warn: nothing, error: nothing, fatal: nothing };
+    expect(() => pinoHttpOptions({ logger })).to.throw(ConfigurationError, /logger: must be a pino logger/);
+  });
+});
