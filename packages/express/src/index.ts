@@ -1,1 +1,11 @@
-export {};
+export { createService } from "./create-service.ts";
+export type { PluginSettings } from "./plugins/built.ts";
+export type { DatabaseSettings } from "./plugins/database.ts";
+export type { MetricsSettings } from "./plugins/metrics.ts";
+export type { ObservabilitySettings } from "./plugins/observability.ts";
+export { serve, type Serving } from "./serve.ts";
+export type { ServeOptions } from "./serve-options.ts";
+export type { Service, ServiceLogger } from "./service.ts";
+export type { ServiceOptions } from "./service-options.ts";
+export { configurationExitCode, startService } from "./start-service.ts";
+export type { StopHook, StopPhase } from "./stop.ts";

@@ -1,0 +1,33 @@
+/** One expense as clients see it. */
+export interface Expense {
+  readonly id: string;
+  readonly tenant: string;
+  readonly category: Category;
+  /** With two decimals, as text: a JSON number would be a binary fraction. */
+  readonly amount: string;
+  readonly note: string;
+  /** RFC 3339, in UTC. */
+  readonly paid_at: string;
+}
+
+export const categories = ["travel", "meals", "office", "software", "other"] as const;
+export type Category = (typeof categories)[number];
+
+/** What a client sends to record one. */
+export type NewExpense = Omit<Expense, "id">;
+
+/** What a listing is narrowed to. */
+export interface ExpenseFilter {
+  readonly tenant: string | undefined;
+  readonly category: Category | undefined;
+  /** `2026-03`: that month in UTC. */
+  readonly month: string | undefined;
+  readonly after: Position | undefined;
+  readonly limit: number;
+}
+
+/** Where a page of a listing ended. */
+export interface Position {
+  readonly paidAt: string;
+  readonly id: string;
+}

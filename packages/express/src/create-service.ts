@@ -1,0 +1,142 @@
+import { describeConfig, loadConfig, type LoadOptions } from "@svc/config";
+import { health as healthRoutes } from "@svc/health";
+import { createLogger } from "@svc/log";
+import { notFound, problemHandler } from "@svc/problem";
+import express, { type Express } from "express";
+import { compose } from "./compose.ts";
+import { edgeLayers } from "./edge.ts";
+import { type FrameworkRoute, frameworkRoutes } from "./framework-routes.ts";
+import { createHttpServer } from "./http-server.ts";
+import { trackRequests } from "./in-flight.ts";
+import { defaultPlugins, type PluginSettings, pluginTables, reducedPlugins } from "./plugins/built.ts";
+import { startPlugins } from "./plugins/start.ts";
+import { createRunner } from "./runner.ts";
+import type { Service } from "./service.ts";
+import {
+  type ResolvedServiceOptions,
+  resolveServiceOptions,
+  type ServiceOptions,
+} from "./service-options.ts";
+import { handleSignals } from "./signals.ts";
+import { createStopHooks } from "./stop.ts";
+import { tunedClasses } from "./tuned-server.ts";
+
+/** How long the stop hooks of one phase may take together, in milliseconds. */
+const hookTimeoutMs = 10_000;
+
+/**
+ * Puts a service together from a TOML file and the environment: see the README for what is in it. Nothing listens
+ * before `start()`, and nothing waits for a dependency: a database that is down shows in `/ready`.
+ *
+ * @throws ConfigurationError that lists every fault of options, file and environment
+ */
+export async function createService(options?: ServiceOptions): Promise<Service> {
+  const resolved = resolveServiceOptions(options);
+  const config = loadConfig(source(resolved));
+  const { service: settings } = config;
+  const log = createLogger({
+    service: settings.name,
+    env: settings.env,
+    level: config.logging.level,
+    json: config.logging.json,
+    destination: resolved.logDestination,
+  });
+  for (const note of config.notes) log.warn({}, note);
+  if (settings.debug && settings.env === "prod") {
+    log.warn({}, "DEBUG IS ON IN PROD: internal error details reach clients; unset SVC_DEBUG");
+  }
+
+  const app = resolved.app ?? express();
+  const classes = tunedClasses(app);
+  app.disable("x-powered-by");
+  app.set("etag", settings.etag ? "weak" : false);
+  app.set("trust proxy", settings.trustedProxies.length > 0 ? [...settings.trustedProxies] : false);
+
+  const plugins = await startPlugins(config, log);
+  const health = healthRoutes({
+    service: settings.name,
+    version: settings.version,
+    env: settings.env,
+    readinessTimeoutSeconds: settings.readinessTimeoutSeconds,
+    checks: [...plugins.checks, ...resolved.checks],
+    plugins: plugins.info,
+    logger: log,
+  });
+  health.setState("starting");
+
+  const routes: FrameworkRoute[] = [
+    { path: "/health", handler: health.handlers.health },
+    { path: "/ready", handler: health.handlers.ready },
+    { path: "/info", handler: health.handlers.info },
+    ...plugins.routes,
+  ];
+  const framework = frameworkRoutes(routes);
+  app.use(compose(edgeLayers(settings, plugins.edge, resolved.middleware, framework.front)));
+
+  const server = createHttpServer(app, settings, log, classes);
+  if (settings.maxConnections !== undefined) server.maxConnections = settings.maxConnections;
+  const inFlight = trackRequests(server, settings.requestTimeoutSeconds * 1000);
+  const hooks = createStopHooks(hookTimeoutMs, () => log);
+  for (const [phase, hook] of plugins.stopHooks) hooks.add(phase, hook);
+  const runner = createRunner({
+    server,
+    inFlight,
+    hooks,
+    health,
+    logger: () => log,
+    host: settings.host,
+    port: settings.port,
+    drainDelayMs: settings.drainDelaySeconds * 1000,
+    shutdownTimeoutMs: settings.shutdownTimeoutSeconds * 1000,
+  });
+  let untie: (() => void) | undefined;
+
+  async function stop(): Promise<number> {
+    const code = await runner.stop();
+    untie?.();
+    return code;
+  }
+
+  const service: Service = {
+    app,
+    server,
+    config,
+    log,
+    health,
+    metrics: plugins.metrics,
+    db: plugins.db,
+    get address() {
+      return runner.address;
+    },
+    onStop: hooks.add,
+    async start() {
+      log.info({ config: describeConfig(config) }, "starting");
+      if (resolved.signals) untie ??= handleSignals(runner, () => log);
+      await runner.start();
+    },
+    stop,
+    async [Symbol.asyncDispose]() {
+      await stop();
+    },
+  };
+
+  await resolved.routes?.(app, service);
+  framework.place(app);
+  app.use(framework.behind);
+  app.use(notFound(), problemHandler({ debug: settings.debug, logger: log }));
+  return service;
+}
+
+/** Where the configuration comes from; the reduced profile has the environment and nothing else (PROF-1). */
+function source({ config, env, profile }: ResolvedServiceOptions): LoadOptions<PluginSettings, NoSections> {
+  if (profile === "reduced") return { env, plugins: pluginTables, defaultPlugins: reducedPlugins };
+  const inline = typeof config === "object" && "toml" in config;
+  return {
+    ...(inline ? { text: config.toml } : { file: config }),
+    env,
+    plugins: pluginTables,
+    defaultPlugins,
+  };
+}
+
+type NoSections = Record<never, object>;

@@ -1,0 +1,46 @@
+import type { ServiceSettings } from "@svc/config";
+import type { Middleware } from "@svc/context";
+import { bodyLimit, jsonBody } from "@svc/json-body";
+import { requestId } from "@svc/request-id";
+import cors from "cors";
+import { securityHeaders } from "./security-headers.ts";
+import { trustedHosts } from "./trusted-hosts.ts";
+
+/** What stands in front of an application's routes, in order. */
+export function edgeLayers(
+  settings: ServiceSettings,
+  plugins: readonly (Middleware | undefined)[],
+  own: readonly Middleware[],
+  front: Middleware,
+): readonly Middleware[] {
+  const { maxBodyBytes } = settings;
+  const layers: (Middleware | undefined)[] = [
+    requestId(),
+    ...plugins,
+    settings.securityHeaders ? securityHeaders({ https: isDeployed(settings) }) : undefined,
+    settings.cors.origins.length > 0 ? corsLayer(settings) : undefined,
+    settings.trustedHosts.length > 0 ? trustedHosts(settings.trustedHosts) : undefined,
+    bodyLimit({ maxBytes: maxBodyBytes }),
+    jsonBody({ maxBytes: maxBodyBytes }),
+    ...own,
+    front,
+  ];
+  return layers.filter((layer) => layer !== undefined);
+}
+
+// On a developer's machine there is no https, and headers that demand it would lock a browser out.
+function isDeployed({ env }: ServiceSettings): boolean {
+  return env === "staging" || env === "prod";
+}
+
+function corsLayer({ cors: settings }: ServiceSettings): Middleware {
+  const any = settings.origins.includes("*");
+  return cors({
+    origin: any ? "*" : [...settings.origins],
+    credentials: settings.credentials,
+    methods: [...settings.methods],
+    exposedHeaders: [...settings.exposedHeaders],
+    maxAge: settings.maxAgeSeconds,
+    ...(settings.allowedHeaders === undefined ? {} : { allowedHeaders: [...settings.allowedHeaders] }),
+  }) as Middleware;
+}

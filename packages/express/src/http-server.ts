@@ -1,0 +1,37 @@
+import type { Logger } from "@svc/context";
+import { attachProblems, problemServerOptions } from "@svc/problem";
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { TunedClasses } from "./tuned-server.ts";
+
+/** How long a client may take, in seconds. */
+export interface ClientTimeouts {
+  /** To send the head of a request. */
+  readonly headersTimeoutSeconds: number;
+  /** To send a whole request, its body included. */
+  readonly receiveTimeoutSeconds: number;
+  /** Between two requests of a connection. */
+  readonly keepAliveTimeoutSeconds: number;
+}
+
+/** A server that slow clients cannot hold, and whose own answers are problems too (LIM-*, ERR-*). */
+export function createHttpServer(
+  listener: RequestListener,
+  timeouts: ClientTimeouts,
+  logger: Logger | undefined,
+  classes?: TunedClasses,
+): Server {
+  const server = createServer(
+    {
+      ...problemServerOptions,
+      ...classes,
+      headersTimeout: timeouts.headersTimeoutSeconds * 1000,
+      requestTimeout: timeouts.receiveTimeoutSeconds * 1000,
+      keepAliveTimeout: timeouts.keepAliveTimeoutSeconds * 1000,
+      // Node looks at its deadlines every 30 s unless told otherwise.
+      connectionsCheckingInterval: 500,
+    },
+    listener,
+  );
+  attachProblems(server, { logger });
+  return server;
+}

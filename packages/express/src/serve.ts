@@ -1,0 +1,62 @@
+import type { Logger } from "@svc/context";
+import type { RequestListener, Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createHttpServer } from "./http-server.ts";
+import { trackRequests } from "./in-flight.ts";
+import { resolveServeOptions, type ServeOptions } from "./serve-options.ts";
+import { createRunner } from "./runner.ts";
+import { handleSignals } from "./signals.ts";
+import { createStopHooks, type StopHook, type StopPhase } from "./stop.ts";
+
+/** A server that is listening. */
+export interface Serving extends AsyncDisposable {
+  readonly server: Server;
+  readonly address: AddressInfo;
+  /** Called when the service stops, in the order of the phases; hooks of one phase run side by side. */
+  onStop(phase: StopPhase, hook: StopHook): void;
+  /** Stops in order: see the README. Resolves with 0, or with 1 when the time was up and connections were cut. */
+  stop(): Promise<number>;
+}
+
+/**
+ * Listens with an application that exists: deadlines against slow clients, problems for what never reaches the
+ * application, a 504 for handlers that do not answer, and a stop that loses no request.
+ *
+ * @throws ConfigurationError when an option is wrong; the error of `listen` when the port is taken
+ */
+export async function serve(app: RequestListener, options?: ServeOptions): Promise<Serving> {
+  const resolved = resolveServeOptions(options);
+  const logger = (): Logger | undefined => resolved.logger;
+  const server = createHttpServer(app, resolved, resolved.logger);
+  const inFlight = trackRequests(server, resolved.requestTimeoutSeconds * 1000);
+  const hooks = createStopHooks(resolved.hookTimeoutSeconds * 1000, logger);
+  const runner = createRunner({
+    server,
+    inFlight,
+    hooks,
+    health: resolved.health,
+    logger,
+    host: resolved.host,
+    port: resolved.port,
+    drainDelayMs: resolved.drainDelaySeconds * 1000,
+    shutdownTimeoutMs: resolved.shutdownTimeoutSeconds * 1000,
+  });
+  const untie = resolved.signals ? handleSignals(runner, logger) : undefined;
+  await runner.start();
+  const address = runner.address;
+  if (address === undefined) throw new Error("the server listens on no address");
+  const stop = async (): Promise<number> => {
+    const code = await runner.stop();
+    untie?.();
+    return code;
+  };
+  return {
+    server,
+    address,
+    onStop: hooks.add,
+    stop,
+    async [Symbol.asyncDispose]() {
+      await stop();
+    },
+  };
+}

@@ -1,0 +1,93 @@
+import type { Environment } from "@svc/config";
+import type { Middleware, ReadinessCheck } from "@svc/context";
+import {
+  boolean,
+  ConfigurationError,
+  either,
+  func,
+  type Kind,
+  listOf,
+  objectWith,
+  oneOf,
+  optional,
+  resolveOptions,
+  secret,
+  string,
+  withDefault,
+} from "@svc/options";
+import type { LineDestination } from "@svc/log";
+import type { Express } from "express";
+import type { Service } from "./service.ts";
+
+/** Options of {@link createService}. What depends on the environment stands in the file, what is code stands here. */
+export interface ServiceOptions {
+  /**
+   * Path or URL of the TOML file, or `{ toml }` with its content. Default none: the environment alone, and the
+   * service is named by `SVC_APP_NAME`.
+   */
+  readonly config?: string | URL | InlineConfig | undefined;
+  /** Environment variables. Default `process.env`. */
+  readonly env?: Environment | undefined;
+  /** `reduced`: no file, no plugins, the environment alone (PROF-1). Default `full`. */
+  readonly profile?: "full" | "reduced" | undefined;
+  /** What kind of service it is; others come with their packages (PROF-6). Default `api`. */
+  readonly kind?: "api" | undefined;
+  /** Registers the application's routes. Called once, before the service starts. Default none. */
+  readonly routes?: ((app: Express, service: Service) => void | Promise<void>) | undefined;
+  /** An Express application of either major to build on. Default a new one. */
+  readonly app?: Express | undefined;
+  /** Runs for every request behind the request id and in front of the routes. Default none. */
+  readonly middleware?: readonly Middleware[] | undefined;
+  /** Readiness checks of the application's own. Default none. */
+  readonly checks?: readonly ReadinessCheck[] | undefined;
+  /** Where log lines go, for example `{ write(line) {} }`. Default standard output. */
+  readonly logDestination?: LineDestination | undefined;
+  /** Whether signals and uncaught errors of the process stop the service once it is started. Default true. */
+  readonly signals?: boolean | undefined;
+}
+
+/** A configuration that stands in the code, for tests and for services without a file. */
+export interface InlineConfig {
+  readonly toml: string;
+}
+
+const fileUrl: Kind<URL> = { expects: "a file URL", accepts: (value): value is URL => value instanceof URL };
+const inline: Kind<InlineConfig> = {
+  expects: "{ toml } with the content of a file",
+  accepts: (value): value is InlineConfig =>
+    typeof value === "object" && value !== null && "toml" in value && typeof value.toml === "string",
+};
+
+/** The options with every default filled in. */
+export interface ResolvedServiceOptions {
+  readonly config: string | URL | InlineConfig | undefined;
+  readonly env: Environment | undefined;
+  readonly profile: "full" | "reduced";
+  readonly routes: ServiceOptions["routes"];
+  readonly app: Express | undefined;
+  readonly middleware: readonly Middleware[];
+  readonly checks: readonly ReadinessCheck[];
+  readonly logDestination: LineDestination | undefined;
+  readonly signals: boolean;
+}
+
+/** @throws ConfigurationError */
+export function resolveServiceOptions(given: ServiceOptions | undefined): ResolvedServiceOptions {
+  const resolved = resolveOptions("createService()", given, {
+    config: optional(either(string(), either(fileUrl, inline))),
+    env: optional(secret(objectWith<Environment>("an object of environment variables by name"))),
+    profile: withDefault(oneOf("full", "reduced"), "full"),
+    kind: withDefault(oneOf("api"), "api"),
+    routes: optional(func<NonNullable<ServiceOptions["routes"]>>()),
+    app: optional(objectWith<Express>("an Express application", "use", "set", "get")),
+    middleware: withDefault(listOf(func<Middleware>()), []),
+    checks: withDefault(listOf(objectWith<ReadinessCheck>("a readiness check", "check")), []),
+    logDestination: optional(objectWith<LineDestination>("a destination", "write")),
+    signals: withDefault(boolean(), true),
+  });
+  if (resolved.profile === "reduced" && resolved.config !== undefined) {
+    const message = "is read by the full profile only; the reduced one is configured by the environment";
+    throw new ConfigurationError("createService()", [{ key: "config", message }]);
+  }
+  return resolved;
+}

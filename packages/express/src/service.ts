@@ -1,0 +1,35 @@
+import type { Config } from "@svc/config";
+import type { Database } from "@svc/database";
+import type { HealthMiddleware } from "@svc/health";
+import type { createLogger } from "@svc/log";
+import type { MetricsMiddleware } from "@svc/metrics";
+import type { Express } from "express";
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { PluginSettings } from "./plugins/built.ts";
+import type { StopHook, StopPhase } from "./stop.ts";
+
+/** The pino logger of a service. */
+export type ServiceLogger = ReturnType<typeof createLogger>;
+
+/** A service that has been put together. */
+export interface Service extends AsyncDisposable {
+  /** The Express application; usable without a server, for example by supertest. */
+  readonly app: Express;
+  readonly server: Server;
+  readonly config: Config<PluginSettings, Record<never, object>>;
+  readonly log: ServiceLogger;
+  readonly health: HealthMiddleware;
+  /** With plugin `metrics`. */
+  readonly metrics: MetricsMiddleware | undefined;
+  /** With plugin `database`. */
+  readonly db: Database | undefined;
+  /** Where it listens, once it does. */
+  readonly address: AddressInfo | undefined;
+  /** Called when the service stops, in the order of the phases; hooks of one phase run side by side. */
+  onStop(phase: StopPhase, hook: StopHook): void;
+  /** Listens. Rejects when the port is taken. */
+  start(): Promise<void>;
+  /** Stops in order. Resolves with 0, or with 1 when the time was up and connections were cut. */
+  stop(): Promise<number>;
+}

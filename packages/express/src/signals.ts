@@ -1,0 +1,59 @@
+import type { Logger } from "@svc/context";
+import type { Runner } from "./runner.ts";
+
+// Windows has no SIGTERM: there it is Ctrl-C, Ctrl-Break and the closing of the console.
+const stopSignals = process.platform === "win32" ? ["SIGINT", "SIGBREAK", "SIGHUP"] : ["SIGTERM", "SIGINT"];
+
+/** How long a service that has met an uncaught error may take to stop, in milliseconds. */
+const fatalTimeoutMs = 5_000;
+
+/**
+ * Ties a runner to the process: the first signal stops it in order and exits with 0, a second one exits with 1 at
+ * once; an uncaught error or rejection logs one fatal line, stops and exits with 1. A process manager that cannot
+ * send signals may send the message `shutdown`.
+ *
+ * @returns a function that unties it
+ */
+export function handleSignals(runner: Runner, logger: () => Logger | undefined): () => void {
+  let signalled = false;
+  let failing = false;
+
+  function onSignal(signal: string): void {
+    if (signalled) {
+      logger()?.error({ signal }, "second signal: exiting at once");
+      process.exit(1);
+    }
+    signalled = true;
+    logger()?.info({ signal }, "stopping on a signal");
+    void runner.stop().then((code) => process.exit(code));
+  }
+
+  function onMessage(message: unknown): void {
+    if (message === "shutdown") onSignal("shutdown message");
+  }
+
+  function onFatal(err: unknown, origin: string): void {
+    if (failing) return;
+    failing = true;
+    logger()?.fatal({ err, origin }, "uncaught error: stopping");
+    // Nothing is known about the state of the process, so no new request should be served from it.
+    void runner.stop({ drainDelayMs: 0, timeoutMs: fatalTimeoutMs }).finally(() => process.exit(1));
+    // A stop that is already under way may have more time than this process deserves.
+    setTimeout(() => process.exit(1), fatalTimeoutMs + 1_000).unref();
+  }
+
+  function onRejection(reason: unknown): void {
+    onFatal(reason, "unhandledRejection");
+  }
+
+  for (const signal of stopSignals) process.on(signal, onSignal);
+  process.on("message", onMessage);
+  process.on("uncaughtException", onFatal);
+  process.on("unhandledRejection", onRejection);
+  return () => {
+    for (const signal of stopSignals) process.off(signal, onSignal);
+    process.off("message", onMessage);
+    process.off("uncaughtException", onFatal);
+    process.off("unhandledRejection", onRejection);
+  };
+}

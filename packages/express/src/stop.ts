@@ -1,0 +1,57 @@
+import type { Logger } from "@svc/context";
+
+/**
+ * The phases in which what hangs on a service is stopped, in this order: `intake` takes on no new work (workers,
+ * schedulers, relays), `work` finishes or gives back what is running, `flush` sends what is buffered (spans),
+ * `close` closes connections (pools, stores).
+ */
+export type StopPhase = "intake" | "work" | "flush" | "close";
+
+export const stopPhases: readonly StopPhase[] = ["intake", "work", "flush", "close"];
+
+/** Called once when its phase comes; the signal aborts when the phase has taken too long. */
+export type StopHook = (signal: AbortSignal) => void | Promise<void>;
+
+/** The hooks of a service, by phase. */
+export interface StopHooks {
+  add(phase: StopPhase, hook: StopHook): void;
+  /** Runs all hooks of a phase side by side. A hook that throws or hangs is logged and costs at most the timeout. */
+  run(phase: StopPhase): Promise<void>;
+}
+
+/** @param timeoutMs for one phase */
+export function createStopHooks(timeoutMs: number, logger: () => Logger | undefined): StopHooks {
+  const hooks = new Map<StopPhase, StopHook[]>();
+
+  async function runOne(phase: StopPhase, hook: StopHook, signal: AbortSignal): Promise<void> {
+    try {
+      await Promise.race([hook(signal), aborted(signal)]);
+    } catch (err) {
+      logger()?.error({ err, phase }, "a stop hook failed");
+    }
+  }
+
+  return {
+    add(phase, hook) {
+      const held = hooks.get(phase) ?? [];
+      hooks.set(phase, [...held, hook]);
+    },
+    async run(phase) {
+      const due = hooks.get(phase) ?? [];
+      hooks.delete(phase);
+      const controller = new AbortController();
+      const timer = setTimeout(
+        () => controller.abort(new Error(`took longer than ${timeoutMs} ms`)),
+        timeoutMs,
+      );
+      await Promise.all(due.map((hook) => runOne(phase, hook, controller.signal)));
+      clearTimeout(timer);
+    },
+  };
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+  });
+}

@@ -1,0 +1,28 @@
+import { IncomingMessage, ServerResponse, type RequestListener } from "node:http";
+
+/** What of an Express application is needed here; both majors have it. */
+export interface TunableApp extends RequestListener {
+  request: object;
+  response: object;
+}
+
+/** The classes for `http.createServer`. */
+export interface TunedClasses {
+  readonly IncomingMessage: typeof IncomingMessage;
+  readonly ServerResponse: typeof ServerResponse;
+}
+
+/**
+ * Express gives every request and response the prototypes of its application when it arrives, which costs a fifth
+ * of what a small route costs. Classes that have these prototypes from birth make that a no-op; what a handler sees
+ * is the same. Call it before other applications are mounted into this one.
+ */
+export function tunedClasses(app: TunableApp): TunedClasses {
+  class ServiceRequest extends IncomingMessage {}
+  class ServiceResponse extends ServerResponse<ServiceRequest> {}
+  Object.setPrototypeOf(ServiceRequest.prototype, app.request);
+  Object.setPrototypeOf(ServiceResponse.prototype, app.response);
+  app.request = ServiceRequest.prototype;
+  app.response = ServiceResponse.prototype;
+  return { IncomingMessage: ServiceRequest, ServerResponse: ServiceResponse as typeof ServerResponse };
+}
