@@ -11,8 +11,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The text of a variable; one that is empty counts as not set. */
 export function variable(env: Environment, name: string): string | undefined {
-  // A name such as __proto__ must not find what every object inherits.
-  const text = Object.hasOwn(env, name) ? env[name] : undefined;
+  const text = env[name];
+  // What every object inherits under a name such as __proto__ is no text.
   return typeof text === "string" && text !== "" ? text : undefined;
 }
 

@@ -8,7 +8,6 @@ export {
   type CorsSettings,
   type LoggingSettings,
   loggingTable,
-  type LogLevel,
   type ServiceSettings,
   serviceTable,
 } from "./service-table.ts";

@@ -74,16 +74,18 @@ export interface ServiceSettings {
 
 /** `[logging]`. */
 export interface LoggingSettings {
-  /** Lines below this level are not written. Default: INFO. */
-  readonly level: LogLevel;
+  /** Lines below this level are not written; a name in any case, as written. Default: INFO. */
+  readonly level: string;
   /** Whether a line is a JSON object; also `SVC_LOG_JSON_LOGS` (ENV-5). Default: true. */
   readonly json: boolean;
 }
 
-/** How loud a log line is. */
-export type LogLevel = (typeof levels)[number];
+const levels = ["TRACE", "DEBUG", "INFO", "WARN", "WARNING", "ERROR", "FATAL", "CRITICAL", "SILENT"];
 
-const levels = ["TRACE", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] as const;
+const level: Kind<string> = {
+  expects: `one of ${levels.join(", ")}, in any case`,
+  accepts: (value): value is string => typeof value === "string" && levels.includes(value.toUpperCase()),
+};
 
 const words: Kind<readonly string[]> = listOf(
   string({ pattern: /^[\w!#$%&'*+.^`|~-]+$/, expects: "an HTTP name" }),
@@ -91,7 +93,7 @@ const words: Kind<readonly string[]> = listOf(
 
 // Zero would mean "at once" to a timer and "never" to Node's servers, so neither is offered.
 function seconds(highest: number): Kind<number> {
-  return number({ min: 0.001, max: highest });
+  return number({ min: 0.01, max: highest });
 }
 
 const origin: Kind<string> = {
@@ -216,7 +218,7 @@ export const serviceTable: Table<ServiceSettings> = {
 /** The keys of `[logging]`, with their defaults (CFG-18). */
 export const loggingTable: Table<LoggingSettings> = {
   keys: {
-    level: { key: "level", kind: withDefault(oneOf(...levels), "INFO") },
+    level: { key: "level", kind: withDefault(level, "INFO") },
     json: { key: "json_logs", kind: withDefault(boolean(), true), env: "SVC_LOG_JSON_LOGS" },
   },
 };

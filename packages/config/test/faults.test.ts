@@ -29,7 +29,7 @@ describe("faults", () => {
       "service.prt: is unknown; did you mean port?",
       'SVC_PORT: must be a whole number from 0 to 65535; it is "http"',
       'service.etag: must be true or false; it is "yes"',
-      'logging.level: must be one of "TRACE", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"; it is "LOUD"',
+      'logging.level: must be one of TRACE, DEBUG, INFO, WARN, WARNING, ERROR, FATAL, CRITICAL, SILENT, in any case; it is "LOUD"',
       'plugins.enabled: "databse" is no plugin; did you mean database? (built are database, auth)',
       'plugin.auth.mode: must be one of "secret", "public_key", "jwks"; it is "oauth"',
       "plugin.auth.providers.google.client_id: must be a string that is not empty; it is 5",

@@ -62,6 +62,12 @@ describe("plugins", () => {
     ]);
   });
 
+  it("that are off are checked in their inner tables too", () => {
+    const off = { keys: { inner: { key: "inner", table: databaseTable } } };
+    const text = "[plugin.off.inner]\npool_size = 0";
+    expect(() => loadConfig({ text, env, plugins: { off } })).to.throw("plugin.off.inner.pool_size: must be");
+  });
+
   it("that are off still have their keys checked", () => {
     const text =
       '[plugin.database]\npool_sise = 5\n[plugin.auth.providers.a]\nclient_id = ""\n[plugin.auth]\nmode = 1';

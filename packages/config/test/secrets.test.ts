@@ -1,7 +1,9 @@
 import { inspect } from "node:util";
 import { describeConfig, loadConfig } from "@svc/config";
+import { integer, listOf, objectWith } from "@svc/options";
 import { expect } from "chai";
 import fc from "fast-check";
+import { TomlDate } from "smol-toml";
 import { errorOf } from "./support/faults-of.ts";
 import { authTable, databaseTable } from "./support/tables.ts";
 
@@ -125,6 +127,23 @@ describe("describeConfig()", () => {
           providers: { google: { clientId: "public-id", clientSecret: "***", scopes: ["openid"] } },
         },
       },
+    });
+  });
+
+  it("masks what sounds or looks secret in a list of tables, and leaves numbers and dates alone", () => {
+    const replicas = {
+      keys: {
+        list: { key: "list", kind: listOf(objectWith<object>("a table")) },
+        tokenLifetime: { key: "token_lifetime", kind: integer() },
+      },
+    };
+    const text = `${good}\n[replicas]\ntoken_lifetime = 900\nlist = [
+      { host = "a", password = "${canary}", since = 2021-01-01, url = "x://u:${canary}@h", ports = [1, 2] },
+    ]`;
+    const config = loadConfig({ text, env: goodEnv, plugins, sections: { replicas } });
+    expect(describeConfig(config)).to.have.deep.nested.property("sections.replicas", {
+      list: [{ host: "a", password: "***", since: new TomlDate("2021-01-01"), url: "***", ports: [1, 2] }],
+      tokenLifetime: 900,
     });
   });
 
