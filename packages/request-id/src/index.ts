@@ -1,1 +1,5 @@
-export {};
+export { isRequestId, mintRequestId } from "./request-ids.ts";
+export type { RequestIdOptions } from "./options.ts";
+export { propagationHeaders } from "./propagation-headers.ts";
+export { requestId } from "./request-id.ts";
+export { isTracestate, parseTraceparent } from "./trace-context.ts";

@@ -1,0 +1,44 @@
+import { ConfigurationError, boolean, func, optional, resolveOptions, withDefault } from "@svc/options";
+import { isRequestId } from "./request-ids.ts";
+
+/** Options of `requestId()`. */
+export interface RequestIdOptions {
+  /**
+   * Whether `X-Request-ID`, `traceparent` and `tracestate` of the caller are used; false for a service that the
+   * open internet calls and that wants ids of its own only. Default: true.
+   */
+  readonly trustIncoming?: boolean | undefined;
+  /**
+   * Makes the id of a request that came without one: 1 to 128 visible ASCII characters. It is called once at
+   * construction, to see that it does; an id that is not legal is replaced later. Default: `mintRequestId`.
+   */
+  readonly generate?: (() => string) | undefined;
+}
+
+/** @throws ConfigurationError for unknown or wrong options, and for a `generate` that makes no legal id */
+export function readOptions(options: RequestIdOptions | undefined): {
+  readonly trustIncoming: boolean;
+  readonly generate: (() => string) | undefined;
+} {
+  const resolved = resolveOptions("requestId()", options, {
+    trustIncoming: withDefault(boolean(), true),
+    generate: optional(func<() => string>()),
+  });
+  if (resolved.generate !== undefined) checkGenerate(resolved.generate);
+  return resolved;
+}
+
+function checkGenerate(generate: () => string): void {
+  const wanted = "must make ids of 1 to 128 visible ASCII characters without a space";
+  let id: unknown;
+  try {
+    id = generate();
+  } catch (cause) {
+    throw new ConfigurationError("requestId()", [{ key: "generate", message: `${wanted}; it threw` }], {
+      cause,
+    });
+  }
+  if (isRequestId(id)) return;
+  const made = typeof id === "string" ? JSON.stringify(id.slice(0, 80)) : typeof id;
+  throw new ConfigurationError("requestId()", [{ key: "generate", message: `${wanted}; it made ${made}` }]);
+}

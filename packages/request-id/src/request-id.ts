@@ -1,0 +1,53 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { enterContext, type Middleware, openContext, type RequestContext } from "@svc/context";
+import { readOptions, type RequestIdOptions } from "./options.ts";
+import { isRequestId, mintRequestId } from "./request-ids.ts";
+import { parseTraceparent } from "./trace-context.ts";
+
+/**
+ * Gives every request an id and a place in a trace: reads `X-Request-ID`, `traceparent` and `tracestate`, writes
+ * `requestId` and `trace` of the request's context, makes that the current one and puts `X-Request-ID` on the
+ * response (COR-1, COR-2, COR-3, COR-9). No request is refused for these headers. Use it first. An id or a trace that
+ * the context has already is kept.
+ *
+ * @throws ConfigurationError for unknown or wrong options
+ */
+export function requestId(options?: RequestIdOptions): Middleware {
+  const { trustIncoming, generate } = readOptions(options);
+  const newId = generate === undefined ? mintRequestId : (): string => generatedId(generate);
+
+  return function requestIdMiddleware(req, res, next) {
+    const context = openContext(req);
+    if (trustIncoming) readCaller(context, req);
+    if (context.requestId === "") context.requestId = newId();
+    echo(context.requestId, res);
+    enterContext(req, res, next);
+  };
+}
+
+function readCaller(context: RequestContext, req: IncomingMessage): void {
+  const { headers } = req;
+  if (context.requestId === "") {
+    // Of a repeated header Node makes one with a space in it, which is no legal id (COR-7).
+    const given = headers["x-request-id"];
+    if (isRequestId(given)) context.requestId = given;
+  }
+  const { traceparent, tracestate } = headers;
+  if (typeof traceparent !== "string" || context.trace !== undefined) return;
+  context.trace = parseTraceparent(traceparent, typeof tracestate === "string" ? tracestate : undefined);
+}
+
+function echo(id: string, res: ServerResponse): void {
+  if (!res.headersSent) res.setHeader("X-Request-ID", id);
+}
+
+// A fault in the application's own function must not cost a request its answer.
+function generatedId(generate: () => string): string {
+  try {
+    const id = generate();
+    if (isRequestId(id)) return id;
+  } catch {
+    // The minted id below takes its place.
+  }
+  return mintRequestId();
+}

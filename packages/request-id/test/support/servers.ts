@@ -1,0 +1,30 @@
+import type { RequestListener } from "node:http";
+import type { Middleware } from "@svc/context";
+import { expressMajors } from "@svc/test-support";
+
+/** What answers the requests of a test, behind the middleware. */
+export type Handler = RequestListener;
+
+/** A chain of middleware before a handler, on every kind of server. */
+export const servers: Readonly<
+  Record<string, (middleware: readonly Middleware[], handler: Handler) => RequestListener>
+> = {
+  "bare http": (middleware, handler) => (req, res) => {
+    const step = (index: number): void => {
+      const each = middleware[index];
+      if (each === undefined) handler(req, res);
+      else each(req, res, () => step(index + 1));
+    };
+    step(0);
+  },
+  ...Object.fromEntries(
+    Object.entries(expressMajors).map(([name, express]) => [
+      name,
+      (middleware: readonly Middleware[], handler: Handler): RequestListener => {
+        const app = express();
+        for (const each of middleware) app.use(each);
+        return app.use(handler) as unknown as RequestListener;
+      },
+    ]),
+  ),
+};
