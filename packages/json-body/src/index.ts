@@ -1,1 +1,4 @@
-export {};
+export type { JsonBodyCode } from "./faults.ts";
+export { bodyOf, jsonBody } from "./json-body.ts";
+export type { JsonBodyOptions } from "./options.ts";
+export { type ContentTypeGuard, requireContentType } from "./require-content-type.ts";

@@ -1,0 +1,38 @@
+import type { IncomingMessage } from "node:http";
+
+/** Whether the head of a request announces a body. */
+export function hasBody(req: IncomingMessage): boolean {
+  const length = req.headers["content-length"];
+  return length === undefined ? req.headers["transfer-encoding"] !== undefined : length !== "0";
+}
+
+/** `type/subtype` in lower case without parameters; "" when there is none. */
+export function essenceOf(contentType: string | undefined): string {
+  if (contentType === undefined) return "";
+  const end = contentType.indexOf(";");
+  return (end === -1 ? contentType : contentType.slice(0, end)).trim().toLowerCase();
+}
+
+/** `json` for a JSON body in UTF-8, `charset` for one in another charset, `other` for everything else. */
+export function classify(contentType: string | undefined): "json" | "charset" | "other" {
+  // What nearly every client sends.
+  if (contentType === "application/json") return "json";
+  const essence = essenceOf(contentType);
+  if (essence !== "application/json" && !isJsonSuffixed(essence)) return "other";
+  const charset = charsetOf(contentType ?? "");
+  return charset === undefined || charset === "utf-8" || charset === "utf8" ? "json" : "charset";
+}
+
+function isJsonSuffixed(essence: string): boolean {
+  const slash = essence.indexOf("/");
+  return slash > 0 && essence.endsWith("+json") && essence.length > slash + 1 + "+json".length;
+}
+
+function charsetOf(contentType: string): string | undefined {
+  for (const parameter of contentType.split(";").slice(1)) {
+    const [name, value] = parameter.split("=", 2);
+    if (name?.trim().toLowerCase() !== "charset") continue;
+    return (value ?? "").trim().replaceAll('"', "").toLowerCase();
+  }
+  return undefined;
+}

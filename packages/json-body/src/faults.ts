@@ -1,0 +1,46 @@
+import type { IncomingMessage } from "node:http";
+import { ProblemError } from "@svc/problem";
+
+/** The codes of what this package refuses. For programs and logs, never on the wire. */
+export type JsonBodyCode =
+  | "ERR_SVC_BODY_TOO_LARGE"
+  | "ERR_SVC_BODY_INCOMPLETE"
+  | "ERR_SVC_BODY_CHARSET"
+  | "ERR_SVC_BODY_ENCODING"
+  | "ERR_SVC_BODY_NOT_INFLATABLE"
+  | "ERR_SVC_BODY_NOT_UTF8"
+  | "ERR_SVC_BODY_MALFORMED"
+  | "ERR_SVC_BODY_TOO_DEEP"
+  | "ERR_SVC_BODY_SCALAR"
+  | "ERR_SVC_BODY_FORBIDDEN_KEY"
+  | "ERR_SVC_CONTENT_TYPE";
+
+/** 413 (LIM-1). The connection is closed: the rest of the body is not worth reading. */
+export function tooLarge(maxBytes: number): ProblemError {
+  return new ProblemError(413, `the body is larger than ${maxBytes} bytes`, {
+    code: "ERR_SVC_BODY_TOO_LARGE",
+    headers: { Connection: "close" },
+  });
+}
+
+/** 400 with a text that is the same whatever was sent. */
+export function malformed(code: JsonBodyCode, detail: string): ProblemError {
+  return new ProblemError(400, detail, { code });
+}
+
+/** 415 for a body that nobody has read. */
+export function unsupported(
+  req: IncomingMessage,
+  code: JsonBodyCode,
+  detail: string,
+  accepts?: Readonly<Record<string, string>>,
+): ProblemError {
+  // Node reads a body that nobody wanted to its end, however long it is.
+  const isShort = Number(req.headers["content-length"] ?? Infinity) <= SHORT;
+  return new ProblemError(415, detail, {
+    code,
+    headers: { ...accepts, ...(isShort ? {} : { Connection: "close" }) },
+  });
+}
+
+const SHORT = 2 * 1024 * 1024;

@@ -1,0 +1,59 @@
+import zlib from "node:zlib";
+import type { ProblemError } from "@svc/problem";
+import { malformed, tooLarge } from "./faults.ts";
+
+type Done = (fault: ProblemError | undefined, body: Buffer) => void;
+type Inflate = (body: Buffer, maxBytes: number, done: Done) => void;
+type Callback = (error: NodeJS.ErrnoException | null, result: Buffer) => void;
+
+// RFC 9659: a window of 8 MiB is what a zstd body may ask a server to allocate.
+const ZSTD_WINDOW_LOG = 23;
+
+const gunzip: Inflate = (body, maxBytes, done) => {
+  zlib.gunzip(body, { maxOutputLength: maxBytes }, settle(maxBytes, done));
+};
+
+const inflaters: ReadonlyMap<string, Inflate> = new Map<string, Inflate>([
+  ["gzip", gunzip],
+  ["x-gzip", gunzip],
+  [
+    "deflate",
+    (body, maxBytes, done) => zlib.inflate(body, { maxOutputLength: maxBytes }, settle(maxBytes, done)),
+  ],
+  [
+    "br",
+    (body, maxBytes, done) =>
+      zlib.brotliDecompress(body, { maxOutputLength: maxBytes }, settle(maxBytes, done)),
+  ],
+  // Node 22.15 and 23.8 brought it.
+  ...(typeof zlib.zstdDecompress === "function" ? [["zstd", unzstd] as const] : []),
+]);
+
+function unzstd(body: Buffer, maxBytes: number, done: Done): void {
+  const params = { [zlib.constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG };
+  zlib.zstdDecompress(body, { maxOutputLength: maxBytes, params }, settle(maxBytes, done));
+}
+
+function settle(maxBytes: number, done: Done): Callback {
+  return (error, result) => {
+    if (error === null) done(undefined, result);
+    else if (error.code === "ERR_BUFFER_TOO_LARGE") done(tooLarge(maxBytes), EMPTY);
+    else
+      done(malformed("ERR_SVC_BODY_NOT_INFLATABLE", "the body does not match its content encoding"), EMPTY);
+  };
+}
+
+const EMPTY = Buffer.alloc(0);
+
+/** Every content coding that can be undone, for an `Accept-Encoding` of a 415. */
+export const acceptedEncodings: string = [...inflaters.keys()].filter((name) => name !== "x-gzip").join(", ");
+
+/**
+ * What undoes the content coding of a body: undefined when there is nothing to undo, "unknown" when nobody can.
+ * Inflation stops as soon as its output is over the limit.
+ */
+export function inflaterOf(contentEncoding: string | undefined): Inflate | "unknown" | undefined {
+  if (contentEncoding === undefined) return undefined;
+  const name = contentEncoding.trim().toLowerCase();
+  return name === "identity" || name === "" ? undefined : (inflaters.get(name) ?? "unknown");
+}

@@ -1,0 +1,103 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { IncomingMessage } from "node:http";
+import { contextOf, currentContext, type Middleware, runWithContext } from "@svc/context";
+import { resolveOptions } from "@svc/options";
+import type { ProblemError } from "@svc/problem";
+import { classify, hasBody } from "./content-type.ts";
+import { tooLarge, unsupported } from "./faults.ts";
+import { acceptedEncodings, inflaterOf } from "./inflate.ts";
+import { jsonBodyKinds, type JsonBodyOptions } from "./options.ts";
+import { parseJson } from "./parse-json.ts";
+import { readBody } from "./read-body.ts";
+
+interface WithBody extends IncomingMessage {
+  body?: unknown;
+  /** What body-parser looks at to leave a body alone. */
+  _body?: boolean;
+}
+
+/**
+ * Parses JSON bodies (`application/json` and `+json` types) into `req.body`, within limits. Leaves alone: requests
+ * without a body, other types, and bodies that somebody else has read. Whatever else a client sends ends in a 4xx
+ * problem (ERR-18, ERR-19, LIM-1 to LIM-3).
+ *
+ * @throws ConfigurationError for unknown or wrong options
+ */
+export function jsonBody(options?: JsonBodyOptions): Middleware {
+  const { maxBytes, maxDepth, inflate, strict } = resolveOptions("jsonBody()", options, jsonBodyKinds);
+  const rules = { maxDepth, strict };
+
+  function receive(req: WithBody, proceed: (error?: unknown) => void): void {
+    const inflater = inflaterOf(req.headers["content-encoding"]);
+    const accept = (fault: ProblemError | undefined, bytes: Buffer): void => {
+      if (fault !== undefined || bytes.length === 0) {
+        proceed(fault);
+        return;
+      }
+      const parsed = parseJson(bytes, rules);
+      if ("fault" in parsed) proceed(parsed.fault);
+      else {
+        req.body = parsed.value;
+        proceed();
+      }
+    };
+    readBody(req, maxBytes, (fault, bytes) => {
+      if (fault !== undefined || typeof inflater !== "function" || bytes.length === 0) accept(fault, bytes);
+      else inflater(bytes, maxBytes, accept);
+    });
+  }
+
+  return function jsonBodyMiddleware(req: WithBody, _res, next): void {
+    if (!hasBody(req) || req._body === true || req.readableDidRead) {
+      next();
+      return;
+    }
+    const kind = classify(req.headers["content-type"]);
+    if (kind === "other") {
+      next();
+      return;
+    }
+    const refusal = refusalOf(req, kind, maxBytes, inflate);
+    if (refusal !== undefined) {
+      next(refusal);
+      return;
+    }
+    req._body = true;
+    receive(req, inSameContext(req, next));
+  };
+}
+
+/** The parsed body of a request: undefined when there was none, or none that is JSON. */
+export function bodyOf(req: IncomingMessage): unknown {
+  return (req as WithBody).body;
+}
+
+function refusalOf(
+  req: IncomingMessage,
+  kind: "json" | "charset",
+  maxBytes: number,
+  inflate: boolean,
+): ProblemError | undefined {
+  if (Number(req.headers["content-length"] ?? 0) > maxBytes) return tooLarge(maxBytes);
+  if (kind === "charset") return unsupported(req, "ERR_SVC_BODY_CHARSET", "the charset of JSON is utf-8");
+  const inflater = inflaterOf(req.headers["content-encoding"]);
+  if (inflater === undefined || (inflate && inflater !== "unknown")) return undefined;
+  const accepted = inflate ? acceptedEncodings : "identity";
+  return unsupported(req, "ERR_SVC_BODY_ENCODING", `the content encoding must be one of: ${accepted}`, {
+    "Accept-Encoding": accepted,
+  });
+}
+
+// The listeners of a request run outside of every async context, that of this collection and those of others.
+function inSameContext(req: IncomingMessage, next: (error?: unknown) => void): (error?: unknown) => void {
+  const restore = AsyncLocalStorage.snapshot();
+  return (error) => {
+    restore(() => {
+      const context = contextOf(req);
+      // The snapshot may itself have been taken in such a listener, of a reader in front of this one.
+      if (context !== undefined && currentContext() !== context)
+        runWithContext(context, () => next(error));
+      else next(error);
+    });
+  };
+}

@@ -1,0 +1,54 @@
+import type { Middleware } from "@svc/context";
+import { ConfigurationError } from "@svc/options";
+import { essenceOf, hasBody } from "./content-type.ts";
+import { unsupported } from "./faults.ts";
+
+const GUARD: unique symbol = Symbol.for("@svc/guard") as never;
+
+/** A guard, with what it asks for in a form that a description of the routes can show. */
+export interface ContentTypeGuard extends Middleware {
+  readonly [GUARD]: { readonly kind: "content-type"; readonly values: readonly string[] };
+}
+
+const PATTERN = /^[a-z0-9!#$&^_.-]+\/(?:\*|(?:\*\+)?[a-z0-9!#$&^_.+-]+)$/;
+
+/**
+ * Refuses bodies of every other type with a 415 that names the accepted ones, in its text and as `Accept` (ERR-18). A
+ * request without a body passes: it has no type that could be wrong.
+ *
+ * @param types lower case, without parameters; `image/*` takes every subtype, `application/*+json` every such suffix
+ * @throws ConfigurationError when there is no type, or one that is none
+ */
+export function requireContentType(...types: string[]): ContentTypeGuard {
+  const wrong = types.filter((type) => typeof type !== "string" || !PATTERN.test(type));
+  if (types.length === 0 || wrong.length > 0) {
+    const message = "must be at least one media type in lower case, such as application/json";
+    const faults = (types.length === 0 ? ["types"] : wrong).map((key) => ({ key: String(key), message }));
+    throw new ConfigurationError("requireContentType()", faults);
+  }
+  const exact: ReadonlySet<string> = new Set(types);
+  const ranges = types.filter((type) => type.includes("*")).map(rangeOf);
+  const list = types.join(", ");
+  const requireContentTypeMiddleware: Middleware = (req, _res, next) => {
+    if (!hasBody(req)) {
+      next();
+      return;
+    }
+    const essence = essenceOf(req.headers["content-type"]);
+    if (exact.has(essence) || ranges.some((range) => range(essence))) next();
+    else {
+      const detail = `the content type must be ${types.length === 1 ? list : `one of: ${list}`}`;
+      next(unsupported(req, "ERR_SVC_CONTENT_TYPE", detail, { Accept: list }));
+    }
+  };
+  return Object.assign(requireContentTypeMiddleware, {
+    [GUARD]: Object.freeze({ kind: "content-type", values: Object.freeze([...types]) } as const),
+  });
+}
+
+function rangeOf(type: string): (essence: string) => boolean {
+  const star = type.indexOf("*");
+  const [start, end] = [type.slice(0, star), type.slice(star + 1)];
+  return (essence) =>
+    essence.length > start.length + end.length && essence.startsWith(start) && essence.endsWith(end);
+}
