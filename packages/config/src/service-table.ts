@@ -45,7 +45,7 @@ export interface ServiceSettings {
   readonly debug: boolean;
   /** How long a stopping service keeps serving, in seconds. Default: 0 in local, 5 elsewhere. */
   readonly drainDelaySeconds: number;
-  /** How long a whole stop may take, in seconds. Default: 30. */
+  /** How long a whole stop may take, in seconds. Default: 25. */
   readonly shutdownTimeoutSeconds: number;
   /** How long a request may take until its answer begins, in seconds. Default: 30. */
   readonly requestTimeoutSeconds: number;
@@ -175,7 +175,7 @@ export const serviceTable: Table<ServiceSettings> = {
       kind: number({ min: 0, max: 3600 }),
       defaultIn: (environment) => (environment === "local" ? 0 : 5),
     },
-    shutdownTimeoutSeconds: { key: "shutdown_timeout", kind: withDefault(seconds(3600), 30) },
+    shutdownTimeoutSeconds: { key: "shutdown_timeout", kind: withDefault(seconds(3600), 25) },
     requestTimeoutSeconds: { key: "request_timeout", kind: withDefault(seconds(3600), 30) },
     headersTimeoutSeconds: { key: "headers_timeout", kind: withDefault(seconds(600), 10) },
     receiveTimeoutSeconds: { key: "receive_timeout", kind: withDefault(seconds(3600), 60) },

@@ -62,7 +62,7 @@ describe("loadConfig()", () => {
       port: 8000,
       debug: false,
       drainDelaySeconds: 0,
-      shutdownTimeoutSeconds: 30,
+      shutdownTimeoutSeconds: 25,
       requestTimeoutSeconds: 30,
       headersTimeoutSeconds: 10,
       receiveTimeoutSeconds: 60,
