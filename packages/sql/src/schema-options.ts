@@ -48,6 +48,13 @@ export function resolveSchema(options: SchemaOptions): ResolvedSchema {
     throw new OptionError(`${subject}: isPresent must be a query`);
   }
   checkWhole(subject, "lockTimeoutMs", lockTimeoutMs);
+  for (const [table, columns] of Object.entries(tables)) {
+    for (const [column, type] of Object.entries(columns)) {
+      const types = [type].flat();
+      if (types.length > 0 && types.every(isText)) continue;
+      throw new OptionError(`${subject}: tables.${table}.${column} must be a type or a list of types`);
+    }
+  }
   const wanted = [
     ...Object.entries(tables).map(([table, columns]) => ({ name: table, sql: qualified(table), columns })),
     ...relations.map((relation) => ({ name: relation, sql: qualified(relation), columns: {} })),

@@ -1,23 +1,30 @@
 import pg from "pg";
 
-/** Pools and clients of one test file; `end()` closes what is left open. */
-export function connections(url: () => string) {
+/** Pools and clients of one test file. */
+export interface Connections {
+  readonly pool: (options?: pg.PoolConfig) => pg.Pool;
+  readonly client: () => Promise<pg.Client>;
+  /** Closes what is open. */
+  readonly end: () => Promise<void>;
+}
+
+export function connections(url: () => string): Connections {
   const open: { end(): Promise<void> }[] = [];
   return {
-    pool(options: pg.PoolConfig = {}): pg.Pool {
+    pool: (options = {}) => {
       const pool = new pg.Pool({ connectionString: url(), ...options });
       pool.on("error", () => undefined);
       open.push(pool);
       return pool;
     },
-    async client(): Promise<pg.Client> {
+    client: async () => {
       const client = new pg.Client({ connectionString: url() });
       client.on("error", () => undefined);
       await client.connect();
       open.push(client);
       return client;
     },
-    async end(): Promise<void> {
+    end: async () => {
       await Promise.all(open.splice(0).map((each) => each.end().catch(() => undefined)));
     },
   };
