@@ -4,7 +4,9 @@ const UNKNOWN = "/<mount>";
 // No path of a real application is deeper; a longer one that a caller sends is not looked at any further.
 const MAX_SEGMENTS = 128;
 
-/** A path as the application's author wrote it, with what is needed to compare it with the path of a request. */
+/**
+ * A path as the application's author wrote it, with what is needed to compare it with the path of a request.
+ */
 export interface PathTemplate {
   readonly text: string;
   /** What a segment must be, in lower case; undefined where it may be anything. */
@@ -42,7 +44,8 @@ export function routed(prefix: PathTemplate, path: Path): PathTemplate {
   if (prefix.open) return { ...prefix, text };
   const segments = [...prefix.segments];
   for (const segment of rooted.replace(/\/$/, "").split("/").slice(1)) {
-    // Whatever is neither plain text nor one named segment (`:id`, `:from-:to`) may match any number of segments.
+    // Whatever is neither plain text nor one named segment (`:id`, `:from-:to`) may match any number of
+    // segments.
     if (rooted.startsWith("{") || /[*{}()?+[\]|\\"]/.test(segment)) return { text, segments, open: true };
     segments.push(segment.includes(":") ? undefined : segment.toLowerCase());
   }

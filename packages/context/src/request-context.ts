@@ -87,8 +87,9 @@ export function runWithContext<T>(context: RequestContext, fn: () => T): T {
 
 /**
  * Makes the request's context the current one for everything behind `next`. Idempotent: where it is current
- * already, this calls `next` and nothing else, so only the outermost middleware pays for it. Where a middleware
- * in between has lost it (a body parser that calls on from a stream's `end` event), the next one restores it.
+ * already, this calls `next` and nothing else, so only the outermost middleware pays for it. Where a
+ * middleware in between has lost it (a body parser that calls on from a stream's `end` event), the next one
+ * restores it.
  */
 export function enterContext(
   req: IncomingMessage,

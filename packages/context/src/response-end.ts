@@ -14,10 +14,10 @@ interface WithListeners extends ServerResponse {
 }
 
 /**
- * Calls `listener` once at the end of the response; on the next tick when the response has ended already. All
- * listeners of a response share one event listener and run in the order in which they were added; one that
- * throws does not keep the others from running. Pass one function for all requests, not a closure each. Do not
- * count on a current context in a listener: use `contextOf(req)`.
+ * Calls `listener` once at the end of the response; on the next tick when the response has ended already.
+ * All listeners of a response share one event listener and run in the order in which they were added; one
+ * that throws does not keep the others from running. Pass one function for all requests, not a closure each.
+ * Do not count on a current context in a listener: use `contextOf(req)`.
  */
 export function onResponseEnd(
   req: IncomingMessage,

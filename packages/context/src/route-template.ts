@@ -46,10 +46,11 @@ const indexes = new WeakMap<AppShape, RouteIndex>();
 const owners = new WeakMap<RouteShape, RouteIndex>();
 
 /**
- * The template of the route that Express 4 or 5 matched, with the paths of its mounts: `/t/:tenant/items/:id`.
- * Undefined when no route has matched, and on a bare server. A part that cannot be known is `<mount>`; the raw
- * path is never in it, so there are no more templates than the application's author wrote: good for the label of
- * a metric (MET-8, MET-10). Ask at the end of the response; error paths are right as well.
+ * The template of the route that Express 4 or 5 matched, with the paths of its mounts:
+ * `/t/:tenant/items/:id`. Undefined when no route has matched, and on a bare server. A part that cannot be
+ * known is `<mount>`; the raw path is never in it, so there are no more templates than the application's
+ * author wrote: good for the label of a metric (MET-8, MET-10). Ask at the end of the response; error paths
+ * are right as well.
  */
 export function routeTemplateOf(req: IncomingMessage): string | undefined {
   const { route, app } = req as RoutedRequest;
@@ -70,7 +71,8 @@ function resolve(
 ): string {
   const places = known ?? (req.app === undefined ? guesses(route, []) : learn(req.app, route));
   if (typeof places === "string") return places;
-  // What the router matched is the current URL; the original one helps when a handler has rewritten that since.
+  // What the router matched is the current URL; the original one helps when a handler has rewritten that
+  // since.
   const best =
     bestMatch(places, `${req.baseUrl ?? ""}${req.url ?? ""}`) ?? bestMatch(places, req.originalUrl ?? "");
   return best === undefined ? unplaced(route.path) : shown(best);

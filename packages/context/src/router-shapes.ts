@@ -1,8 +1,8 @@
 import { alternatives, type Path } from "./path-template.ts";
 
 /**
- * The parts of Express that a template is read from, as far as they are looked at: the routers of Express 4 and
- * of Express 5 keep the same facts under different names.
+ * The parts of Express that a template is read from, as far as they are looked at: the routers of Express 4
+ * and of Express 5 keep the same facts under different names.
  */
 export interface AppShape {
   /** The application that this one was mounted in with `use`, the last one when there are several. */

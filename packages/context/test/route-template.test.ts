@@ -109,6 +109,16 @@ for (const [name, express] of Object.entries(expressMajors)) {
       ]);
     });
 
+    it("has the mounts when an application in the middle handles the error of a sub-application", async () => {
+      const inner = silent().get("/boom/:id", boom).get("/fine/:id", ok);
+      const middle = silent().use("/inner/:b", inner).use(answerError);
+      const app = silent().use(["/one/:a", "/two/:a"], middle);
+      const paths = ["/one/1/inner/2/boom/3", "/two/1/inner/2/fine/3", "/two/1/inner/2/boom/3"];
+      const wanted = ["/one/:a/inner/:b/boom/:id", "/two/:a/inner/:b/fine/:id", "/two/:a/inner/:b/boom/:id"];
+      expect(await templatesOf(app, ...paths)).to.eql(wanted);
+      expect(await templatesOf(app, ...paths)).to.eql(wanted);
+    });
+
     it("tells the mounts of a router that is mounted twice apart", async () => {
       const router = express.Router().get("/x/:id", ok).get("/boom", boom);
       const app = silent()
@@ -202,6 +212,21 @@ for (const [name, express] of Object.entries(expressMajors)) {
       router.get("/leaf/:id", ok).use("/down", router);
       const app = silent().use("/r", router);
       expect(await templatesOf(app, "/r/leaf/1", "/r/down/leaf/1")).to.eql(["/r/leaf/:id", "/r/leaf/:id"]);
+    });
+
+    it("gives up in time where routers are mounted in each other a million times over", async () => {
+      let router = express.Router().get("/leaf/:id", ok);
+      for (let level = 0; level < 20; level++) {
+        router = express.Router().use("/x", router).use("/y", router);
+      }
+      const app = silent().use(router).get("/after/:id", ok);
+      const found = await templatesOf(
+        app,
+        "/x".repeat(20) + "/leaf/1",
+        "/y".repeat(20) + "/leaf/1",
+        "/after/1",
+      );
+      expect(found).to.eql(["/x".repeat(20) + "/leaf/:id", "/<mount>/leaf/:id", "/after/:id"]);
     });
 
     it("MET-10 has as many values as there are routes, whatever is asked for", async () => {

@@ -4,8 +4,8 @@ import { isRequestId } from "./request-ids.ts";
 /** Options of `requestId()`. */
 export interface RequestIdOptions {
   /**
-   * Whether `X-Request-ID`, `traceparent` and `tracestate` of the caller are used; false for a service that the
-   * open internet calls and that wants ids of its own only. Default: true.
+   * Whether `X-Request-ID`, `traceparent` and `tracestate` of the caller are used; false for a service that
+   * the open internet calls and that wants ids of its own only. Default: true.
    */
   readonly trustIncoming?: boolean | undefined;
   /**

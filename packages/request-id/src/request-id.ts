@@ -5,10 +5,10 @@ import { isRequestId, mintRequestId } from "./request-ids.ts";
 import { parseTraceparent } from "./trace-context.ts";
 
 /**
- * Gives every request an id and a place in a trace: reads `X-Request-ID`, `traceparent` and `tracestate`, writes
- * `requestId` and `trace` of the request's context, makes that the current one and puts `X-Request-ID` on the
- * response (COR-1, COR-2, COR-3, COR-9). No request is refused for these headers. Use it first. An id or a trace that
- * the context has already is kept.
+ * Gives every request an id and a place in a trace: reads `X-Request-ID`, `traceparent` and `tracestate`,
+ * writes `requestId` and `trace` of the request's context, makes that the current one and puts
+ * `X-Request-ID` on the response (COR-1, COR-2, COR-3, COR-9). No request is refused for these headers. Use
+ * it first. An id or a trace that the context has already is kept.
  *
  * @throws ConfigurationError for unknown or wrong options
  */

@@ -62,8 +62,8 @@ function isZero(value: string, start: number, end: number): boolean {
 const MEMBER = /^[ \t]*(?:([a-z0-9][a-z0-9_\-*/@]{0,255})=([ -+\--<>-~]{0,255}[!-+\--<>-~])[ \t]*)?$/;
 
 /**
- * Whether a `tracestate` may be passed on: members `key=value` after the W3C recommendation (level 2), at least
- * one of them and at most 32, in at most 512 characters.
+ * Whether a `tracestate` may be passed on: members `key=value` after the W3C recommendation (level 2), at
+ * least one of them and at most 32, in at most 512 characters.
  */
 export function isTracestate(value: string): boolean {
   if (value.length > MAX_TRACESTATE_LENGTH) return false;

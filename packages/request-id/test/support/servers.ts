@@ -1,6 +1,7 @@
 import type { RequestListener } from "node:http";
 import type { Middleware } from "@svc/context";
 import { expressMajors } from "@svc/test-support";
+import connect from "connect";
 
 /** What answers the requests of a test, behind the middleware. */
 export type Handler = RequestListener;
@@ -16,6 +17,11 @@ export const servers: Readonly<
       else each(req, res, () => step(index + 1));
     };
     step(0);
+  },
+  connect: (middleware, handler) => {
+    const app = connect();
+    for (const each of middleware) app.use(each);
+    return app.use(handler);
   },
   ...Object.fromEntries(
     Object.entries(expressMajors).map(([name, express]) => [
