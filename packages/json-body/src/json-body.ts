@@ -95,8 +95,7 @@ function inSameContext(req: IncomingMessage, next: (error?: unknown) => void): (
     restore(() => {
       const context = contextOf(req);
       // The snapshot may itself have been taken in such a listener, of a reader in front of this one.
-      if (context !== undefined && currentContext() !== context)
-        runWithContext(context, () => next(error));
+      if (context !== undefined && currentContext() !== context) runWithContext(context, () => next(error));
       else next(error);
     });
   };

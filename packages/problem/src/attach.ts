@@ -62,6 +62,7 @@ export function attachProblems(server: Server, options?: AttachProblemsOptions):
 }
 
 type Note = (code: string, status: number) => void;
+// Not public, and what Node's own answer to a bad request goes by; without it these two cases fall back to Node's.
 type HttpSocket = Socket & { readonly _httpMessage?: ServerResponse | null };
 
 function guardHost(

@@ -67,7 +67,10 @@ const ABORTS: ReadonlySet<unknown> = new Set([
 
 // Both must hold: a reset by a database has the same code, and a bug may show after the client has gone.
 function isClientGone(error: unknown, req: IncomingMessage): boolean {
-  return req.socket.destroyed && (ABORTS.has(read(error, "code")) || read(error, "name") === "AbortError");
+  return (
+    read(req.socket, "destroyed") === true &&
+    (ABORTS.has(read(error, "code")) || read(error, "name") === "AbortError")
+  );
 }
 
 function write(

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, type Server, type ServerOptions } from "node:http";
+import { createServer, type ServerOptions } from "node:http";
 import { connect } from "node:net";
 import { expect } from "chai";
 import { ConfigurationError } from "@svc/options";
@@ -28,12 +28,10 @@ async function guarded(
   stack: Stack,
   options?: AttachProblemsOptions,
   serverOptions: ServerOptions = problemServerOptions,
-  prepare: (server: Server) => void = () => undefined,
 ): Promise<Guarded> {
   const seen: string[] = [];
   const server = createServer(serverOptions, handlerOf(stack, seen));
   attachProblems(server, options);
-  prepare(server);
   return { seen, listening: await listen(server) };
 }
 
@@ -149,23 +147,30 @@ for (const stack of stacks) {
       ]);
     });
 
-    it("ERR-21 answers the request after the last one of a connection with a 503 problem", async () => {
-      const { seen, listening } = await guarded(stack, undefined, problemServerOptions, (server) => {
-        server.maxRequestsPerSocket = 1;
+    it("ERR-21 answers a request beyond the last one of its connection with a 503 problem", async () => {
+      let served = 0;
+      const server = createServer(problemServerOptions, (_req, res) => {
+        served += 1;
+        // Without it Node says close, and closes, after the last request that it allows.
+        res.setHeader("Connection", "keep-alive");
+        res.end("reached");
       });
-      await using server = listening;
-      const socket = connect(server.port, "127.0.0.1");
-      let text = "";
-      socket.on("data", (chunk: Buffer) => (text += chunk.toString()));
-      socket.on("error", () => undefined);
+      server.maxRequestsPerSocket = 1;
+      attachProblems(server);
+      await using listening = await listen(server);
+      const socket = connect(listening.port, "127.0.0.1");
+      const chunks: string[] = [];
+      socket.on("data", (chunk: Buffer) => chunks.push(chunk.toString()));
       socket.write("GET /1 HTTP/1.1\r\nHost: a\r\n\r\n");
       await once(socket, "data");
-      if (!socket.destroyed) socket.write("GET /2 HTTP/1.1\r\nHost: a\r\n\r\n");
+      socket.write("GET /2?x HTTP/1.1\r\nHost: a\r\n\r\n");
       await once(socket, "close");
-      expect(seen).to.deep.equal(["GET /1"]);
-      // Node closes after the last allowed one, unless the next is there already.
+      const text = chunks.join("");
+      expect(served).to.equal(1);
       const second = text.slice(text.indexOf("reached") + "reached".length);
-      if (second !== "") expect(second).to.match(/^HTTP\/1\.1 503 [\s\S]*"status":503/);
+      expect(second).to.match(/^HTTP\/1\.1 503 Service Unavailable\r\n/);
+      expect(second).to.contain("Content-Type: application/problem+json\r\n");
+      expect(JSON.parse(second.slice(second.indexOf("{")))).to.include({ status: 503, instance: "/2" });
     });
   });
 }

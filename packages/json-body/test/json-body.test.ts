@@ -1,0 +1,468 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { once } from "node:events";
+import { createServer, request } from "node:http";
+import { connect } from "node:net";
+import zlib from "node:zlib";
+import { expect } from "chai";
+import { currentContext, enterContext, type Middleware, openContext } from "@svc/context";
+import { bodyOf, jsonBody } from "@svc/json-body";
+import { ConfigurationError } from "@svc/options";
+import { attachProblems, isProblemError, problemHandler, problemServerOptions, sendJson } from "@svc/problem";
+import { expressMajors, listen, rawRequest } from "@svc/test-support";
+import { post, type Seen, serve, serveAll, stacks } from "./support/stacks.ts";
+
+const JSON_TYPE = { "Content-Type": "application/json" };
+
+/** A whole request as bytes, on a connection that the server may keep open. */
+function raw(headers: string, body: string | Buffer = ""): Buffer {
+  return Buffer.concat([
+    Buffer.from(`POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n${headers}\r\n`, "latin1"),
+    Buffer.from(body),
+  ]);
+}
+
+describe("jsonBody", () => {
+  it("refuses unknown and wrong options", () => {
+    expect(() => jsonBody({ maxByte: 5 } as never)).to.throw(ConfigurationError, "did you mean maxBytes?");
+    expect(() => jsonBody({ maxBytes: 0 })).to.throw(ConfigurationError, "at least 1");
+    expect(() => jsonBody({ maxDepth: 1_001 })).to.throw(ConfigurationError, "from 1 to 1000");
+    expect(() => jsonBody({ inflate: "yes" as never })).to.throw(ConfigurationError, "true or false");
+    expect(() => jsonBody({ strict: 1 as never })).to.throw(ConfigurationError, "true or false");
+  });
+});
+
+for (const stack of stacks) {
+  describe(`jsonBody on ${stack}`, () => {
+    it("parses application/json and +json types, with any letter case and charset utf-8", async () => {
+      await using server = await serve(stack);
+      for (const type of [
+        "application/json",
+        "Application/JSON; charset=UTF-8",
+        'application/json;charset="utf-8"',
+        "application/vnd.api+json",
+        "application/json; x=y; charset=utf8",
+      ]) {
+        const { body } = await post(server.url, '{"a":["é",1,null]}', { "Content-Type": type });
+        expect(body, type).to.deep.equal({ parsed: true, body: { a: ["é", 1, null] } });
+      }
+    });
+
+    it("leaves other types and requests without a body alone", async () => {
+      await using server = await serve(stack);
+      for (const type of [
+        "text/plain",
+        "application/jsonx",
+        "application/+json",
+        "+json",
+        "multipart/form-data",
+      ]) {
+        expect((await post(server.url, "{}", { "Content-Type": type })).body, type).to.include({
+          parsed: false,
+        });
+      }
+      expect((await post(server.url, undefined)).body).to.include({ parsed: false });
+      const got = (await (await fetch(server.url, { headers: JSON_TYPE })).json()) as Seen;
+      expect(got.parsed).to.equal(false);
+    });
+
+    it("leaves the body undefined when it is empty, by length or in chunks", async () => {
+      await using server = await serve(stack);
+      for (const bytes of [
+        raw("Content-Length: 0\r\n"),
+        raw("Transfer-Encoding: chunked\r\n", "0\r\n\r\n"),
+      ]) {
+        const { status, body } = await rawRequest(server.port, bytes);
+        expect([status, body]).to.deep.equal([200, '{"parsed":false}']);
+      }
+    });
+
+    it("takes a byte order mark", async () => {
+      await using server = await serve(stack);
+      expect((await post(server.url, '\ufeff{"a":1}')).body.body).to.deep.equal({ a: 1 });
+    });
+
+    it("LIM-1 LIM-2 refuses a length over the limit without reading, and keeps to the byte", async () => {
+      await using server = await serve(stack, { maxBytes: 10 });
+      expect((await post(server.url, '{"a":1234}')).body.body).to.deep.equal({ a: 1234 });
+      const { status, body, headers } = await post(server.url, '{"a":12345}');
+      expect(status).to.equal(413);
+      expect(body).to.include({ status: 413, detail: "the body is larger than 10 bytes" });
+      expect(headers.get("connection")).to.equal("close");
+      const unsent = await rawRequest(server.port, raw("Content-Length: 999999999\r\n"));
+      expect(unsent.status).to.equal(413);
+    });
+
+    it("LIM-1 takes 2 MiB by default and no more", async () => {
+      await using server = await serve(stack);
+      const fits = JSON.stringify(["x".repeat(2 * 1024 * 1024 - 4)]);
+      expect(fits).to.have.lengthOf(2 * 1024 * 1024);
+      expect((await post(server.url, fits)).status).to.equal(200);
+      expect((await post(server.url, `${fits} `)).status).to.equal(413);
+    });
+
+    it("LIM-3 counts a chunked body as it arrives", async () => {
+      await using server = await serve(stack, { maxBytes: 100 });
+      const chunk = `32\r\n${" ".repeat(50)}\r\n`;
+      const endless = raw("Transfer-Encoding: chunked\r\n", chunk.repeat(3));
+      const { status, headers, body } = await rawRequest(server.port, endless);
+      expect(status).to.equal(413);
+      expect(headers["content-type"]).to.equal("application/problem+json");
+      expect(headers["connection"]).to.equal("close");
+      expect(body).to.contain('"status":413');
+      const fitting = raw("Transfer-Encoding: chunked\r\n", `${chunk}2\r\n{}\r\n0\r\n\r\n`);
+      expect((await rawRequest(server.port, fitting)).status).to.equal(200);
+    });
+
+    it("LIM-1 a client that goes on sending still gets to read its 413", async () => {
+      await using server = await serve(stack, { maxBytes: 1_000 });
+      const body = Buffer.alloc(8 * 1024 * 1024, 0x20);
+      const client = request(server.url, {
+        method: "POST",
+        headers: { ...JSON_TYPE, "Content-Length": body.length },
+      });
+      client.end(body);
+      const [response] = (await once(client, "response")) as [import("node:http").IncomingMessage];
+      expect(response.statusCode).to.equal(413);
+      // From here on the server may close whenever it likes.
+      client.on("error", () => undefined);
+      const chunks = (await response.toArray()) as Buffer[];
+      expect(Buffer.concat(chunks).toString()).to.contain('"status":413');
+    });
+
+    it("LIM-3 puts chunks of one byte together without holding a list of them", async () => {
+      await using server = await serve(stack);
+      const text = JSON.stringify({ list: Array.from({ length: 3_000 }, (_, i) => i) });
+      const chunks = text.replace(/./g, "1\r\n$&\r\n");
+      const bytes = raw("Transfer-Encoding: chunked\r\nConnection: close\r\n", `${chunks}0\r\n\r\n`);
+      const { status, body } = await rawRequest(server.port, bytes);
+      expect(status).to.equal(200);
+      expect(body).to.contain("2998,2999]");
+    });
+
+    it("inflates gzip, deflate, br and zstd", async () => {
+      await using server = await serve(stack);
+      const plain = Buffer.from('{"a":"compressed"}');
+      const packed: Record<string, Buffer> = {
+        gzip: zlib.gzipSync(plain),
+        "X-GZIP": zlib.gzipSync(plain),
+        deflate: zlib.deflateSync(plain),
+        br: zlib.brotliCompressSync(plain),
+        zstd: zlib.zstdCompressSync(plain),
+        identity: plain,
+      };
+      for (const [encoding, bytes] of Object.entries(packed)) {
+        const { body } = await post(server.url, new Uint8Array(bytes), {
+          ...JSON_TYPE,
+          "Content-Encoding": encoding,
+        });
+        expect(body.body, encoding).to.deep.equal({ a: "compressed" });
+      }
+    });
+
+    it("LIM-1 stops inflating at the limit: 48 KB that would become 50 MB answer 413 in little memory", async () => {
+      await using server = await serve(stack);
+      const bomb = Buffer.alloc(50 * 1024 * 1024, 0x20);
+      for (const [encoding, bytes] of [
+        ["gzip", zlib.gzipSync(bomb)],
+        ["br", zlib.brotliCompressSync(bomb, { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 1 } })],
+        ["zstd", zlib.zstdCompressSync(bomb)],
+      ] as const) {
+        expect(bytes.length).to.be.lessThan(60_000);
+        const before = process.memoryUsage().arrayBuffers;
+        const { status } = await post(server.url, new Uint8Array(bytes), {
+          ...JSON_TYPE,
+          "Content-Encoding": encoding,
+        });
+        expect([encoding, status]).to.deep.equal([encoding, 413]);
+        expect(process.memoryUsage().arrayBuffers - before).to.be.lessThan(20 * 1024 * 1024);
+      }
+    });
+
+    it("LIM-1 inflates to the byte", async () => {
+      await using server = await serve(stack, { maxBytes: 50 });
+      const send = (length: number): ReturnType<typeof post> => {
+        const packed = zlib.gzipSync(`{}${" ".repeat(length - 2)}`);
+        return post(server.url, new Uint8Array(packed), { ...JSON_TYPE, "Content-Encoding": "gzip" });
+      };
+      expect((await send(50)).status).to.equal(200);
+      expect((await send(51)).status).to.equal(413);
+    });
+
+    it("ERR-18 refuses encodings that it does not know, and all of them when told to", async () => {
+      await using server = await serve(stack);
+      await using plain = await serve(stack, { inflate: false });
+      const { status, headers, body } = await post(server.url, "{}", {
+        ...JSON_TYPE,
+        "Content-Encoding": "gzip, br",
+      });
+      expect(status).to.equal(415);
+      expect(headers.get("accept-encoding")).to.equal("gzip, deflate, br, zstd");
+      expect(body.detail).to.equal("the content encoding must be one of: gzip, deflate, br, zstd");
+      const gzip = { ...JSON_TYPE, "Content-Encoding": "gzip" };
+      expect((await post(plain.url, new Uint8Array(zlib.gzipSync("{}")), gzip)).status).to.equal(415);
+    });
+
+    it("ERR-19 refuses bytes that are not in the encoding they claim, cut off or not", async () => {
+      await using server = await serve(stack);
+      const packed = zlib.gzipSync('{"a":"some longer text"}');
+      for (const bytes of [Buffer.from("{}"), packed.subarray(0, packed.length - 9)]) {
+        const headers = { ...JSON_TYPE, "Content-Encoding": "gzip" };
+        const { status, body } = await post(server.url, new Uint8Array(bytes), headers);
+        expect(status).to.equal(400);
+        expect(body.detail).to.equal("the body does not match its content encoding");
+      }
+    });
+
+    it("refuses a zstd body that asks for a window of more than 8 MiB", async () => {
+      await using server = await serve(stack);
+      const params = { [zlib.constants.ZSTD_c_windowLog]: 27 };
+      const stream = zlib.createZstdCompress({ params });
+      stream.end(Buffer.from('{"a":1}'));
+      const packed = Buffer.concat((await stream.toArray()) as Buffer[]);
+      const headers = { ...JSON_TYPE, "Content-Encoding": "zstd" };
+      expect((await post(server.url, new Uint8Array(packed), headers)).status).to.equal(400);
+    });
+
+    it("ERR-18 refuses every charset but utf-8", async () => {
+      await using server = await serve(stack);
+      for (const charset of ["latin1", "utf-16", '""', "'utf-8'"]) {
+        const { status, body } = await post(server.url, "{}", {
+          "Content-Type": `application/json; charset=${charset}`,
+        });
+        expect([charset, status, body.detail]).to.deep.equal([charset, 415, "the charset of JSON is utf-8"]);
+      }
+    });
+
+    it("ERR-19 names the position of what is malformed and repeats nothing of it", async () => {
+      await using server = await serve(stack);
+      const { status, body } = await post(server.url, '{\n "password": hunter2 }');
+      expect(status).to.equal(400);
+      expect(body.detail).to.equal("the body is not valid JSON at position 15 (line 2, column 14)");
+      expect(JSON.stringify(body)).to.not.match(/hunter|token/i);
+      expect((await post(server.url, " ")).body.detail).to.contain("position 1 (line 1, column 2)");
+    });
+
+    it("ERR-19 refuses bytes that are no UTF-8", async () => {
+      await using server = await serve(stack);
+      const { status, body } = await post(server.url, new Uint8Array([0x22, 0xff, 0x22]));
+      expect([status, body.detail]).to.deep.equal([400, "the body is not valid UTF-8"]);
+    });
+
+    it("refuses nesting over the limit with 400, also where JSON.stringify would run out of stack", async () => {
+      await using server = await serve(stack);
+      const nested = (depth: number): string => "[".repeat(depth) + "]".repeat(depth);
+      expect((await post(server.url, nested(100))).status).to.equal(200);
+      for (const text of [nested(101), nested(45_000), "[".repeat(45_000), `{"a":`.repeat(45_000)]) {
+        const { status, body } = await post(server.url, text);
+        expect([status, body.detail]).to.deep.equal([400, "the body nests deeper than 100 levels"]);
+      }
+    });
+
+    it("does not take brackets inside of strings for nesting", async () => {
+      await using server = await serve(stack, { maxDepth: 2 });
+      const value = { a: ["[[[[{{{{", '\\"[[[[', "\\"] };
+      expect((await post(server.url, JSON.stringify(value))).body.body).to.deep.equal(value);
+    });
+
+    it("refuses keys that poison prototypes, however they are spelled", async () => {
+      await using server = await serve(stack);
+      for (const text of [
+        '{"__proto__":{"admin":true}}',
+        '[{"a":{"b":[{"__proto__":1}]}}]',
+        '{"\\u005f_proto__":1}',
+        '{"__pr\\u006Fto__":1}',
+        '{"constructor":{"prototype":{"admin":true}}}',
+        '{"\\u0063onstructor":{"protot\\u0079pe":{}}}',
+      ]) {
+        const { status, body } = await post(server.url, text);
+        expect([text, status]).to.deep.equal([text, 400]);
+        expect(body.detail).to.match(/^the body has a key that is not allowed/);
+      }
+    });
+
+    it("takes such words as values, and harmless uses of them as keys", async () => {
+      await using server = await serve(stack);
+      for (const text of [
+        '{"a":"__proto__"}',
+        '["constructor","prototype"]',
+        '{"constructor":"Bob the builder"}',
+        '{"constructor":{"name":"x"},"prototype":{}}',
+        '{"a":"\\u00e9\\u005f"}',
+      ]) {
+        expect((await post(server.url, text)).body.body, text).to.deep.equal(JSON.parse(text));
+      }
+    });
+
+    it("refuses a lone value, unless it is told not to", async () => {
+      await using server = await serve(stack);
+      await using loose = await serve(stack, { strict: false });
+      for (const text of ["null", "5", '"x"', "true"]) {
+        const { status, body } = await post(server.url, text);
+        expect([status, body.detail]).to.deep.equal([400, "the body must be a JSON object or array"]);
+        expect((await post(loose.url, text)).body.body).to.equal(JSON.parse(text));
+      }
+    });
+
+    it("leaves a body alone that somebody else has parsed", async () => {
+      const first = jsonBody();
+      await using twice = await serveAll(stack, [first, jsonBody({ maxDepth: 1 })]);
+      expect((await post(twice.url, '[["deep"]]')).body.body).to.deep.equal([["deep"]]);
+      const reader: Middleware = (req, _res, next) => {
+        req.resume();
+        req.on("end", () => next());
+      };
+      await using consumed = await serveAll(stack, [reader, jsonBody()]);
+      expect((await post(consumed.url, "not json")).body).to.include({ parsed: false });
+    });
+
+    it("answers nothing and hangs nothing when the client goes away", async () => {
+      let fault: unknown;
+      const { promise, resolve } = deferred();
+      const parser = jsonBody();
+      const watch: Middleware = (req, res, next) =>
+        parser(req, res, (error) => {
+          fault = error;
+          resolve();
+          next(error);
+        });
+      await using server = await serveAll(stack, [watch]);
+      const socket = connect(server.port, "127.0.0.1");
+      socket.write(raw("Content-Length: 10\r\n", '{"a"'));
+      await once(server.server, "request");
+      socket.destroy();
+      await promise;
+      expect(isProblemError(fault) && [fault.status, fault.code]).to.deep.equal([
+        400,
+        "ERR_SVC_BODY_INCOMPLETE",
+      ]);
+    });
+
+    it("answers a body that is shorter than its length with 400", async () => {
+      await using server = await serve(stack);
+      const socket = connect({ port: server.port, host: "127.0.0.1", allowHalfOpen: true });
+      let text = "";
+      socket.on("data", (chunk: Buffer) => (text += chunk.toString()));
+      socket.end(raw("Content-Length: 10\r\n", '{"a"'));
+      await once(socket, "close");
+      expect(text).to.match(/^HTTP\/1\.1 400 /);
+    });
+
+    it("lets a client wait for 100 Continue", async () => {
+      await using server = await serve(stack);
+      const client = request(server.url, {
+        method: "POST",
+        headers: { ...JSON_TYPE, Expect: "100-continue" },
+      });
+      client.flushHeaders();
+      await once(client, "continue");
+      client.end('{"a":1}');
+      const [response] = (await once(client, "response")) as [import("node:http").IncomingMessage];
+      const chunks = (await response.toArray()) as Buffer[];
+      expect(Buffer.concat(chunks).toString()).to.equal('{"parsed":true,"body":{"a":1}}');
+    });
+
+    it("COR-4 runs what follows in the request's context, and in those of others", async () => {
+      const foreign = new AsyncLocalStorage<string>();
+      const enter: Middleware = (req, res, next) => {
+        openContext(req).requestId = "the-request";
+        enterContext(req, res, next);
+      };
+      const other: Middleware = (_req, _res, next) => foreign.run("theirs", next);
+      await using server = await serveAll(stack, [enter, other, jsonBody()], (req, res) => {
+        sendJson(req, res, 200, { body: [currentContext()?.requestId, foreign.getStore(), bodyOf(req)] });
+      });
+      const seen = ["the-request", "theirs", { a: 1 }];
+      expect((await post(server.url, '{"a":1}')).body.body).to.deep.equal(seen);
+      const gzip = { ...JSON_TYPE, "Content-Encoding": "gzip" };
+      const packed = new Uint8Array(zlib.gzipSync('{"a":1}'));
+      expect((await post(server.url, packed, gzip)).body.body).to.deep.equal(seen);
+    });
+
+    it("COR-4 restores the context that a reader in front of it has lost", async () => {
+      const lose: Middleware = (req, res, next) => {
+        openContext(req).requestId = "kept";
+        enterContext(req, res, () => process.nextTick(() => new AsyncLocalStorage().exit(next)));
+      };
+      await using server = await serveAll(stack, [lose, jsonBody()], (req, res) => {
+        sendJson(req, res, 200, { body: currentContext()?.requestId });
+      });
+      expect((await post(server.url, "{}")).body.body).to.equal("kept");
+    });
+
+    it("ERR-19 never answers 5xx, whatever bytes are sent", async () => {
+      await using server = await serve(stack);
+      let seed = 42;
+      const random = (max: number): number => {
+        seed = (seed * 1_103_515_245 + 12_345) & 0x7fffffff;
+        return seed % max;
+      };
+      const alphabet = [
+        "{",
+        "}",
+        "[",
+        "]",
+        '"',
+        "\\",
+        ":",
+        ",",
+        "1",
+        "e",
+        "-",
+        "t",
+        "null",
+        "\u0000",
+        "é",
+        "\\u00",
+      ];
+      for (let round = 0; round < 150; round += 1) {
+        const text = Array.from({ length: random(40) }, () => alphabet[random(alphabet.length)]).join("");
+        const { status } = await post(server.url, text);
+        expect([text, status < 500]).to.deep.equal([text, true]);
+      }
+    });
+  });
+}
+
+describe("jsonBody with its neighbours", () => {
+  for (const [major, express] of Object.entries(expressMajors)) {
+    it(`goes with the parser of ${major}, in either order`, async () => {
+      for (const parsers of [
+        [express.json(), jsonBody()],
+        [jsonBody(), express.json()],
+      ]) {
+        const app = express();
+        app.use(...parsers, (req: { body: unknown }, res: { json(value: unknown): void }) =>
+          res.json({ body: req.body }),
+        );
+        app.use(problemHandler());
+        await using server = await listen(app);
+        expect((await post(server.url, '{"a":1}')).body.body).to.deep.equal({ a: 1 });
+      }
+    });
+  }
+
+  it("ERR-21 a broken chunk while the body is read answers one problem", async () => {
+    const parser = jsonBody();
+    const onError = problemHandler();
+    const server = createServer(problemServerOptions, (req, res) => {
+      parser(req, res, (error) => {
+        if (error === undefined) res.end();
+        else onError(error, req, res, () => undefined);
+      });
+    });
+    attachProblems(server);
+    await using listening = await listen(server);
+    const { text, status } = await rawRequest(
+      listening.port,
+      raw("Transfer-Encoding: chunked\r\n", "2\r\n{}\r\nzz\r\n"),
+    );
+    expect(status).to.equal(400);
+    expect(text.match(/HTTP\/1\.1/g)).to.have.lengthOf(1);
+  });
+});
+
+function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  let resolve: () => void = () => undefined;
+  const promise = new Promise<void>((done) => (resolve = done));
+  return { promise, resolve };
+}
