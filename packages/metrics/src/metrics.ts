@@ -104,7 +104,6 @@ function metricsHandler(registry: Registry): Middleware {
         res.setHeader("Content-Type", open ? OPENMETRICS_TYPE : TEXT_TYPE);
         res.setHeader("Content-Length", body.length);
         res.setHeader("Cache-Control", "no-store");
-        res.setHeader("Vary", "Accept");
         res.end(body);
       })
       .catch(next);

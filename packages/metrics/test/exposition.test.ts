@@ -193,15 +193,23 @@ describe("the metrics of the process", () => {
 
   it("MET-7 count garbage collections until stop()", async () => {
     await using counted = metrics({ eventLoopDelay: false });
-    const collected = async () => {
-      const seen = await samples(counted, "nodejs_gc_duration_seconds_count");
+    const collected = async (of: MetricsMiddleware): Promise<number> => {
+      const seen = await samples(of, "nodejs_gc_duration_seconds_count");
       return Object.values(seen).reduce((sum, each) => sum + Number(each), 0);
     };
-    while ((await collected()) === 0) {
-      Array.from({ length: 200_000 }, (_, index) => ({ index }));
+    let garbage: object[] = [];
+    const litter = async (): Promise<void> => {
+      garbage = Array.from({ length: 200_000 }, (_, index) => ({ index, of: garbage.length }));
       await new Promise((resolve) => setImmediate(resolve));
-    }
-    expect(await collected()).to.be.greaterThan(0);
+    };
+    while ((await collected(counted)) === 0) await litter();
+    counted.stop();
+    // What was seen before the stop is still handed over.
+    await litter();
+    const stopped = await collected(counted);
+    await using watch = metrics({ eventLoopDelay: false });
+    while ((await collected(watch)) === 0) await litter();
+    expect(await collected(counted)).to.equal(stopped);
   });
 
   it("can be left out", async () => {
