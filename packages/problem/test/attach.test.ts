@@ -83,24 +83,6 @@ for (const stack of stacks) {
       });
     }
 
-    it("ERR-21 answers a broken chunk while the request is being read", async () => {
-      const server = createServer(problemServerOptions, (req) => void req.resume());
-      attachProblems(server);
-      await using listening = await listen(server);
-      const head =
-        "POST /up?x HTTP/1.1\r\nHost: a\r\nX-Request-ID: mine\r\nTransfer-Encoding: chunked\r\n\r\n";
-      const body = expectProblem(await rawRequest(listening.port, `${head}zz\r\n`), 400);
-      expect(body.instance).to.equal("/up");
-    });
-
-    it("ERR-21 answers chunk extensions without end with a 413 problem", async () => {
-      const server = createServer(problemServerOptions, (req) => void req.resume());
-      attachProblems(server);
-      await using listening = await listen(server);
-      const head = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
-      expectProblem(await rawRequest(listening.port, `${head}2;a=${"x".repeat(20_000)}`), 413);
-    });
-
     it("ERR-21 answers CONNECT with a 405 problem", async () => {
       const { seen, listening } = await guarded(stack);
       await using server = listening;
@@ -146,32 +128,6 @@ for (const stack of stacks) {
         ["debug", "ERR_HTTP_REQUEST_TIMEOUT"],
       ]);
     });
-
-    it("ERR-21 answers a request beyond the last one of its connection with a 503 problem", async () => {
-      let served = 0;
-      const server = createServer(problemServerOptions, (_req, res) => {
-        served += 1;
-        // Without it Node says close, and closes, after the last request that it allows.
-        res.setHeader("Connection", "keep-alive");
-        res.end("reached");
-      });
-      server.maxRequestsPerSocket = 1;
-      attachProblems(server);
-      await using listening = await listen(server);
-      const socket = connect(listening.port, "127.0.0.1");
-      const chunks: string[] = [];
-      socket.on("data", (chunk: Buffer) => chunks.push(chunk.toString()));
-      socket.write("GET /1 HTTP/1.1\r\nHost: a\r\n\r\n");
-      await once(socket, "data");
-      socket.write("GET /2?x HTTP/1.1\r\nHost: a\r\n\r\n");
-      await once(socket, "close");
-      const text = chunks.join("");
-      expect(served).to.equal(1);
-      const second = text.slice(text.indexOf("reached") + "reached".length);
-      expect(second).to.match(/^HTTP\/1\.1 503 Service Unavailable\r\n/);
-      expect(second).to.contain("Content-Type: application/problem+json\r\n");
-      expect(JSON.parse(second.slice(second.indexOf("{")))).to.include({ status: 503, instance: "/2" });
-    });
   });
 }
 
@@ -181,6 +137,49 @@ describe("attachProblems", () => {
       ConfigurationError,
       "did you mean logger?",
     );
+  });
+
+  it("ERR-21 answers a broken chunk while the request is being read", async () => {
+    const server = createServer(problemServerOptions, (req) => void req.resume());
+    attachProblems(server);
+    await using listening = await listen(server);
+    const head = "POST /up?x HTTP/1.1\r\nHost: a\r\nX-Request-ID: mine\r\nTransfer-Encoding: chunked\r\n\r\n";
+    const body = expectProblem(await rawRequest(listening.port, `${head}zz\r\n`), 400);
+    expect(body.instance).to.equal("/up");
+  });
+
+  it("ERR-21 answers chunk extensions without end with a 413 problem", async () => {
+    const server = createServer(problemServerOptions, (req) => void req.resume());
+    attachProblems(server);
+    await using listening = await listen(server);
+    const head = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+    expectProblem(await rawRequest(listening.port, `${head}2;a=${"x".repeat(20_000)}`), 413);
+  });
+
+  it("ERR-21 answers a request beyond the last one of its connection with a 503 problem", async () => {
+    let served = 0;
+    const server = createServer(problemServerOptions, (_req, res) => {
+      served += 1;
+      // Without it Node says close, and closes, after the last request that it allows.
+      res.setHeader("Connection", "keep-alive");
+      res.end("reached");
+    });
+    server.maxRequestsPerSocket = 1;
+    attachProblems(server);
+    await using listening = await listen(server);
+    const socket = connect(listening.port, "127.0.0.1");
+    const chunks: string[] = [];
+    socket.on("data", (chunk: Buffer) => chunks.push(chunk.toString()));
+    socket.write("GET /1 HTTP/1.1\r\nHost: a\r\n\r\n");
+    await once(socket, "data");
+    socket.write("GET /2?x HTTP/1.1\r\nHost: a\r\n\r\n");
+    await once(socket, "close");
+    const text = chunks.join("");
+    expect(served).to.equal(1);
+    const second = text.slice(text.indexOf("reached") + "reached".length);
+    expect(second).to.match(/^HTTP\/1\.1 503 Service Unavailable\r\n/);
+    expect(second).to.contain("Content-Type: application/problem+json\r\n");
+    expect(JSON.parse(second.slice(second.indexOf("{")))).to.include({ status: 503, instance: "/2" });
   });
 
   it("ERR-21 never writes into a response that is under way, nor in the place of one that is owed", async () => {
