@@ -9,14 +9,17 @@ export interface Findings {
   readonly faults: readonly string[];
 }
 
-// to_regclass() and the catalogues take ACCESS SHARE on themselves and nothing on the relations asked about.
+// to_regclass() and the catalogues take ACCESS SHARE on themselves and nothing on the relations asked about. to_regclass()
+// sees what was committed this instant, the tables of the catalogue what was when the query began: without pg_class a
+// table that is being made by somebody else would have a name and no columns yet.
 const SELECT_COLUMNS = `
-select wanted.sql as relation, wanted.oid is not null as present, attribute.attname as name,
+select wanted.sql as relation, class.oid is not null as present, attribute.attname as name,
   format_type(attribute.atttypid, null) as type,
   attribute.attnotnull and not attribute.atthasdef and attribute.attidentity = '' as required
-from (select sql, to_regclass(sql) as oid from unnest($1::text[]) as sql) as wanted
+from unnest($1::text[]) as wanted (sql)
+left join pg_catalog.pg_class as class on class.oid = to_regclass(wanted.sql)
 left join pg_catalog.pg_attribute as attribute
-  on attribute.attrelid = wanted.oid and attribute.attnum > 0 and not attribute.attisdropped`;
+  on attribute.attrelid = class.oid and attribute.attnum > 0 and not attribute.attisdropped`;
 
 // `timestamptz` and `timestamp with time zone` are one type; a type that does not exist here has no name.
 const SELECT_TYPES = `
