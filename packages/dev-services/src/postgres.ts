@@ -5,7 +5,7 @@ import { demoFolder, ownFolder, scratchFolder, serverAccount } from "./account.t
 import { type Attempt, NoServerError } from "./attempts.ts";
 import { startWatchdog, type Watchdog } from "./lease.ts";
 import { type Joined, joinOrStart, writeWhole } from "./lock.ts";
-import { findPostgres } from "./postgres-binaries.ts";
+import { findPostgres, type PostgresBinaries } from "./postgres-binaries.ts";
 import {
   endOrphan,
   initialise,
@@ -104,14 +104,15 @@ async function launch(
     { rung: variable, reason: "not set" },
     { rung: "a server of our own that runs", reason: "none" },
   ];
-  const binaries = findPostgres(options.env ?? process.env, account, attempts);
+  let binaries: PostgresBinaries | undefined;
+  try {
+    binaries = findPostgres(options.env ?? process.env, account, attempts);
+  } finally {
+    if (binaries === undefined && remove) rmSync(folder, { recursive: true, force: true });
+  }
   if (binaries === undefined) {
-    if (remove) rmSync(folder, { recursive: true, force: true });
-    throw new NoServerError(
-      "PostgreSQL",
-      attempts,
-      "npm install --include=optional, or install PostgreSQL 15 or newer",
-    );
+    const remedy = "npm install --include=optional, or install PostgreSQL 15 or newer";
+    throw new NoServerError("PostgreSQL", attempts, remedy);
   }
   const data = join(folder, "data");
   const site: Site = { folder, data, binaries, account, options };
