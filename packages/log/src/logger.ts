@@ -9,7 +9,7 @@ import { type LineDestination, loggerOptions, type LoggerOptions } from "./optio
 import { createRedactor } from "./redact.ts";
 import { readable, textLines } from "./text-lines.ts";
 import { timeField } from "./timestamp.ts";
-import { quote } from "./quote.ts";
+import { escapeUnseen, quote } from "./quote.ts";
 
 const OWN: unique symbol = Symbol.for("@svc/log/1/own") as never;
 
@@ -54,7 +54,7 @@ export function createLogger(options: LoggerOptions): PinoLogger {
       serializers: { err: errorFields, error: errorFields },
       mixin: (_fields, _level, target) => unboundContextFields(target),
       onChild: childMade,
-      hooks: { logMethod: writeLine, streamWrite: redactor },
+      hooks: { logMethod: writeLine, streamWrite: (line) => redactor(escapeUnseen(line)) },
     },
     stream,
   );

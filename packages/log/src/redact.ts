@@ -1,5 +1,4 @@
 import { quotedEnd, runEnd, scan, textEnd, valueEnd } from "./json-scan.ts";
-import { escapeUnseen } from "./quote.ts";
 import { withoutUserInfo } from "./user-info.ts";
 
 /** What stands in a line where a secret would. */
@@ -20,6 +19,12 @@ const alwaysSecret = [
   "credentials?",
 ];
 
+// A literal part of every secret: finding it costs a third of what finding all names does.
+const hints = [
+  ...["authorization", "cookie", "token", "passw", "passphrase", "pwd", "secret", "key", "credential"],
+  ...[":\\/\\/", "bearer", "basic", "eyj"],
+];
+
 const bearer = /\b(bearer|basic)((?: |%20|\+){1,4})(?=[A-Za-z-]{0,4096}[0-9._~+/=])[\w.~+/=-]{8,}/gi;
 const jsonWebToken = /(?<![\w-])eyJ[\w-]{10,}\.[\w-]+(?:\.[\w-]*)*/g;
 // A list of raw headers alternates names and values.
@@ -29,17 +34,17 @@ const headerInList = /"(?:proxy-|set-)?(?:authorization|cookie)$/i;
  * Makes the function that takes secrets out of a finished line or a plain text: the values of secret names at any
  * depth, also in JSON or `name=value` pairs inside of a string, bearer tokens, JWTs, and the user-info of URLs.
  * Works on the finished text, so that no serialiser, child logger or error can get past it. Its time grows
- * linearly with the text, and a text that holds nothing suspicious pays for one regular expression.
+ * linearly with the text, and one that holds nothing suspicious pays for one scan.
  */
 export function createRedactor(more: readonly string[]): (text: string) => string {
   const extra = more.map((name) => name.replaceAll(/[-_]/g, "").split("").map(escapeChar).join("[-_]?"));
   const names = [...alwaysSecret, ...extra].join("|");
-  const suspicious = new RegExp(`${names}|:\\/\\/|bearer|basic|eyj|[\\x7f-\\x9f\\u2028\\u2029]`, "i");
+  const suspicious = new RegExp([...hints, ...extra].join("|"), "i");
   // After a name: the quote that closes a member's name (1: its escapes, 2: what follows), or plain text (3).
   const named = new RegExp(`(?:${names})(?:(\\\\*)"\\s*([:,])\\s*|'?\\s*([:=])\\s*)`, "gi");
   return function redact(text) {
     if (!suspicious.test(text)) return text;
-    let clean = withoutNamed(escapeUnseen(text), named);
+    let clean = withoutNamed(text, named);
     if (clean.includes("://")) clean = withoutUserInfo(clean, censor);
     return clean.replace(bearer, `$1$2${censor}`).replace(jsonWebToken, censor);
   };

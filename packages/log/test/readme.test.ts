@@ -1,0 +1,37 @@
+import { type RunningSample, runSample } from "@svc/test-support";
+import { expect } from "chai";
+
+const readme = new URL("../README.md", import.meta.url);
+
+async function linesOf(sample: RunningSample, count: number): Promise<string[]> {
+  while (sample.stdout().split("\n").length <= count) await new Promise((resolve) => setTimeout(resolve, 5));
+  return sample.stdout().trimEnd().split("\n");
+}
+
+describe("the README of @svc/log", () => {
+  it("LOG-2 LOG-3 COR-4 shows lines with the request id, and the access line", async () => {
+    await using sample = await runSample(readme, 0);
+    await fetch(`${await sample.url}/orders/7`, { headers: { "x-request-id": "caller-1" } });
+    const [inside, request] = (await linesOf(sample, 2)).map((line) => JSON.parse(line) as object);
+    const ids = { service: "shop", env: "local", request_id: "caller-1" };
+    expect(inside).to.include({ ...ids, order: "7", message: "looked up" });
+    expect(request).to.include({ ...ids, http_path: "/orders/7", http_status: 200, message: "request" });
+  });
+
+  it("LOG-6 shows readable lines, and paths that are not logged", async () => {
+    await using sample = await runSample(readme, 1);
+    const url = await sample.url;
+    await fetch(`${url}/health`);
+    await fetch(`${url}/hello`);
+    const [line] = await linesOf(sample, 1);
+    expect(line).to.match(/^\S+Z INFO {2}request .*http_path=\/hello http_status=200/);
+  });
+
+  it("LOG-3 shows pino-http with the same fields", async () => {
+    await using sample = await runSample(readme, 2);
+    await fetch(await sample.url);
+    const [inside, request] = (await linesOf(sample, 2)).map((line) => JSON.parse(line) as object);
+    expect(inside).to.include({ message: "inside" });
+    expect(request).to.include({ message: "request", http_path: "/", http_status: 200 });
+  });
+});
