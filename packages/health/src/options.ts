@@ -21,10 +21,10 @@ import { type ReadinessReport, type ReadinessStatus, RESERVED_NAMES, type Servic
 export type Env = "local" | "dev" | "staging" | "prod";
 
 /** What `/info` says about one plugin: its name and whatever else it wants to tell. */
-export interface PluginInfo {
-  readonly name: string;
-  readonly [member: string]: unknown;
-}
+export type PluginInfo =
+  | { readonly name: string }
+  // Lets a literal have more members; an interface without an index signature is taken by the first.
+  | { readonly name: string; readonly [member: string]: unknown };
 
 /** Told when the answer of `/ready` becomes another one. */
 export interface ReadinessChange {

@@ -3,7 +3,7 @@ import { notFound, problemHandler } from "@svc/problem";
 import { expressMajors } from "@svc/test-support";
 import { expect } from "chai";
 import request from "supertest";
-import { check, deferred } from "./support/checks.ts";
+import { check, deferred, settled } from "./support/checks.ts";
 import { hosts, PASSED_ON } from "./support/hosts.ts";
 
 const about = { service: "orders", version: "1.2.3", env: "staging" } as const;
@@ -188,8 +188,9 @@ describe("health()", () => {
   it("leaves an answer alone that a deadline gave while the checks were out", async () => {
     const { promise, resolve } = deferred<{ healthy: boolean; detail: string }>();
     const middleware = health({ ...about, checks: [check("slow", true, () => promise)] });
-    const host = hosts((req, res, next) => {
-      middleware(req, res, next);
+    const passedOn: unknown[] = [];
+    const host = hosts((req, res) => {
+      middleware(req, res, (err) => passedOn.push(err));
       res.statusCode = 504;
       res.end("late");
     })["bare http"];
@@ -198,6 +199,8 @@ describe("health()", () => {
       .expect(504, "late");
     resolve({ healthy: true, detail: "" });
     expect(await middleware.report()).to.include({ status: "ok" });
+    await settled();
+    expect(passedOn).to.deep.equal([]);
   });
 
   it("answers behind a mount path of Express", async () => {

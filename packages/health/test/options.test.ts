@@ -64,4 +64,14 @@ describe("the options of health()", () => {
     expect(faultsOf({ ...about, plugins: [{}] })).to.deep.equal(["plugins"]);
     expect(faultsOf({ ...about, plugins: [{ name: "a" }], providers: ["b"] })).to.deep.equal([]);
   });
+
+  it("take plugins that describe themselves by an interface of their own", () => {
+    interface Description {
+      readonly name: string;
+      readonly mode: string;
+    }
+    const described: readonly Description[] = [{ name: "auth", mode: "jwks" }];
+    expect(health({ ...about, plugins: described }).state()).to.equal("serving");
+    expect(health({ ...about, plugins: () => described }).state()).to.equal("serving");
+  });
 });
