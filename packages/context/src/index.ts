@@ -7,6 +7,7 @@ export {
   RequestContext,
   runWithContext,
 } from "./request-context.ts";
-export { routeTemplateOf } from "./route-template.ts";
+export { routeTemplateOf, setRouteTemplate } from "./route-template.ts";
+export { isRequestId, mintRequestId } from "./request-ids.ts";
 export { onResponseEnd, type ResponseEndListener } from "./response-end.ts";
 export type { CheckResult, Logger, Middleware, Principal, ReadinessCheck, TraceContext } from "./types.ts";

@@ -34,11 +34,14 @@ interface RouteIndex {
   readonly closed: readonly PathTemplate[];
 }
 
+const TEMPLATE: unique symbol = Symbol.for("@svc/context/1/route-template") as never;
+
 interface RoutedRequest extends IncomingMessage {
   readonly app?: AppShape;
   readonly route?: RouteShape;
   readonly baseUrl?: string;
   readonly originalUrl?: string;
+  [TEMPLATE]?: string;
 }
 
 const indexes = new WeakMap<AppShape, RouteIndex>();
@@ -46,15 +49,23 @@ const indexes = new WeakMap<AppShape, RouteIndex>();
 const owners = new WeakMap<RouteShape, RouteIndex>();
 
 /**
+ * Says which template a request belongs to that no route of Express answers: for middleware that answers fixed
+ * paths of its own, and for bare servers that route by themselves. A route that matches later outranks it.
+ */
+export function setRouteTemplate(req: IncomingMessage, template: string): void {
+  (req as RoutedRequest)[TEMPLATE] = template;
+}
+
+/**
  * The template of the route that Express 4 or 5 matched, with the paths of its mounts:
- * `/t/:tenant/items/:id`. Undefined when no route has matched, and on a bare server. A part that cannot be
+ * `/t/:tenant/items/:id`. Where none has matched, what `setRouteTemplate` has said, else undefined. A part that cannot be
  * known is `<mount>`; the raw path is never in it, so there are no more templates than the application's
  * author wrote: good for the label of a metric (MET-8, MET-10). Ask at the end of the response; error paths
  * are right as well.
  */
 export function routeTemplateOf(req: IncomingMessage): string | undefined {
   const { route, app } = req as RoutedRequest;
-  if (typeof route !== "object" || route === null) return undefined;
+  if (typeof route !== "object" || route === null) return (req as RoutedRequest)[TEMPLATE];
   const index = app && indexes.get(app);
   const known = index === undefined || isStale(index) ? undefined : index.routes.get(route);
   return typeof known === "string" ? known : resolve(req as RoutedRequest, route, known);

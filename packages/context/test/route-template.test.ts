@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { routeTemplateOf } from "@svc/context";
-import { expressMajors } from "@svc/test-support";
+import { routeTemplateOf, setRouteTemplate } from "@svc/context";
+import { expressMajors, listen } from "@svc/test-support";
 import { expect } from "chai";
 import connect from "connect";
 import type { Express } from "express";
@@ -329,5 +329,28 @@ describe("routeTemplateOf elsewhere", () => {
     for (const route of [null, "x", 7]) {
       expect(routeTemplateOf({ route, url: "/raw" } as never)).to.equal(undefined);
     }
+  });
+});
+
+describe("setRouteTemplate", () => {
+  it("MET-8 names the path of a request that no route of Express answers", async () => {
+    const app = expressMajors["express 5"]();
+    app.use((req, res) => {
+      setRouteTemplate(req, "/fixed");
+      res.end(routeTemplateOf(req));
+    });
+    await using server = await listen(app);
+    expect(await (await fetch(`${server.url}/fixed`)).text()).to.equal("/fixed");
+  });
+
+  it("gives way to a route that matches later", async () => {
+    const app = expressMajors["express 5"]();
+    app.use((req, _res, next) => {
+      setRouteTemplate(req, "/fixed");
+      next();
+    });
+    app.get("/items/:id", (req, res) => void res.end(routeTemplateOf(req)));
+    await using server = await listen(app);
+    expect(await (await fetch(`${server.url}/items/1`)).text()).to.equal("/items/:id");
   });
 });

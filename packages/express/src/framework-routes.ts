@@ -1,4 +1,4 @@
-import type { Middleware } from "@svc/context";
+import { type Middleware, setRouteTemplate } from "@svc/context";
 import { methodNotAllowed, sendProblem } from "@svc/problem";
 import { claimsPath, type RoutedApp } from "./claimed-paths.ts";
 
@@ -42,9 +42,14 @@ function dispatcher(routes: ReadonlyMap<string, Middleware>): Middleware {
   return function dispatchFrameworkRoute(req, res, next) {
     const url = req.url ?? "";
     const query = url.indexOf("?");
-    const handler = routes.get(query === -1 ? url : url.slice(0, query));
-    if (handler === undefined) next();
-    else if (req.method === "GET" || req.method === "HEAD") handler(req, res, next);
+    const path = query === -1 ? url : url.slice(0, query);
+    const handler = routes.get(path);
+    if (handler === undefined) {
+      next();
+      return;
+    }
+    setRouteTemplate(req, path);
+    if (req.method === "GET" || req.method === "HEAD") handler(req, res, next);
     else sendProblem(req, res, methodNotAllowed(["GET", "HEAD"]));
   };
 }

@@ -1,8 +1,8 @@
 import type { IncomingMessage, RequestListener, Server, ServerOptions, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { contextOf, type Logger, openContext } from "@svc/context";
+import { contextOf, mintRequestId, type Logger, openContext } from "@svc/context";
 import { resolveOptions } from "@svc/options";
-import { acceptable, mintRequestId } from "./correlation.ts";
+import { acceptable } from "./correlation.ts";
 import { instanceOf, pathOf } from "./document.ts";
 import { read } from "./foreign-error.ts";
 import { hostFault } from "./host-header.ts";

@@ -1,5 +1,4 @@
 export { attachProblems, problemServerOptions } from "./attach.ts";
-export { mintRequestId } from "./correlation.ts";
 export type { ProblemFields } from "./document.ts";
 export { jsonSafe } from "./json-safe.ts";
 export { type LastMiddleware, notFound } from "./not-found.ts";

@@ -1,4 +1,4 @@
-export { isRequestId, mintRequestId } from "./request-ids.ts";
+export { isRequestId, mintRequestId } from "@svc/context";
 export type { RequestIdOptions } from "./options.ts";
 export { propagationHeaders } from "./propagation-headers.ts";
 export { requestId } from "./request-id.ts";

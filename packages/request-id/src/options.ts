@@ -1,5 +1,5 @@
 import { ConfigurationError, boolean, func, optional, resolveOptions, withDefault } from "@svc/options";
-import { isRequestId } from "./request-ids.ts";
+import { isRequestId } from "@svc/context";
 
 /** Options of `requestId()`. */
 export interface RequestIdOptions {

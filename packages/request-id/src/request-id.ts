@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { enterContext, type Middleware, openContext, type RequestContext } from "@svc/context";
 import { readOptions, type RequestIdOptions } from "./options.ts";
-import { isRequestId, mintRequestId } from "./request-ids.ts";
+import { isRequestId, mintRequestId } from "@svc/context";
 import { parseTraceparent } from "./trace-context.ts";
 
 /**
