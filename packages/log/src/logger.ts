@@ -11,7 +11,7 @@ import { readable, textLines } from "./text-lines.ts";
 import { timeField } from "./timestamp.ts";
 import { escapeUnseen, quote } from "./quote.ts";
 
-const OWN: unique symbol = Symbol.for("@svc/log/1/own") as never;
+const OWN: unique symbol = Symbol("own parts");
 
 /** What the access line needs of a logger that this package made; its children inherit it. */
 export interface OwnParts {

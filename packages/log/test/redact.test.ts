@@ -103,6 +103,31 @@ describe("redaction", () => {
     expect(out.records()[0]).to.deep.include({ ...fields, message: text });
   });
 
+  it("LOG-1 hides a secret of any text in JSON inside of JSON inside of a string", () => {
+    const around = fc.string({
+      unit: fc.constantFrom('"', "\\", "'", "}", "]", ",", ":", " ", "a", "\n"),
+      maxLength: 8,
+    });
+    fc.assert(
+      fc.property(
+        around,
+        around,
+        fc.nat(3),
+        fc.boolean(),
+        fc.boolean(),
+        (before, after, depth, list, spaced) => {
+          const secret = `${before}${canary}${after}`;
+          let value: unknown = { id: before, refresh_token: list ? [{ x: secret }] : secret, other: after };
+          for (let i = 0; i < depth; i++) value = { body: JSON.stringify(value, null, spaced ? 2 : 0) };
+          expect(written({ value, after: "kept" }))
+            .to.contain('"after":"kept"')
+            .and.not.to.contain(canary);
+        },
+      ),
+      { numRuns: 3000 },
+    );
+  });
+
   it("LOG-1 keeps every line a JSON object, whatever stands beside a secret", () => {
     const piece = fc.oneof(
       fc.constantFrom(
