@@ -1,1 +1,3 @@
-export {};
+export { createDatabase, type Database } from "./database.ts";
+export type { LentConnection } from "./lent-connection.ts";
+export type { DatabaseOptions } from "./options.ts";

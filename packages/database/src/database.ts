@@ -1,0 +1,179 @@
+import type { ReadinessCheck } from "@svc/context";
+import {
+  atMostEvery,
+  type BreakerChange,
+  BreakerOpenError,
+  createBreaker,
+  DeadlineError,
+  withDeadline,
+} from "@svc/resilience";
+import {
+  type Connectable,
+  type Queryable,
+  type QueryResult,
+  type Row,
+  safeErrorText,
+  type TransactionOptions,
+  withTransaction,
+} from "@svc/sql";
+import { type ClientBase, Pool, type PoolClient } from "pg";
+import { cut, type Guard, guardedClient } from "./guarded-client.ts";
+import { lend, type LentConnection } from "./lent-connection.ts";
+import { type DatabaseOptions, resolveDatabaseOptions } from "./options.ts";
+import { exhausted, notAnswering } from "./problems.ts";
+import { createProbe } from "./readiness.ts";
+
+/**
+ * A pool of connections whose waits all end. Also what `withTransaction` and `ensureSchema` of `@svc/sql` take, and
+ * every package that asks for a `Queryable` or `Connectable`.
+ */
+export interface Database extends Queryable, Connectable, AsyncDisposable {
+  /**
+   * Runs one statement on any connection.
+   *
+   * @throws ProblemError 503 with `Retry-After` when there is no connection, when it is lost, or when the statement takes
+   *   too long; every other error of the server as `pg` gives it
+   */
+  query<R extends Row = Row>(text: string, values?: unknown[]): Promise<QueryResult<R>>;
+  /**
+   * Runs `work` in a transaction: committed when it returns, rolled back when it throws.
+   *
+   * @throws as `query`, and whatever `work` throws
+   */
+  transaction<T>(work: (tx: Queryable) => T | Promise<T>, options?: TransactionOptions): Promise<T>;
+  /**
+   * Lends a connection; give it back with `release()`. One that was given back inside of a transaction is closed.
+   *
+   * @throws ProblemError 503
+   */
+  connect(): Promise<LentConnection>;
+  /** The pool itself, for data mappers. It has the same deadlines; its errors are those of `pg`. */
+  readonly pool: Pool;
+  /** The check for `/ready`. Always the same object. */
+  readiness(): ReadinessCheck;
+  /** Closes all connections, and cuts those that are still in use at the deadline. Never rejects. */
+  stop(): Promise<void>;
+}
+
+const WARN_EVERY_MS = 5000;
+
+/**
+ * Makes a pool that connects when it is first used: nothing is thrown here because a database is missing.
+ *
+ * @throws ConfigurationError
+ */
+export function createDatabase(given: DatabaseOptions): Database {
+  const options = resolveDatabaseOptions(given);
+  const { name, max, logger, stopTimeoutMs, breakerCoolDownMs } = options;
+
+  const breaker = createBreaker({
+    failures: options.breakerFailures,
+    coolDownMs: breakerCoolDownMs,
+    now: options.now,
+    onChange: tell,
+  });
+  const guard: Guard = {
+    breaker,
+    connectTimeoutMs: options.connectTimeoutMs,
+    generation: 0,
+    open: new Set<ClientBase>(),
+    madeIn: new WeakMap<ClientBase, number>(),
+  };
+  const pool = new Pool({
+    ...options.client,
+    max,
+    Client: guardedClient(guard),
+    connectionTimeoutMillis: options.acquireTimeoutMs,
+    idleTimeoutMillis: options.idleTimeoutMs,
+  });
+  const warn = atMostEvery(
+    WARN_EVERY_MS,
+    (suppressed, error: unknown) =>
+      logger?.warn(
+        { database: name, reason: safeErrorText(error), suppressed },
+        "a database connection broke",
+      ),
+    { now: options.now },
+  );
+  // Without a listener the end of one idle connection would be the end of the process.
+  pool.on("error", (error) => void warn(error));
+
+  const probe = createProbe(options, () => ({
+    total: pool.totalCount,
+    idle: pool.idleCount,
+    waiting: pool.waitingCount,
+    max,
+  }));
+  let lent = 0;
+  let stopping: Promise<void> | undefined;
+
+  function tell({ from, to, failures }: BreakerChange): void {
+    if (from === "closed") {
+      const fields = { database: name, failures, cool_down_ms: breakerCoolDownMs };
+      logger?.error(fields, "the database is not answering; no new connection is tried for a while");
+    } else if (to === "closed") logger?.info({ database: name }, "the database is answering again");
+  }
+
+  function onStuck(): void {
+    // All connections of before lead to the same server that hangs.
+    guard.generation += 1;
+    breaker.attempt()?.failed();
+  }
+
+  async function connect(): Promise<LentConnection> {
+    for (;;) {
+      const client = await lendable();
+      if (guard.madeIn.get(client) === guard.generation) {
+        lent += 1;
+        return lend(client, onStuck, () => (lent -= 1));
+      }
+      client.release(true);
+      cut(client);
+    }
+  }
+
+  async function lendable(): Promise<PoolClient> {
+    try {
+      return await pool.connect();
+    } catch (error) {
+      if (error instanceof BreakerOpenError) throw notAnswering(error, error.retryAfterMs);
+      throw lent >= max ? exhausted(error) : notAnswering(error, breaker.retryAfterMs);
+    }
+  }
+
+  async function query<R extends Row = Row>(text: string, values?: unknown[]): Promise<QueryResult<R>> {
+    const connection = await connect();
+    try {
+      return await connection.query<R>(text, values);
+    } finally {
+      connection.release();
+    }
+  }
+
+  async function close(): Promise<void> {
+    probe.close();
+    try {
+      await withDeadline(stopTimeoutMs, async () => {
+        await pool.end();
+        await Promise.all(
+          [...guard.open].map((client) => new Promise((resolve) => client.once("end", resolve))),
+        );
+      });
+    } catch (error) {
+      const reason = error instanceof DeadlineError ? "in use at the deadline" : safeErrorText(error);
+      logger?.warn({ database: name, reason, connections: guard.open.size }, "database connections were cut");
+      for (const client of guard.open) cut(client);
+    }
+  }
+
+  const database: Database = {
+    query,
+    connect,
+    transaction: (work, transactionOptions) => withTransaction({ connect }, work, transactionOptions),
+    pool,
+    readiness: () => probe.check,
+    stop: () => (stopping ??= close()),
+    [Symbol.asyncDispose]: () => database.stop(),
+  };
+  return database;
+}

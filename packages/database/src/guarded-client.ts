@@ -1,0 +1,73 @@
+import type { Breaker } from "@svc/resilience";
+import { BreakerOpenError } from "@svc/resilience";
+import { Client, type ClientBase, type ClientConfig } from "pg";
+
+type Connected = (error: Error | null, client?: Client) => void;
+
+/** Watches over all connections of one pool. */
+export interface Guard {
+  readonly breaker: Breaker;
+  readonly connectTimeoutMs: number;
+  /** Goes up when the server was found to hang: connections of before are suspect. */
+  generation: number;
+  /** Connections that are open or being opened. */
+  readonly open: Set<ClientBase>;
+  /** For every connection the generation that it was made in. */
+  readonly madeIn: WeakMap<ClientBase, number>;
+}
+
+/**
+ * The class of a pool's clients: it tries no connection while the breaker is open, and gives up a connection attempt at its
+ * own deadline.
+ */
+export function guardedClient(guard: Guard): new (config?: ClientConfig) => Client {
+  return class GuardedClient extends Client {
+    constructor(config: ClientConfig = {}) {
+      // The pool hides the password from copies of its options.
+      super({ ...config, password: config.password, connectionTimeoutMillis: guard.connectTimeoutMs });
+    }
+
+    override connect(): Promise<Client>;
+    override connect(callback: Connected): void;
+    override connect(callback?: Connected): Promise<Client> | undefined {
+      const connecting = connectGuarded(guard, this, () => super.connect());
+      if (callback === undefined) return connecting;
+      connecting.then(
+        () => callback(null, this),
+        (error: Error) => callback(error),
+      );
+      return undefined;
+    }
+  };
+}
+
+async function connectGuarded(
+  guard: Guard,
+  client: Client,
+  connect: () => Promise<unknown>,
+): Promise<Client> {
+  const { breaker, open, madeIn } = guard;
+  const attempt = breaker.attempt();
+  if (attempt === undefined) throw new BreakerOpenError(breaker.retryAfterMs);
+  madeIn.set(client, guard.generation);
+  open.add(client);
+  client.once("end", () => open.delete(client));
+  try {
+    await connect();
+    attempt.succeeded();
+    return client;
+  } catch (error) {
+    open.delete(client);
+    attempt.failed();
+    throw error;
+  }
+}
+
+/** Cuts a connection without a word to the server. */
+export function cut(client: ClientBase): void {
+  (client as Partial<WithSocket>).connection?.stream?.destroy();
+}
+
+interface WithSocket {
+  readonly connection: { readonly stream?: { destroy(): void } };
+}

@@ -1,0 +1,105 @@
+import type { CheckResult, ReadinessCheck } from "@svc/context";
+import { DeadlineError, singleFlight, withDeadline } from "@svc/resilience";
+import { isConnectionError, safeErrorText, sqlStateOf } from "@svc/sql";
+import { Client } from "pg";
+import { cut } from "./guarded-client.ts";
+import type { ResolvedOptions } from "./options.ts";
+
+/** The readiness check of a database, and how to end it. */
+export interface Probe {
+  readonly check: ReadinessCheck;
+  close(): void;
+}
+
+const WORDS: ReadonlyMap<string, string> = new Map([
+  ["28000", "the login was refused"],
+  ["28P01", "the password was refused"],
+  ["3D000", "the database does not exist"],
+  ["42501", "the login has no right to connect"],
+  ["53300", "the server has no connection left"],
+  ["57P01", "the server is shutting down"],
+  ["57P03", "the server is starting or stopping"],
+]);
+
+/**
+ * Asks on a connection of its own: a check that waited in the application's pool would say of a busy service that its
+ * database is gone.
+ *
+ * @param meta what is worth knowing about the pool
+ */
+export function createProbe(
+  options: ResolvedOptions,
+  meta: () => Readonly<Record<string, number | string>>,
+): Probe {
+  const { name, critical, client: config, readinessTimeoutMs } = options;
+  let held: Client | undefined;
+  let givenUp: Client | undefined;
+  let closed = false;
+
+  function drop(client: Client | undefined): void {
+    if (client === undefined) return;
+    if (held === client) held = undefined;
+    cut(client);
+  }
+
+  async function fresh(): Promise<Client> {
+    const client = new Client({
+      ...config,
+      connectionTimeoutMillis: readinessTimeoutMs,
+      query_timeout: readinessTimeoutMs,
+    });
+    client.on("error", () => drop(client));
+    held = client;
+    await client.connect();
+    return client;
+  }
+
+  const asked = singleFlight(async () => {
+    const old = held;
+    if (old !== undefined) {
+      try {
+        await old.query("select 1");
+        return;
+      } catch (error) {
+        drop(old);
+        // It may have broken long ago, while nobody asked.
+        if (!isConnectionError(error) || closed || givenUp === old) throw error;
+      }
+    }
+    const client = await fresh();
+    await client.query("select 1");
+  });
+
+  async function check(signal: AbortSignal): Promise<CheckResult> {
+    try {
+      if (closed) return { healthy: false, detail: "closed", meta: meta() };
+      await withDeadline(readinessTimeoutMs, () => asked(), { signal });
+      const numbers = meta();
+      const waiting = Number(numbers.waiting);
+      const detail = waiting > 0 ? `connected; ${waiting} waiting for a connection` : "connected";
+      return { healthy: true, detail, meta: numbers };
+    } catch (error) {
+      givenUp = held;
+      drop(held);
+      return { healthy: false, detail: detailOf(error), meta: meta() };
+    }
+  }
+
+  return {
+    check: { name, critical, check },
+    close() {
+      closed = true;
+      const client = held;
+      held = undefined;
+      client?.end().catch(() => undefined);
+    },
+  };
+}
+
+function detailOf(error: unknown): string {
+  if (error instanceof DeadlineError) return `no answer within ${error.ms} ms`;
+  const words = WORDS.get(sqlStateOf(error) ?? "");
+  if (words !== undefined) return words;
+  const text = safeErrorText(error);
+  return /^SQLSTATE |^E[A-Z]+/.test(text) && text !== "Error" ? `not answering (${text})` : "not answering";
+}
