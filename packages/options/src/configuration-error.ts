@@ -1,3 +1,5 @@
+import { oneLine } from "./show.ts";
+
 /** One thing that is wrong with a configuration. */
 export interface Fault {
   /** The option, key of the file or environment variable at fault, as its author wrote it. */
@@ -17,9 +19,9 @@ export class ConfigurationError extends Error {
    * @param faults all that is wrong with it, at least one
    */
   constructor(subject: string, faults: readonly Fault[], options?: ErrorOptions) {
-    const lines = faults.map((fault) => `  - ${fault.key}: ${fault.message}`);
+    const lines = faults.map((fault) => `  - ${oneLine(fault.key)}: ${oneLine(fault.message)}`);
     const count = faults.length === 1 ? "1 fault" : `${faults.length} faults`;
     super(`${subject} is configured wrongly (${count}):\n${lines.join("\n")}`, options);
-    this.faults = faults;
+    this.faults = Object.freeze([...faults]);
   }
 }

@@ -6,7 +6,7 @@ export interface Kind<T> {
   readonly expects: string;
   accepts(value: unknown): value is T;
   /** Set for values that must not be shown in an error message. */
-  readonly secret?: boolean;
+  readonly secret?: boolean | undefined;
 }
 
 /** A kind together with what holds when the option is left out; without a default the result may be undefined. */
@@ -27,8 +27,8 @@ function range(min: number | undefined, max: number | undefined): string {
 
 /** Bounds of a number, both inclusive. */
 export interface Bounds {
-  readonly min?: number;
-  readonly max?: number;
+  readonly min?: number | undefined;
+  readonly max?: number | undefined;
 }
 
 /** A whole number. */
@@ -58,23 +58,26 @@ export function boolean(): Kind<boolean> {
 
 /** A string that is not empty, unless `allowEmpty`. */
 export function string({ allowEmpty = false, pattern, expects }: StringRules = {}): Kind<string> {
-  const text = expects ?? (allowEmpty ? "a string" : "a string that is not empty");
+  const shape = pattern === undefined ? "" : ` that matches ${String(pattern)}`;
+  const text = expects ?? (allowEmpty || shape !== "" ? `a string${shape}` : "a string that is not empty");
   return kind(
     text,
     (value) =>
       typeof value === "string" &&
       (allowEmpty || value !== "") &&
-      (pattern === undefined || pattern.test(value)),
+      // test() would remember where a pattern with the flag g has stopped.
+      (pattern === undefined || value.search(pattern) !== -1),
   );
 }
 
 /** What a string must look like. */
 export interface StringRules {
-  readonly allowEmpty?: boolean;
-  /** Without the flags `g` and `y`. */
-  readonly pattern?: RegExp;
-  /** Completes "must be ..."; needed where a pattern says it less clearly. */
-  readonly expects?: string;
+  /** Default false. */
+  readonly allowEmpty?: boolean | undefined;
+  /** Default: any string. */
+  readonly pattern?: RegExp | undefined;
+  /** Completes "must be ..."; needed where a pattern says it less clearly. Default: what the other rules say. */
+  readonly expects?: string | undefined;
 }
 
 /** One of the listed values. */
@@ -83,12 +86,15 @@ export function oneOf<const T extends readonly (string | number | boolean)[]>(..
   return kind(`one of ${shown}`, (value) => (values as readonly unknown[]).includes(value));
 }
 
-/** A list whose every entry is of a kind. */
+/** A list whose every entry is of a kind; secret when its entries are. */
 export function listOf<T>(entry: Kind<T>): Kind<readonly T[]> {
-  return kind(
-    `a list, each entry ${entry.expects}`,
-    (value) => Array.isArray(value) && value.every((each) => entry.accepts(each)),
-  );
+  return {
+    ...kind<readonly T[]>(
+      `a list, each entry ${entry.expects}`,
+      (value) => Array.isArray(value) && Array.from(value).every((each) => entry.accepts(each)),
+    ),
+    secret: entry.secret,
+  };
 }
 
 /** A function; its type is named by the caller. */
@@ -106,13 +112,16 @@ export function objectWith<T extends object>(what: string, ...methods: (keyof T 
   );
 }
 
-/** Either of two kinds. */
+/** Either of two kinds; secret when one of them is. */
 export function either<A, B>(a: Kind<A>, b: Kind<B>): Kind<A | B> {
-  return kind(`${a.expects}, or ${b.expects}`, (value) => a.accepts(value) || b.accepts(value));
+  return {
+    ...kind<A | B>(`${a.expects}, or ${b.expects}`, (value) => a.accepts(value) || b.accepts(value)),
+    secret: a.secret === true || b.secret === true,
+  };
 }
 
 /** The same kind, whose value never appears in an error message. */
-export function secret<T>(inner: Kind<T>): Kind<T> {
+export function secret<K extends Kind<unknown>>(inner: K): K {
   return { ...inner, secret: true };
 }
 

@@ -3,9 +3,13 @@ export function nearestName(name: string, known: Iterable<string>): string | und
   // Names that a person mistypes are short; a long one is not worth the quadratic cost.
   if (name.length > 100) return undefined;
   let best: string | undefined;
-  let bestDistance = Math.max(1, Math.floor(name.length / 3)) + 1;
+  const wanted = fold(name);
+  // Of a name of one letter every other one is a single slip away.
+  let bestDistance = Math.min(wanted.length, Math.max(1, Math.floor(wanted.length / 3)) + 1);
   for (const candidate of known) {
-    const distance = editDistance(fold(name), fold(candidate));
+    const other = fold(candidate);
+    if (Math.abs(other.length - wanted.length) >= bestDistance) continue;
+    const distance = editDistance(wanted, other);
     if (distance < bestDistance) {
       best = candidate;
       bestDistance = distance;

@@ -1,6 +1,7 @@
 import { ConfigurationError, type Fault } from "./configuration-error.ts";
 import type { Kind, OptionalKind } from "./kinds.ts";
 import { nearestName } from "./nearest.ts";
+import { describe, show } from "./show.ts";
 
 /** For every option its kind. */
 export type Kinds = Readonly<Record<string, Kind<unknown> | OptionalKind<unknown, unknown>>>;
@@ -15,7 +16,7 @@ export type Resolved<K extends Kinds> = {
 };
 
 /**
- * Checks the options of a factory and fills in the defaults, into a new object with every option present.
+ * Checks the options of a factory and fills in the defaults, into a new frozen object with every option present.
  *
  * @param subject the factory as its user writes it, for example `jsonBody()`
  * @param given what the user passed; undefined counts as `{}`, an undefined member as left out
@@ -27,29 +28,22 @@ export function resolveOptions<const K extends Kinds>(
   given: object | undefined,
   kinds: K,
 ): Resolved<K> {
-  if (given !== undefined && (typeof given !== "object" || given === null || isRequest(given))) {
-    throw new ConfigurationError(subject, [{ key: "options", message: misuse(subject, given) }]);
-  }
-  const source = (given ?? {}) as Readonly<Record<string, unknown>>;
+  const source = given ?? {};
+  const misused = given === undefined ? undefined : misuse(subject, given);
+  if (misused !== undefined) throw new ConfigurationError(subject, [{ key: "options", message: misused }]);
   const faults: Fault[] = [];
+  const known = Object.keys(kinds);
   for (const name of Object.keys(source)) {
-    if (!Object.hasOwn(kinds, name))
-      faults.push({ key: name, message: unknownOption(name, Object.keys(kinds)) });
+    if (!Object.hasOwn(kinds, name)) faults.push({ key: name, message: unknownOption(name, known) });
   }
   const resolved: Record<string, unknown> = {};
   for (const [name, kind] of Object.entries(kinds)) {
-    const value = source[name];
-    if (value === undefined) {
-      if (isOptional(kind)) resolved[name] = kind.fallback;
-      else faults.push({ key: name, message: `is required and must be ${kind.expects}` });
-    } else if (kind.accepts(value)) {
-      resolved[name] = value;
-    } else {
-      faults.push({ key: name, message: wrongValue(kind, value) });
-    }
+    const taken = take(source, name, kind);
+    if ("fault" in taken) faults.push({ key: name, message: taken.fault });
+    else resolved[name] = taken.value;
   }
   if (faults.length > 0) throw new ConfigurationError(subject, faults);
-  return resolved as Resolved<K>;
+  return Object.freeze(resolved) as Resolved<K>;
 }
 
 /** The sentence for a value that is not of its kind; a secret value is not shown. */
@@ -64,33 +58,45 @@ export function unknownOption(name: string, known: readonly string[]): string {
   return known.length === 0 ? "is unknown; there are none" : `is unknown; known are ${known.join(", ")}`;
 }
 
+function take(source: object, name: string, kind: Kind<unknown>): { value: unknown } | { fault: string } {
+  let value: unknown;
+  try {
+    value = holds(source, name) ? (source as Readonly<Record<string, unknown>>)[name] : undefined;
+    if (value !== undefined && kind.accepts(value)) return { value };
+  } catch (error) {
+    // A getter of the caller's; its message may hold anything.
+    return { fault: `cannot be read: ${error instanceof Error ? error.name : "it throws"}` };
+  }
+  if (value !== undefined) return { fault: wrongValue(kind, value) };
+  return isOptional(kind) ? { value: kind.fallback } : { fault: `is required and must be ${kind.expects}` };
+}
+
+/** Whether an object or its class has a member. What Object.prototype has, polluted or not, is nobody's option. */
+function holds(source: object, name: string): boolean {
+  if (Object.hasOwn(source, name)) return true;
+  for (let each = parentOf(source); each !== null; each = parentOf(each)) {
+    if (parentOf(each) !== null && Object.hasOwn(each, name)) return true;
+  }
+  return false;
+}
+
+function parentOf(value: object): object | null {
+  return Object.getPrototypeOf(value) as object | null;
+}
+
 function isOptional(kind: Kind<unknown>): kind is OptionalKind<unknown, unknown> {
   return "optional" in kind;
 }
 
-// app.use(requestId) instead of app.use(requestId()) hands a request over as the options.
-function isRequest(given: object): boolean {
-  return "headers" in given && "method" in given && "socket" in given;
-}
-
-function misuse(subject: string, given: unknown): string {
-  if (typeof given === "object" && given !== null) {
+// JavaScript callers pass anything. What is shown is never the value: a lone string may well be a secret.
+function misuse(subject: string, given: unknown): string | undefined {
+  if (typeof given !== "object" || given === null) return `must be an object; it is ${describe(given)}`;
+  if ("headers" in given && "method" in given && "socket" in given) {
     return `is a request: call the factory, app.use(${subject}), instead of passing it to app.use`;
   }
-  return `must be an object; it is ${show(given)}`;
-}
-
-/** A value on one short line, for an error message. */
-function show(value: unknown): string {
-  if (typeof value === "function") return "a function";
-  if (typeof value === "bigint" || typeof value === "symbol") return String(value);
-  let text: string | undefined;
-  try {
-    text = JSON.stringify(value);
-  } catch {
-    text = undefined;
-  }
-  text ??= String(value);
-  if (Number.isNaN(value) || value === Infinity || value === -Infinity) text = String(value);
-  return text.length > 120 ? `${text.slice(0, 117)}...` : text;
+  if (given instanceof Promise) return "is a promise: await it first";
+  // A Map or a Date has no members of its own and would pass for "no options"; a module is a fine object.
+  const tag = Object.prototype.toString.call(given);
+  if (tag === "[object Object]" || tag === "[object Module]") return undefined;
+  return `must be an object; it is ${describe(given)}`;
 }

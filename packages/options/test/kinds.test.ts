@@ -1,0 +1,72 @@
+import {
+  boolean,
+  either,
+  func,
+  integer,
+  type Kind,
+  listOf,
+  number,
+  objectWith,
+  oneOf,
+  secret,
+  string,
+  wrongValue,
+} from "@svc/options";
+import { expect } from "chai";
+
+/** Every kind with its sentence, values that it accepts and values that it refuses. */
+const table: readonly (readonly [string, Kind<unknown>, readonly unknown[], readonly unknown[]])[] = [
+  ["a whole number", integer(), [0, -5, 2 ** 53 - 1], [1.5, "1", Number.NaN, Infinity, 2 ** 53, 1n, null]],
+  ["a whole number from 1 to 3", integer({ min: 1, max: 3 }), [1, 3], [0, 4]],
+  ["a whole number of at least 1", integer({ min: 1 }), [1, 9e9], [0]],
+  ["a number of at most 1", number({ max: 1 }), [-1e9, 0.5, 1], [1.01]],
+  ["a number", number(), [0.5, -1], ["1", Number.NaN, Infinity, null]],
+  ["true or false", boolean(), [true, false], [0, "true", null]],
+  ["a string that is not empty", string(), ["a", " "], ["", 1, null, ["a"]]],
+  ["a string", string({ allowEmpty: true }), ["", "a"], [1]],
+  ["a string that matches /^a/", string({ pattern: /^a/ }), ["ab"], ["ba", ""]],
+  ["a slug", string({ pattern: /^[a-z]+$/, expects: "a slug" }), ["abc"], ["A"]],
+  ['one of "a", 1, true', oneOf("a", 1, true), ["a", 1, true], ["b", "1", 2, false, null]],
+  [
+    "a list, each entry true or false",
+    listOf(boolean()),
+    [[], [true]],
+    [[1], "true", { length: 0 }, Array(2)],
+  ],
+  ["a function", func(), [() => 1, class {}], [{}, "x", null]],
+  [
+    "a pool (an object with query())",
+    objectWith<{ query(): void }>("a pool", "query"),
+    [{ query: () => 1 }, Object.assign(() => 1, { query: () => 1 })],
+    [{}, { query: 1 }, null, "query", undefined],
+  ],
+  ["a registry", objectWith<object>("a registry"), [{}, () => 1], [null, 1]],
+  ["true or false, or a function", either(boolean(), func()), [true, () => 1], [0, {}]],
+];
+
+describe("kinds", () => {
+  for (const [expects, kind, accepted, refused] of table) {
+    it(`accept ${expects}, and nothing else`, () => {
+      expect(kind.expects).to.equal(expects);
+      for (const value of accepted) expect(kind.accepts(value), String(value)).to.equal(true);
+      for (const value of refused) expect(kind.accepts(value), String(value)).to.equal(false);
+    });
+  }
+
+  it("give the same answer each time, also with a pattern that has the flag g", () => {
+    const kind = string({ pattern: /a/g });
+    expect([kind.accepts("a"), kind.accepts("a"), kind.accepts("a")]).to.deep.equal([true, true, true]);
+  });
+
+  it("are secret when a part of them is", () => {
+    for (const kind of [
+      secret(string()),
+      listOf(secret(string())),
+      either(boolean(), secret(string())),
+      either(secret(string()), boolean()),
+    ]) {
+      expect(wrongValue(kind, "hunter2")).to.not.contain("hunter2");
+    }
+    expect(wrongValue(listOf(boolean()), ["shown"])).to.contain("shown");
+  });
+});

@@ -1,0 +1,16 @@
+import { readFile } from "node:fs/promises";
+import { runSample } from "@svc/test-support";
+import { expect } from "chai";
+
+const readme = new URL("../README.md", import.meta.url);
+
+describe("README", () => {
+  it("shows defaults, and the error that it prints below", async () => {
+    await using sample = await runSample(readme, 0);
+    const { stdout, stderr, code } = await sample.ended;
+    expect(code, stderr).to.equal(0);
+    const [first, ...error] = stdout.trim().split("\n");
+    expect(first).to.equal("{ limitBytes: 2097152, strict: false }");
+    expect(await readFile(readme, "utf8")).to.contain(`\`\`\`\n${error.join("\n")}\n\`\`\``);
+  });
+});
