@@ -1,3 +1,4 @@
+export { bodyLimit, type BodyLimitOptions } from "./body-limit.ts";
 export type { JsonBodyCode } from "./faults.ts";
 export { bodyOf, jsonBody } from "./json-body.ts";
 export type { JsonBodyOptions } from "./options.ts";

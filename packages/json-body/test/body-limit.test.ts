@@ -1,0 +1,94 @@
+import { pipeline } from "node:stream/promises";
+import { Writable } from "node:stream";
+import { request } from "node:http";
+import { bodyLimit, jsonBody } from "@svc/json-body";
+import { ConfigurationError } from "@svc/options";
+import { notFound, problemHandler } from "@svc/problem";
+import { expressMajors, listen } from "@svc/test-support";
+import { expect } from "chai";
+
+interface Answer {
+  readonly status: number | undefined;
+  readonly type: string | undefined;
+  readonly text: string;
+}
+
+/** Sends a body in chunks, without saying how long it will be, and stops once it is answered. */
+function sendChunks(url: string, chunks: readonly string[]): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const req = request(url, { method: "POST", headers: { "content-type": "text/csv" } }, (res) => {
+      let text = "";
+      res.setEncoding("utf8");
+      res.on("data", (each: string) => (text += each));
+      res.on("close", () => resolve({ status: res.statusCode, type: res.headers["content-type"], text }));
+    });
+    req.on("error", reject);
+    for (const chunk of chunks) req.write(chunk);
+    req.end();
+  });
+}
+
+for (const [name, express] of Object.entries(expressMajors)) {
+  describe(`bodyLimit on ${name}`, () => {
+    function app(): ReturnType<typeof express> {
+      const made = express();
+      made.use(bodyLimit({ maxBytes: 100 }), jsonBody());
+      made.post("/count", (req, res, next) => {
+        let size = 0;
+        const count = new Writable({
+          write(chunk: Buffer, _encoding, done) {
+            size += chunk.length;
+            done();
+          },
+        });
+        pipeline(req, count).then(() => res.json({ size }), next);
+      });
+      made.use(notFound(), problemHandler());
+      return made;
+    }
+
+    it("LIM-1 LIM-3 counts a chunked body of any type as it arrives and answers 413", async () => {
+      await using server = await listen(app());
+      const answer = await sendChunks(`${server.url}/count`, [
+        "a".repeat(60),
+        "b".repeat(60),
+        "c".repeat(60),
+      ]);
+      expect(answer.status).to.equal(413);
+      expect(answer.type).to.equal("application/problem+json");
+      expect(JSON.parse(answer.text)).to.include({ title: "Payload Too Large", status: 413 });
+    });
+
+    it("lets a chunked body of exactly the limit through to its reader", async () => {
+      await using server = await listen(app());
+      const answer = await sendChunks(`${server.url}/count`, ["a".repeat(60), "b".repeat(40)]);
+      expect(answer.status).to.equal(200);
+      expect(JSON.parse(answer.text)).to.deep.equal({ size: 100 });
+    });
+
+    it("LIM-2 refuses a Content-Length over the limit before the body is sent", async () => {
+      await using server = await listen(app());
+      const status = await new Promise<number | undefined>((resolve, reject) => {
+        const req = request(`${server.url}/count`, { method: "POST", headers: { "content-length": "101" } });
+        req.on("response", (res) => {
+          resolve(res.statusCode);
+          req.destroy();
+        });
+        req.on("error", reject);
+        req.flushHeaders();
+      });
+      expect(status).to.equal(413);
+    });
+
+    it("leaves requests without a body alone", async () => {
+      await using server = await listen(app());
+      expect((await fetch(`${server.url}/count`)).status).to.equal(405);
+    });
+  });
+}
+
+describe("bodyLimit options", () => {
+  it("refuses a limit that is none", () => {
+    expect(() => bodyLimit({ maxBytes: 0 })).to.throw(ConfigurationError, "maxBytes");
+  });
+});

@@ -1,0 +1,16 @@
+import { expect } from "chai";
+import { runSample } from "@svc/test-support";
+import { post } from "./support/stacks.ts";
+
+const readme = new URL("../README.md", import.meta.url);
+
+describe("the README", () => {
+  it("ERR-18 LIM-1 shows a route that takes JSON and nothing else", async () => {
+    await using sample = await runSample(readme, 0);
+    const url = `${await sample.url}/orders`;
+    expect((await post(url, '{"a":1}')).body).to.deep.equal({ got: { a: 1 } });
+    expect((await post(url, "a=1", { "Content-Type": "application/x-www-form-urlencoded" })).status).to.equal(415);
+    expect((await post(url, `["${"x".repeat(2 * 1024 * 1024)}"]`)).status).to.equal(413);
+    expect((await post(url, "{")).body.detail).to.equal("the body is not valid JSON at position 1 (line 1, column 2)");
+  });
+});
