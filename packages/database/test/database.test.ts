@@ -1,0 +1,120 @@
+import { createDatabase, type Database } from "@svc/database";
+import { testDatabase } from "@svc/dev-services";
+import { ensureSchema, sqlStateOf } from "@svc/sql";
+import { expect } from "chai";
+import { keepingLogger } from "./support/lines.ts";
+import { problem } from "./support/problem.ts";
+import { rejection } from "./support/rejection.ts";
+
+describe("createDatabase", () => {
+  const postgres = testDatabase({ name: "database" });
+  let database: Database;
+  before(async () => {
+    database = createDatabase({
+      url: postgres.url,
+      max: 2,
+      statementTimeoutMs: 5000,
+      applicationName: "tested",
+    });
+    await database.query("create table items (id int primary key)");
+  });
+  after(() => database.stop());
+
+  it("runs statements with parameters", async () => {
+    const { rows } = await database.query<{ sum: number }>("select $1::int + $2::int as sum", [1, 2]);
+    expect(rows).to.deep.equal([{ sum: 3 }]);
+    const shown = await database.query("select current_setting('application_name') as name");
+    expect(shown.rows).to.deep.equal([{ name: "tested" }]);
+  });
+
+  it("commits a transaction that returns, and rolls back one that throws", async () => {
+    const result = await database.transaction(async (tx) => {
+      await tx.query("insert into items values (1)");
+      return "done";
+    });
+    expect(result).to.equal("done");
+    const error = await rejection(
+      database.transaction(async (tx) => {
+        await tx.query("insert into items values (2)");
+        throw new Error("no");
+      }),
+    );
+    expect(error.message).to.equal("no");
+    const { rows } = await database.query("select id from items order by id");
+    expect(rows).to.deep.equal([{ id: 1 }]);
+  });
+
+  it("leaves errors of a statement as they are, and the connection in the pool", async () => {
+    const one = createDatabase({ url: postgres.url, max: 1 });
+    const pid = async (): Promise<unknown> => (await one.query("select pg_backend_pid() as pid")).rows[0];
+    const before = await pid();
+    const error = await rejection(one.query("insert into items values (1), (1)"));
+    expect(sqlStateOf(error)).to.equal("23505");
+    expect(error).to.not.have.property("status");
+    expect(await pid()).to.deep.equal(before);
+    await one.stop();
+  });
+
+  it("answers 503 for a statement that takes too long, and goes on with the same connection", async () => {
+    const hurried = createDatabase({ url: postgres.url, max: 1, statementTimeoutMs: 100 });
+    const { status, detail, code, headers, cause } = await problem(hurried.query("select pg_sleep(60)"));
+    expect({ status, detail, code, headers }).to.deep.equal({
+      status: 503,
+      detail: "the database did not answer in time; retry shortly",
+      code: "ERR_SVC_DATABASE_TIMEOUT",
+      headers: { "Retry-After": "1" },
+    });
+    expect(sqlStateOf(cause)).to.equal("57014");
+    expect((await hurried.query("select 1 as one")).rows).to.deep.equal([{ one: 1 }]);
+    expect(hurried.pool.totalCount).to.equal(1);
+    await hurried.stop();
+  });
+
+  it("gives nobody a connection with the transaction of somebody else", async () => {
+    const one = createDatabase({ url: postgres.url, max: 1 });
+    const first = await one.connect();
+    await first.query("begin");
+    await first.query("insert into items values (99)");
+    expect(first.getTransactionStatus()).to.equal("T");
+    first.release();
+    first.release();
+    expect((await rejection(first.query("select 1"))).message).to.contain("after it was given back");
+    const second = await one.connect();
+    expect(second.getTransactionStatus()).to.equal("I");
+    expect((await second.query("select 1 from items where id = 99")).rows).to.deep.equal([]);
+    second.release();
+    await one.stop();
+  });
+
+  it("is what packages that make their own tables take", async () => {
+    const schema = {
+      name: "made",
+      statements: ["create table made (id int)"],
+      tables: { made: { id: "integer" } },
+    };
+    expect(await ensureSchema(database, schema)).to.equal("created");
+    expect(await ensureSchema(database, schema)).to.equal("present");
+  });
+
+  it("answers 503 after it was stopped, as often as it is stopped", async () => {
+    const short = createDatabase({ url: postgres.url });
+    await short.query("select 1");
+    await Promise.all([short.stop(), short.stop()]);
+    await short[Symbol.asyncDispose]();
+    expect((await problem(short.query("select 1"))).status).to.equal(503);
+    const result = await short.readiness().check(new AbortController().signal);
+    expect(result).to.include({ healthy: false, detail: "closed" });
+  });
+
+  it("cuts connections that are still in use when stopping takes too long, and says so", async () => {
+    const logger = keepingLogger();
+    const busy = createDatabase({ url: postgres.url, stopTimeoutMs: 50, logger });
+    const running = problem(busy.query("select pg_sleep(60)"));
+    await busy.readiness().check(new AbortController().signal);
+    while (busy.pool.idleCount > 0 || busy.pool.totalCount === 0) await new Promise(setImmediate);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await busy.stop();
+    expect((await running).status).to.equal(503);
+    expect(logger.lines.join("\n")).to.contain('"connections":1}').and.to.contain("in use at the deadline");
+  });
+});

@@ -1,0 +1,268 @@
+import type { CheckResult } from "@svc/context";
+import { createDatabase, type Database } from "@svc/database";
+import { freePort, testPostgresServer } from "@svc/dev-services";
+import { isConnectionError } from "@svc/sql";
+import { expect } from "chai";
+import { keepingLogger } from "./support/lines.ts";
+import { problem } from "./support/problem.ts";
+import { until } from "./support/until.ts";
+
+// Far above every deadline that is configured below, far below for ever.
+const SOON_MS = 8000;
+
+const DEADLINES = {
+  connectTimeoutMs: 300,
+  acquireTimeoutMs: 300,
+  statementTimeoutMs: 300,
+  readinessTimeoutMs: 300,
+  breakerCoolDownMs: 100,
+  stopTimeoutMs: 300,
+} as const;
+
+function ask(database: Database): Promise<CheckResult> {
+  return Promise.resolve(database.readiness().check(new AbortController().signal));
+}
+
+async function soon<T>(promise: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error("it took far longer than its deadline")), SOON_MS);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Until a statement succeeds; in between nothing but 503. */
+function healed(database: Database): Promise<true> {
+  return until("the database answers", async () => {
+    const result = database.query("select 1");
+    try {
+      await result;
+      return true as const;
+    } catch {
+      expect((await problem(result)).status).to.equal(503);
+      return undefined;
+    }
+  });
+}
+
+describe("a database with faults", function () {
+  this.timeout(60_000);
+  const postgres = testPostgresServer({ settings: { max_connections: "20" } });
+
+  it("answers 503 in bounded time while the server hangs, tries seldom, and heals by itself", async () => {
+    const logger = keepingLogger();
+    await using database = createDatabase({
+      url: postgres.url,
+      max: 4,
+      logger,
+      ...DEADLINES,
+      breakerCoolDownMs: 2000,
+    });
+    await Promise.all(Array.from({ length: 4 }, () => database.query("select pg_sleep(0.02)")));
+    expect((await ask(database)).healthy).to.equal(true);
+    postgres.server.pause();
+    try {
+      // Connections that were idle when the server began to hang.
+      const first = await soon(
+        Promise.all(Array.from({ length: 12 }, () => problem(database.query("select 1")))),
+      );
+      expect(first.map(({ status }) => status)).to.deep.equal(Array.from({ length: 12 }, () => 503));
+      for (const { headers } of first) expect(Number(headers?.["Retry-After"])).to.be.at.least(1);
+      const check = await soon(ask(database));
+      expect(check).to.include({ healthy: false, detail: "no answer within 300 ms" });
+      await soon(
+        until("refused at once", async () => {
+          const { cause } = await problem(database.query("select 1"));
+          return (cause as Error).name === "BreakerOpenError" ? true : undefined;
+        }),
+      );
+      const many = await soon(
+        Promise.all(Array.from({ length: 200 }, () => problem(database.query("select 1")))),
+      );
+      const detail = "the database is not answering; retry shortly";
+      expect(new Set(many.map((each) => each.detail))).to.deep.equal(new Set([detail]));
+      expect(many.filter(({ cause }) => (cause as Error).name === "BreakerOpenError").length).to.be.at.least(
+        190,
+      );
+    } finally {
+      postgres.server.resume();
+    }
+    await healed(database);
+    expect((await ask(database)).healthy).to.equal(true);
+    expect(
+      logger.lines.filter((line) => line.startsWith("error the database is not answering")).length,
+    ).to.be.at.least(1);
+    expect(logger.lines.at(-1)).to.contain("answering again");
+  });
+
+  it("never reuses a connection whose statement was given up", async () => {
+    await using database = createDatabase({ url: postgres.url, max: 1, ...DEADLINES });
+    const pid = async (): Promise<unknown> =>
+      (await database.query("select pg_backend_pid() as pid")).rows[0]?.pid;
+    const before = await pid();
+    postgres.server.pause();
+    const stuck = problem(database.query("select 'stale' as answer"));
+    try {
+      expect(await soon(stuck)).to.include({ status: 503, code: "ERR_SVC_DATABASE_TIMEOUT" });
+    } finally {
+      postgres.server.resume();
+    }
+    await healed(database);
+    expect(await pid()).not.to.equal(before);
+  });
+
+  it("ends a transaction whose connection hangs, without waiting for its rollback", async () => {
+    await using database = createDatabase({ url: postgres.url, max: 1, ...DEADLINES });
+    const failed = problem(
+      database.transaction(async (tx) => {
+        await tx.query("select 1");
+        postgres.server.pause();
+        await tx.query("select 2");
+      }),
+    );
+    try {
+      expect(await soon(failed)).to.include({ status: 503, code: "ERR_SVC_DATABASE_TIMEOUT" });
+    } finally {
+      postgres.server.resume();
+    }
+    await healed(database);
+  });
+
+  it("survives that the server dies, and heals when it is back", async () => {
+    const logger = keepingLogger();
+    await using database = createDatabase({ url: postgres.url, max: 3, logger, ...DEADLINES });
+    await Promise.all(Array.from({ length: 3 }, () => database.query("select pg_sleep(0.02)")));
+    const held = await database.connect();
+    await held.query("begin");
+    await postgres.server.kill();
+    const lost = await soon(problem(held.query("select 1")));
+    expect(lost).to.include({ status: 503, code: "ERR_SVC_DATABASE_UNAVAILABLE" });
+    expect(isConnectionError(lost)).to.equal(true);
+    held.release();
+    expect((await soon(problem(database.query("select 1")))).status).to.equal(503);
+    expect(await soon(ask(database))).to.include({ healthy: false, detail: "not answering (ECONNREFUSED)" });
+    await postgres.server.restart();
+    await healed(database);
+    await Promise.all(Array.from({ length: 3 }, () => database.query("select pg_sleep(0.02)")));
+    expect(database.pool.totalCount).to.equal(3);
+    expect((await ask(database)).healthy).to.equal(true);
+    expect(logger.lines.some((line) => line.startsWith("warn a database connection broke"))).to.equal(true);
+  });
+
+  it("survives that idle connections are ended by the server", async () => {
+    await using database = createDatabase({
+      url: postgres.url,
+      max: 2,
+      applicationName: "ended",
+      ...DEADLINES,
+    });
+    await Promise.all([database.query("select pg_sleep(0.02)"), database.query("select pg_sleep(0.02)")]);
+    await ask(database);
+    await using other = createDatabase({ url: postgres.url });
+    const ended = await other.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'ended'",
+    );
+    expect(ended.rows).to.have.lengthOf(3);
+    await until("the pool has noticed", async () => (database.pool.totalCount === 0 ? true : undefined));
+    expect((await database.query("select 1 as one")).rows).to.deep.equal([{ one: 1 }]);
+    expect((await ask(database)).healthy).to.equal(true);
+  });
+
+  it("answers 503 when slow handlers hold all connections, while readiness answers and says how many wait", async () => {
+    await using database = createDatabase({ url: postgres.url, max: 2, ...DEADLINES });
+    const slow = [await database.connect(), await database.connect()];
+    const waiting = Array.from({ length: 5 }, () => problem(database.query("select 1")));
+    const check = await soon(ask(database));
+    expect(check.healthy).to.equal(true);
+    expect(check.detail).to.equal("connected; 5 waiting for a connection");
+    expect(check.meta).to.deep.equal({ total: 2, idle: 0, waiting: 5, max: 2 });
+    for (const each of await soon(Promise.all(waiting))) {
+      expect(each).to.include({
+        status: 503,
+        code: "ERR_SVC_DATABASE_POOL_EXHAUSTED",
+        detail: "all database connections are in use; retry shortly",
+      });
+      expect(each.headers).to.deep.equal({ "Retry-After": "1" });
+    }
+    for (const connection of slow) connection.release();
+    expect((await database.query("select 1 as one")).rows).to.deep.equal([{ one: 1 }]);
+  });
+
+  it("answers 503 when the server has no connection left, with the connections it has still in use", async () => {
+    await using hog = createDatabase({ url: postgres.url, max: 30 });
+    await using database = createDatabase({ url: postgres.url, max: 5, ...DEADLINES });
+    const own = await database.connect();
+    const taken = [];
+    try {
+      for (;;) taken.push(await hog.connect());
+    } catch {
+      expect(taken.length).to.be.at.least(10);
+    }
+    expect((await soon(problem(database.query("select 1")))).code).to.equal("ERR_SVC_DATABASE_UNAVAILABLE");
+    expect(await soon(ask(database))).to.include({
+      healthy: false,
+      detail: "the server has no connection left",
+    });
+    expect((await own.query("select 1 as one")).rows).to.deep.equal([{ one: 1 }]);
+    own.release();
+    expect((await database.query("select 1 as one")).rows).to.deep.equal([{ one: 1 }]);
+    for (const connection of taken) connection.release();
+  });
+
+  it("RDY-13 is critical unless it was declared otherwise, and is named", () => {
+    const url = postgres.url;
+    const check = createDatabase({ url }).readiness();
+    expect({ name: check.name, critical: check.critical }).to.deep.equal({
+      name: "database",
+      critical: true,
+    });
+    const other = createDatabase({ url, name: "archive", critical: false }).readiness();
+    expect({ name: other.name, critical: other.critical }).to.deep.equal({
+      name: "archive",
+      critical: false,
+    });
+  });
+
+  it("throws nothing when the database is missing at the start, and finds it when it is there", async () => {
+    const port = await freePort();
+    await using database = createDatabase({
+      host: "127.0.0.1",
+      port,
+      user: "app",
+      password: "s3cret",
+      database: "x",
+      ...DEADLINES,
+    });
+    const [missing, check] = [await soon(problem(database.query("select 1"))), await soon(ask(database))];
+    expect(missing).to.include({ status: 503, detail: "the database is not answering; retry shortly" });
+    expect(check).to.include({ healthy: false, detail: "not answering (ECONNREFUSED)" });
+    expect(JSON.stringify(check)).to.not.match(/s3cret|app|127\.0\.0\.1/);
+  });
+});
+
+describe("a database whose login is wrong", function () {
+  this.timeout(60_000);
+  const postgres = testPostgresServer({ password: "right-one" });
+
+  for (const [what, change, detail] of [
+    ["password", (url: string) => url.replace("right-one", "s3cret"), "the password was refused"],
+    ["database", (url: string) => url.replace(/postgres$/, "n0where"), "the database does not exist"],
+  ] as const) {
+    it(`says that the ${what} is wrong without showing it`, async () => {
+      const url = change(postgres.url);
+      expect(url).not.to.equal(postgres.url);
+      await using database = createDatabase({ url, ...DEADLINES });
+      const failed = await soon(problem(database.query("select 1")));
+      expect(failed).to.include({ status: 503, detail: "the database is not answering; retry shortly" });
+      const check = await soon(ask(database));
+      expect(check).to.include({ healthy: false, detail });
+      expect(`${JSON.stringify(check)}${failed.detail}`).to.not.match(
+        /s3cret|n0where|right-one|127\.0\.0\.1/,
+      );
+    });
+  }
+});
