@@ -9,8 +9,12 @@ describe("the README", () => {
     await using sample = await runSample(readme, 0);
     const url = `${await sample.url}/orders`;
     expect((await post(url, '{"a":1}')).body).to.deep.equal({ got: { a: 1 } });
-    expect((await post(url, "a=1", { "Content-Type": "application/x-www-form-urlencoded" })).status).to.equal(415);
+    expect((await post(url, "a=1", { "Content-Type": "application/x-www-form-urlencoded" })).status).to.equal(
+      415,
+    );
     expect((await post(url, `["${"x".repeat(2 * 1024 * 1024)}"]`)).status).to.equal(413);
-    expect((await post(url, "{")).body.detail).to.equal("the body is not valid JSON at position 1 (line 1, column 2)");
+    expect((await post(url, "{")).body.detail).to.equal(
+      "the body is not valid JSON at position 1 (line 1, column 2)",
+    );
   });
 });
