@@ -225,7 +225,7 @@ describe("standard output of a process", () => {
   it("does not crash a process whose output was closed", async () => {
     const script = moduleOf(`
       logger.info("first");
-      setTimeout(() => { logger.info("into the void"); console.log("printed"); }, 300);
+      setTimeout(() => { logger.info("into the void"); process.stdout.write("printed\\n"); }, 300);
       setTimeout(() => { console.error("still here"); process.exit(7); }, 600);
     `);
     const command = `"$NODE" --conditions=@svc/source --input-type=module -e "$SCRIPT" 2>&3 | head -1; echo "\${PIPESTATUS[0]}"`;
