@@ -1,0 +1,98 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import type { Order, Reply } from "./child.ts";
+import type { Case } from "./subject.ts";
+
+/** The process of a case, seen from the parent. */
+export interface Member {
+  readonly name: string;
+  /** CPU time of `count` pieces of work, in microseconds each. */
+  run(count: number): Promise<number>;
+  listen(): Promise<number>;
+  /** CPU time of the process so far, in microseconds. */
+  cpuUs(): Promise<number>;
+}
+
+/** All processes of a run. Leaving the block ends them. */
+export interface Crew extends AsyncDisposable {
+  readonly members: readonly Member[];
+}
+
+// The same for all. Left alone, V8 shrinks the young generation of a process that waits for its turn, and how far
+// depends on what it has loaded: that moved figures by a fifth. A busy server has the largest, so all have it here.
+const nodeFlags = ["--conditions=@svc/source", "--min-semi-space-size=16", "--max-semi-space-size=16"];
+const childFile = new URL("./child.ts", import.meta.url);
+
+/**
+ * Starts one process for each case and has each prove what it is.
+ *
+ * @throws Error that names the case which is not what it claims to be
+ */
+export async function startCrew(cases: readonly Case[]): Promise<Crew> {
+  const processes = cases.map(startProcess);
+  const stop = async (): Promise<void> => {
+    await Promise.all(processes.map(end));
+  };
+  const members = cases.map(({ name }, index) => memberOf(name, processes[index] as ChildProcess));
+  try {
+    const proofs = members.map((member) => member.ask({ order: "prove" }));
+    await Promise.all(proofs);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { members, [Symbol.asyncDispose]: stop };
+}
+
+function startProcess({ module, setting = "" }: Case): ChildProcess {
+  return fork(childFile, [module.href, setting], {
+    execArgv: nodeFlags,
+    env: { ...process.env, NODE_ENV: "production" },
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+  });
+}
+
+function memberOf(name: string, child: ChildProcess): Member & { ask(order: Order): Promise<Reply> } {
+  async function ask(order: Order): Promise<Reply> {
+    const gone = new AbortController();
+    const reply = Promise.race([
+      once(child, "message", { signal: gone.signal }).then(([message]) => message as Reply),
+      once(child, "exit", { signal: gone.signal }).then(([code]) => ({
+        error: `its process ended with ${code}`,
+      })),
+    ]);
+    child.send(order);
+    try {
+      const answer = await reply;
+      if ("error" in answer) throw new Error(`${name}: ${answer.error}`);
+      return answer;
+    } finally {
+      gone.abort();
+    }
+  }
+
+  async function askForCpu(order: Order): Promise<number> {
+    const reply = await ask(order);
+    if (!("cpuUs" in reply)) throw new Error(`${name}: an answer to another question`);
+    return reply.cpuUs;
+  }
+
+  return {
+    name,
+    ask,
+    run: async (count) => (await askForCpu({ order: "run", count })) / count,
+    cpuUs: () => askForCpu({ order: "cpu" }),
+    async listen() {
+      const reply = await ask({ order: "listen" });
+      if (!("port" in reply)) throw new Error(`${name}: an answer to another question`);
+      return reply.port;
+    },
+  };
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, "exit");
+  child.kill("SIGKILL");
+  await exited;
+}

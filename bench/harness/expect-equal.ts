@@ -1,0 +1,5 @@
+/** @throws Error that says what is not as it should be */
+export function expectEqual(what: string, actual: unknown, expected: unknown): void {
+  if (actual === expected) return;
+  throw new Error(`${what} should be ${JSON.stringify(expected)} and is ${JSON.stringify(actual)}`);
+}

@@ -1,0 +1,122 @@
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { cut, cutHeaders, type RequestBytes, requestBytes } from "./request-bytes.ts";
+import { classesOf } from "./server-classes.ts";
+import { StubSocket } from "./stub-socket.ts";
+
+/** The answer to one request. */
+export interface Answer {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** Puts requests into a server that listens nowhere, past parser and kernel. */
+export interface Injector {
+  send(method: string, url: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
+  /** Sends these in rotation, `count` in all, one at a time. Rejects for any status but 200. */
+  run(requests: readonly RequestBytes[], count: number): Promise<void>;
+}
+
+// What Node's own server calls and sets, and its types do not tell of.
+interface ParsedRequest extends IncomingMessage {
+  _addHeaderLines(headers: string[], count: number): void;
+  _dump(): void;
+  readonly _consumed: boolean;
+  readonly _readableState: { readonly resumeScheduled: boolean };
+}
+interface ServedResponse extends ServerResponse {
+  _keepAliveTimeout: number;
+  _maxRequestsPerSocket: number | null;
+  _closed: boolean;
+}
+
+type Done = (res: ServerResponse) => void;
+
+/** As many requests meet in one turn of the event loop as connections would bring along. */
+const requestsPerTurn = 16;
+
+export function createInjector(server: Server): Injector {
+  const classes = classesOf(server);
+  let socket = new StubSocket();
+
+  // Does what the callbacks of Node's parser do for a request without a body.
+  function inject(request: RequestBytes, done: Done): void {
+    const connection = socket as StubSocket & Socket;
+    const req = new classes.IncomingMessage(connection) as ParsedRequest;
+    req.httpVersionMajor = 1;
+    req.httpVersionMinor = 1;
+    req.httpVersion = "1.1";
+    req.url = cut(request.bytes, request.url);
+    req.method = request.method;
+    const headers = cutHeaders(request);
+    req._addHeaderLines(headers, headers.length);
+    const res = new classes.ServerResponse(req as IncomingMessage) as ServedResponse;
+    res._keepAliveTimeout = server.keepAliveTimeout;
+    res._maxRequestsPerSocket = server.maxRequestsPerSocket;
+    res.shouldKeepAlive = true;
+    res.assignSocket(connection);
+    res.on("finish", responseFinished.bind(undefined, req, res, connection, done));
+    server.emit("request", req, res);
+    req.complete = true;
+    req.push(null);
+  }
+
+  return {
+    send(method, url, headers = {}) {
+      return new Promise((resolve) => {
+        const host = { host: "localhost", ...headers };
+        if (socket.destroyed) socket = new StubSocket();
+        socket.keep();
+        inject(requestBytes(method, url, host), () => resolve(parseAnswer(socket.taken())));
+      });
+    },
+    run(requests, count) {
+      return new Promise((resolve, reject) => {
+        let left = count;
+        function one(): void {
+          inject(requests[left % requests.length] as RequestBytes, next);
+        }
+        function next(res: ServerResponse): void {
+          left--;
+          if (res.statusCode !== 200) reject(new Error(`a request was answered with ${res.statusCode}`));
+          else if (left <= 0) resolve();
+          else if (left % requestsPerTurn === 0) setImmediate(one);
+          else one();
+        }
+        one();
+      });
+    },
+  };
+}
+
+function responseFinished(req: ParsedRequest, res: ServedResponse, socket: Socket, done: Done): void {
+  if (!req._consumed && !req._readableState.resumeScheduled) req._dump();
+  res.detachSocket(socket);
+  process.nextTick(closeResponse, res, done);
+}
+
+function closeResponse(res: ServedResponse, done: Done): void {
+  if (!res._closed) {
+    res.destroyed = true;
+    res._closed = true;
+    res.emit("close");
+  }
+  done(res);
+}
+
+function parseAnswer(text: string): Answer {
+  const split = text.indexOf("\r\n\r\n");
+  const [statusLine = "", ...lines] = text.slice(0, split).split("\r\n");
+  return {
+    status: Number(/^HTTP\/1\.1 (\d{3})/.exec(statusLine)?.[1]),
+    headers: Object.fromEntries(
+      lines.map((line) => {
+        const colon = line.indexOf(":");
+        return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+      }),
+    ),
+    body: text.slice(split + 4),
+  };
+}

@@ -1,0 +1,55 @@
+import { startCrew, type Member } from "./crew.ts";
+import type { Samples } from "./figures.ts";
+import type { Case } from "./subject.ts";
+
+/** How long and how finely a run measures. */
+export interface Effort {
+  readonly rounds: number;
+  /** Pieces of work before the first round. */
+  readonly warmUp: number;
+  /** CPU time that a slice should take, in milliseconds. */
+  readonly sliceMs: number;
+  /** Bounds of the pieces of work in a slice. */
+  readonly fewest: number;
+  readonly most: number;
+}
+
+export const fullEffort: Effort = { rounds: 45, warmUp: 12_000, sliceMs: 30, fewest: 1_500, most: 3_000 };
+export const quickEffort: Effort = { rounds: 11, warmUp: 2_500, sliceMs: 10, fewest: 400, most: 1_000 };
+
+/** What each case cost, by its name. */
+export type Measured = ReadonlyMap<string, Samples>;
+
+/**
+ * Measures all cases side by side: each has a process, all processes live at once, each gets a short slice in turn,
+ * and every other round goes backwards. What slows the machine down for a while so meets all of them.
+ */
+export async function measure(
+  cases: readonly Case[],
+  effort: Effort,
+  progress: (round: number, rounds: number) => void = () => undefined,
+): Promise<Measured> {
+  await using crew = await startCrew(cases);
+  const slices: Slice[] = [];
+  for (const member of crew.members) slices.push(await prepare(member, effort));
+  for (let round = 1; round <= effort.rounds; round++) {
+    for (const slice of round % 2 === 0 ? slices.toReversed() : slices) {
+      slice.samples.push(await slice.member.run(slice.count));
+    }
+    progress(round, effort.rounds);
+  }
+  return new Map(slices.map(({ member, samples }) => [member.name, samples]));
+}
+
+interface Slice {
+  readonly member: Member;
+  readonly count: number;
+  readonly samples: number[];
+}
+
+async function prepare(member: Member, { warmUp, sliceMs, fewest, most }: Effort): Promise<Slice> {
+  await member.run(warmUp);
+  const costUs = await member.run(fewest);
+  const count = Math.min(most, Math.max(fewest, Math.round((sliceMs * 1000) / costUs)));
+  return { member, count, samples: [] };
+}

@@ -1,0 +1,43 @@
+import type { Bench, BenchOptions } from "../harness/bench.ts";
+import { measureWithControls, VoidRunError } from "../harness/controls.ts";
+import { figuresOf, tableOf } from "../harness/report.ts";
+import { type Effort, fullEffort, type Measured, quickEffort } from "../harness/rounds.ts";
+import { measureOverSockets } from "./over-sockets.ts";
+import { chosenCases, controls, tuned } from "./cases.ts";
+
+const bases = { base: controls.base, second: tuned };
+
+/** What a request costs. */
+export const http: Bench = {
+  description: "what a request costs: the packages and the whole service beside bare Express and peers",
+  async run(options) {
+    const cases = chosenCases(options.only);
+    try {
+      print("http", await measureWithControls(cases, controls, effortOf(options), options.note), options);
+    } catch (error) {
+      if (!(error instanceof VoidRunError)) throw error;
+      for (const line of tableOf(error.measured, bases)) options.note(line);
+      options.note(error.message);
+      return 1;
+    }
+    if (options.socket) {
+      if (!options.json) options.print("\nOver sockets, for information: the server's CPU time");
+      print("http-socket", await measureOverSockets(cases, options.quick ? 6 : 25), options);
+    }
+    return 0;
+  },
+};
+
+export function effortOf({ quick, rounds }: BenchOptions): Effort {
+  const effort = quick ? quickEffort : fullEffort;
+  return rounds === undefined ? effort : { ...effort, rounds };
+}
+
+function print(bench: string, measured: Measured, { json, print: line }: BenchOptions): void {
+  if (json) {
+    for (const figure of figuresOf(bench, measured, bases)) line(JSON.stringify(figure));
+    return;
+  }
+  for (const row of tableOf(measured, bases)) line(row);
+  line("Below 1.00: part of that is Express itself, tuned; compare with the last column.");
+}

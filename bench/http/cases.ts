@@ -1,0 +1,54 @@
+import type { Controls } from "../harness/controls.ts";
+import type { Case } from "../harness/subject.ts";
+
+/** What everything is compared with, and the same again at other places of the order. */
+export const controls: Controls = { base: "bare-express5", names: ["control", "control-2"] };
+/** The second denominator. */
+export const tuned = "bare-express5-tuned";
+
+/** All cases, in the order in which they are asked. */
+export const httpCases: readonly Case[] = [
+  at("bare-express5", "bare-express5"),
+  at("svc-express", "svc-express", "warn"),
+  at("svc-express-info", "svc-express", "info"),
+  at("svc-express-no-etag", "svc-express", "no-etag"),
+  at("packages", "packages", "warn"),
+  at("packages-info", "packages", "info"),
+  at(tuned, tuned),
+  at("bare-express4", "bare-express4"),
+  at("control", "bare-express5"),
+  at("node-http", "node-http"),
+  at("fastify", "fastify"),
+  at("peer-default", "peer-default", "warn"),
+  at("peer-default-info", "peer-default", "info"),
+  at("+request-id", "alone", "request-id"),
+  at("+log (WARN)", "alone", "log-warn"),
+  at("+log (INFO)", "alone", "log-info"),
+  at("+metrics", "alone", "metrics"),
+  at("+problem", "alone", "problem"),
+  at("+problem (server)", "alone", "problem-server"),
+  at("+health", "alone", "health"),
+  at("+json-body", "alone", "json-body"),
+  at("+serve", "alone", "serve"),
+  at("control-2", "bare-express5"),
+];
+
+/**
+ * The cases with these names, with what they are compared with.
+ *
+ * @throws Error that names the cases there are
+ */
+export function chosenCases(names: readonly string[] | undefined): readonly Case[] {
+  if (names === undefined) return httpCases;
+  const unknown = names.filter((name) => !httpCases.some((each) => each.name === name));
+  if (unknown.length > 0) {
+    const known = httpCases.map((each) => each.name).join(", ");
+    throw new Error(`there is no case ${unknown.join(", ")}; there are ${known}`);
+  }
+  const always = new Set([controls.base, ...controls.names]);
+  return httpCases.filter(({ name }) => always.has(name) || names.includes(name));
+}
+
+function at(name: string, file: string, setting?: string): Case {
+  return { name, module: new URL(`./variants/${file}.ts`, import.meta.url), setting };
+}

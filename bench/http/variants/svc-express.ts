@@ -1,0 +1,49 @@
+import { readFile } from "node:fs/promises";
+import { createService } from "@svc/express";
+import type { Middleware } from "@svc/context";
+import type { Subject } from "../../harness/subject.ts";
+import { httpSubject } from "../http-subject.ts";
+import { createLogTap } from "../log-tap.ts";
+import { proofOf } from "../proof.ts";
+import { addRoute } from "../route.ts";
+
+const exampleFile = new URL("../../../examples/full-service/service.toml", import.meta.url);
+
+/** A whole service, as the example configures it. Setting: `warn`, `info` or `no-etag`. */
+export async function start(setting: string, middleware: readonly Middleware[] = []): Promise<Subject> {
+  const level = setting === "info" ? "info" : "warn";
+  const etag = setting !== "no-etag";
+  const tap = createLogTap();
+  const service = await createService({
+    config: { toml: await exampleConfig(level, etag) },
+    env: { SVC_ENV: "prod" },
+    middleware,
+    routes: addRoute,
+    logDestination: tap,
+    signals: false,
+  });
+  if (service.metrics === undefined) throw new Error("the example has no metrics");
+  const claims = {
+    requestId: true,
+    registry: service.metrics.registry,
+    log: { tap, logger: service.log, level },
+    problems: true,
+    securityHeaders: true,
+    etag,
+  } as const;
+  return httpSubject(service.server, proofOf(claims));
+}
+
+/** The example's file without its database, which the route of the bench does not ask. */
+async function exampleConfig(level: string, etag: boolean): Promise<string> {
+  let toml = await readFile(exampleFile, "utf8");
+  const edit = (what: string, pattern: RegExp, replacement: string): void => {
+    if (!pattern.test(toml)) throw new Error(`the example's file has no ${what} to replace`);
+    toml = toml.replace(pattern, replacement);
+  };
+  edit("database among its plugins", /(?:, )?"database"(?:, )?(?=[^\n]*\])/, "");
+  edit("section of the database", /\[plugin\.database\]\n(?:[^[\n][^\n]*\n)*/, "");
+  edit("level", /^level = .*$/m, `level = "${level}"`);
+  if (!etag) edit("section of the service", /^\[service\]$/m, "[service]\netag = false");
+  return toml;
+}
