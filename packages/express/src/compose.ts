@@ -14,8 +14,9 @@ export function compose(layers: readonly Middleware[]): Middleware {
   const rest = compose(others);
   return function composed(req, res, next) {
     first(req, res, (err) => {
-      if (err === undefined) rest(req, res, next);
-      else next(err);
+      // What Express takes for an error is anything that is truthy: `next(null)` goes on.
+      if (Boolean(err)) next(err);
+      else rest(req, res, next);
     });
   };
 }

@@ -24,9 +24,9 @@ export function createHttpServer(
     {
       ...problemServerOptions,
       ...classes,
-      headersTimeout: timeouts.headersTimeoutSeconds * 1000,
-      requestTimeout: timeouts.receiveTimeoutSeconds * 1000,
-      keepAliveTimeout: timeouts.keepAliveTimeoutSeconds * 1000,
+      headersTimeout: milliseconds(timeouts.headersTimeoutSeconds),
+      requestTimeout: milliseconds(timeouts.receiveTimeoutSeconds),
+      keepAliveTimeout: milliseconds(timeouts.keepAliveTimeoutSeconds),
       // Node looks at its deadlines every 30 s unless told otherwise.
       connectionsCheckingInterval: 500,
     },
@@ -34,4 +34,9 @@ export function createHttpServer(
   );
   attachProblems(server, { logger });
   return server;
+}
+
+// Node takes whole numbers only, and 2.3 * 1000 is none.
+function milliseconds(seconds: number): number {
+  return Math.round(seconds * 1000);
 }

@@ -20,15 +20,18 @@ export interface InFlight {
 export function trackRequests(server: Server, requestTimeoutMs: number): InFlight {
   // In order of arrival, so the sweep stops at the first that still has time.
   const waiting = new Set<ServerResponse>();
+  let size = 0;
   let closing = false;
   let sweeper: NodeJS.Timeout | undefined;
 
   function ended(_req: IncomingMessage, res: ServerResponse): void {
+    size--;
     waiting.delete(res);
   }
 
   function track(req: IncomingMessage, res: ServerResponse): void {
     openContext(req);
+    size++;
     waiting.add(res);
     if (closing) res.shouldKeepAlive = false;
     onResponseEnd(req, res, ended);
@@ -42,8 +45,7 @@ export function trackRequests(server: Server, requestTimeoutMs: number): InFligh
       // Looked at once: an answer that has begun is its author's from here on.
       waiting.delete(res);
       if (res.headersSent || res.writableEnded || res.destroyed) continue;
-      sendProblem(res.req, res, gatewayTimeout());
-      silence(res);
+      answerTimeout(res);
     }
   }
 
@@ -55,7 +57,7 @@ export function trackRequests(server: Server, requestTimeoutMs: number): InFligh
 
   return {
     get size() {
-      return waiting.size;
+      return size;
     },
     closeConnections() {
       closing = true;
@@ -66,4 +68,15 @@ export function trackRequests(server: Server, requestTimeoutMs: number): InFligh
       server.off("request", track);
     },
   };
+}
+
+function answerTimeout(res: ServerResponse): void {
+  // Said by the handler; as a header it would let the answer linger until the whole request is in, and the response
+  // is deaf by then.
+  if (res.getHeader("Connection") === "close") {
+    res.removeHeader("Connection");
+    res.shouldKeepAlive = false;
+  }
+  sendProblem(res.req, res, gatewayTimeout());
+  silence(res);
 }

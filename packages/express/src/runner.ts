@@ -40,6 +40,7 @@ export function createRunner(options: RunnerOptions): Runner {
   let stopped: Promise<number> | undefined;
 
   async function listen(): Promise<void> {
+    if (stopped !== undefined) throw new Error("the service has been stopped; make a new one");
     server.listen(options.port, options.host);
     await once(server, "listening");
     health?.setState("serving");

@@ -2,6 +2,7 @@ import type { Logger } from "@svc/context";
 import {
   boolean,
   ConfigurationError,
+  type Fault,
   integer,
   number,
   objectWith,
@@ -76,10 +77,21 @@ export function resolveServeOptions(given: ServeOptions | undefined): ResolvedSe
     logger: optional(objectWith<Logger>("a logger", "info", "error", "fatal")),
     signals: withDefault(boolean(), true),
   });
-  const { drainDelaySeconds, shutdownTimeoutSeconds } = resolved;
+  const faults = faultsBetween(resolved);
+  if (faults.length > 0) throw new ConfigurationError("serve()", faults);
+  return resolved;
+}
+
+function faultsBetween(options: ResolvedServeOptions): readonly Fault[] {
+  const { drainDelaySeconds, shutdownTimeoutSeconds, headersTimeoutSeconds, receiveTimeoutSeconds } = options;
+  const faults: Fault[] = [];
   if (drainDelaySeconds >= shutdownTimeoutSeconds) {
     const message = `must be shorter than shutdownTimeoutSeconds (${shutdownTimeoutSeconds}); it is ${drainDelaySeconds}`;
-    throw new ConfigurationError("serve()", [{ key: "drainDelaySeconds", message }]);
+    faults.push({ key: "drainDelaySeconds", message });
   }
-  return resolved;
+  if (receiveTimeoutSeconds > 0 && headersTimeoutSeconds > receiveTimeoutSeconds) {
+    const message = `must not be longer than receiveTimeoutSeconds (${receiveTimeoutSeconds}); it is ${headersTimeoutSeconds}`;
+    faults.push({ key: "headersTimeoutSeconds", message });
+  }
+  return faults;
 }

@@ -42,7 +42,13 @@ export async function serve(app: RequestListener, options?: ServeOptions): Promi
     shutdownTimeoutMs: resolved.shutdownTimeoutSeconds * 1000,
   });
   const untie = resolved.signals ? handleSignals(runner, logger) : undefined;
-  await runner.start();
+  try {
+    await runner.start();
+  } catch (error) {
+    inFlight.stop();
+    untie?.();
+    throw error;
+  }
   const address = runner.address;
   if (address === undefined) throw new Error("the server listens on no address");
   const stop = async (): Promise<number> => {

@@ -1,4 +1,5 @@
 import type { Logger } from "@svc/context";
+import { inspect } from "node:util";
 import type { Runner } from "./runner.ts";
 
 // Windows has no SIGTERM: there it is Ctrl-C, Ctrl-Break and the closing of the console.
@@ -9,7 +10,8 @@ const fatalTimeoutMs = 5_000;
 
 /**
  * Ties a runner to the process: the first signal stops it in order and exits with 0, a second one exits with 1 at
- * once; an uncaught error or rejection logs one fatal line, stops and exits with 1. A process manager that cannot
+ * once; an uncaught error or rejection logs one fatal line (without a logger it goes to standard error, as Node
+ * would have it), stops and exits with 1. A process manager that cannot
  * send signals may send the message `shutdown`.
  *
  * @returns a function that unties it
@@ -35,7 +37,9 @@ export function handleSignals(runner: Runner, logger: () => Logger | undefined):
   function onFatal(err: unknown, origin: string): void {
     if (failing) return;
     failing = true;
-    logger()?.fatal({ err, origin }, "uncaught error: stopping");
+    const log = logger();
+    if (log === undefined) process.stderr.write(`${inspect(err)}\n`);
+    else log.fatal({ err, origin }, "uncaught error: stopping");
     // Nothing is known about the state of the process, so no new request should be served from it.
     void runner.stop({ drainDelayMs: 0, timeoutMs: fatalTimeoutMs }).finally(() => process.exit(1));
     // A stop that is already under way may have more time than this process deserves.

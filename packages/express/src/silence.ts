@@ -1,9 +1,10 @@
 import type { ServerResponse } from "node:http";
+import type { Readable } from "node:stream";
 
 /**
  * Makes an answered response deaf. Its handler is still running and will answer some time: without this, that late
  * `res.json()` would throw "headers already sent" from wherever it is called, often outside of everything that
- * catches, and end the process.
+ * catches, and end the process. Whoever waits to be called back is called back.
  */
 export function silence(res: ServerResponse): void {
   const itself = (): ServerResponse => res;
@@ -13,6 +14,27 @@ export function silence(res: ServerResponse): void {
   res.removeHeader = () => undefined;
   res.writeHead = itself;
   res.flushHeaders = () => undefined;
-  res.write = () => true;
-  res.end = itself;
+  res.writeContinue = callBack;
+  res.writeProcessing = callBack;
+  res.writeEarlyHints = (...args: unknown[]) => callBack(...args);
+  res.write = (...args: unknown[]) => {
+    callBack(...args);
+    return true;
+  };
+  res.end = (...args: unknown[]) => {
+    callBack(...args);
+    return res;
+  };
+  res.on("pipe", letGo);
+}
+
+function callBack(...args: unknown[]): void {
+  const callback = args.find((each) => typeof each === "function");
+  if (callback !== undefined) process.nextTick(callback);
+}
+
+// Nobody reads what a late `source.pipe(res)` would send, and a source without end would never stop.
+function letGo(this: ServerResponse, source: Readable): void {
+  source.unpipe(this);
+  source.destroy();
 }

@@ -1,4 +1,5 @@
 import type { Logger } from "@svc/context";
+import { func, oneOf, resolveOptions } from "@svc/options";
 
 /**
  * The phases in which what hangs on a service is stopped, in this order: `intake` takes on no new work (workers,
@@ -14,10 +15,13 @@ export type StopHook = (signal: AbortSignal) => void | Promise<void>;
 
 /** The hooks of a service, by phase. */
 export interface StopHooks {
+  /** @throws ConfigurationError for a phase that does not exist, and for a hook that is no function */
   add(phase: StopPhase, hook: StopHook): void;
   /** Runs all hooks of a phase side by side. A hook that throws or hangs is logged and costs at most the timeout. */
   run(phase: StopPhase): Promise<void>;
 }
+
+const kinds = { phase: oneOf(...stopPhases), hook: func<StopHook>() };
 
 /** @param timeoutMs for one phase */
 export function createStopHooks(timeoutMs: number, logger: () => Logger | undefined): StopHooks {
@@ -33,6 +37,7 @@ export function createStopHooks(timeoutMs: number, logger: () => Logger | undefi
 
   return {
     add(phase, hook) {
+      resolveOptions("onStop()", { phase, hook }, kinds);
       const held = hooks.get(phase) ?? [];
       hooks.set(phase, [...held, hook]);
     },
