@@ -15,7 +15,7 @@ export function compose(layers: readonly Middleware[]): Middleware {
   return function composed(req, res, next) {
     first(req, res, (err) => {
       // What Express takes for an error is anything that is truthy: `next(null)` goes on.
-      if (Boolean(err)) next(err);
+      if (err) next(err);
       else rest(req, res, next);
     });
   };

@@ -1,8 +1,10 @@
 import { describeConfig, loadConfig, type LoadOptions } from "@svc/config";
 import { health as healthRoutes } from "@svc/health";
 import { createLogger } from "@svc/log";
+import { ConfigurationError } from "@svc/options";
 import { notFound, problemHandler } from "@svc/problem";
 import express, { type Express } from "express";
+import { layerCount } from "./claimed-paths.ts";
 import { compose } from "./compose.ts";
 import { edgeLayers } from "./edge.ts";
 import { type FrameworkRoute, frameworkRoutes } from "./framework-routes.ts";
@@ -20,6 +22,7 @@ import {
 import { handleSignals } from "./signals.ts";
 import { createStopHooks } from "./stop.ts";
 import { tunedClasses } from "./tuned-server.ts";
+import { weakEtag } from "./weak-etag.ts";
 
 /** How long the stop hooks of one phase may take together, in milliseconds. */
 const hookTimeoutMs = 10_000;
@@ -47,9 +50,10 @@ export async function createService(options?: ServiceOptions): Promise<Service> 
   }
 
   const app = resolved.app ?? express();
+  refuseLayers(app);
   const classes = tunedClasses(app);
   app.disable("x-powered-by");
-  app.set("etag", settings.etag ? "weak" : false);
+  app.set("etag", settings.etag ? weakEtag : false);
   app.set("trust proxy", settings.trustedProxies.length > 0 ? [...settings.trustedProxies] : false);
 
   const plugins = await startPlugins(config, log);
@@ -67,11 +71,14 @@ export async function createService(options?: ServiceOptions): Promise<Service> 
   const routes: FrameworkRoute[] = [
     { path: "/health", handler: health.handlers.health },
     { path: "/ready", handler: health.handlers.ready },
-    { path: "/info", handler: health.handlers.info },
+    ...(settings.env === "prod" ? [] : [{ path: "/info", handler: health.handlers.info }]),
     ...plugins.routes,
   ];
   const framework = frameworkRoutes(routes);
-  app.use(compose(edgeLayers(settings, plugins.edge, resolved.middleware, framework.front)));
+  const edge = edgeLayers(settings, plugins.edge);
+  // The application's own keep what Express gives to each: its promise is awaited, what it throws stays with it.
+  if (resolved.middleware.length === 0) app.use(compose([...edge, framework.front]));
+  else app.use(compose(edge), ...resolved.middleware, framework.front);
 
   const server = createHttpServer(app, settings, log, classes);
   if (settings.maxConnections !== undefined) server.maxConnections = settings.maxConnections;
@@ -112,7 +119,13 @@ export async function createService(options?: ServiceOptions): Promise<Service> 
     async start() {
       log.info({ config: describeConfig(config) }, "starting");
       if (resolved.signals) untie ??= handleSignals(runner, () => log);
-      await runner.start();
+      try {
+        await runner.start();
+      } catch (error) {
+        untie?.();
+        untie = undefined;
+        throw error;
+      }
     },
     stop,
     async [Symbol.asyncDispose]() {
@@ -120,11 +133,25 @@ export async function createService(options?: ServiceOptions): Promise<Service> 
     },
   };
 
-  await resolved.routes?.(app, service);
+  try {
+    await resolved.routes?.(app, service);
+  } catch (error) {
+    // What the plugins have opened would keep the process alive.
+    await hooks.run("close");
+    throw error;
+  }
   framework.place(app);
   app.use(framework.behind);
   app.use(notFound(), problemHandler({ debug: settings.debug, logger: log }));
   return service;
+}
+
+// They would answer before there is a request id, a limit or a security header.
+function refuseLayers(app: Express): void {
+  const layers = layerCount(app);
+  if (layers === 0) return;
+  const message = `has ${layers} routes or middleware already, which the edge would not protect; register them in routes(app)`;
+  throw new ConfigurationError("createService()", [{ key: "app", message }]);
 }
 
 /** Where the configuration comes from; the reduced profile has the environment and nothing else (PROF-1). */

@@ -10,8 +10,6 @@ import { trustedHosts } from "./trusted-hosts.ts";
 export function edgeLayers(
   settings: ServiceSettings,
   plugins: readonly (Middleware | undefined)[],
-  own: readonly Middleware[],
-  front: Middleware,
 ): readonly Middleware[] {
   const { maxBodyBytes } = settings;
   const layers: (Middleware | undefined)[] = [
@@ -22,8 +20,6 @@ export function edgeLayers(
     settings.trustedHosts.length > 0 ? trustedHosts(settings.trustedHosts) : undefined,
     bodyLimit({ maxBytes: maxBodyBytes }),
     jsonBody({ maxBytes: maxBodyBytes }),
-    ...own,
-    front,
   ];
   return layers.filter((layer) => layer !== undefined);
 }

@@ -1,6 +1,6 @@
 import { type Middleware, setRouteTemplate } from "@svc/context";
 import { methodNotAllowed, sendProblem } from "@svc/problem";
-import { claimsPath, type RoutedApp } from "./claimed-paths.ts";
+import { claimOn, type RoutedApp } from "./claimed-paths.ts";
 
 /** A route with a fixed path that belongs to the service itself: GET and HEAD. */
 export interface FrameworkRoute {
@@ -22,34 +22,60 @@ export interface FrameworkRoutes {
 }
 
 export function frameworkRoutes(routes: readonly FrameworkRoute[]): FrameworkRoutes {
-  const behind = dispatcher(new Map(routes.map((route) => [route.path, route.handler])));
-  const inFront = new Map<string, Middleware>();
+  const behind = new Map<string, Answer>();
+  const inFront = new Map<string, Answer>();
   const dispatchFront = dispatcher(inFront);
+  for (const { path, handler } of routes) behind.set(path, { handler, allow: reads, passes: () => false });
 
   return {
-    behind,
+    behind: dispatcher(behind),
     front(req, res, next) {
       if (inFront.size === 0) next();
       else dispatchFront(req, res, next);
     },
     place(app) {
-      for (const route of routes) if (claimsPath(app, route.path)) inFront.set(route.path, route.handler);
+      for (const { path, handler } of routes) {
+        const { claimed, methods, open } = claimOn(app, path);
+        const allow = [...new Set([...reads, ...methods])].toSorted();
+        behind.set(path, { handler, allow, passes: () => false });
+        if (claimed) inFront.set(path, { handler, allow, passes: (method) => open || methods.has(method) });
+      }
     },
   };
 }
 
-function dispatcher(routes: ReadonlyMap<string, Middleware>): Middleware {
+const reads: readonly string[] = ["GET", "HEAD"];
+
+/** A route, and what becomes of the methods that it does not have. */
+interface Answer {
+  readonly handler: Middleware;
+  readonly allow: readonly string[];
+  /** Whether the application answers a method itself. */
+  passes(method: string): boolean;
+}
+
+function dispatcher(routes: ReadonlyMap<string, Answer>): Middleware {
   return function dispatchFrameworkRoute(req, res, next) {
-    const url = req.url ?? "";
-    const query = url.indexOf("?");
-    const path = query === -1 ? url : url.slice(0, query);
-    const handler = routes.get(path);
-    if (handler === undefined) {
+    const path = pathOf(req.url ?? "");
+    const answer = routes.get(path);
+    if (answer === undefined) {
       next();
       return;
     }
-    setRouteTemplate(req, path);
-    if (req.method === "GET" || req.method === "HEAD") handler(req, res, next);
-    else sendProblem(req, res, methodNotAllowed(["GET", "HEAD"]));
+    if (req.method === "GET" || req.method === "HEAD") {
+      setRouteTemplate(req, path);
+      answer.handler(req, res, next);
+    } else if (answer.passes(req.method ?? "")) {
+      next();
+    } else {
+      setRouteTemplate(req, path);
+      sendProblem(req, res, methodNotAllowed(answer.allow));
+    }
   };
+}
+
+function pathOf(target: string): string {
+  if (!target.startsWith("/")) return URL.parse(target)?.pathname ?? target;
+  const query = target.indexOf("?");
+  return query === -1 ? target : target.slice(0, query);
 }

@@ -26,19 +26,32 @@ const forData: Headers = [
 export function securityHeaders({ https }: { readonly https: boolean }): Middleware {
   const forPages = helmetHeaders(https);
 
-  function writeSecureHead(this: ServerResponse, ...args: WriteHeadArguments): ServerResponse {
-    if (!this.headersSent) {
-      const set = isHtml(this, args) ? forPages : forData;
-      for (let i = 0; i < set.length; i++) {
-        const header = set[i];
-        if (header !== undefined && !this.hasHeader(header[0])) this.setHeader(header[0], header[1]);
-      }
+  function secure(res: ServerResponse, args: WriteHeadArguments): void {
+    // A 304 replaces headers of the answer that is kept, and does not say whether that is a page.
+    if (res.headersSent || args[0] === 304) return;
+    const set = isHtml(res, args) ? forPages : forData;
+    for (let i = 0; i < set.length; i++) {
+      const header = set[i];
+      if (header !== undefined && !res.hasHeader(header[0])) res.setHeader(header[0], header[1]);
     }
-    return writeHeadOf(this).apply(this, args);
+  }
+
+  function writeSecureHead(this: ServerResponse, ...args: WriteHeadArguments): ServerResponse {
+    secure(this, args);
+    // Express exchanges the prototype when another application takes over, so it is asked for each time.
+    return (Object.getPrototypeOf(this) as { writeHead: WriteHead }).writeHead.apply(this, args);
+  }
+
+  /** Keeps a method that somebody else has put on this one response. */
+  function around(writeHead: WriteHead): WriteHead {
+    return function writeSecureHeadAround(...args) {
+      secure(this, args);
+      return writeHead.apply(this, args);
+    };
   }
 
   return function securityHeadersMiddleware(_req, res, next) {
-    res.writeHead = writeSecureHead;
+    res.writeHead = Object.hasOwn(res, "writeHead") ? around(ownWriteHead(res)) : writeSecureHead;
     next();
   };
 }
@@ -49,19 +62,30 @@ type WriteHeadArguments = [
 ];
 type WriteHead = (this: ServerResponse, ...args: WriteHeadArguments) => ServerResponse;
 
-// The method is set on the response itself, so the one to call is its prototype's: Express, a compression library
-// or Node's own.
-function writeHeadOf(res: ServerResponse): WriteHead {
-  return (Object.getPrototypeOf(res) as { writeHead: WriteHead }).writeHead;
+function ownWriteHead(res: ServerResponse): WriteHead {
+  return Object.getOwnPropertyDescriptor(res, "writeHead")?.value as WriteHead;
 }
 
+const pages = /^(?:text\/html|application\/xhtml\+xml)/i;
+
 function isHtml(res: ServerResponse, args: WriteHeadArguments): boolean {
-  let type: unknown = res.getHeader("content-type");
   const given = args.length > 1 ? args[args.length - 1] : undefined;
-  if (type === undefined && typeof given === "object" && !Array.isArray(given)) {
-    type = given["content-type"] ?? given["Content-Type"];
+  const type = (typeof given === "object" ? typeIn(given) : undefined) ?? res.getHeader("content-type");
+  return typeof type === "string" && pages.test(type);
+}
+
+/** The type in what `writeHead` was given: an object, or a list of names and values in turn. */
+function typeIn(headers: OutgoingHttpHeaders | OutgoingHttpHeader[]): unknown {
+  if (Array.isArray(headers)) {
+    const at = headers.findIndex((each, index) => index % 2 === 0 && isContentType(each));
+    return at === -1 ? undefined : headers[at + 1];
   }
-  return typeof type === "string" && type.startsWith("text/html");
+  const name = Object.keys(headers).find(isContentType);
+  return name === undefined ? undefined : headers[name];
+}
+
+function isContentType(name: unknown): boolean {
+  return typeof name === "string" && name.toLowerCase() === "content-type";
 }
 
 /** What helmet would set: it is the same on every response, so it is asked once. */

@@ -12,14 +12,21 @@ export const configurationExitCode = 2;
  * error in words, and ends the process: with exit code 2 when the configuration is wrong, else with 1.
  */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
+  process.on("SIGTERM", stopEarly);
   try {
     const service = await createService({ ...options, config: process.argv[2] ?? options.config });
+    process.off("SIGTERM", stopEarly);
     await service.start();
     return service;
   } catch (error) {
     process.stderr.write(`${explain(error)}\n`);
     process.exit(error instanceof ConfigurationError ? configurationExitCode : 1);
   }
+}
+
+// Nothing has been served yet, so there is nothing to finish.
+function stopEarly(): void {
+  process.exit(0);
 }
 
 function explain(error: unknown): string {

@@ -16,9 +16,9 @@ export type StopHook = (signal: AbortSignal) => void | Promise<void>;
 /** The hooks of a service, by phase. */
 export interface StopHooks {
   /** @throws ConfigurationError for a phase that does not exist, and for a hook that is no function */
-  add(phase: StopPhase, hook: StopHook): void;
+  readonly add: (phase: StopPhase, hook: StopHook) => void;
   /** Runs all hooks of a phase side by side. A hook that throws or hangs is logged and costs at most the timeout. */
-  run(phase: StopPhase): Promise<void>;
+  readonly run: (phase: StopPhase) => Promise<void>;
 }
 
 const kinds = { phase: oneOf(...stopPhases), hook: func<StopHook>() };
