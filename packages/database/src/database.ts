@@ -98,7 +98,7 @@ export function createDatabase(given: DatabaseOptions): Database {
   // Without a listener the end of one idle connection would be the end of the process.
   pool.on("error", (error) => void warn(error));
 
-  const probe = createProbe(options, () => ({
+  const probe = createProbe(options, guard.open, () => ({
     total: pool.totalCount,
     idle: pool.idleCount,
     waiting: pool.waitingCount,

@@ -1,7 +1,7 @@
 import type { CheckResult, ReadinessCheck } from "@svc/context";
 import { DeadlineError, singleFlight, withDeadline } from "@svc/resilience";
 import { isConnectionError, safeErrorText, sqlStateOf } from "@svc/sql";
-import { Client } from "pg";
+import { Client, type ClientBase } from "pg";
 import { cut } from "./guarded-client.ts";
 import type { ResolvedOptions } from "./options.ts";
 
@@ -25,10 +25,12 @@ const WORDS: ReadonlyMap<string, string> = new Map([
  * Asks on a connection of its own: a check that waited in the application's pool would say of a busy service that its
  * database is gone.
  *
+ * @param open where the connection is noted while it is open
  * @param meta what is worth knowing about the pool
  */
 export function createProbe(
   options: ResolvedOptions,
+  open: Set<ClientBase>,
   meta: () => Readonly<Record<string, number | string>>,
 ): Probe {
   const { name, critical, client: config, readinessTimeoutMs } = options;
@@ -39,6 +41,7 @@ export function createProbe(
   function drop(client: Client | undefined): void {
     if (client === undefined) return;
     if (held === client) held = undefined;
+    open.delete(client);
     cut(client);
   }
 
@@ -49,6 +52,8 @@ export function createProbe(
       query_timeout: readinessTimeoutMs,
     });
     client.on("error", () => drop(client));
+    client.once("end", () => open.delete(client));
+    open.add(client);
     held = client;
     await client.connect();
     return client;

@@ -5,6 +5,7 @@ import { isConnectionError } from "@svc/sql";
 import { expect } from "chai";
 import { keepingLogger } from "./support/lines.ts";
 import { problem } from "./support/problem.ts";
+import { rejection } from "./support/rejection.ts";
 import { until } from "./support/until.ts";
 
 // Far above every deadline that is configured below, far below for ever.
@@ -130,6 +131,40 @@ describe("a database with faults", function () {
       postgres.server.resume();
     }
     await healed(database);
+  });
+
+  it("stops at its deadline while the server hangs, and leaves no connection open", async () => {
+    const logger = keepingLogger();
+    const database = createDatabase({ url: postgres.url, logger, ...DEADLINES });
+    await database.query("select 1");
+    await ask(database);
+    postgres.server.pause();
+    try {
+      await soon(database.stop());
+      expect(logger.lines).to.have.lengthOf(1);
+      expect(logger.lines[0]).to.contain("connections were cut").and.to.contain('"connections":2');
+    } finally {
+      postgres.server.resume();
+    }
+  });
+
+  it("keeps its deadlines and its breaker for data mappers that use the pool itself", async () => {
+    await using database = createDatabase({
+      url: postgres.url,
+      max: 3,
+      ...DEADLINES,
+      breakerCoolDownMs: 60_000,
+    });
+    postgres.server.pause();
+    try {
+      for (const _ of [1, 2])
+        expect(isConnectionError(await soon(rejection(database.pool.query("select 1"))))).to.equal(true);
+      expect((await soon(rejection(database.pool.query("select 1")))).name).to.equal("BreakerOpenError");
+      const { headers } = await soon(problem(database.query("select 1")));
+      expect(Number(headers?.["Retry-After"])).to.be.within(2, 60);
+    } finally {
+      postgres.server.resume();
+    }
   });
 
   it("survives that the server dies, and heals when it is back", async () => {

@@ -27,6 +27,8 @@ export interface PostgresBinaries {
 
 /** The oldest PostgreSQL that will do. */
 const OLDEST = 15;
+/** Where Debian and its kin put every version in a folder of its own. */
+const INSTALLED_UNDER = "/usr/lib/postgresql";
 const SUFFIX = process.platform === "win32" ? ".exe" : "";
 
 /**
@@ -34,11 +36,13 @@ const SUFFIX = process.platform === "win32" ? ".exe" : "";
  * that is installed. `SVC_PG=embedded` or `SVC_PG=system` allows only one of them.
  *
  * @param attempts gets one entry for each that will not do
+ * @param installedUnder the folder of installed versions
  */
 export function findPostgres(
   env: NodeJS.ProcessEnv,
   account: Account | undefined,
   attempts: Attempt[],
+  installedUnder: string = INSTALLED_UNDER,
 ): PostgresBinaries | undefined {
   const wanted = env.SVC_PG;
   if (wanted !== undefined && wanted !== "" && wanted !== "embedded" && wanted !== "system") {
@@ -50,7 +54,7 @@ export function findPostgres(
     if (found !== undefined) return found;
   }
   if (wanted === "embedded") attempts.push({ rung: "installed", reason: "not tried, SVC_PG=embedded" });
-  else return installed(env, account, attempts);
+  else return installed(env, account, attempts, installedUnder);
   return undefined;
 }
 
@@ -133,12 +137,12 @@ function installed(
   env: NodeJS.ProcessEnv,
   account: Account | undefined,
   attempts: Attempt[],
+  versions: string,
 ): PostgresBinaries | undefined {
   const folders = new Set<string>();
   for (const folder of (env.PATH ?? "").split(delimiter)) {
     if (folder !== "" && existsSync(join(folder, `postgres${SUFFIX}`))) folders.add(folder);
   }
-  const versions = env.SVC_PG_FOLDER ?? "/usr/lib/postgresql";
   for (const folder of subfolders(versions)) folders.add(join(versions, folder, "bin"));
   for (const prefix of ["/opt/homebrew/opt", "/usr/local/opt"]) {
     for (const folder of subfolders(prefix).filter((name) => /^postgresql(@\d+)?$/.test(name)))

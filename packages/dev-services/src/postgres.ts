@@ -37,6 +37,8 @@ export interface PostgresOptions {
   readonly settings?: Readonly<Record<string, string>> | undefined;
   /** The environment that names what to start (`SVC_PG`, `PATH`). Default: `process.env`. */
   readonly env?: NodeJS.ProcessEnv | undefined;
+  /** The folder in which installed versions are looked for, beside `PATH`. Default: `/usr/lib/postgresql`. */
+  readonly installedUnder?: string | undefined;
 }
 
 /** A PostgreSQL server of our own. */
@@ -106,7 +108,7 @@ async function launch(
   ];
   let binaries: PostgresBinaries | undefined;
   try {
-    binaries = findPostgres(options.env ?? process.env, account, attempts);
+    binaries = findPostgres(options.env ?? process.env, account, attempts, options.installedUnder);
   } finally {
     if (binaries === undefined && remove) rmSync(folder, { recursive: true, force: true });
   }

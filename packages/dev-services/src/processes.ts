@@ -66,6 +66,8 @@ export function childrenOf(pid: number): number[] {
 
 /** Sends a signal; false when there is no such process any more. */
 export function signal(pid: number, name: NodeJS.Signals): boolean {
+  // Windows cannot stop a process where it is.
+  if (process.platform === "win32" && (name === "SIGSTOP" || name === "SIGCONT")) return isAlive(pid);
   try {
     return process.kill(pid, name);
   } catch (error) {

@@ -31,8 +31,8 @@ describe("the ladder", function () {
   this.timeout(60_000);
 
   it("names every way to a PostgreSQL that it tried, why not, and what repairs it", async () => {
-    const env = { PATH: "/nonexistent", SVC_PG: "system", SVC_PG_FOLDER: "/nonexistent" };
-    const error = await rejection(startPostgres({ purpose: "test", env }));
+    const env = { PATH: "/nonexistent", SVC_PG: "system" };
+    const error = await rejection(startPostgres({ purpose: "test", env, installedUnder: "/nonexistent" }));
     expect(error).to.be.instanceOf(NoServerError);
     expect(error.message.split("\n")).to.deep.equal([
       "No PostgreSQL could be started or reached:",
@@ -52,8 +52,8 @@ describe("the ladder", function () {
       for (const name of ["postgres", "initdb"])
         writeFileSync(join(bin, name), "#!/bin/sh\necho postgres '(PostgreSQL)' 12.3\n", { mode: 0o755 });
       chmodSync(folder, 0o755);
-      const env = { PATH: "", SVC_PG: "system", SVC_PG_FOLDER: folder };
-      const { message } = await rejection(startPostgres({ purpose: "test", env }));
+      const env = { PATH: "", SVC_PG: "system" };
+      const { message } = await rejection(startPostgres({ purpose: "test", env, installedUnder: folder }));
       expect(message).to.contain(`${bin}: is PostgreSQL 12.3; 15 or newer is needed`);
     } finally {
       rmSync(folder, { recursive: true, force: true });

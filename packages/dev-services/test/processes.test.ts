@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { startPostgres } from "@svc/dev-services";
 import { expect } from "chai";
-import { isAlive } from "../src/processes.ts";
+import { childrenOf, isAlive } from "../src/processes.ts";
 import { hold, type Holder } from "./support/hold.ts";
 import { keptFolder } from "./support/kept-folder.ts";
 import { query } from "./support/query.ts";
@@ -39,6 +39,21 @@ describe("the processes of a server", function () {
     await until("the server is gone", () => !isAlive(pid));
     await using server = await startPostgres(options);
     expect(await query(server.url, "select answer from kept")).to.deep.equal([{ answer: 42 }]);
+  });
+
+  it("are ended by the next start when even the watchdog was killed", async () => {
+    await using folder = keptFolder();
+    const options = { purpose: "demo", dataDir: folder.path } as const;
+    const holder = await hold("postgres", options);
+    const { pid } = holder.held as { pid: number };
+    const watchdogs = childrenOf(holder.child.pid ?? 0).filter((child) => child !== pid);
+    expect(watchdogs).to.have.lengthOf(1);
+    for (const watchdog of watchdogs) process.kill(watchdog, "SIGKILL");
+    await holder.kill("SIGKILL");
+    expect(isAlive(pid)).to.equal(true);
+    await using server = await startPostgres(options);
+    expect(isAlive(pid)).to.equal(false);
+    expect(await query(server.url, "select 1 as one")).to.deep.equal([{ one: 1 }]);
   });
 
   it("serve 8 processes of a run with one server and a database each, and end with the last of them", async () => {
