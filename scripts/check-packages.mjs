@@ -6,9 +6,8 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
-  readFileSync,
+  readdirSync,
   rmSync,
-  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -81,17 +80,8 @@ function types(tarballs) {
   const folder = join(work, "types");
   mkdirSync(folder);
   for (const name of tarballs.keys()) unpack(tarballs.get(name), join(folder, "node_modules", "@svc", name));
-  link(folder, [
-    "@types/node",
-    "@types/pg",
-    "pg-types",
-    "pg-protocol",
-    "pg",
-    "prom-client",
-    "pino",
-    "undici-types",
-    "typescript",
-  ]);
+  const declared = readdirSync(join(root, "node_modules/@types")).map((name) => `@types/${name}`);
+  link(folder, [...declared, "pg-types", "pg-protocol", "prom-client", "pino", "undici-types"]);
   const esm = [...tarballs.keys()].map(
     (name, index) => `import * as p${index} from "@svc/${name}";\nvoid p${index};`,
   );
