@@ -101,7 +101,7 @@ export async function run(site: Site, started: (pid: number) => void, port?: num
   for (let attempt = 1; ; attempt++) {
     const at = wanted ?? (await freePort());
     if (wanted !== undefined && !(await isPortFree(wanted)))
-      throw new Error(`port ${wanted} of 127.0.0.1, which PostgreSQL is to use, is taken; ${remedy(site)}`);
+      throw new Error(`port ${wanted} of 127.0.0.1, which PostgreSQL is to use, is taken${remedy(site)}`);
     try {
       return await runOn(site, at, started);
     } catch (error) {
@@ -114,8 +114,8 @@ export async function run(site: Site, started: (pid: number) => void, port?: num
 
 function remedy({ options }: Site): string {
   return options.purpose === "demo"
-    ? "stop what listens there, or set SVC_PORT to a port whose next one is free"
-    : "choose another one";
+    ? "; stop what listens there, or set SVC_PORT to a port whose next one is free"
+    : "";
 }
 
 async function runOn(site: Site, port: number, started: (pid: number) => void): Promise<Running> {
