@@ -1,16 +1,16 @@
 import { randomBytes } from "node:crypto";
-import type { Queryable } from "@svc/sql";
+import type { Queryable, Row } from "@svc/sql";
 import type { Expense, ExpenseFilter, NewExpense } from "./expense.ts";
 
 const columns = `id, tenant, category, amount::text as amount, note, paid_at`;
 
-interface Row extends Omit<Expense, "paid_at"> {
+interface ExpenseRow extends Omit<Expense, "paid_at">, Row {
   readonly paid_at: Date;
 }
 
 /** Records an expense and returns it with its id. */
 export async function recordExpense(db: Queryable, expense: NewExpense): Promise<Expense> {
-  const { rows } = await db.query(
+  const { rows } = await db.query<ExpenseRow>(
     `
 insert into expenses (id, tenant, category, amount, note, paid_at)
 values ($1, $2, $3, $4, $5, $6)
@@ -24,13 +24,15 @@ returning ${columns}`,
       expense.paid_at,
     ],
   );
-  return shape(rows[0] as Row);
+  const [row] = rows;
+  if (row === undefined) throw new Error("an insert returned no row");
+  return shape(row);
 }
 
 /** The expense of an id, or undefined. */
 export async function findExpense(db: Queryable, id: string): Promise<Expense | undefined> {
-  const { rows } = await db.query(`select ${columns} from expenses where id = $1`, [id]);
-  return rows[0] === undefined ? undefined : shape(rows[0] as Row);
+  const { rows } = await db.query<ExpenseRow>(`select ${columns} from expenses where id = $1`, [id]);
+  return rows[0] && shape(rows[0]);
 }
 
 /** A page of expenses, the newest first, with one more than asked for when there is a next page. */
@@ -52,13 +54,13 @@ export async function listExpenses(db: Queryable, filter: ExpenseFilter): Promis
     conditions.push(`(paid_at, id) < (${bind(paidAt)}::timestamptz, ${bind(id)})`);
   }
   const where = conditions.length === 0 ? "" : `where ${conditions.join(" and ")}`;
-  const { rows } = await db.query(
+  const { rows } = await db.query<ExpenseRow>(
     `select ${columns} from expenses ${where} order by paid_at desc, id desc limit ${bind(filter.limit + 1)}`,
     values,
   );
-  return rows.map((row) => shape(row as Row));
+  return rows.map(shape);
 }
 
-function shape({ paid_at, ...rest }: Row): Expense {
-  return { ...rest, paid_at: paid_at.toISOString() };
+function shape({ id, tenant, category, amount, note, paid_at }: ExpenseRow): Expense {
+  return { id, tenant, category, amount, note, paid_at: paid_at.toISOString() };
 }

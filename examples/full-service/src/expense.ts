@@ -31,3 +31,8 @@ export interface Position {
   readonly paidAt: string;
   readonly id: string;
 }
+
+/** Whether a text can be the id of an expense at all. */
+export function isExpenseId(text: string): boolean {
+  return /^[0-9a-f]{32}$/.test(text);
+}

@@ -1,23 +1,23 @@
 import type { Database } from "@svc/database";
-import { ensureSchema } from "@svc/sql";
+import { ensureSchema, type Queryable } from "@svc/sql";
+import { seedDemoData } from "./seed.ts";
 
-/** Makes the table where it is missing. */
-export async function ensureExpenses(db: Database): Promise<void> {
-  await ensureSchema(db.pool, {
-    name: "expenses",
-    tables: {
-      expenses: {
-        id: "text",
-        tenant: "text",
-        category: "text",
-        amount: "numeric",
-        note: "text",
-        paid_at: "timestamp with time zone",
-      },
-    },
-    statements: [
-      `
-create table expenses (
+const columns = {
+  id: "text",
+  tenant: "text",
+  category: "text",
+  amount: "numeric",
+  note: "text",
+  paid_at: "timestamp with time zone",
+} as const;
+
+const schema = {
+  name: "expenses",
+  tables: { expenses: columns },
+  relations: ["expenses_by_tenant", "expenses_by_time"],
+  statements: [
+    `
+create table if not exists expenses (
   id text primary key,
   tenant text not null,
   category text not null,
@@ -26,8 +26,21 @@ create table expenses (
   -- Milliseconds: what a JSON timestamp and a cursor can say.
   paid_at timestamptz(3) not null
 )`,
-      `create index expenses_by_tenant on expenses (tenant, paid_at desc, id desc)`,
-      `create index expenses_by_time on expenses (paid_at desc, id desc)`,
-    ],
-  });
+    `create index if not exists expenses_by_tenant on expenses (tenant, paid_at desc, id desc)`,
+    `create index if not exists expenses_by_time on expenses (paid_at desc, id desc)`,
+  ],
+};
+
+/**
+ * Makes the table where it is missing, with demo data in it when asked to: both or neither, by one of any number of
+ * processes that start at once. A table that is there keeps what it has.
+ *
+ * @returns how many demo rows were written
+ */
+export function ensureExpenses(db: Database, { seed }: { readonly seed: boolean }): Promise<number> {
+  const work = async (tx: Queryable): Promise<number> => {
+    const made = await ensureSchema(tx, schema);
+    return made === "created" && seed ? await seedDemoData(tx) : 0;
+  };
+  return db.transaction(work, { isolation: "read committed" });
 }

@@ -2,11 +2,13 @@ import type { Queryable } from "@svc/sql";
 import { categories } from "./expense.ts";
 
 export const demoTenants = ["harbour-cafe", "nordic-bikes", "stone-and-leaf"] as const;
-const monthsBack = 12;
+
+/** From July 2025 to June 2026. */
+const months = 12;
 const perMonth = 10;
 
 /**
- * Fills an empty table with a year of expenses, the same on every machine; a table that has rows stays as it is.
+ * Writes a year of expenses into the empty table, the same on every machine.
  *
  * @returns how many rows were written
  */
@@ -20,12 +22,11 @@ select
   ($2::text[])[1 + (month * 7 + n * 3 + t) % array_length($2::text[], 1)],
   5 + ((month * 131 + n * 977 + t * 389) % 40000) / 100.0,
   'demo expense ' || n || ' of ' || tenant,
-  timestamptz '2026-01-01 09:00:00Z' + make_interval(months => (month - 6)::int, days => (n * 2)::int, hours => t::int)
+  (timestamp '2025-07-01 09:00:00' + make_interval(months => month, days => n * 2, hours => t::int)) at time zone 'UTC'
 from unnest($1::text[]) with ordinality as tenants (tenant, t)
 cross join generate_series(0, $3::int - 1) as month
-cross join generate_series(1, $4::int) as n
-where not exists (select 1 from expenses)`,
-    [[...demoTenants], [...categories], monthsBack, perMonth],
+cross join generate_series(1, $4::int) as n`,
+    [[...demoTenants], [...categories], months, perMonth],
   );
   return rowCount ?? 0;
 }

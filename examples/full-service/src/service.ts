@@ -1,45 +1,65 @@
 import type { Environment } from "@svc/config";
-import type { Database } from "@svc/database";
+import type { ReadinessCheck } from "@svc/context";
 import { type Service, type ServiceOptions, startService } from "@svc/express";
+import { ConfigurationError } from "@svc/options";
 import { routes } from "./routes.ts";
 import { ensureExpenses } from "./schema.ts";
-import { seedDemoData } from "./seed.ts";
+
+/** What the example adds to the options of a service. */
+export interface ExpensesOptions {
+  /** Whether the table, where it has to be made, gets demo data. Refused in `prod` (CFG-16). Default: false. */
+  readonly seed?: boolean | undefined;
+}
 
 /** How the service is put together; the tests use it without listening. */
-export function expensesService(env: Environment, { seed = false } = {}): ServiceOptions {
+export function expensesService(env: Environment, { seed = false }: ExpensesOptions = {}): ServiceOptions {
+  let prepare: (() => Promise<void>) | undefined;
+  const table: ReadinessCheck = {
+    name: "expenses",
+    critical: true,
+    async check() {
+      // Whoever waits for the service to become ready makes the table, where the database came late.
+      await prepare?.();
+      return { healthy: true, detail: "the table is there" };
+    },
+  };
   return {
     config: new URL("../service.toml", import.meta.url),
     env,
-    async routes(app, service) {
+    checks: [table],
+    routes(app, service) {
+      refuseInProduction(service, seed);
       const { db } = service;
-      if (db === undefined) throw new Error("the service needs plugin database");
-      if (seed && service.config.service.env === "prod") {
-        throw new Error("demo data are not for production: start without them, or with another SVC_ENV");
+      if (db === undefined) {
+        throw new ConfigurationError("the expenses service", [
+          { key: "plugins.enabled", message: "must contain database" },
+        ]);
       }
-      const schema = preparation(db, service, seed);
-      routes(app, db, schema);
-      // Done before the first request where the database is there; where it is not, requests ask again.
-      await schema().catch((err: unknown) => service.log.warn({ err }, "the table is not there yet"));
+      prepare = onceDone(async () => {
+        const rows = await ensureExpenses(db, { seed });
+        if (rows > 0) service.log.info({ rows }, "demo data written");
+      });
+      routes(app, service, db, prepare);
     },
   };
 }
 
 /** Starts it, or ends the process with a reason. */
-export function startExpenses(env: Environment, options?: { readonly seed?: boolean }): Promise<Service> {
+export function startExpenses(env: Environment, options?: ExpensesOptions): Promise<Service> {
   return startService(expensesService(env, options));
 }
 
-/** The table and the demo's rows, made once; a failure is not remembered, so that the next request tries again. */
-function preparation(db: Database, service: Service, seed: boolean): () => Promise<void> {
+function refuseInProduction({ config }: Service, seed: boolean): void {
+  if (!seed || config.service.env !== "prod") return;
+  const message = "demo data are refused in prod; start without them, or elsewhere";
+  throw new ConfigurationError("the expenses service", [{ key: "seed", message }]);
+}
+
+/** Runs it until it has succeeded once; whoever asks meanwhile waits for the same run. */
+function onceDone(run: () => Promise<void>): () => Promise<void> {
   let done: Promise<void> | undefined;
-  async function prepare(): Promise<void> {
-    await ensureExpenses(db);
-    if (!seed) return;
-    const rows = await seedDemoData(db);
-    if (rows > 0) service.log.info({ rows }, "demo data written");
-  }
   return () => {
-    done ??= prepare().catch((error: unknown) => {
+    done ??= run().catch((error: unknown) => {
       done = undefined;
       throw error;
     });

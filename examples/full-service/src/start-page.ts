@@ -1,41 +1,63 @@
+/** What the page has to know about the service. */
+export interface StartPageFacts {
+  /** Where the service listens; shown in the example call. */
+  readonly port: number | undefined;
+  /** Whether there is `/info`. */
+  readonly hasInfo: boolean;
+}
+
 const links = [
   ["/expenses?tenant=harbour-cafe", "the newest expenses of one tenant"],
   ["/expenses?month=2026-03&category=travel", "all travel in March 2026"],
+  ["/expenses?limit=5", "five expenses, and the cursor of the page after them"],
   ["/expenses?tenant=nowhere-at-all", "a tenant that has none: an empty list"],
   ["/expenses?month=march", "a filter that is wrong: a 422 problem that names it"],
   ["/expenses/0123456789abcdef0123456789abcdef", "an expense that does not exist: a 404 problem"],
   ["/health", "is it up?"],
-  ["/ready", "can it serve? With the database's check"],
+  ["/ready", "can it serve? With what it found out about its database"],
   ["/info", "what is in it?"],
-  ["/metrics", "how much, how fast, how many?"],
-];
+  ["/metrics", "how many requests, how fast?"],
+] as const;
 
-/** What a newcomer sees first. */
-export const startPage = `<!doctype html>
+/** What a newcomer sees first: an HTML document. */
+export function startPage({ port = 8000, hasInfo }: StartPageFacts): string {
+  const items = links
+    .filter(([href]) => hasInfo || href !== "/info")
+    .map(([href, text]) => [href.replaceAll("&", "&amp;"), text] as const)
+    .map(([href, text]) => `<li><a href="${href}">${href}</a>: ${text}</li>`);
+  return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Expenses: the example service</title>
+<link rel="icon" href="data:,">
 <style>
-body { font: 1rem/1.5 system-ui, sans-serif; max-width: 44rem; margin: 2rem auto; padding: 0 1rem; color: #1c1c1c; background: #fff; }
-a { color: #0b4f9e; } a:focus-visible { outline: 3px solid #0b4f9e; outline-offset: 2px; }
+body {
+  font: 1rem/1.5 system-ui, sans-serif;
+  max-width: 44rem; margin: 2rem auto; padding: 0 1rem;
+  color: #1c1c1c; background: #fff;
+}
+a { color: #0b4f9e; overflow-wrap: anywhere; }
+a:focus-visible, pre:focus-visible { outline: 3px solid #0b4f9e; outline-offset: 2px; }
 pre { background: #f2f2f2; padding: .75rem; overflow-x: auto; }
 </style>
 </head>
 <body>
 <main>
 <h1>Expenses</h1>
-<p>A small service with the expenses of three tenants (harbour-cafe, nordic-bikes, stone-and-leaf) on a real PostgreSQL.</p>
+<p>A small service that keeps the expenses of many tenants in PostgreSQL. Those of the demo are
+harbour-cafe, nordic-bikes and stone-and-leaf.</p>
 <h2>Links to try</h2>
 <ul>
-${links.map(([href, text]) => `<li><a href="${href?.replaceAll("&", "&amp;")}">${href?.replaceAll("&", "&amp;")}</a>: ${text}</li>`).join("\n")}
+${items.join("\n")}
 </ul>
 <h2>Record one</h2>
-<pre>curl -i -H 'Content-Type: application/json' \\
-  -d '{"tenant":"harbour-cafe","category":"meals","amount":"12.50","note":"lunch","paid_at":"2026-03-01T12:00:00Z"}' \\
-  http://localhost:8000/expenses</pre>
+<pre tabindex="0">curl -i -H 'Content-Type: application/json' \\
+  -d '{"tenant":"harbour-cafe","category":"meals","amount":"12.50","paid_at":"2026-03-01T12:00:00Z"}' \\
+  http://localhost:${port}/expenses</pre>
 </main>
 </body>
 </html>
 `;
+}

@@ -1,0 +1,73 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { configurationExitCode, loadConfig, ports } from "@svc/config";
+import { demoPostgres, freePort } from "@svc/dev-services";
+import type { Service } from "@svc/express";
+import { ConfigurationError } from "@svc/options";
+import { startExpenses } from "./service.ts";
+
+/** What {@link startDemo} takes. */
+export interface StartDemoOptions {
+  /** The folder of the checkout, for which the database's files are kept. */
+  readonly checkout: string;
+  /** Default: `process.env`. */
+  readonly env?: NodeJS.ProcessEnv | undefined;
+}
+
+/**
+ * Starts the service with demo data: on the PostgreSQL of `DATABASE_URL`, else on one of its own that listens on the port
+ * after the service's and keeps its files (PORT-4, PORT-6). What keeps it from starting is written to standard error and
+ * ends the process: with exit code 2 when the configuration is wrong, else with 1.
+ */
+export async function startDemo({ checkout, env = process.env }: StartDemoOptions): Promise<void> {
+  try {
+    const { service } = loadConfig({ env: { ...env, SVC_APP_NAME: "expenses" } });
+    const prod = service.env === "prod";
+    if (env["DATABASE_URL"]) {
+      // Whoever names a database of another environment wants to work with it, not to fill it.
+      tellWhereToLook(await startExpenses(env, { seed: service.env === "local" }));
+      return;
+    }
+    if (prod) throw new ConfigurationError("the demo", [noDemoInProduction]);
+    await requireFree(service.port, service.host);
+    await startWithDatabase(checkout, service.port, env);
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.exit(error instanceof ConfigurationError ? configurationExitCode : 1);
+  }
+}
+
+const noDemoInProduction = {
+  key: "DATABASE_URL",
+  message: "must be set where SVC_ENV is prod: the demo's own database and data are not for production",
+};
+
+async function startWithDatabase(checkout: string, port: number, env: NodeJS.ProcessEnv): Promise<void> {
+  process.stderr.write("starting PostgreSQL; the first time its files are made, which takes a few seconds\n");
+  const databasePort = port === 0 ? await freePort() : ports(port).database;
+  const postgres = await demoPostgres({ checkout, servicePort: databasePort - 1, database: "expenses", env });
+  process.stderr.write(`${postgres.description}\n`);
+  const service = await startExpenses({ ...env, DATABASE_URL: postgres.url }, { seed: true });
+  service.onStop("close", async () => {
+    // Stopping twice is stopping once: its connections should be gone before the server is.
+    await service.db?.stop();
+    await postgres.stop();
+  });
+  tellWhereToLook(service);
+}
+
+// Looked at before a database is started in vain; whoever takes the port after this is told of by the service.
+async function requireFree(port: number, host: string): Promise<void> {
+  const server = createServer().listen(port, host);
+  try {
+    await once(server, "listening");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") return;
+    throw new Error(`port ${port} of ${host} is taken; set SVC_PORT to a free one`);
+  }
+  await new Promise((resolve) => server.close(resolve));
+}
+
+function tellWhereToLook(service: Service): void {
+  process.stderr.write(`\n  Open http://localhost:${service.address?.port}/   (Ctrl-C stops everything)\n\n`);
+}
