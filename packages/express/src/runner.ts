@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { once } from "node:events";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { closeServer } from "./close-server.ts";
 import type { InFlight } from "./in-flight.ts";
 import { stopPhases, type StopHooks } from "./stop.ts";
 
@@ -52,9 +53,9 @@ export function createRunner(options: RunnerOptions): Runner {
     inFlight.closeConnections();
     phase("drain", { drain_delay_ms: drainDelayMs, in_flight: inFlight.size });
     // Whoever balances the load needs this time to see /ready and to send its requests elsewhere.
-    await delay(drainDelayMs, undefined, { signal: cut }).catch(() => undefined);
+    if (server.listening) await delay(drainDelayMs, undefined, { signal: cut }).catch(() => undefined);
     phase("server", { in_flight: inFlight.size });
-    await closeServer(server);
+    await closeServer(server, inFlight);
     for (const each of stopPhases) {
       if (cut.aborted) return;
       phase(each, {});
@@ -101,17 +102,6 @@ export function createRunner(options: RunnerOptions): Runner {
       return stopped !== undefined;
     },
   };
-}
-
-// Connections that fall idle after close() was called linger for their keep-alive time unless they are closed again.
-async function closeServer(server: Server): Promise<void> {
-  if (!server.listening) return;
-  const closed = once(server, "close");
-  server.close();
-  server.closeIdleConnections();
-  const timer = setInterval(() => server.closeIdleConnections(), 50);
-  await closed;
-  clearInterval(timer);
 }
 
 function addressFields(server: Server): { address?: string; port?: number } {
