@@ -65,7 +65,7 @@ export interface ServiceSettings {
   readonly readinessTimeoutSeconds: number;
   /** Addresses, ranges, or `loopback`, `linklocal`, `uniquelocal`, that may set X-Forwarded-* (EDGE-1). Default: none. */
   readonly trustedProxies: readonly string[];
-  /** Host names that are answered, without their port (EDGE-3). Default: none, which answers any. */
+  /** Host names that are answered, without their port; `*.example.com` is every name below (EDGE-3). Default: any. */
   readonly trustedHosts: readonly string[];
   /** Whether answers carry security headers. Default: true. */
   readonly securityHeaders: boolean;
@@ -192,7 +192,7 @@ export const serviceTable: Table<ServiceSettings> = {
       key: "trusted_hosts",
       kind: withDefault(
         listOf(
-          string({ pattern: /^([\w.-]{1,253}|\[[\da-f:.]+\])$/i, expects: "a host name without a port" }),
+          string({ pattern: /^((\*\.)?[\w.-]{1,253}|\[[\da-f:.]+\])$/i, expects: "a host name without a port" }),
         ),
         [],
       ),

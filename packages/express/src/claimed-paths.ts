@@ -19,9 +19,9 @@ export interface Claim {
 interface Layer {
   readonly route?: { readonly methods?: Readonly<Record<string, unknown>> };
   readonly handle: ((...args: never[]) => unknown) & { readonly stack?: readonly Layer[] };
-  /** What `match` found to be the path of this layer. */
+  /** What `match` has found, in versions in which it does not return that. */
   readonly path?: string;
-  match(path: string): boolean;
+  match(path: string): boolean | { readonly path: string };
 }
 
 /** Looks for what would answer for a path. A middleware in front of routes evidently passes on: it claims nothing. */
@@ -58,7 +58,10 @@ function collect(
 ): void {
   const last = stack.findLastIndex((layer) => layer.route !== undefined || layer.handle.stack !== undefined);
   for (const [index, layer] of stack.entries()) {
-    if (layer.handle.length > 3 || !layer.match(path)) continue;
+    if (layer.handle.length > 3) continue;
+    const match = layer.match(path);
+    if (match === false) continue;
+    const prefix = (typeof match === "object" ? match.path : (layer.path ?? "")).replace(/\/$/, "");
     if (layer.route !== undefined) {
       claim.claimed = true;
       const methods = Object.keys(layer.route.methods ?? {});
@@ -66,10 +69,10 @@ function collect(
       if (methods.includes("_all") || methods.includes("trace")) claim.open = true;
       else for (const method of methods) claim.methods.add(method.toUpperCase());
     } else if (layer.handle.stack !== undefined) {
-      collect(layer.handle.stack, path.slice(layer.path?.length ?? 0) || "/", claim);
+      collect(layer.handle.stack, path.slice(prefix.length) || "/", claim);
     } else if (layer.handle.name === "mounted_app") {
       claim.claimed = claim.open = true;
-    } else if (index > last || (layer.path ?? "") !== "") {
+    } else if (index > last || prefix !== "") {
       // Mounted at a path of its own, it was put there to answer; behind all routes, it answers what is left over.
       claim.claimed = true;
     }

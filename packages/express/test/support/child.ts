@@ -1,0 +1,101 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { LogLine } from "./test-service.ts";
+
+/** A service in a process of its own. Leaving the block kills it. */
+export interface Child extends AsyncDisposable {
+  readonly url: () => string;
+  readonly port: () => number;
+  readonly lines: () => LogLine[];
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+  /** Resolves once a line of the log fits; rejects when the process ends without it. */
+  line(fits: (line: LogLine) => boolean): Promise<LogLine>;
+  /** Resolves once it says that it listens. */
+  listening(): Promise<void>;
+  kill(signal: NodeJS.Signals): void;
+  send(message: string): void;
+  readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
+}
+
+/** What a program may be given besides its source. */
+export interface ChildOptions {
+  readonly env?: Readonly<Record<string, string>> | undefined;
+  readonly args?: readonly string[] | undefined;
+  /** Files that it finds in its working directory. */
+  readonly files?: Readonly<Record<string, string>> | undefined;
+}
+
+/** Runs a program, an ES module that logs JSON lines to standard output, from a folder of its own. */
+export async function runChild(
+  source: string,
+  { env = {}, args = [], files = {} }: ChildOptions = {},
+): Promise<Child> {
+  const folder = await mkdtemp(join(fileURLToPath(new URL("..", import.meta.url)), ".child-"));
+  await writeFile(join(folder, "service.mjs"), source);
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
+  const child = spawn(process.execPath, ["--conditions=@svc/source", "service.mjs", ...args], {
+    cwd: folder,
+    env: { PATH: process.env["PATH"], ...env },
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+  });
+  let stdout = "";
+  let stderr = "";
+  const changed = new Set<() => void>();
+  const tell = (): void => {
+    for (const each of changed) each();
+  };
+  child.stdout?.on("data", (chunk: Buffer) => {
+    stdout += chunk.toString();
+    tell();
+  });
+  child.stderr?.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
+  let over = false;
+  const ended = once(child, "close").then(([code, signal]) => {
+    over = true;
+    tell();
+    return { code: code as number | null, signal: signal as NodeJS.Signals | null };
+  });
+
+  function lines(): LogLine[] {
+    const whole = stdout.slice(0, stdout.lastIndexOf("\n") + 1).split("\n");
+    return whole.filter((each) => each.startsWith("{")).map((each) => JSON.parse(each) as LogLine);
+  }
+
+  async function line(fits: (each: LogLine) => boolean): Promise<LogLine> {
+    for (;;) {
+      const found = lines().find(fits);
+      if (found !== undefined) return found;
+      if (over) throw new Error(`the process ended without that line\n${stdout}\n${stderr}`);
+      await new Promise<void>((resolve) => {
+        const wake = (): void => {
+          changed.delete(wake);
+          resolve();
+        };
+        changed.add(wake);
+      });
+    }
+  }
+
+  const port = (): number => Number(lines().find((each) => each["message"] === "listening")?.["port"]);
+  return {
+    port,
+    url: () => `http://127.0.0.1:${port()}`,
+    lines,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    line,
+    listening: async () => void (await line((each) => each["message"] === "listening")),
+    kill: (signal) => void child.kill(signal),
+    send: (message) => void child.send(message),
+    ended,
+    async [Symbol.asyncDispose]() {
+      if (child.exitCode === null) child.kill("SIGKILL");
+      await ended;
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
