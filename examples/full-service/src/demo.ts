@@ -22,13 +22,12 @@ export interface StartDemoOptions {
 export async function startDemo({ checkout, env = process.env }: StartDemoOptions): Promise<void> {
   try {
     const { service } = loadConfig({ env: { ...env, SVC_APP_NAME: "expenses" } });
-    const prod = service.env === "prod";
     if (env["DATABASE_URL"]) {
       // Whoever names a database of another environment wants to work with it, not to fill it.
-      tellWhereToLook(await startExpenses(env, { seed: service.env === "local" }));
+      await tellWhereToLook(await startExpenses(env, { seed: service.env === "local" }));
       return;
     }
-    if (prod) throw new ConfigurationError("the demo", [noDemoInProduction]);
+    if (service.env === "prod") throw new ConfigurationError("the demo", [noDemoInProduction]);
     await requireFree(service.port, service.host);
     await startWithDatabase(checkout, service.port, env);
   } catch (error) {
@@ -53,7 +52,7 @@ async function startWithDatabase(checkout: string, port: number, env: NodeJS.Pro
     await service.db?.stop();
     await postgres.stop();
   });
-  tellWhereToLook(service);
+  await tellWhereToLook(service);
 }
 
 // Looked at before a database is started in vain; whoever takes the port after this is told of by the service.
@@ -68,6 +67,11 @@ async function requireFree(port: number, host: string): Promise<void> {
   await new Promise((resolve) => server.close(resolve));
 }
 
-function tellWhereToLook(service: Service): void {
-  process.stderr.write(`\n  Open http://localhost:${service.address?.port}/   (Ctrl-C stops everything)\n\n`);
+async function tellWhereToLook({ address, health }: Service): Promise<void> {
+  // Asking makes the table, so the first request need not; and the lines of the start are out before this one.
+  const { checks } = await health.report();
+  const failing = Object.entries(checks).filter(([, check]) => !check.healthy);
+  const url = `http://localhost:${address?.port}/`;
+  const not = failing.map(([name, check]) => `  Not ready yet: ${name} (${check.detail}); see ${url}ready\n`);
+  process.stderr.write(`\n  Open ${url}   (Ctrl-C stops everything)\n${not.join("")}\n`);
 }

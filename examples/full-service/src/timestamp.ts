@@ -1,7 +1,8 @@
-const pattern = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)$/;
+const pattern = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/;
 
 /**
- * A time in UTC with milliseconds, the one way in which this service writes one. Undefined for a text that is not RFC 3339
+ * A time in UTC with milliseconds, the one way in which this service writes one; what is finer is cut. Undefined for
+ * a text that is not RFC 3339
  * with a zone, for a day that does not exist (`Date` would take February 30 for March 2), and for a year before 1900
  * or after 2199.
  */

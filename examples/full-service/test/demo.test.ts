@@ -1,0 +1,187 @@
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { createServer, type Server } from "node:net";
+import { fileURLToPath } from "node:url";
+import { testDatabase } from "@svc/dev-services";
+import { createService } from "@svc/express";
+import { ConfigurationError } from "@svc/options";
+import { expect } from "chai";
+import request from "supertest";
+import { demoTenants } from "../src/seed.ts";
+import { expensesService } from "../src/service.ts";
+import {
+  demoProcess,
+  freePair,
+  isListening,
+  processesWith,
+  temporaryCheckout,
+} from "./support/demo-process.ts";
+import { list, record, walk } from "./support/expenses.ts";
+import { runService } from "./support/running-service.ts";
+
+const startFile = fileURLToPath(new URL("../start.ts", import.meta.url));
+
+async function occupied(port: number): Promise<Server> {
+  const server = createServer().listen(port, "127.0.0.1");
+  await once(server, "listening");
+  return server;
+}
+
+describe("the start command", function () {
+  this.timeout(60_000);
+
+  it("PORT-2 serves on SVC_PORT, PORT-4 and PORT-6 with a database beside it whose data the next start finds", async () => {
+    using checkout = temporaryCheckout();
+    const port = await freePair();
+    const env = { SVC_PORT: String(port) };
+    let id = "";
+    {
+      await using demo = demoProcess(checkout, env);
+      const url = await demo.opened;
+      expect(url).to.equal(`http://localhost:${port}`);
+      expect(demo.stderr()).to.contain(`on port ${port + 1}, data in ${checkout.data}`);
+      expect(processesWith(checkout.data)).not.to.deep.equal([]);
+      for (const tenant of demoTenants) expect(await walk(url, { tenant })).to.have.length(120);
+      id = await record(url, { tenant: "harbour-cafe", note: "kept" });
+      demo.interrupt();
+      const { code, stdout } = await demo.ended;
+      expect(code, stdout).to.equal(0);
+      expect(processesWith(checkout.data)).to.deep.equal([]);
+      expect([await isListening(port), await isListening(port + 1)]).to.deep.equal([false, false]);
+    }
+    await using again = demoProcess(checkout, env);
+    const { status, body } = await request(await again.opened).get(`/expenses/${id}`);
+    expect({ status, note: (body as { note: string }).note }).to.deep.equal({ status: 200, note: "kept" });
+    expect(await walk(await again.opened, { tenant: "harbour-cafe" })).to.have.length(121);
+    again.interrupt();
+    expect((await again.ended).code).to.equal(0);
+    expect(processesWith(checkout.data)).to.deep.equal([]);
+  });
+
+  it("leaves no process behind when it is interrupted before it serves", async () => {
+    using checkout = temporaryCheckout();
+    await using demo = demoProcess(checkout, { SVC_PORT: String(await freePair()) });
+    while (!existsSync(checkout.data)) await new Promise(setImmediate);
+    demo.interrupt();
+    // Whatever it was at: the end of the block waits until nothing works on its data any more.
+    expect((await demo.ended).stderr).not.to.contain("Open");
+  });
+
+  it("PORT-5 says in one sentence which port is taken, before it starts a database in vain", async () => {
+    using checkout = temporaryCheckout();
+    const port = await freePair();
+    const server = await occupied(port);
+    try {
+      await using demo = demoProcess(checkout, { SVC_PORT: String(port) });
+      expect(await demo.ended).to.deep.equal({
+        code: 1,
+        stdout: "",
+        stderr: `port ${port} of 127.0.0.1 is taken; set SVC_PORT to a free one\n`,
+      });
+      expect(existsSync(checkout.data)).to.equal(false);
+    } finally {
+      server.close();
+    }
+  });
+
+  it("PORT-5 says in one sentence that the port of its database is taken, and what to do", async () => {
+    using checkout = temporaryCheckout();
+    const port = await freePair();
+    const server = await occupied(port + 1);
+    try {
+      await using demo = demoProcess(checkout, { SVC_PORT: String(port) });
+      const { code, stdout, stderr } = await demo.ended;
+      expect({ code, stdout }).to.deep.equal({ code: 1, stdout: "" });
+      expect(stderr.split("\n").slice(-2)).to.deep.equal([
+        `port ${port + 1} of 127.0.0.1, which PostgreSQL is to use, is taken; ` +
+          "stop what listens there, or set SVC_PORT to a port whose next one is free",
+        "",
+      ]);
+    } finally {
+      server.close();
+    }
+  });
+
+  it("CFG-16 refuses prod without a database of its own, with exit code 2", async () => {
+    using checkout = temporaryCheckout();
+    await using demo = demoProcess(checkout, { SVC_ENV: "prod" }, startFile);
+    const { code, stderr } = await demo.ended;
+    expect(code).to.equal(2);
+    expect(stderr).to.match(/DATABASE_URL: must be set where SVC_ENV is prod/);
+  });
+
+  it("ends with exit code 2 and names a variable that is wrong, before it starts anything", async () => {
+    using checkout = temporaryCheckout();
+    for (const SVC_PORT of ["http", "65535"]) {
+      await using demo = demoProcess(checkout, { SVC_PORT });
+      const { code, stderr } = await demo.ended;
+      expect({ SVC_PORT, code }).to.deep.equal({ SVC_PORT, code: 2 });
+      expect(stderr).to.contain(SVC_PORT === "http" ? "SVC_PORT" : "65535");
+    }
+    expect(existsSync(checkout.data)).to.equal(false);
+  });
+
+  it("starts without the database of DATABASE_URL, and says that it is not ready", async () => {
+    using checkout = temporaryCheckout();
+    const env = { SVC_PORT: String(await freePair()), DATABASE_URL: "postgres://a:secret@127.0.0.1:1/none" };
+    await using demo = demoProcess(checkout, env);
+    const url = await demo.opened;
+    expect(demo.stderr()).to.contain("Not ready yet: database (not answering").and.not.to.contain("secret");
+    expect((await request(url).get("/health")).status).to.equal(200);
+    expect((await request(url).get("/ready")).status).to.equal(503);
+    demo.interrupt();
+    expect((await demo.ended).code).to.equal(0);
+  });
+});
+
+describe("the start command with DATABASE_URL", function () {
+  this.timeout(60_000);
+  const local = testDatabase({ name: "demo local" });
+  const staging = testDatabase({ name: "demo staging" });
+  const prod = testDatabase({ name: "demo prod" });
+  const used = testDatabase({ name: "demo used" });
+
+  it("uses that database and starts none; only an environment that is local gets demo data", async () => {
+    const databases = { local: local.url, staging: staging.url };
+    for (const [SVC_ENV, DATABASE_URL] of Object.entries(databases)) {
+      using checkout = temporaryCheckout();
+      const port = await freePair();
+      await using demo = demoProcess(checkout, { SVC_ENV, SVC_PORT: String(port), DATABASE_URL });
+      const { expenses } = await list(await demo.opened, { limit: "1" });
+      expect({ SVC_ENV, rows: expenses.length }).to.deep.equal({
+        SVC_ENV,
+        rows: SVC_ENV === "local" ? 1 : 0,
+      });
+      expect(existsSync(checkout.data)).to.equal(false);
+      expect(await isListening(port + 1)).to.equal(false);
+    }
+  });
+
+  it("CFG-16 writes no demo data in prod", async () => {
+    using checkout = temporaryCheckout();
+    const env = { SVC_ENV: "prod", SVC_PORT: String(await freePair()), DATABASE_URL: prod.url };
+    await using demo = demoProcess(checkout, env, startFile);
+    const url = await demo.opened;
+    expect((await request(url).get("/ready")).status).to.equal(200);
+    expect(await list(url, {})).to.deep.equal({ expenses: [], next: null });
+  });
+
+  it("CFG-16 refuses a service in prod that asks for demo data", async () => {
+    const options = expensesService({ SVC_ENV: "prod", DATABASE_URL: prod.url }, { seed: true });
+    const error = await createService({ ...options, logDestination: { write: () => undefined } }).then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    expect(error).to.be.instanceOf(ConfigurationError);
+    expect((error as Error).message).to.contain("demo data are refused in prod");
+  });
+
+  it("keeps the rows of a table that is there", async () => {
+    {
+      await using first = await runService(used.url);
+      await record(first.url, { note: "mine" });
+    }
+    await using second = await runService(used.url, { seed: true });
+    expect(await walk(second.url, {})).to.have.length(1);
+  });
+});

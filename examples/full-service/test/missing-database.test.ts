@@ -1,0 +1,111 @@
+import { freePort, startPostgres, testDatabase, testPostgresServer } from "@svc/dev-services";
+import { expect } from "chai";
+import { setTimeout as sleep } from "node:timers/promises";
+import request from "supertest";
+import { demoTenants } from "../src/seed.ts";
+import { expense, list, record } from "./support/expenses.ts";
+import { runService } from "./support/running-service.ts";
+
+interface Readiness {
+  readonly status: string;
+  readonly checks: Readonly<Record<string, { readonly healthy: boolean; readonly detail: string }>>;
+}
+
+async function ready(url: string): Promise<{ readonly status: number; readonly body: Readiness }> {
+  const { status, body } = await request(url).get("/ready");
+  return { status, body: body as Readiness };
+}
+
+async function untilReady(url: string): Promise<void> {
+  for (let i = 0; (await ready(url)).status !== 200; i++) {
+    if (i > 300) throw new Error(`not ready: ${JSON.stringify(await ready(url))}`);
+    await sleep(100);
+  }
+}
+
+/** All routes that need the database answer 503 and say when to come back. */
+async function expectUnavailable(url: string): Promise<void> {
+  const answers = await Promise.all([
+    request(url).get("/expenses"),
+    request(url).get(`/expenses/${"0".repeat(32)}`),
+    request(url).post("/expenses").send(expense()),
+  ]);
+  for (const { status, type, headers, text } of answers) {
+    expect({ status, type }).to.deep.equal({ status: 503, type: "application/problem+json" });
+    expect(Number(headers["retry-after"])).to.be.at.least(1);
+    expect(text).not.to.match(/127\.0\.0\.1|postgres|secret/);
+  }
+}
+
+describe("the service without its database", function () {
+  this.timeout(60_000);
+
+  it("starts, is healthy, says in /ready what it lacks, and answers 503", async () => {
+    const port = await freePort();
+    await using running = await runService(`postgres://someone:secret@127.0.0.1:${port}/expenses`);
+    expect((await request(running.url).get("/health")).status).to.equal(200);
+    const { status, body } = await ready(running.url);
+    expect(status).to.equal(503);
+    expect(body.checks["database"]).to.include({ healthy: false });
+    expect(body.checks["expenses"]).to.include({ healthy: false });
+    expect(JSON.stringify(body)).not.to.match(/secret|someone/);
+    await expectUnavailable(running.url);
+    expect((await request(running.url).get("/")).status).to.equal(200);
+    expect((await request(running.url).get("/expenses?month=march")).status).to.equal(422);
+  });
+
+  it("makes table and demo data by itself once the database is there", async () => {
+    const port = await freePort();
+    await using running = await runService(`postgres://postgres@127.0.0.1:${port}/late`, { seed: true });
+    await expectUnavailable(running.url);
+    await using server = await startPostgres({ purpose: "test", port, database: "late" });
+    expect(server.port).to.equal(port);
+    await untilReady(running.url);
+    for (const tenant of demoTenants) {
+      expect((await list(running.url, { tenant, limit: "100" })).expenses).to.have.length(100);
+    }
+  });
+
+  describe("that hangs and comes back", () => {
+    const postgres = testPostgresServer();
+
+    it("answers 503 in bounded time, stays healthy, and serves again", async () => {
+      await using running = await runService(postgres.url);
+      const id = await record(running.url);
+      postgres.server.pause();
+      try {
+        await expectUnavailable(running.url);
+        expect((await request(running.url).get("/health")).status).to.equal(200);
+        const { status, body } = await ready(running.url);
+        expect(status).to.equal(503);
+        expect(body.checks["database"]).to.include({ healthy: false });
+      } finally {
+        postgres.server.resume();
+      }
+      await untilReady(running.url);
+      for (let i = 0; (await request(running.url).get(`/expenses/${id}`)).status !== 200 && i < 300; i++) {
+        await sleep(100);
+      }
+      expect((await request(running.url).get(`/expenses/${id}`)).status).to.equal(200);
+      expect((await request(running.url).post("/expenses").send(expense())).status).to.equal(201);
+    });
+  });
+});
+
+describe("several services that start at the same moment", () => {
+  const database = testDatabase({ name: "crowd" });
+
+  it("make the table and its demo data once", async () => {
+    const crowd = await Promise.all(
+      Array.from({ length: 5 }, () => runService(database.url, { seed: true })),
+    );
+    try {
+      const statuses = await Promise.all(crowd.map(async ({ url }) => (await ready(url)).status));
+      expect(statuses).to.deep.equal([200, 200, 200, 200, 200]);
+      const { expenses, next } = await list(crowd[0]?.url ?? "", { month: "2026-03", limit: "100" });
+      expect([expenses.length, next]).to.deep.equal([30, null]);
+    } finally {
+      await Promise.all(crowd.map((each) => each[Symbol.asyncDispose]()));
+    }
+  });
+});

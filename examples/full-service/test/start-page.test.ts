@@ -1,0 +1,88 @@
+import { testDatabase } from "@svc/dev-services";
+import { createService } from "@svc/express";
+import { expect } from "chai";
+import request from "supertest";
+import { expensesService } from "../src/service.ts";
+import { serviceFor } from "./support/running-service.ts";
+
+/** What the page says of a link, and what is to come back. */
+const claims: readonly (readonly [RegExp, number])[] = [
+  [/a 422 problem/, 422],
+  [/a 404 problem/, 404],
+  [/./, 200],
+];
+
+describe("the start page", () => {
+  const running = serviceFor(testDatabase({ name: "start page" }), { seed: true });
+
+  async function links(): Promise<readonly (readonly [href: string, text: string])[]> {
+    const { text } = await request(running.url).get("/");
+    return [...text.matchAll(/<a href="([^"]+)">[^<]*<\/a>: ([^<]+)<\/li>/g)].map(
+      ([, href = "", words = ""]) => [href.replaceAll("&amp;", "&"), words] as const,
+    );
+  }
+
+  it("is an HTML document in a language, with the security headers of helmet", async () => {
+    const { status, headers, text } = await request(running.url).get("/");
+    expect(status).to.equal(200);
+    expect(headers["content-type"]).to.equal("text/html; charset=utf-8");
+    expect(text)
+      .to.match(/^<!doctype html>\n<html lang="en">/)
+      .and.to.match(/<\/html>\n$/);
+    expect(text.match(/<title>[^<]+<\/title>/)).to.have.length(1);
+    expect(text.match(/<h1>/g)).to.have.length(1);
+    expect(text).not.to.match(/<script|&(?!amp;)/);
+    expect(headers["content-security-policy"])
+      .to.contain("default-src 'self'")
+      .and.to.contain("object-src 'none'");
+    expect(headers["x-content-type-options"]).to.equal("nosniff");
+    expect(headers["cross-origin-opener-policy"]).to.equal("same-origin");
+    expect(headers["x-frame-options"]).to.equal("SAMEORIGIN");
+  });
+
+  it("closes every element that it opens", async () => {
+    const { text } = await request(running.url).get("/");
+    const open: string[] = [];
+    for (const [, slash, name = ""] of text.matchAll(/<(\/?)([a-z][a-z0-9]*)/g)) {
+      if (["meta", "link"].includes(name)) continue;
+      if (slash === "") open.push(name);
+      else expect(open.pop()).to.equal(name);
+    }
+    expect(open).to.deep.equal([]);
+  });
+
+  it("has links that answer what it says of them", async () => {
+    const all = await links();
+    expect(all).to.have.length(10);
+    for (const [href, words] of all) {
+      const { status, body, type } = await request(running.url).get(href);
+      const expected = claims.find(([pattern]) => pattern.test(words))?.[1];
+      expect({ href, status }).to.deep.equal({ href, status: expected });
+      if (status >= 400) expect(type).to.equal("application/problem+json");
+      if (status === 200 && href.startsWith("/expenses")) {
+        const found = (body as { expenses: object[] }).expenses.length;
+        expect({ href, empty: found === 0 }).to.deep.equal({ href, empty: words.includes("empty list") });
+      }
+    }
+  });
+
+  it("shows a call that records an expense here", async () => {
+    const { text } = await request(running.url).get("/");
+    const [, sent = ""] = /-d '([^']+)'/.exec(text) ?? [];
+    const [, place = ""] = /(http:\/\/localhost:\d+\/expenses)/.exec(text) ?? [];
+    expect(new URL(place).port).to.equal(new URL(running.url).port);
+    expect((await request(running.url).post("/expenses").type("json").send(sent)).status).to.equal(201);
+  });
+
+  it("names no /info in prod, where there is none", async () => {
+    const env = { SVC_ENV: "prod", DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" };
+    await using service = await createService({
+      ...expensesService(env),
+      signals: false,
+      logDestination: { write: () => undefined },
+    });
+    const { status, text } = await request(service.app).get("/");
+    expect(status).to.equal(200);
+    expect(text).to.contain('href="/health"').and.not.to.contain('href="/info"');
+  });
+});

@@ -1,0 +1,122 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { demoFolder, freePort } from "@svc/dev-services";
+
+/** A folder that stands for a checkout; its demo data go with it. */
+export interface Checkout extends Disposable {
+  readonly path: string;
+  /** Where its demo data are. */
+  readonly data: string;
+}
+
+export function temporaryCheckout(): Checkout {
+  const path = realpathSync(mkdtempSync(join(tmpdir(), "svc-checkout-")));
+  const data = demoFolder(path);
+  return {
+    path,
+    data,
+    [Symbol.dispose]() {
+      rmSync(data, { recursive: true, force: true });
+      rmSync(path, { recursive: true, force: true });
+    },
+  };
+}
+
+/** How a process ended. */
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A start command in a process group of its own, as a terminal makes one. Leaving the block kills it. */
+export interface DemoProcess extends AsyncDisposable {
+  readonly ended: Promise<Ended>;
+  /** Resolves with the address that it tells people to open; rejects when it ends without. */
+  readonly opened: Promise<string>;
+  stderr(): string;
+  /** What Ctrl-C does. */
+  interrupt(): void;
+}
+
+const supportScript = fileURLToPath(new URL("./start-demo.ts", import.meta.url));
+
+/** Runs the demo for a checkout; of this process's environment it gets the path only. */
+export function demoProcess(
+  checkout: Checkout,
+  env: Readonly<Record<string, string>>,
+  script = supportScript,
+): DemoProcess {
+  const { PATH, SVC_PG } = process.env;
+  const child = spawn(process.execPath, ["--conditions=@svc/source", script], {
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { PATH, ...(SVC_PG === undefined ? {} : { SVC_PG }), CHECKOUT: checkout.path, ...env },
+  });
+  const out = { stdout: "", stderr: "" };
+  child.stdout.on("data", (chunk: Buffer) => (out.stdout += chunk.toString()));
+  const ended = once(child, "close").then(([code]) => ({ code: code as number | null, ...out }));
+  const opened = new Promise<string>((resolve, reject) => {
+    child.stderr.on("data", (chunk: Buffer) => {
+      out.stderr += chunk.toString();
+      const url = /Open (http:\S+)\/ .*\n[^]*\n$/.exec(out.stderr)?.[1];
+      if (url !== undefined) resolve(url);
+    });
+    void ended.then(({ code, stderr }) => reject(new Error(`ended with ${code}: ${stderr}`)));
+  });
+  opened.catch(() => undefined);
+  return {
+    ended,
+    opened,
+    stderr: () => out.stderr,
+    interrupt: () => signalGroup(child, "SIGINT"),
+    async [Symbol.asyncDispose]() {
+      if (child.exitCode === null && child.signalCode === null) signalGroup(child, "SIGKILL");
+      await ended;
+      await untilNobodyUses(checkout.data);
+    },
+  };
+}
+
+function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+  if (pid !== undefined) process.kill(-pid, signal);
+}
+
+/** Command lines of all processes that mention a text. */
+export function processesWith(text: string): string[] {
+  const all = execFileSync("ps", ["-ww", "-A", "-o", "args="], { encoding: "utf8", maxBuffer: 1e8 });
+  return all.split("\n").filter((line) => line.includes(text));
+}
+
+async function untilNobodyUses(folder: string): Promise<void> {
+  for (let i = 0; processesWith(folder).length > 0; i++) {
+    if (i > 200) throw new Error(`still running: ${processesWith(folder).join("\n")}`);
+    await sleep(50);
+  }
+}
+
+/** Whether something listens on a port of this machine. */
+export function isListening(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: "127.0.0.1" });
+    socket.on("error", () => resolve(false));
+    socket.on("connect", () => {
+      socket.destroy();
+      resolve(true);
+    });
+  });
+}
+
+/** A port that is free together with the one after it. */
+export async function freePair(): Promise<number> {
+  for (;;) {
+    const port = await freePort();
+    if (port < 65_000 && !(await isListening(port + 1))) return port;
+  }
+}

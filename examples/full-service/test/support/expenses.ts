@@ -1,0 +1,40 @@
+import { expect } from "chai";
+import request from "supertest";
+
+/** An expense as it is sent; give what matters to the test. */
+export function expense(over: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
+  return { tenant: "acme", category: "meals", amount: "12.50", paid_at: "2026-03-01T12:00:00Z", ...over };
+}
+
+/** Records one and answers its id. */
+export async function record(url: string, over?: Readonly<Record<string, unknown>>): Promise<string> {
+  const { status, body } = await request(url).post("/expenses").send(expense(over));
+  expect(status, JSON.stringify(body)).to.equal(201);
+  return (body as { id: string }).id;
+}
+
+/** What a listing answers. */
+export interface Page {
+  readonly expenses: readonly { readonly id: string; readonly paid_at: string }[];
+  readonly next: string | null;
+}
+
+/** One page of a listing. */
+export async function list(url: string, query: Readonly<Record<string, string>>): Promise<Page> {
+  const { status, body } = await request(url).get("/expenses").query(query);
+  expect(status, JSON.stringify(body)).to.equal(200);
+  return body as Page;
+}
+
+/** Every id of a listing, page by page. */
+export async function walk(url: string, query: Readonly<Record<string, string>>): Promise<string[]> {
+  const ids: string[] = [];
+  let cursor: string | null = null;
+  do {
+    const page: Page = await list(url, cursor === null ? query : { ...query, cursor });
+    expect(page.expenses.length).to.be.at.most(Number(query["limit"] ?? 20));
+    ids.push(...page.expenses.map(({ id }) => id));
+    cursor = page.next;
+  } while (cursor !== null);
+  return ids;
+}
