@@ -45,7 +45,8 @@ export function trackRequests(server: Server, requestTimeoutMs: number): InFligh
       // Looked at once: an answer that has begun is its author's from here on.
       waiting.delete(res);
       if (res.headersSent || res.writableEnded || res.destroyed) continue;
-      answerTimeout(res);
+      sendProblem(res.req, res, gatewayTimeout());
+      silence(res);
     }
   }
 
@@ -68,15 +69,4 @@ export function trackRequests(server: Server, requestTimeoutMs: number): InFligh
       server.off("request", track);
     },
   };
-}
-
-function answerTimeout(res: ServerResponse): void {
-  // Said by the handler; as a header it would let the answer linger until the whole request is in, and the response
-  // is deaf by then.
-  if (res.getHeader("Connection") === "close") {
-    res.removeHeader("Connection");
-    res.shouldKeepAlive = false;
-  }
-  sendProblem(res.req, res, gatewayTimeout());
-  silence(res);
 }

@@ -7,6 +7,7 @@ import type { Readable } from "node:stream";
  * catches, and end the process. Whoever waits to be called back is called back.
  */
 export function silence(res: ServerResponse): void {
+  const end = res.end.bind(res);
   const itself = (): ServerResponse => res;
   res.setHeader = itself;
   res.appendHeader = itself;
@@ -22,6 +23,8 @@ export function silence(res: ServerResponse): void {
     return true;
   };
   res.end = (...args: unknown[]) => {
+    // A problem to a client that is still sending is ended by its author a little later; the body is out by then.
+    if (!res.writableEnded) end();
     callBack(...args);
     return res;
   };
