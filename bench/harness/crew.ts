@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Order, Reply } from "./child.ts";
 import type { Case } from "./subject.ts";
 
@@ -21,6 +22,8 @@ export interface Crew extends AsyncDisposable {
 // The same for all. Left alone, V8 shrinks the young generation of a process that waits for its turn, and how far
 // depends on what it has loaded: that moved figures by a fifth. A busy server has the largest, so all have it here.
 const nodeFlags = ["--conditions=@svc/source", "--min-semi-space-size=16", "--max-semi-space-size=16"];
+// Far more than a slice takes: for a case whose work never ends.
+const answerWithinMs = 60_000;
 const childFile = new URL("./child.ts", import.meta.url);
 
 /**
@@ -60,6 +63,11 @@ function memberOf(name: string, child: ChildProcess): Member & { ask(order: Orde
       once(child, "exit", { signal: gone.signal }).then(([code]) => ({
         error: `its process ended with ${code}`,
       })),
+      delay(
+        answerWithinMs,
+        { error: `no answer within ${answerWithinMs / 1000} s` },
+        { signal: gone.signal },
+      ),
     ]);
     child.send(order);
     try {

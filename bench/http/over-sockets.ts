@@ -11,24 +11,40 @@ const requestsPerSlice = 2_000;
 /** The same cases with kernel and parser: a client of this process keeps connections open and asks over them. */
 export async function measureOverSockets(cases: readonly Case[], rounds: number): Promise<Measured> {
   await using crew = await startCrew(cases);
-  const clients: Client[] = [];
-  try {
-    for (const member of crew.members) {
-      const client = new Client(member, await connectAll(await member.listen()));
-      clients.push(client);
-      await client.run(requestsPerSlice);
-    }
-    for (let round = 1; round <= rounds; round++) {
-      for (const client of round % 2 === 0 ? clients.toReversed() : clients) {
-        const before = await client.member.cpuUs();
-        await client.run(requestsPerSlice);
-        client.samples.push(((await client.member.cpuUs()) - before) / requestsPerSlice);
-      }
-    }
-  } finally {
-    for (const client of clients) client.destroy();
+  const targets: Target[] = [];
+  for (const member of crew.members) {
+    const target = { member, port: await member.listen(), samples: [] };
+    targets.push(target);
+    await slice(target);
   }
-  return new Map(clients.map(({ member, samples }) => [member.name, samples]));
+  for (let round = 1; round <= rounds; round++) {
+    for (const target of round % 2 === 0 ? targets.toReversed() : targets) {
+      target.samples.push(await slice(target));
+    }
+  }
+  return new Map(targets.map(({ member, samples }) => [member.name, samples]));
+}
+
+interface Target {
+  readonly member: Member;
+  readonly port: number;
+  readonly samples: number[];
+}
+
+/** What a request cost the server, in microseconds. */
+async function slice({ member, port }: Target): Promise<number> {
+  // New ones each time: a server closes those that wait for the next round. Making them is not timed.
+  const sockets = await connectAll(port);
+  try {
+    await ask(sockets, connections);
+    const before = await member.cpuUs();
+    await ask(sockets, requestsPerSlice);
+    return ((await member.cpuUs()) - before) / requestsPerSlice;
+  } catch (error) {
+    throw new Error(`${member.name}: ${(error as Error).message}`, { cause: error });
+  } finally {
+    for (const socket of sockets) socket.removeAllListeners().destroy();
+  }
 }
 
 async function connectAll(port: number): Promise<readonly Socket[]> {
@@ -39,53 +55,38 @@ async function connectAll(port: number): Promise<readonly Socket[]> {
   return sockets;
 }
 
-class Client {
-  readonly member: Member;
-  readonly samples: number[] = [];
-  readonly #sockets: readonly Socket[];
-
-  constructor(member: Member, sockets: readonly Socket[]) {
-    this.member = member;
-    this.#sockets = sockets;
-  }
-
-  /** Each connection asks again as soon as it is answered. */
-  run(count: number): Promise<void> {
-    return new Promise((resolve, reject) => {
-      let sent = 0;
-      let answered = 0;
-      const ask = (socket: Socket): void => {
-        if (sent < count) socket.write(requests[sent++ % requests.length]?.bytes ?? "");
-      };
-      const fail = (why: string): void => reject(new Error(`${this.member.name}: ${why}`));
-      for (const socket of this.#sockets) {
-        let text = "";
-        socket.removeAllListeners();
-        socket.on("error", (error) => fail(error.message));
-        socket.on("close", () => fail("a connection was closed"));
-        socket.on("data", (chunk: Buffer) => {
-          text += chunk.toString("latin1");
-          if (!isWhole(text)) return;
-          if (!text.startsWith("HTTP/1.1 200 ")) fail(text.slice(0, 200));
-          text = "";
-          answered++;
-          if (answered === count) resolve();
-          else ask(socket);
-        });
-        ask(socket);
-      }
-    });
-  }
-
-  destroy(): void {
-    for (const socket of this.#sockets) socket.removeAllListeners().destroy();
-  }
+/** Asks `count` times in all; each connection asks again as soon as it is answered. */
+function ask(sockets: readonly Socket[], count: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let sent = 0;
+    let answered = 0;
+    const send = (socket: Socket): void => {
+      if (sent < count) socket.write(requests[sent++ % requests.length]?.bytes ?? "");
+    };
+    for (const socket of sockets) {
+      let text = "";
+      socket.removeAllListeners();
+      socket.on("error", reject);
+      socket.on("close", () => reject(new Error("the server closed a connection")));
+      socket.on("data", (chunk: Buffer) => {
+        text += chunk.toString("latin1");
+        const end = endOf(text);
+        if (end === undefined || text.length < end) return;
+        if (!text.startsWith("HTTP/1.1 200 ")) reject(new Error(text.slice(0, 200)));
+        text = "";
+        answered++;
+        if (answered === count) resolve();
+        else send(socket);
+      });
+      send(socket);
+    }
+  });
 }
 
-function isWhole(text: string): boolean {
-  const end = text.indexOf("\r\n\r\n");
-  if (end === -1) return false;
+/** Where the answer ends, once its head is there. */
+function endOf(text: string): number | undefined {
+  const head = text.indexOf("\r\n\r\n");
+  if (head === -1) return undefined;
   const length = /\r\ncontent-length: (\d+)/i.exec(text)?.[1];
-  if (length === undefined) throw new Error(`an answer without a length: ${text}`);
-  return text.length >= end + 4 + Number(length);
+  return length === undefined ? text.length : head + 4 + Number(length);
 }

@@ -1,3 +1,4 @@
+import { openSync } from "node:fs";
 import { createServer } from "node:http";
 import { devNull } from "node:os";
 import express from "express";
@@ -15,7 +16,7 @@ export async function start(level: string): Promise<Subject> {
   const app = express();
   app.use(helmet());
   app.use(rTracer.expressMiddleware({ echoHeader: true }));
-  const logger = pino({ level }, pino.destination(devNull));
+  const logger = pino({ level }, pino.destination(openSync(devNull, "w")));
   app.use(pinoHttp({ logger }));
   addRoute(app);
   return httpSubject(createServer(app), async (injector) => {

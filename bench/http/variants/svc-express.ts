@@ -36,14 +36,17 @@ export async function start(setting: string, middleware: readonly Middleware[] =
 
 /** The example's file without its database, which the route of the bench does not ask. */
 async function exampleConfig(level: string, etag: boolean): Promise<string> {
-  let toml = await readFile(exampleFile, "utf8");
-  const edit = (what: string, pattern: RegExp, replacement: string): void => {
+  const sections = (await readFile(exampleFile, "utf8")).split(/^(?=\[)/m);
+  let toml = sections.filter((section) => !/^\[plugin\.database\b/.test(section)).join("");
+  const edit = (what: string, pattern: RegExp, replace: (...match: string[]) => string): void => {
     if (!pattern.test(toml)) throw new Error(`the example's file has no ${what} to replace`);
-    toml = toml.replace(pattern, replacement);
+    toml = toml.replace(pattern, replace);
   };
-  edit("database among its plugins", /(?:, )?"database"(?:, )?(?=[^\n]*\])/, "");
-  edit("section of the database", /\[plugin\.database\]\n(?:[^[\n][^\n]*\n)*/, "");
-  edit("level", /^level = .*$/m, `level = "${level}"`);
-  if (!etag) edit("section of the service", /^\[service\]$/m, "[service]\netag = false");
+  edit("list of plugins", /^enabled = (\[[^\]]*\])/m, (_line, names = "[]") => {
+    const plugins = (JSON.parse(names) as readonly string[]).filter((name) => name !== "database");
+    return `enabled = ${JSON.stringify(plugins)}`;
+  });
+  edit("level", /^level = .*$/m, () => `level = "${level}"`);
+  if (!etag) edit("section of the service", /^\[service\]$/m, () => "[service]\netag = false");
   return toml;
 }
