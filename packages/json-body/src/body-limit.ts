@@ -43,11 +43,18 @@ function countChunks(req: IncomingMessage, res: ServerResponse, maxBytes: number
   const push = req.push.bind(req);
   let received = 0;
   req.push = (chunk: unknown, encoding?: BufferEncoding): boolean => {
-    if (received > maxBytes) return false;
+    if (received > maxBytes) {
+      // The client is done: nothing is left to wait for. The end is not passed on, or half a body would look whole.
+      if (chunk === null && !res.writableEnded) res.end();
+      return false;
+    }
     if (chunk instanceof Uint8Array) received += chunk.length;
     if (received <= maxBytes) return push(chunk, encoding);
     // Cuts the connection where an answer has begun: the client must not take half of it for a whole one.
-    sendProblem(req, res, tooLarge(maxBytes));
+    const fault = tooLarge(maxBytes);
+    // Node forgets a request that was answered, and its reader would wait for ever.
+    res.once("close", () => req.destroy(fault));
+    sendProblem(req, res, fault);
     return false;
   };
 }

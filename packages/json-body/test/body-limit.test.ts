@@ -4,7 +4,7 @@ import { request } from "node:http";
 import { bodyLimit, jsonBody } from "@svc/json-body";
 import { ConfigurationError } from "@svc/options";
 import { notFound, problemHandler } from "@svc/problem";
-import { expressMajors, listen } from "@svc/test-support";
+import { expressMajors, listen, rawRequest } from "@svc/test-support";
 import { expect } from "chai";
 
 interface Answer {
@@ -78,6 +78,51 @@ for (const [name, express] of Object.entries(expressMajors)) {
         req.flushHeaders();
       });
       expect(status).to.equal(413);
+    });
+
+    it("LIM-3 answers one 413, and logs no error, when jsonBody stands behind it", async () => {
+      const levels: string[] = [];
+      let tell: () => void = () => undefined;
+      const logged = new Promise<void>((resolve) => (tell = resolve));
+      const note =
+        (level: string): (() => void) =>
+        () => {
+          levels.push(level);
+          tell();
+        };
+      const logger = {
+        debug: note("debug"),
+        info: note("info"),
+        warn: note("warn"),
+        error: note("error"),
+        fatal: note("fatal"),
+      };
+      const made = express();
+      made.use(bodyLimit({ maxBytes: 100 }), jsonBody({ maxBytes: 100 }));
+      made.use(problemHandler({ logger }));
+      await using server = await listen(made);
+      const chunk = `32\r\n${" ".repeat(50)}\r\n`;
+      const head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n";
+      const bytes = `${head}Transfer-Encoding: chunked\r\n\r\n${chunk.repeat(3)}0\r\n\r\n`;
+      const { text, status } = await rawRequest(server.port, bytes);
+      expect(status).to.equal(413);
+      expect(text.match(/HTTP\/1\.1/g)).to.have.lengthOf(1);
+      await logged;
+      expect(levels).to.deep.equal(["debug"]);
+    });
+
+    it("LIM-3 breaks the body off for whoever reads it, instead of ending it or leaving it open", async () => {
+      let tell: (error: unknown) => void = () => undefined;
+      const told = new Promise<unknown>((resolve) => (tell = resolve));
+      const made = express();
+      made.use(bodyLimit({ maxBytes: 100 }));
+      made.use((req) => {
+        req.toArray().then(() => tell("ended"), tell);
+      });
+      await using server = await listen(made);
+      const answer = await sendChunks(server.url, ["a".repeat(60), "b".repeat(60)]);
+      expect(answer.status).to.equal(413);
+      expect(await told).to.include({ status: 413, code: "ERR_SVC_BODY_TOO_LARGE" });
     });
 
     it("leaves requests without a body alone", async () => {

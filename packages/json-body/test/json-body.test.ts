@@ -459,6 +459,25 @@ describe("jsonBody with its neighbours", () => {
     expect(status).to.equal(400);
     expect(text.match(/HTTP\/1\.1/g)).to.have.lengthOf(1);
   });
+
+  it("ERR-21 a body that does not arrive answers one 408 problem", async () => {
+    const parser = jsonBody();
+    const onError = problemHandler();
+    const { promise, resolve } = deferred();
+    const times = { requestTimeout: 100, headersTimeout: 100, connectionsCheckingInterval: 20 };
+    const server = createServer({ ...problemServerOptions, ...times }, (req, res) => {
+      parser(req, res, (error) => {
+        onError(error, req, res, () => undefined);
+        resolve();
+      });
+    });
+    attachProblems(server);
+    await using listening = await listen(server);
+    const { text, status } = await rawRequest(listening.port, raw("Content-Length: 10\r\n", '{"a"'));
+    expect(status).to.equal(408);
+    expect(text.match(/HTTP\/1\.1/g)).to.have.lengthOf(1);
+    await promise;
+  });
 });
 
 function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {

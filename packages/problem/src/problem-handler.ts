@@ -43,7 +43,9 @@ export function problemHandler(options?: ProblemHandlerOptions): ErrorMiddleware
     const problem = isProblemError(error) ? error : problemFor(error, debug);
     if (!res.headersSent) correlate(req, res);
     if (res.headersSent) {
-      write(log, "error", error, req, problem.status, "a response failed after its head had been sent");
+      // What a client did wrong after it had its whole answer concerns nobody.
+      const level = res.writableEnded && problem.status < 500 ? "debug" : "error";
+      write(log, level, error, req, problem.status, "a response failed after its head had been sent");
     } else if (problem.status >= 500) {
       write(log, "error", error, req, problem.status, "a request failed");
     }
@@ -63,6 +65,7 @@ const ABORTS: ReadonlySet<unknown> = new Set([
   "ABORT_ERR",
   "ERR_STREAM_PREMATURE_CLOSE",
   "ERR_STREAM_DESTROYED",
+  "ERR_SVC_BODY_INCOMPLETE",
 ]);
 
 // Both must hold: a reset by a database has the same code, and a bug may show after the client has gone.
