@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { connect } from "node:net";
 import { expect } from "chai";
 import { openContext } from "@svc/context";
 import { ProblemError, sendJson, sendProblem, unauthorized } from "@svc/problem";
@@ -154,6 +156,31 @@ for (const stack of stacks) {
       const { status, text } = await rawRequest(server.port, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
       expect(status).to.equal(200);
       expect(text).to.not.contain("problem");
+    });
+
+    it("ERR-1 answers a client that is still sending at once, and closes when it has sent all", async () => {
+      const refusal = new ProblemError(413, "too much", { headers: { Connection: "close" } });
+      await using server = await serve(stack, (req, res) => sendProblem(req, res, refusal));
+      const socket = connect(server.port, "127.0.0.1");
+      let text = "";
+      socket.on("data", (chunk: Buffer) => (text += chunk.toString()));
+      socket.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhalf");
+      await once(socket, "data");
+      expect(text).to.match(/^HTTP\/1\.1 413 /);
+      socket.write(" done.");
+      await once(socket, "close");
+      expect(JSON.parse(text.slice(text.indexOf("{")))).to.include({ status: 413, detail: "too much" });
+    });
+
+    it("ERR-1 closes on a client that never sends the rest", async () => {
+      const refusal = new ProblemError(413, "too much", { headers: { Connection: "close" } });
+      await using server = await serve(stack, (req, res) => sendProblem(req, res, refusal));
+      const socket = connect(server.port, "127.0.0.1");
+      let text = "";
+      socket.on("data", (chunk: Buffer) => (text += chunk.toString()));
+      socket.write("HEAD / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhalf");
+      await once(socket, "close");
+      expect(text).to.match(/^HTTP\/1\.1 413 [\s\S]*\r\n\r\n$/);
     });
 
     it("SYS-8 sendJson sends exactly application/json, and buffers as they are", async () => {
