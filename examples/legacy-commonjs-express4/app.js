@@ -1,4 +1,6 @@
-// An Express 4 application from before modules. require() of the packages works as it is: they have no top-level await.
+"use strict";
+// An Express 4 application from before modules. require() loads the packages as they are: Node can require an ES module
+// that has no top-level await, and none of them has.
 const express = require("express");
 const { contextOf } = require("@svc/context");
 const { health } = require("@svc/health");
@@ -8,29 +10,40 @@ const { metrics } = require("@svc/metrics");
 const { notFound, notFoundError, problemHandler } = require("@svc/problem");
 const { requestId } = require("@svc/request-id");
 
-exports.createApp = function createApp({ destination } = {}) {
-  const logger = createLogger({ service: "legacy", env: "local", destination });
-  const measured = metrics({ service: "legacy", version: "1.0.0" });
-  const things = new Map([["1", { id: "1", name: "a thing" }]]);
-  const app = express();
+const service = "legacy";
+const version = "1.0.0";
+const env = "local";
 
-  app.use(requestId());
-  app.use(accessLog({ logger }));
-  app.use(measured);
-  app.use(jsonBody());
+exports.createApp = function createApp() {
+  const app = express();
+  const logger = createLogger({ service, version, env }); // @svc/log
+  const measure = metrics({ service, version }); // @svc/metrics
+  const things = new Map([["1", { id: "1", name: "a thing" }]]);
+
+  // In front of the routes, in this order.
+  app.use(requestId()); // @svc/request-id
+  app.use(accessLog({ logger })); // @svc/log
+  app.use(measure); // @svc/metrics
+  app.use(jsonBody()); // @svc/json-body; express.json() may stay instead
 
   app.get("/things/:id", (req, res, next) => {
     const thing = things.get(req.params.id);
-    if (thing === undefined) return next(notFoundError("no thing has this id"));
-    res.json(thing);
+    // Express 4 takes errors through next(); one that is thrown synchronously works too.
+    if (thing === undefined)
+      next(notFoundError("no thing has this id")); // @svc/problem
+    else res.json(thing);
   });
   app.put("/things/:id", (req, res) => {
-    things.set(req.params.id, { ...req.body, id: req.params.id });
-    res.json({ saved: req.params.id, request_id: contextOf(req).requestId });
+    const { id } = req.params;
+    if (!things.has(id)) throw notFoundError("no thing has this id"); // @svc/problem
+    things.set(id, { id, name: String(req.body?.name) });
+    res.json({ saved: id, request_id: contextOf(req)?.requestId });
   });
 
-  app.get("/metrics", measured.handler);
-  app.use(health({ service: "legacy", version: "1.0.0", env: "local" }));
-  app.use(notFound(), problemHandler({ logger }));
+  // Behind the routes.
+  app.get("/metrics", measure.handler); // @svc/metrics
+  app.use(health({ service, version, env })); // @svc/health
+  app.use(notFound()); // @svc/problem: 404 and 405
+  app.use(problemHandler({ logger })); // @svc/problem: every failure is a problem document; { logger } is @svc/log's
   return app;
 };

@@ -1,5 +1,5 @@
-// A plain Express 5 application that takes one package at a time. Every line marked with its package works without
-// the others: delete any of them and the rest goes on.
+// A plain Express 5 application that takes one package at a time. Every line marked with a package works without the
+// others: delete it, with its import, and the rest goes on.
 import express from "express";
 import { health } from "@svc/health";
 import { jsonBody } from "@svc/json-body";
@@ -8,25 +8,36 @@ import { metrics } from "@svc/metrics";
 import { notFound, problemHandler, unprocessable } from "@svc/problem";
 import { requestId } from "@svc/request-id";
 
-export function createApp({ destination } = {}) {
-  const logger = createLogger({ service: "piecemeal", env: "local", destination });
-  const measured = metrics({ service: "piecemeal", version: "1.0.0" });
-  const app = express();
+const service = "piecemeal";
+const version = "1.0.0";
+const env = "local";
 
-  app.use(requestId()); // @svc/request-id: X-Request-ID and trace context
+export function createApp() {
+  const app = express();
+  const logger = createLogger({ service, version, env }); // @svc/log
+  const measure = metrics({ service, version }); // @svc/metrics
+
+  // In front of the routes, in this order.
+  app.use(requestId()); // @svc/request-id: X-Request-ID and W3C trace context, in and out
   app.use(accessLog({ logger })); // @svc/log: one line per request
-  app.use(measured); // @svc/metrics: counts and durations
+  app.use(measure); // @svc/metrics: counts and durations
   app.use(jsonBody()); // @svc/json-body: bodies within limits
 
+  app.get("/greetings/:name", (req, res) => {
+    res.json({ greeting: `Hello, ${req.params.name}` });
+  });
   app.post("/greetings", (req, res) => {
-    const { name } = req.body ?? {};
-    if (typeof name !== "string")
-      throw unprocessable([{ type: "missing", loc: ["body", "name"], msg: "is required" }]);
+    const name = req.body?.name;
+    if (typeof name !== "string") {
+      throw unprocessable([{ type: "missing", loc: ["body", "name"], msg: "is required" }]); // @svc/problem
+    }
     res.status(201).json({ greeting: `Hello, ${name}` });
   });
 
-  app.get("/metrics", measured.handler); // @svc/metrics
-  app.use(health({ service: "piecemeal", version: "1.0.0", env: "local" })); // @svc/health: /health /ready /info
-  app.use(notFound(), problemHandler({ logger })); // @svc/problem: every failure is a problem document
+  // Behind the routes.
+  app.get("/metrics", measure.handler); // @svc/metrics
+  app.use(health({ service, version, env })); // @svc/health: /health, /ready and /info
+  app.use(notFound()); // @svc/problem: 404 and 405
+  app.use(problemHandler({ logger })); // @svc/problem: every failure is a problem document; { logger } is @svc/log's
   return app;
 }

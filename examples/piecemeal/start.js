@@ -1,5 +1,9 @@
+import { createServer } from "node:http";
+import { attachProblems } from "@svc/problem";
 import { createApp } from "./app.js";
 
-const server = createApp().listen(Number(process.env.PORT ?? 3000), "127.0.0.1", () => {
-  console.error(`http://127.0.0.1:${server.address().port}/health`);
+const server = createServer(createApp());
+attachProblems(server); // @svc/problem: what Node refuses before any middleware runs is a problem too
+server.listen(Number(process.env.PORT ?? 3000), "127.0.0.1", () => {
+  console.error(`http://127.0.0.1:${server.address().port}/greetings/you`);
 });

@@ -40,7 +40,7 @@ create table if not exists expenses (
 export function ensureExpenses(db: Database, { seed }: { readonly seed: boolean }): Promise<number> {
   const work = async (tx: Queryable): Promise<number> => {
     const made = await ensureSchema(tx, schema);
-    return made === "created" && seed ? await seedDemoData(tx) : 0;
+    return made === "created" && seed ? seedDemoData(tx) : 0;
   };
   return db.transaction(work, { isolation: "read committed" });
 }

@@ -106,11 +106,12 @@ class Fields {
     return undefined;
   }
 
-  optional<T>(name: string, { expects, read }: Reading<T>): T | undefined {
+  optional<T>(name: string, reading: Reading<T>): T | undefined {
     const input = this.#values.get(name);
     if (input === undefined) return undefined;
-    const value = read(input);
-    if (value === undefined) this.#issues.push(this.#issue("value", name, `must be ${expects}`, input));
+    const value = reading.read(input);
+    if (value === undefined)
+      this.#issues.push(this.#issue("value", name, `must be ${reading.expects}`, input));
     return value;
   }
 

@@ -1,0 +1,54 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+/** A start command that runs and listens. Leaving the block ends it. */
+export interface Started extends AsyncDisposable {
+  readonly url: string;
+  /** The log lines that it wrote so far. */
+  lines(): readonly Readonly<Record<string, unknown>>[];
+}
+
+/** By which condition the packages are found: their sources, or as they are published. */
+export const conditions = { source: ["--conditions=@svc/source"], published: [] } as const;
+
+const built = new URL("../../packages/problem/dist/index.js", import.meta.url);
+
+/** Whether packages can be found by these arguments: their published entry is there once they are built. */
+export function canFind(args: readonly string[]): boolean {
+  return args.length > 0 || existsSync(built);
+}
+
+/** Runs a JavaScript file on a free port until it says where it listens. */
+export async function started(file: URL, args: readonly string[] = []): Promise<Started> {
+  const { NODE_OPTIONS: _own, ...env } = process.env;
+  const child = spawn(process.execPath, [...args, fileURLToPath(file)], {
+    env: { ...env, PORT: "0" },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let stdout = "";
+  let stderr = "";
+  child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
+  const ended = once(child, "close");
+  const url = await new Promise<string>((resolve, reject) => {
+    child.stderr.on("data", (chunk: Buffer) => {
+      stderr += chunk.toString();
+      const origin = /^(http:\/\/[^/]+)\/\S+\n/m.exec(stderr)?.[1];
+      if (origin !== undefined) resolve(origin);
+    });
+    void ended.then(() => reject(new Error(`${file.pathname} ended: ${stderr}`)));
+  });
+  return {
+    url,
+    lines: () =>
+      stdout
+        .split("\n")
+        .slice(0, -1)
+        .map((line) => JSON.parse(line) as Record<string, unknown>),
+    async [Symbol.asyncDispose]() {
+      child.kill();
+      await ended;
+    },
+  };
+}
