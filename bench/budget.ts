@@ -2,7 +2,7 @@ import { platform, type Ratios, readBaseline, recordBaseline } from "./harness/b
 import type { Bench, BenchOptions } from "./harness/bench.ts";
 import { measureWithControls, VoidRunError } from "./harness/controls.ts";
 import { ratioOf } from "./harness/figures.ts";
-import { effortOf } from "./http/bench.ts";
+import { type Effort, fullEffort } from "./harness/rounds.ts";
 import { chosenCases, controls } from "./http/cases.ts";
 
 /** The cases whose ratio to bare Express is under budget. */
@@ -94,11 +94,16 @@ function report(
   return comparisons.some(({ exceeded }) => exceeded) ? 1 : 0;
 }
 
+// Fewer rounds at most: code that is not warm yet has other ratios than the ones that were recorded.
+function budgetEffort({ quick, rounds }: BenchOptions): Effort {
+  return { ...fullEffort, rounds: rounds ?? (quick ? 15 : fullEffort.rounds) };
+}
+
 async function measureRatios(options: BenchOptions): Promise<Ratios> {
   const measured = await measureWithControls(
     chosenCases(budgeted),
     controls,
-    effortOf(options),
+    budgetEffort(options),
     options.note,
   );
   const base = measured.get(controls.base) ?? [];

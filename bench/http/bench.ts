@@ -28,7 +28,7 @@ export const http: Bench = {
   },
 };
 
-export function effortOf({ quick, rounds }: BenchOptions): Effort {
+function effortOf({ quick, rounds }: BenchOptions): Effort {
   const effort = quick ? quickEffort : fullEffort;
   return rounds === undefined ? effort : { ...effort, rounds };
 }
