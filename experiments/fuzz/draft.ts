@@ -1,0 +1,61 @@
+/** A request that is being put together; text stands for its bytes as latin1. */
+export interface Draft {
+  method: string;
+  target: string;
+  version: string;
+  /** Whole lines without their end. */
+  lines: string[];
+  body: string;
+  /** What follows the request. */
+  behind: string;
+  /** Put in front of it. */
+  before: string;
+}
+
+/** A way to spoil or to complicate a request. */
+export interface Twist {
+  readonly name: string;
+  /** Whether no such request may reach a route. */
+  readonly refused: boolean;
+  /** Why a service may end the connection without an answer; undefined when it may not. */
+  readonly unanswered?: string | undefined;
+  apply(draft: Draft): void;
+}
+
+export function bytesOf(draft: Draft): Buffer {
+  const { before, method, target, version, lines, body, behind } = draft;
+  const head = [`${method} ${target} ${version}`, ...lines].join("\r\n");
+  return Buffer.from(`${before}${head}\r\n\r\n${body}${behind}`, "latin1");
+}
+
+/** Text of code points as the bytes of UTF-8. */
+export function utf8(text: string): string {
+  return Buffer.from(text, "utf8").toString("latin1");
+}
+
+export function withBody(draft: Draft, body: string, type = "application/json"): void {
+  setLine(draft, "Content-Type", type);
+  setLine(draft, "Content-Length", String(body.length));
+  draft.body = body;
+  if (draft.method === "GET") {
+    draft.method = "POST";
+    draft.target = "/things";
+  }
+}
+
+export function withChunks(draft: Draft, chunks: string): void {
+  withBody(draft, "");
+  removeLine(draft, "Content-Length");
+  draft.lines.push("Transfer-Encoding: chunked");
+  draft.body = chunks;
+}
+
+export function setLine(draft: Draft, name: string, value: string): void {
+  removeLine(draft, name);
+  draft.lines.push(`${name}: ${value}`);
+}
+
+export function removeLine(draft: Draft, name: string): void {
+  const start = `${name.toLowerCase()}:`;
+  draft.lines = draft.lines.filter((line) => !line.toLowerCase().startsWith(start));
+}

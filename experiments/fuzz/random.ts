@@ -1,0 +1,29 @@
+/** Numbers that look random and come again for the same seed. */
+export interface Random {
+  /** From 0 to below `below`. */
+  whole(below: number): number;
+  chance(share: number): boolean;
+  pick<T>(values: readonly T[]): T;
+}
+
+export function createRandom(seed: number): Random {
+  let state = seed >>> 0;
+  // A counter whose bits are mixed (splitmix32): short, and good enough to choose test cases.
+  const next = (): number => {
+    state = (state + 0x9e3779b9) >>> 0;
+    let bits = state;
+    bits = Math.imul(bits ^ (bits >>> 16), 0x21f0aaad);
+    bits = Math.imul(bits ^ (bits >>> 15), 0x735a2d97);
+    return ((bits ^ (bits >>> 15)) >>> 0) / 2 ** 32;
+  };
+  const whole = (below: number): number => Math.floor(next() * below);
+  return {
+    whole,
+    chance: (share) => next() < share,
+    pick(values) {
+      const value = values[whole(values.length)];
+      if (value === undefined) throw new Error("nothing to pick from");
+      return value;
+    },
+  };
+}

@@ -1,0 +1,77 @@
+import { Agent, request } from "node:http";
+
+/** What came of one request. */
+export interface Outcome {
+  /** 0: no whole response arrived. */
+  readonly status: number;
+  readonly headers: NodeJS.Dict<string | string[]>;
+  readonly body: string;
+  readonly ms: number;
+  /** Why there is none. */
+  readonly error: string | undefined;
+}
+
+interface Sent {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Parts of a body that is sent with pauses. */
+  readonly parts?: AsyncIterable<Uint8Array>;
+  /** `false` makes a connection for this request alone. */
+  readonly agent?: Agent | false;
+  /** Counts as an error when no answer has arrived then. Default 30,000. */
+  readonly deadlineMs?: number;
+}
+
+/** Sends one request over the loopback interface. Never rejects: whatever goes wrong is an outcome. */
+export function send(port: number, path: string, sent: Sent = {}): Promise<Outcome> {
+  const { method = "GET", headers = {}, parts, agent = false, deadlineMs = 30_000 } = sent;
+  const started = performance.now();
+  return new Promise((resolve) => {
+    let last: string | undefined;
+    const done = (outcome: Partial<Outcome>): void => {
+      clearTimeout(timer);
+      resolve({ status: 0, headers: {}, body: "", error: last, ms: performance.now() - started, ...outcome });
+    };
+    const req = request({ host: "127.0.0.1", port, path, method, headers, agent }, (res) => {
+      const chunks: Buffer[] = [];
+      res.on("data", (chunk: Buffer) => chunks.push(chunk));
+      res.on("error", (error) => done({ error: codeOf(error) }));
+      res.on("end", () => {
+        const body = Buffer.concat(chunks).toString();
+        done(res.complete ? { status: res.statusCode ?? 0, headers: res.headers, body } : { error: "cut off" });
+      });
+    });
+    const timer = setTimeout(() => {
+      last = `no answer within ${deadlineMs} ms`;
+      req.destroy(new Error(last));
+    }, deadlineMs);
+    req.on("error", (error) => done({ error: last ?? codeOf(error) }));
+    req.on("close", () => done({ error: last ?? "closed" }));
+    if (parts === undefined) req.end();
+    else void write(req, parts);
+  });
+}
+
+async function write(req: ReturnType<typeof request>, parts: AsyncIterable<Uint8Array>): Promise<void> {
+  for await (const part of parts) {
+    if (req.destroyed) return;
+    req.write(part);
+  }
+  req.end();
+}
+
+function codeOf(error: Error): string {
+  return (error as NodeJS.ErrnoException).code ?? error.message;
+}
+
+/** An agent that keeps up to so many connections. Destroy it at the end. */
+export function keepAliveAgent(maxSockets: number): Agent {
+  return new Agent({ keepAlive: true, maxSockets });
+}
+
+/** How often each text occurred, as `3 x ECONNRESET, 1 x 503`. */
+export function tally(texts: readonly string[]): string {
+  const counts = new Map<string, number>();
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
+  return [...counts].map(([text, count]) => `${count} x ${text}`).join(", ") || "none";
+}

@@ -1,0 +1,65 @@
+/** What an experiment finds out. */
+export interface Report {
+  /** A count or measurement of one case. */
+  figure(caseName: string, metric: string, value: number, unit: string): void;
+  /** A rule and whether it held. */
+  rule(held: boolean, text: string): void;
+  /** For people only. */
+  note(text: string): void;
+}
+
+/** A report with what it was told. */
+export interface Collected extends Report {
+  readonly figures: readonly Figure[];
+  /** The rules that did not hold. */
+  readonly broken: readonly string[];
+  /** The value of a figure. Throws when there is none. */
+  value(caseName: string, metric: string): number;
+}
+
+export interface Figure {
+  readonly experiment: string;
+  readonly case: string;
+  readonly metric: string;
+  readonly value: number;
+  readonly unit: string;
+}
+
+/** @param print gets a line; default: none is printed. @param json one JSON object per figure and nothing else */
+export function createReport(experiment: string, print?: (line: string) => void, json = false): Collected {
+  const figures: Figure[] = [];
+  const broken: string[] = [];
+  const tell = json ? undefined : print;
+  return {
+    figures,
+    broken,
+    figure(caseName, metric, value, unit) {
+      const figure: Figure = { experiment, case: caseName, metric, value: rounded(value), unit };
+      figures.push(figure);
+      if (json) print?.(JSON.stringify(figure));
+      else tell?.(`  ${caseName.padEnd(34)} ${metric.padEnd(40)} ${String(figure.value).padStart(10)} ${unit}`);
+    },
+    rule(held, text) {
+      if (!held) broken.push(text);
+      tell?.(`  ${held ? "held  " : "BROKEN"} ${text}`);
+    },
+    note(text) {
+      tell?.(`  ${text}`);
+    },
+    value(caseName, metric) {
+      const found = figures.findLast((each) => each.case === caseName && each.metric === metric);
+      if (found === undefined) throw new Error(`no figure ${metric} of ${caseName}`);
+      return found.value;
+    },
+  };
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 1000) / 1000;
+}
+
+/** The value below which a share of the values lies; NaN of none. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}

@@ -1,0 +1,131 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import type { Socket } from "node:net";
+import { fileURLToPath } from "node:url";
+
+/** How a process ended. */
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  /** By `performance.now()`. */
+  readonly at: number;
+}
+
+/** A service in a process of its own. Leaving the block ends it. */
+export interface ServiceProcess extends AsyncDisposable {
+  readonly port: number;
+  readonly pid: number;
+  /** The whole lines of its standard output so far. */
+  readonly lines: readonly string[];
+  readonly exited: Promise<Exit>;
+  readonly exit: Exit | undefined;
+  signal(name: NodeJS.Signals): void;
+  /** Asks a question that the service answers by `answerQuestions`. */
+  ask<T>(question: string): Promise<T>;
+  /** Begins to read its standard output, where `readOutput` was false. */
+  readOutput(): void;
+  /** Closes our end of its standard output. */
+  closeOutput(): void;
+}
+
+interface StartOptions {
+  readonly execArgv?: readonly string[];
+  /** Default: true. */
+  readonly readOutput?: boolean;
+}
+
+const startMs = 20_000;
+const answerMs = 20_000;
+
+/**
+ * Starts a file of `services/`, which announces its port. It knows nothing of our environment, and ends when we do.
+ *
+ * @param settings what the file reads with `settingsOfParent`
+ * @throws Error with its standard error when it does not start
+ */
+export async function startService(
+  file: string,
+  settings: object,
+  { execArgv = [], readOutput = true }: StartOptions = {},
+): Promise<ServiceProcess> {
+  const path = fileURLToPath(new URL(`../services/${file}`, import.meta.url));
+  const args = ["--conditions=@svc/source", ...execArgv, path, JSON.stringify(settings)];
+  const child = spawn(process.execPath, args, {
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+    env: { PATH: process.env["PATH"] },
+  });
+  let exit: Exit | undefined;
+  const exited = new Promise<Exit>((resolve) => {
+    child.once("exit", (code, signal) => {
+      exit = { code, signal, at: performance.now() };
+      resolve(exit);
+    });
+  });
+  const lines: string[] = [];
+  const stdout = child.stdout as Socket;
+  let errors = "";
+  child.stderr?.on("data", (chunk: Buffer) => (errors = (errors + chunk.toString()).slice(-4000)));
+  if (readOutput) collectLines(stdout, lines);
+
+  const end = async (): Promise<void> => {
+    if (exit === undefined) child.kill("SIGKILL");
+    await exited;
+    stdout.destroy();
+  };
+  try {
+    const { port } = await message<{ port: number }>(child, "port", exited, startMs);
+    return {
+      port,
+      pid: child.pid ?? 0,
+      lines,
+      exited,
+      get exit() {
+        return exit;
+      },
+      signal: (name) => void child.kill(name),
+      ask<T>(question: string) {
+        child.send({ question });
+        return message<Record<string, T>>(child, question, exited, answerMs).then((told) => told[question] as T);
+      },
+      readOutput: () => collectLines(stdout, lines),
+      closeOutput: () => void stdout.destroy(),
+      [Symbol.asyncDispose]: end,
+    };
+  } catch (error) {
+    await end();
+    throw new Error(`${file} did not start: ${errors}`, { cause: error });
+  }
+}
+
+/** A line break of JSON lines is "\n" and nothing else; what follows the last one is no line yet. */
+function collectLines(stream: Socket, lines: string[]): void {
+  let rest = "";
+  stream.setEncoding("utf8");
+  stream.on("data", (text: string) => {
+    const parts = (rest + text).split("\n");
+    rest = parts.pop() ?? "";
+    for (const part of parts) lines.push(part);
+  });
+  stream.on("error", () => undefined);
+}
+
+async function message<T extends object>(
+  child: ChildProcess,
+  key: string,
+  exited: Promise<Exit>,
+  ms: number,
+): Promise<T> {
+  const over = new AbortController();
+  const timer = setTimeout(() => over.abort(new Error(`said no ${key} within ${ms} ms`)), ms);
+  void exited.then(() => over.abort(new Error(`ended before it said ${key}`)));
+  try {
+    for (;;) {
+      const [told] = (await once(child, "message", { signal: over.signal })) as [object];
+      if (Object.hasOwn(told, key)) return told as T;
+    }
+  } catch (error) {
+    throw over.signal.aborted ? over.signal.reason : error;
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,59 @@
+import { connect } from "node:net";
+import { readAnswers } from "./answers.ts";
+
+/** A connection that sends one byte after another, and how it ended. */
+export interface SlowConnection extends Disposable {
+  /** Resolves with the time from connecting to the end; never when it does not end. */
+  readonly closed: Promise<number>;
+  /** How long it was open; undefined while it is. */
+  readonly ms: number | undefined;
+  /** Of the answer that it got before. */
+  readonly status: number | undefined;
+}
+
+interface Slow {
+  /** Sent at once. */
+  readonly head: string;
+  /** Sent again and again, one byte each time; nothing when it is empty. */
+  readonly drip: string;
+  readonly everyMs: number;
+  /** Whether the answer is read. Default: true. */
+  readonly reads?: boolean;
+}
+
+export function slowConnection(port: number, { head, drip, everyMs, reads = true }: Slow): SlowConnection {
+  const started = performance.now();
+  const socket = connect({ port, host: "127.0.0.1" });
+  const chunks: Buffer[] = [];
+  let ms: number | undefined;
+  let sent = 0;
+  socket.on("connect", () => {
+    if (head !== "") socket.write(head);
+    if (!reads) socket.pause();
+  });
+  const timer = setInterval(() => {
+    if (drip !== "" && socket.writable) socket.write(drip.charAt(sent++ % drip.length));
+  }, everyMs);
+  if (reads) socket.on("data", (chunk: Buffer) => chunks.push(chunk));
+  socket.on("error", () => undefined);
+  const closed = new Promise<number>((resolve) => {
+    socket.on("close", () => {
+      clearInterval(timer);
+      ms = performance.now() - started;
+      resolve(ms);
+    });
+  });
+  return {
+    closed,
+    get ms() {
+      return ms;
+    },
+    get status() {
+      return readAnswers(Buffer.concat(chunks), false, true).answers[0]?.status;
+    },
+    [Symbol.dispose]() {
+      clearInterval(timer);
+      socket.destroy();
+    },
+  };
+}

@@ -1,0 +1,45 @@
+import { keepAliveAgent, send } from "./harness/client.ts";
+import { asBuilt, type Experiment } from "./harness/experiment.ts";
+import { quantile } from "./harness/report.ts";
+import { startService } from "./harness/service-process.ts";
+import type { ReadinessSettings } from "./services/readiness.ts";
+
+const pollers = 100;
+const checkMs = 100;
+const reuseMs = 1000;
+
+/** Asks `/ready` from many sides at once, and counts how often the dependency behind it is asked. */
+export const readinessHerd: Experiment = {
+  name: "readiness-herd",
+  description: "100 pollers on /ready for 2 s, with a check that takes 100 ms: at most 3 probes",
+  brokenVariants: ["broken-naive"],
+  async run(run, report) {
+    const settings: ReadinessSettings = { checkMs, naive: run.variant !== asBuilt };
+    await using service = await startService("readiness.ts", settings);
+    const agent = keepAliveAgent(pollers);
+    const lastMs = (run.seconds ?? 2) * 1000;
+    const latencies: number[] = [];
+    let bad = 0;
+    const started = performance.now();
+    const poll = async (): Promise<void> => {
+      while (performance.now() - started < lastMs) {
+        const { status, ms } = await send(service.port, "/ready", { agent });
+        latencies.push(ms);
+        if (status !== 200) bad += 1;
+      }
+    };
+    await Promise.all(Array.from({ length: pollers }, poll));
+    const elapsedMs = performance.now() - started;
+    agent.destroy();
+    const probes = await service.ask<number>("probes");
+    // A result is used for so long after its probe has begun and ended; the first one begins at once. A machine that
+    // is late makes the last round longer, and may leave room for one more.
+    const most = Math.ceil(Math.max(lastMs, elapsedMs - checkMs) / (reuseMs + checkMs)) + 1;
+    report.figure("as asked", "answers", latencies.length, "count");
+    report.figure("as asked", "answers other than 200", bad, "count");
+    report.figure("as asked", "probes of the dependency", probes, "count");
+    report.figure("as asked", "answer p99", quantile(latencies, 0.99), "ms");
+    report.rule(probes <= most, `at most ${most} probes in ${lastMs / 1000} s`);
+    report.rule(bad === 0, "every answer is 200");
+  },
+};

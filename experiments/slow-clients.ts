@@ -1,0 +1,120 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { keepAliveAgent, send } from "./harness/client.ts";
+import { asBuilt, type Experiment, type Run } from "./harness/experiment.ts";
+import { quantile, type Report } from "./harness/report.ts";
+import { startService, type ServiceProcess } from "./harness/service-process.ts";
+import { slowConnection } from "./harness/slow-connection.ts";
+import type { EdgeSettings } from "./services/edge.ts";
+
+const connections = 300;
+const otherConnections = 50;
+const healthP99Ms = 100;
+
+interface Case {
+  readonly name: string;
+  readonly head: string;
+  readonly drip: string;
+  readonly count: number;
+  /** Which deadline ends it. */
+  readonly deadlineSeconds: number;
+}
+
+/** Holds connections open by sending almost nothing, and asks `/health` meanwhile. */
+export const slowClients: Experiment = {
+  name: "slow-clients",
+  description: "300 clients that send a byte a second: all are closed a second after the deadline, /health answers on",
+  brokenVariants: ["broken-node-defaults"],
+  async run(run, report) {
+    const plain = run.variant !== asBuilt;
+    const settings: EdgeSettings = {
+      headersTimeoutSeconds: run.quick ? 1.5 : 4,
+      receiveTimeoutSeconds: run.quick ? 2 : 6,
+      plain,
+    };
+    await using service = await startService("edge.ts", settings);
+    const over = new AbortController();
+    const latencies = askHealth(service.port, over.signal);
+    await Promise.all(cases(settings).map((each) => hold(each, service, run, report)));
+    over.abort();
+    tellHealth(await latencies, run, report);
+    await slowReaders(service, run, report);
+  },
+};
+
+function cases({ headersTimeoutSeconds, receiveTimeoutSeconds }: EdgeSettings): readonly Case[] {
+  return [
+    {
+      name: "slow headers",
+      head: "GET /health HTTP/1.1\r\nHost: a\r\nX-Slow: ",
+      drip: "a",
+      count: connections,
+      deadlineSeconds: headersTimeoutSeconds,
+    },
+    { name: "silent", head: "", drip: "", count: otherConnections, deadlineSeconds: headersTimeoutSeconds },
+    {
+      name: "slow body",
+      head: "POST /things HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9999\r\n\r\n[",
+      drip: " ",
+      count: otherConnections,
+      deadlineSeconds: receiveTimeoutSeconds,
+    },
+  ];
+}
+
+async function hold(given: Case, { port }: ServiceProcess, run: Run, report: Report): Promise<void> {
+  const { name, deadlineSeconds, count } = given;
+  // A busy machine may be late; whether they are closed at all is what a short run looks at.
+  const graceMs = run.quick ? 3000 : 1000;
+  const limitMs = deadlineSeconds * 1000 + graceMs;
+  const held = Array.from({ length: count }, () => slowConnection(port, { ...given, everyMs: 1000 }));
+  await Promise.race([Promise.all(held.map((each) => each.closed)), delay(limitMs + 100)]);
+  const open = held.filter((each) => each.ms === undefined || each.ms > limitMs).length;
+  report.figure(name, "connections", count, "count");
+  report.figure(name, `open ${graceMs / 1000} s after the deadline of ${deadlineSeconds} s`, open, "count");
+  report.figure(name, "answered with 408", held.filter((each) => each.status === 408).length, "count");
+  report.figure(name, "closed after, longest", Math.max(...held.map((each) => each.ms ?? limitMs)), "ms");
+  for (const each of held) each[Symbol.dispose]();
+  report.rule(open === 0, `${name}: every connection is closed ${graceMs / 1000} s after the deadline`);
+}
+
+async function askHealth(port: number, signal: AbortSignal): Promise<readonly number[]> {
+  const agent = keepAliveAgent(1);
+  const latencies: number[] = [];
+  while (!signal.aborted) {
+    const { status, ms } = await send(port, "/health", { agent });
+    latencies.push(status === 200 ? ms : Number.POSITIVE_INFINITY);
+    await delay(10);
+  }
+  agent.destroy();
+  return latencies;
+}
+
+function tellHealth(latencies: readonly number[], run: Run, report: Report): void {
+  const p99 = quantile(latencies, 0.99);
+  report.figure("/health meanwhile", "asked", latencies.length, "count");
+  report.figure("/health meanwhile", "p99", p99, "ms");
+  report.rule(
+    latencies.length > 0 && latencies.every((ms) => Number.isFinite(ms)),
+    "/health answers 200 all the time",
+  );
+  if (!run.quick) report.rule(p99 < healthP99Ms, `/health p99 is under ${healthP99Ms} ms`);
+}
+
+/** Whoever does not read its answer holds it, and its memory; no stop may wait for that. */
+async function slowReaders(service: ServiceProcess, run: Run, report: Report): Promise<void> {
+  const head = "GET /page HTTP/1.1\r\nHost: a\r\n\r\n";
+  const held = Array.from({ length: otherConnections }, () =>
+    slowConnection(service.port, { head, drip: "", everyMs: 1000, reads: false }),
+  );
+  await delay(500);
+  const { status } = await send(service.port, "/health");
+  const signalled = performance.now();
+  service.signal("SIGTERM");
+  const exit = await Promise.race([service.exited, delay(run.quick ? 15_000 : 10_000, undefined, { ref: false })]);
+  for (const each of held) each[Symbol.dispose]();
+  const stopMs = (exit?.at ?? Number.POSITIVE_INFINITY) - signalled;
+  report.figure("slow readers", "connections", held.length, "count");
+  report.figure("slow readers", "signal to exit", stopMs, "ms");
+  report.rule(status === 200, "slow readers: /health answers");
+  report.rule(exit !== undefined, "slow readers: the service stops nevertheless");
+}

@@ -1,0 +1,186 @@
+import { get } from "node:http";
+import { setTimeout as delay } from "node:timers/promises";
+import { createBalancer, type Balancer } from "./harness/balancer.ts";
+import { keepAliveAgent, send, tally, type Outcome } from "./harness/client.ts";
+import { asBuilt, type Experiment, type Run } from "./harness/experiment.ts";
+import { quantile, type Report } from "./harness/report.ts";
+import { startService, type ServiceProcess } from "./harness/service-process.ts";
+import type { ReplicaSettings } from "./services/replica.ts";
+
+const workers = 32;
+const pollMs = 200;
+const propagationMs = [100, 300] as const;
+const uploadParts = 64;
+const partBytes = 16 * 1024;
+/** More than the system takes for a connection that nobody reads. */
+const downloadBytes = 32 * 1024 * 1024;
+const downloadPauses = 20;
+const order = ["drain", "server", "intake", "work", "flush", "close", "done"];
+
+const settings: Readonly<Record<string, ReplicaSettings>> = {
+  [asBuilt]: { drainDelaySeconds: 1, plain: false },
+  "broken-no-drain-delay": { drainDelaySeconds: 0, plain: false },
+  "broken-exit-at-once": { drainDelaySeconds: 0, plain: true },
+};
+
+/** Stops one of two replicas after another while a load balancer sends requests to both. */
+export const stopUnderLoad: Experiment = {
+  name: "stop-under-load",
+  description: "SIGTERM while 32 clients send requests through a load balancer that polls /ready: none may fail",
+  brokenVariants: ["broken-no-drain-delay", "broken-exit-at-once"],
+  async run(run, report) {
+    await oneCase("keep-alive", true, run, report);
+    await oneCase("new connection each", false, run, report);
+  },
+};
+
+interface Stopped {
+  readonly failures: readonly string[];
+  readonly requests: number;
+  readonly exitCode: number | null;
+  readonly stopMs: number;
+  readonly phases: string;
+}
+
+async function oneCase(name: string, keepAlive: boolean, run: Run, report: Report): Promise<void> {
+  const given = settings[run.variant];
+  if (given === undefined) throw new Error(`no variant ${run.variant}`);
+  const runs = run.runs ?? (run.quick ? 1 : 5);
+  const stops: Stopped[] = [];
+  using balancer = createBalancer<ServiceProcess>(pollMs, propagationMs);
+  let [staying, stopping] = await Promise.all([startService("replica.ts", given), startService("replica.ts", given)]);
+  try {
+    balancer.add(staying);
+    for (let i = 0; i < runs; i++) {
+      balancer.add(stopping);
+      const stopped = await stopOne(balancer, stopping, keepAlive, run.quick ? 1500 : 3000);
+      stops.push(stopped);
+      if (runs > 1) report.note(`${name}, stop ${i + 1}: ${stopped.failures.length} failed, exit ${stopped.exitCode}`);
+      await stopping[Symbol.asyncDispose]();
+      if (i + 1 < runs) [staying, stopping] = [await startService("replica.ts", given), staying];
+      balancer.add(staying);
+    }
+  } finally {
+    await Promise.all([staying[Symbol.asyncDispose](), stopping[Symbol.asyncDispose]()]);
+  }
+  tell(name, stops, report);
+}
+
+async function stopOne(
+  balancer: Balancer<ServiceProcess>,
+  stopping: ServiceProcess,
+  keepAlive: boolean,
+  slowMs: number,
+): Promise<Stopped> {
+  const failures: string[] = [];
+  const load = new AbortController();
+  let requests = 0;
+  const count = (what: string, outcome: Outcome, good: boolean): void => {
+    requests += 1;
+    if (!good) failures.push(`${what}: ${outcome.error ?? outcome.status}`);
+  };
+
+  const agents = new Map<ServiceProcess, ReturnType<typeof keepAliveAgent>>();
+  const agentOf = (replica: ServiceProcess): ReturnType<typeof keepAliveAgent> | false => {
+    if (!keepAlive) return false;
+    const agent = agents.get(replica) ?? keepAliveAgent(workers);
+    agents.set(replica, agent);
+    return agent;
+  };
+  const worker = async (): Promise<void> => {
+    while (!load.signal.aborted) {
+      const replica = balancer.pick();
+      if (replica === undefined) {
+        count("no replica", { status: 0, headers: {}, body: "", ms: 0, error: "none is ready" }, false);
+        await delay(10);
+        continue;
+      }
+      const outcome = await send(replica.port, "/work", { agent: agentOf(replica) });
+      count("work", outcome, outcome.status === 200);
+      if (outcome.status === 0) await delay(10);
+    }
+  };
+  const working = Array.from({ length: workers }, worker);
+  await delay(500);
+
+  const inFlight = [
+    send(stopping.port, `/slow?ms=${slowMs}`).then((each) => count("slow", each, each.status === 200)),
+    send(stopping.port, "/upload", { method: "PUT", parts: parts(slowMs) }).then((each) => {
+      count("upload", each, each.body === JSON.stringify({ bytes: uploadParts * partBytes }));
+    }),
+    download(stopping.port, "/download", slowMs).then((bytes) => {
+      requests += 1;
+      if (bytes !== downloadBytes) failures.push(`download: cut off after ${bytes} bytes`);
+    }),
+  ];
+  await delay(100);
+  const signalled = performance.now();
+  stopping.signal("SIGTERM");
+  const exit = await Promise.race([stopping.exited, delay(30_000, undefined, { ref: false })]);
+  balancer.remove(stopping);
+  await Promise.all(inFlight);
+  await delay(200);
+  load.abort();
+  await Promise.all(working);
+  for (const agent of agents.values()) agent.destroy();
+  return {
+    failures,
+    requests,
+    exitCode: exit?.code ?? null,
+    stopMs: (exit?.at ?? Number.POSITIVE_INFINITY) - signalled,
+    phases: phasesOf(stopping).join(" > "),
+  };
+}
+
+/** Reads an answer slowly, as a client behind a thin line does; says how much of it came. */
+function download(port: number, path: string, ms: number): Promise<number> {
+  return new Promise((resolve) => {
+    const req = get({ host: "127.0.0.1", port, path, agent: false }, (res) => {
+      let bytes = 0;
+      let paused = 0;
+      res.on("data", (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes / downloadBytes < (paused + 1) / downloadPauses) return;
+        paused += 1;
+        res.pause();
+        setTimeout(() => res.resume(), ms / downloadPauses);
+      });
+      res.on("error", () => undefined);
+      res.on("close", () => resolve(bytes));
+    });
+    req.on("error", () => resolve(0));
+  });
+}
+
+async function* parts(ms: number): AsyncIterable<Uint8Array> {
+  for (let i = 0; i < uploadParts; i++) {
+    yield new Uint8Array(partBytes);
+    await delay(ms / uploadParts);
+  }
+}
+
+function phasesOf({ lines }: ServiceProcess): readonly string[] {
+  return lines.flatMap((line) => {
+    const { message, phase } = JSON.parse(line) as { message?: string; phase?: string };
+    return message === "stopping" && phase !== undefined ? [phase] : [];
+  });
+}
+
+function tell(name: string, stops: readonly Stopped[], report: Report): void {
+  const failures = stops.flatMap((each) => each.failures);
+  const times = stops.map((each) => each.stopMs);
+  report.figure(name, "stops", stops.length, "count");
+  report.figure(name, "requests", stops.reduce((sum, each) => sum + each.requests, 0), "count");
+  report.figure(name, "failed requests", failures.length, "count");
+  report.figure(name, "exits with 0", stops.filter((each) => each.exitCode === 0).length, "count");
+  report.figure(name, "signal to exit, median", quantile(times, 0.5), "ms");
+  report.figure(name, "signal to exit, longest", Math.max(...times), "ms");
+  const phases = [...new Set(stops.map((each) => each.phases))];
+  report.note(`${name}: stop phases ${phases.join(" | ")}`);
+  report.rule(failures.length === 0, `${name}: no request fails (${tally(failures)})`);
+  report.rule(
+    stops.every((each) => each.exitCode === 0),
+    `${name}: every exit code is 0`,
+  );
+  report.rule(phases.length === 1 && phases[0] === order.join(" > "), `${name}: the phases come in order`);
+}
