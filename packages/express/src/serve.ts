@@ -12,8 +12,12 @@ import { createStopHooks, type StopHook, type StopPhase } from "./stop.ts";
 export interface Serving extends AsyncDisposable {
   readonly server: Server;
   readonly address: AddressInfo;
-  /** Called when the service stops, in the order of the phases; hooks of one phase run side by side. */
-  onStop(phase: StopPhase, hook: StopHook): void;
+  /**
+   * Has a hook called when the service stops, in the order of the phases; hooks of one phase run side by side.
+   *
+   * @throws ConfigurationError for a phase that does not exist, and for a hook that is no function
+   */
+  readonly onStop: (phase: StopPhase, hook: StopHook) => void;
   /** Stops in order: see the README. Resolves with 0, or with 1 when the time was up and connections were cut. */
   stop(): Promise<number>;
 }
@@ -27,8 +31,8 @@ export interface Serving extends AsyncDisposable {
 export async function serve(app: RequestListener, options?: ServeOptions): Promise<Serving> {
   const resolved = resolveServeOptions(options);
   const logger = (): Logger | undefined => resolved.logger;
-  const server = createHttpServer(app, resolved, resolved.logger);
-  const inFlight = trackRequests(server, resolved.requestTimeoutSeconds * 1000);
+  const inFlight = trackRequests(app, resolved.requestTimeoutSeconds * 1000);
+  const server = createHttpServer(inFlight.listener, resolved, resolved.logger);
   const hooks = createStopHooks(resolved.hookTimeoutSeconds * 1000, logger);
   const runner = createRunner({
     server,

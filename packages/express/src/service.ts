@@ -26,8 +26,12 @@ export interface Service extends AsyncDisposable {
   readonly db: Database | undefined;
   /** Where it listens, once it does. */
   readonly address: AddressInfo | undefined;
-  /** Called when the service stops, in the order of the phases; hooks of one phase run side by side. */
-  onStop(phase: StopPhase, hook: StopHook): void;
+  /**
+   * Has a hook called when the service stops, in the order of the phases; hooks of one phase run side by side.
+   *
+   * @throws ConfigurationError for a phase that does not exist, and for a hook that is no function
+   */
+  readonly onStop: (phase: StopPhase, hook: StopHook) => void;
   /** Listens. Rejects when the port is taken. */
   start(): Promise<void>;
   /** Stops in order. Resolves with 0, or with 1 when the time was up and connections were cut. */

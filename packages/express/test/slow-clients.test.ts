@@ -1,0 +1,126 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { expect } from "chai";
+import { startService, type TestService } from "./support/test-service.ts";
+
+interface SlowClient {
+  readonly socket: Socket;
+  /** Everything that came until the server closed. */
+  readonly closed: Promise<string>;
+}
+
+async function open(port: number, bytes: string): Promise<SlowClient> {
+  const socket = connect({ port, host: "127.0.0.1" });
+  let text = "";
+  socket.on("data", (chunk: Buffer) => (text += chunk.toString("latin1")));
+  socket.on("error", () => undefined);
+  const closed = new Promise<string>((resolve) => socket.on("close", () => resolve(text)));
+  await Promise.race([once(socket, "connect").catch(() => undefined), closed]);
+  if (!socket.destroyed) socket.write(bytes);
+  return { socket, closed };
+}
+
+async function withService(toml: string, run: (test: TestService) => Promise<void>): Promise<void> {
+  await using test = await startService({
+    toml,
+    routes: (app) => {
+      app.post("/", (_req, res) => void res.send("posted"));
+      app.get("/", (_req, res) => void res.send("got"));
+    },
+  });
+  await run(test);
+}
+
+describe("slow clients", () => {
+  it("ERR-21 are answered with a 408 problem when the head of their request does not come", async () => {
+    await withService("headers_timeout = 0.3\n", async ({ port }) => {
+      const { closed } = await open(port, "GET / HTTP/1.1\r\nHost: x\r\nX-Slow: ");
+      const text = await closed;
+      expect(text).to.match(/^HTTP\/1\.1 408 /);
+      expect(text).to.match(/\r\ncontent-type: application\/problem\+json\r\n/i);
+      const body = JSON.parse(text.slice(text.indexOf("\r\n\r\n") + 4)) as Record<string, unknown>;
+      expect(body).to.include({ status: 408, title: "Request Timeout" });
+      expect(body["request_id"]).to.match(/^[0-9a-f]{32}$/);
+    });
+  });
+
+  it("are cut off when the body of their request does not come", async () => {
+    await withService("headers_timeout = 0.2\nreceive_timeout = 0.3\n", async ({ port }) => {
+      const { closed } = await open(
+        port,
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{",
+      );
+      const text = await closed;
+      expect(text).not.to.contain("posted");
+      expect(text).to.match(/^(?:$|HTTP\/1\.1 408 )/);
+    });
+  });
+
+  it("are cut off when they send their body drop by drop", async () => {
+    await withService("headers_timeout = 0.2\nreceive_timeout = 0.4\n", async ({ port }) => {
+      const { socket, closed } = await open(
+        port,
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9000\r\n\r\n",
+      );
+      const drops = setInterval(() => socket.write(" "), 20);
+      const text = await closed;
+      clearInterval(drops);
+      expect(text).not.to.contain("posted");
+    });
+  });
+
+  it("lose their connection when they are idle for longer than keep_alive_timeout", async () => {
+    await withService("keep_alive_timeout = 0.2\n", async ({ port }) => {
+      const { closed } = await open(port, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+      const text = await closed;
+      expect(text)
+        .to.match(/^HTTP\/1\.1 200 /)
+        .and.to.match(/\r\nConnection: keep-alive\r\n/);
+    });
+  });
+
+  it("do not keep others out: 300 that never send a head are all closed while /health answers", async () => {
+    await withService("headers_timeout = 2\n", async ({ port, url }) => {
+      const clients = await Promise.all(
+        Array.from({ length: 300 }, () => open(port, "GET / HTTP/1.1\r\nHost: x\r\nX-Slow: ")),
+      );
+      const startedAt = performance.now();
+      let open300 = true;
+      const all = Promise.all(
+        clients.map(async ({ closed }) => ({ text: await closed, at: performance.now() - startedAt })),
+      );
+      let answered = 0;
+      const probing = (async () => {
+        while (open300) {
+          expect((await fetch(`${url}/health`)).status).to.equal(200);
+          answered++;
+        }
+      })();
+      const ends = await all;
+      open300 = false;
+      await probing;
+      expect(answered).to.be.greaterThan(10);
+      for (const { text } of ends) expect(text).to.match(/^HTTP\/1\.1 408 /);
+      // 3 s is the promise; the rest is for a machine that has other things to do.
+      expect(Math.max(...ends.map(({ at }) => at))).to.be.lessThan(10_000);
+    });
+  });
+
+  it("are not accepted beyond max_connections", async () => {
+    await withService("max_connections = 2\n", async ({ port }) => {
+      const held = await Promise.all([open(port, ""), open(port, "")]);
+      const third = await open(port, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+      expect(await third.closed).to.equal("");
+      for (const { socket } of held) socket.destroy();
+    });
+  });
+
+  it("takes deadlines that are no whole milliseconds", async () => {
+    await withService(
+      "headers_timeout = 2.3\nreceive_timeout = 8.2\nkeep_alive_timeout = 4.1\n",
+      async ({ url }) => {
+        expect(await (await fetch(`${url}/`)).text()).to.equal("got");
+      },
+    );
+  });
+});

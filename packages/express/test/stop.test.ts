@@ -1,0 +1,301 @@
+import { once } from "node:events";
+import { Agent, get, type IncomingMessage } from "node:http";
+import { setTimeout as delay } from "node:timers/promises";
+import { expect } from "chai";
+import type { StopPhase } from "@svc/express";
+import { runChild } from "./support/child.ts";
+import { onBothMajors } from "./support/majors.ts";
+import { makeService, startService } from "./support/test-service.ts";
+
+const phases: readonly StopPhase[] = ["intake", "work", "flush", "close"];
+
+interface Answer {
+  readonly status: number | undefined;
+  readonly connection: string | undefined;
+  readonly body: string;
+}
+
+/** One request over an agent, so that the connection can be seen. */
+async function ask(url: string, agent?: Agent): Promise<Answer> {
+  const [answer] = (await once(get(url, { agent }), "response")) as [IncomingMessage];
+  answer.setEncoding("utf8");
+  let body = "";
+  for await (const chunk of answer) body += String(chunk);
+  return { status: answer.statusCode, connection: answer.headers.connection, body };
+}
+
+describe("a service that stops", () => {
+  onBothMajors((express) => {
+    it("RDY-20 RDY-21 says 503 on /ready and goes on serving, closing connections, for the drain delay", async () => {
+      const test = await startService({
+        app: express(),
+        toml: "drain_delay = 0.5\n",
+        routes: (app) => void app.get("/work", (_req, res) => void res.send("done")),
+      });
+      using agent = keepAlive();
+      expect(await ask(`${test.url}/work`, agent)).to.deep.equal({
+        status: 200,
+        connection: "keep-alive",
+        body: "done",
+      });
+      const stopped = test.service.stop();
+      await test.line((line) => line["phase"] === "drain");
+      const ready = await ask(`${test.url}/ready`);
+      expect(ready.status).to.equal(503);
+      expect(JSON.parse(ready.body)).to.deep.equal({
+        status: "unavailable",
+        service: "test",
+        checks: { shutdown: { healthy: false, status: "fail", detail: "shutting down", critical: true } },
+      });
+      expect((await ask(`${test.url}/health`)).status).to.equal(200);
+      expect(await ask(`${test.url}/work`, agent)).to.deep.equal({
+        status: 200,
+        connection: "close",
+        body: "done",
+      });
+      expect(await stopped).to.equal(0);
+      expect(test.service.server.listening).to.equal(false);
+    });
+
+    it("finishes what is under way, then runs the hooks", async () => {
+      const order: string[] = [];
+      const arrived = Promise.withResolvers<void>();
+      const test = await startService({
+        app: express(),
+        routes: (app) => {
+          app.get("/slow", (_req, res) => {
+            arrived.resolve();
+            setTimeout(() => {
+              order.push("answered");
+              res.send("slow");
+            }, 300);
+          });
+        },
+      });
+      test.service.onStop("intake", () => void order.push("intake"));
+      const answer = ask(`${test.url}/slow`);
+      await arrived.promise;
+      expect(await test.service.stop()).to.equal(0);
+      expect(await answer).to.deep.equal({ status: 200, connection: "close", body: "slow" });
+      expect(order).to.deep.equal(["answered", "intake"]);
+    });
+
+    it("closes idle connections instead of waiting for them", async () => {
+      const test = await startService({ app: express() });
+      using agent = keepAlive();
+      await ask(`${test.url}/health`, agent);
+      expect(Object.values(agent.freeSockets).flat()).to.have.length(1);
+      expect(await test.service.stop()).to.equal(0);
+    });
+  });
+
+  it("runs the phases in order, those of one phase side by side, though every hook throws", async () => {
+    const test = await startService();
+    const order: string[] = [];
+    for (const phase of phases.toReversed()) {
+      for (const number of [1, 2]) {
+        test.service.onStop(phase, async () => {
+          order.push(`${phase} ${number} begins`);
+          await delay(10);
+          order.push(`${phase} ${number} ends`);
+          throw new Error(`${phase} ${number} failed`);
+        });
+      }
+    }
+    test.service.onStop("close", () => {
+      throw new Error("at once");
+    });
+    expect(await test.service.stop()).to.equal(0);
+    expect(order).to.deep.equal(
+      phases.flatMap((phase) =>
+        [1, 2].map((n) => `${phase} ${n} begins`).concat([1, 2].map((n) => `${phase} ${n} ends`)),
+      ),
+    );
+    const stopping = test.lines.filter((line) => line["message"] === "stopping").map((line) => line["phase"]);
+    expect(stopping).to.deep.equal(["drain", "server", ...phases, "done"]);
+    const failed = test.lines.filter((line) => line["message"] === "a stop hook failed");
+    expect(failed.map((line) => line["phase"])).to.deep.equal(
+      phases.flatMap((phase) => (phase === "close" ? [phase, phase, phase] : [phase, phase])),
+    );
+  });
+
+  it("stops once, however often it is asked", async () => {
+    const test = await startService();
+    let hooks = 0;
+    test.service.onStop("work", () => void hooks++);
+    expect(await Promise.all([test.service.stop(), test.service.stop()])).to.deep.equal([0, 0]);
+    expect(await test.service.stop()).to.equal(0);
+    expect(hooks).to.equal(1);
+  });
+
+  it("gives up on what takes too long: cuts connections, says how many, and deserves exit code 1", async () => {
+    const test = await startService({
+      toml: "shutdown_timeout = 0.3\n",
+      routes: (app) => void app.get("/hang", () => undefined),
+    });
+    const cut = ask(`${test.url}/hang`).then(
+      () => "answered",
+      (error: NodeJS.ErrnoException) => error.code,
+    );
+    await once(test.service.server, "request");
+    expect(await test.service.stop()).to.equal(1);
+    expect(await cut).to.equal("ECONNRESET");
+    const line = await test.line((each) => each["message"] === "stopping took too long; connections are cut");
+    expect(line).to.include({ level: "error", in_flight: 1, timeout_ms: 300 });
+  });
+
+  it("gives up on a hook that hangs, too", async () => {
+    const test = await startService({ toml: "shutdown_timeout = 0.3\n" });
+    test.service.onStop("intake", () => new Promise(() => undefined));
+    expect(await test.service.stop()).to.equal(1);
+  });
+
+  it("needs no drain when it never listened, and cannot be started again", async () => {
+    const { service } = await makeService({ env: { SVC_ENV: "prod" } });
+    let closed = false;
+    service.onStop("close", () => void (closed = true));
+    expect(await service.stop()).to.equal(0);
+    expect(closed).to.equal(true);
+    let message = "";
+    await service.start().catch((error: Error) => (message = error.message));
+    expect(message).to.equal("the service has been stopped; make a new one");
+  });
+
+  it("refuses hooks of phases that do not exist, and hooks that are none", async () => {
+    const { service } = await makeService();
+    const onStop = service.onStop as (phase: string, hook: unknown) => void;
+    expect(() => onStop("later", () => undefined)).to.throw(/phase: must be one of .*intake/);
+    expect(() => onStop("close", undefined)).to.throw(/hook/);
+    await service.stop();
+  });
+});
+
+const program = (toml: string, rest = ""): string => `
+  import { createService } from "@svc/express";
+  const service = await createService({
+    config: { toml: ${JSON.stringify(`[service]\nname = "child"\nport = 0\n${toml}`)} },
+    env: {},
+    routes(app) {
+      app.get("/hang", () => undefined);
+      app.get("/slow", (req, res) => setTimeout(() => res.send("slow"), 500));
+      app.get("/throw", () => { setTimeout(() => { throw new Error("uncaught here"); }, 0); });
+      app.get("/reject", (req, res) => { res.send("late"); void Promise.reject(new Error("rejected here")); });
+      app.get("/odd", (req, res) => { res.send("late"); void Promise.reject(undefined); });
+    },
+  });
+  for (const phase of ["close", "flush", "work", "intake"]) {
+    service.onStop(phase, () => service.log.info({ hook: phase }, "hook"));
+  }
+  ${rest}
+  await service.start();
+`;
+
+describe("a process that is told to stop", () => {
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    it(`exits with 0 on ${signal}, after drain, server and hooks in order`, async function () {
+      if (process.platform === "win32") this.skip();
+      await using child = await runChild(program("drain_delay = 0.2\n"));
+      await child.listening();
+      const slow = ask(`${child.url()}/slow`);
+      await delay(50);
+      child.kill(signal);
+      expect((await slow).body).to.equal("slow");
+      expect(await child.ended).to.deep.equal({ code: 0, signal: null });
+      const order = child.lines().map((line) => line["phase"] ?? line["hook"]);
+      expect(order.filter((each) => each !== undefined)).to.deep.equal([
+        "drain",
+        "server",
+        ...phases.flatMap((phase) => [phase, phase]),
+        "done",
+      ]);
+    });
+  }
+
+  it("exits with 0 on the message shutdown, for managers that cannot send signals", async () => {
+    await using child = await runChild(program(""));
+    await child.listening();
+    child.send("something else");
+    child.send("shutdown");
+    expect(await child.ended).to.deep.equal({ code: 0, signal: null });
+    expect(await child.line((line) => line["phase"] === "done")).to.include({ message: "stopping" });
+  });
+
+  it("exits with 1 at once on a second signal", async function () {
+    if (process.platform === "win32") this.skip();
+    await using child = await runChild(program("drain_delay = 20\n"));
+    await child.listening();
+    child.kill("SIGTERM");
+    await child.line((line) => line["phase"] === "drain");
+    child.kill("SIGINT");
+    expect(await child.ended).to.deep.equal({ code: 1, signal: null });
+    await child.line(
+      (line) => line["message"] === "second signal: exiting at once" && line["signal"] === "SIGINT",
+    );
+  });
+
+  it("exits with 1 when the time is up, naming what is in flight", async function () {
+    if (process.platform === "win32") this.skip();
+    await using child = await runChild(program("shutdown_timeout = 0.5\n"));
+    await child.listening();
+    const cut = ask(`${child.url()}/hang`).catch((error: NodeJS.ErrnoException) => error.code);
+    await delay(100);
+    child.kill("SIGTERM");
+    expect(await child.ended).to.deep.equal({ code: 1, signal: null });
+    expect(await cut).to.equal("ECONNRESET");
+    await child.line((line) => line["in_flight"] === 1 && line["level"] === "error");
+  });
+
+  it("exits with 0 when the signal comes while it is on its way to listening", async function () {
+    if (process.platform === "win32") this.skip();
+    await using child = await runChild(
+      program(
+        "",
+        "setTimeout(() => undefined, 60_000); process.nextTick(() => process.kill(process.pid, 'SIGTERM'));",
+      ),
+    );
+    expect(await child.ended).to.deep.equal({ code: 0, signal: null });
+    await child.line((line) => line["phase"] === "done");
+  });
+
+  for (const [path, message, outcome] of [
+    ["throw", "uncaught here", "ECONNRESET"],
+    ["reject", "rejected here", "late"],
+    ["odd", undefined, "late"],
+  ] as const) {
+    it(`exits with 1 and one fatal line when an error is not caught (/${path})`, async () => {
+      await using child = await runChild(program("drain_delay = 20\nshutdown_timeout = 60\n"));
+      await child.listening();
+      await ask(`${child.url()}/health`);
+      const asked = ask(`${child.url()}/${path}`).then(
+        ({ body }) => body,
+        (error: NodeJS.ErrnoException) => error.code,
+      );
+      expect(await child.ended).to.deep.equal({ code: 1, signal: null });
+      expect(await asked).to.equal(outcome);
+      const fatal = child.lines().filter((line) => line["level"] === "fatal");
+      expect(fatal).to.have.length(1);
+      expect(fatal[0]).to.include({ message: "uncaught error: stopping" });
+      if (message !== undefined) expect(JSON.stringify(fatal[0])).to.contain(message);
+    });
+  }
+
+  it("leaves the process alone when signals are switched off, and unties it when it is stopped", async () => {
+    const listeners = (): number[] =>
+      ["SIGTERM", "SIGINT", "uncaughtException", "unhandledRejection", "message"].map((name) =>
+        process.listenerCount(name),
+      );
+    const before = listeners();
+    const off = await startService();
+    expect(listeners()).to.deep.equal(before);
+    await off.service.stop();
+    const on = await startService({ signals: true });
+    expect(listeners()).to.deep.equal(before.map((count) => count + 1));
+    await on.service.stop();
+    expect(listeners()).to.deep.equal(before);
+  });
+});
+
+function keepAlive(): Agent & Disposable {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  return Object.assign(agent, { [Symbol.dispose]: () => agent.destroy() });
+}
