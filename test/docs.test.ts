@@ -1,0 +1,246 @@
+import { existsSync, globSync, readFileSync, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { describeConfig, loggingTable, serviceTable } from "@svc/config";
+import { createService, type Service } from "@svc/express";
+import { codeBlocks } from "@svc/test-support";
+import { expect } from "chai";
+
+const root = join(import.meta.dirname, "..");
+const operate = read("docs/operate.md");
+
+describe("the documents", () => {
+  const files = globSync("{,docs/,packages/*/,examples/**/,bench/**/,experiments/**/,test/**/}*.md", {
+    cwd: root,
+    exclude: (path) => /(^|[/\\])(node_modules|dist|CHANGELOG\.md)$/.test(path),
+  });
+
+  it("link to files and headings that are there", () => {
+    expect(files).to.include.members(["README.md", join("docs", "operate.md")]);
+    const broken = files.flatMap((file) =>
+      linksOf(read(file))
+        .filter((link) => !resolves(file, link))
+        .map((link) => `${file}: ${link}`),
+    );
+    expect(broken).to.deep.equal([]);
+  });
+
+  it("name every package in the table of the README, with how to install it", () => {
+    const readme = read("README.md");
+    const folders = globSync("packages/*/package.json", { cwd: root });
+    expect(folders).to.have.length.above(10);
+    for (const file of folders) {
+      const { name, private: hidden } = JSON.parse(read(file)) as { name: string; private?: boolean };
+      const row = rowsOf(readme).find(([first = ""]) => first.includes(`\`${name}\``));
+      expect(row, name).to.have.lengthOf(3);
+      expect(row?.[2]).to.match(
+        hidden === true ? /private/ : new RegExp(`^\`npm install (express )?${name}\`$`),
+      );
+    }
+  });
+});
+
+describe("docs/errors.md", () => {
+  const documented = read("docs/errors.md");
+  const sources = globSync("packages/*/src/**/*.ts", { cwd: root }).map(read).join("\n");
+
+  it("ERR-1 explains every code of the sources, and no other", () => {
+    const inSources = matches(sources, /\b(ERR_SVC_\w+)|\bcode: "(ERR_\w+)"/g);
+    const explained = rowsOf(documented).flatMap(([first = ""]) => matches(first, /`(ERR_\w+)`/g));
+    expect(inSources).to.have.length.above(35);
+    expect([...new Set(explained)].toSorted()).to.deep.equal([...new Set(inSources)].toSorted());
+  });
+
+  it("names every class of error", () => {
+    for (const name of matches(sources, /class (\w+Error) extends/g)) expect(documented).to.include(name);
+  });
+
+  it("gives the status that a code stands for", () => {
+    const rows = rowsOf(documented);
+    const problems = matches(sources, /\[(\d{3}, "ERR_SVC_\w+")\]/g);
+    expect(problems).to.have.length.above(14);
+    for (const entry of problems) {
+      const [status = "", code = ""] = entry.replaceAll('"', "").split(", ");
+      expect(rows.find(([first]) => first === `\`${code}\``)?.[1], code).to.equal(status);
+    }
+  });
+});
+
+describe("docs/operate.md", () => {
+  const [toml = ""] = codeBlocks(operate, "toml");
+  const keys = matches(toml, /^#? ?(\w+) = /gm);
+  const nowhere = { write: () => undefined };
+  const env = { DATABASE_URL: "postgres://app@127.0.0.1:9/app" };
+
+  it("CFG-18 shows every key of the file with its default", async () => {
+    const required = { toml: '[service]\nname = "expenses"\nenv = "prod"\n' + pluginsOf(toml) };
+    await using given = await createService({
+      config: { toml },
+      env,
+      signals: false,
+      logDestination: nowhere,
+    });
+    await using left = await createService({
+      config: required,
+      env,
+      signals: false,
+      logDestination: nowhere,
+    });
+    expect(describeConfig(given.config)).to.deep.equal(describeConfig(left.config));
+
+    const tables = [...Object.values(serviceTable.keys), ...Object.values(loggingTable.keys)];
+    const cors = tables.flatMap((entry) => ("table" in entry ? Object.values(entry.table.keys) : []));
+    const expected = [...tables, ...cors].flatMap((entry) => ("kind" in entry ? [entry.key] : []));
+    const plugins = globSync("packages/express/src/plugins/*.ts", { cwd: root }).map(read).join("\n");
+    const all = [...expected, ...matches(plugins, /\bkey: "(\w+)"/g), "enabled"];
+    expect(keys.toSorted()).to.deep.equal(all.toSorted());
+  });
+
+  it("names keys that exist, those without a default among them", async () => {
+    const everything = toml.replaceAll(/^# (\w+ = )/gm, "$1");
+    await using service = await createService({
+      config: { toml: everything },
+      env,
+      signals: false,
+      logDestination: nowhere,
+    });
+    expect(service.config.service.maxConnections).to.equal(10_000);
+    const named = matches(operate, /`\[[\w.]+\] (\w+)`|^- \*\*`(\w+)`\*\*/gm);
+    expect(named).to.have.length.above(12);
+    expect(named.filter((key) => !keys.includes(key))).to.deep.equal([]);
+  });
+
+  it("MET-3 MET-4 MET-5 MET-6 lists every metric with its type and labels, and no other", async () => {
+    await using service = await createService({
+      config: { toml },
+      env,
+      signals: false,
+      logDestination: nowhere,
+    });
+    const there = (service.metrics?.registry.getMetricsAsArray() ?? []) as unknown as Metric[];
+    const listed = rowsOf(section(operate, "Metrics")).flatMap(([names = "", type = "", labels = ""]) =>
+      matches(names, /`((?:http|service|nodejs|process)_[\w{},]+)`/g)
+        .flatMap(expanded)
+        .map((name) => [name, type, matches(labels, /`(\w+)`/g)] as const),
+    );
+    const onLinux = ["process_virtual_memory_bytes", "process_open_fds", "process_max_fds"];
+    const known = new Map(listed.map(([name, ...rest]) => [name, rest]));
+    for (const { name, labelNames } of there)
+      expect(known.get(name)?.[1], name).to.deep.equal([...labelNames]);
+    const types = await service.metrics?.registry.metrics();
+    for (const [name, type] of listed) {
+      if (process.platform === "linux" || !onLinux.includes(name))
+        expect(types).to.include(`# TYPE ${name} ${type}`);
+    }
+  });
+
+  it("LOG-1 lists every field that a service writes while it starts, serves, fails and stops", async () => {
+    const lines: Record<string, unknown>[] = [];
+    await runOnce((line) => lines.push(JSON.parse(line) as Record<string, unknown>));
+    const fields = new Set(
+      rowsOf(section(operate, "Log lines")).flatMap(([names = ""]) => matches(names, /`(\w+)`/g)),
+    );
+    expect(lines.map(({ message }) => message)).to.include.members([
+      "starting",
+      "listening",
+      "request",
+      "stopping",
+    ]);
+    expect([...new Set(lines.flatMap(Object.keys))].filter((name) => !fields.has(name))).to.deep.equal([]);
+    const phases = lines.filter(({ message }) => message === "stopping").map(({ phase }) => phase);
+    const table = rowsOf(section(operate, "Stopping")).map(([first = ""]) => first.replaceAll("`", ""));
+    expect(table.filter((name) => phases.includes(name))).to.deep.equal(phases);
+    expect(phases).to.have.lengthOf(7);
+  });
+});
+
+/** What is needed here of a metric of prom-client; not in its public types. */
+interface Metric {
+  readonly name: string;
+  readonly labelNames: readonly string[];
+}
+
+async function runOnce(write: (line: string) => void): Promise<void> {
+  const service: Service = await createService({
+    config: { toml: '[service]\nname = "expenses"\nport = 0\n' },
+    env: {},
+    signals: false,
+    logDestination: { write },
+    routes(app) {
+      app.get("/broken", () => {
+        throw new Error("on purpose");
+      });
+    },
+  });
+  await service.start();
+  const url = `http://127.0.0.1:${service.address?.port}`;
+  for (const path of ["/broken", "/ready"]) await (await fetch(url + path)).text();
+  expect(await service.stop()).to.equal(0);
+}
+
+/** `a_{b,c}_d` as `a_b_d` and `a_c_d`. */
+function expanded(name: string): string[] {
+  const [, before = "", options, after = ""] = /^(.*)\{(.*)\}(.*)$/.exec(name) ?? [];
+  return options === undefined ? [name] : options.split(",").map((each) => before + each + after);
+}
+
+/** The part of a configuration that cannot be left out. */
+function pluginsOf(toml: string): string {
+  return `[plugins]\n${/^enabled = .*$/m.exec(toml)?.[0]}\n[plugin.database]\nurl = "\${DATABASE_URL}"\n`;
+}
+
+function section(markdown: string, heading: string): string {
+  return markdown.split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? "";
+}
+
+/** The cells of every table row; those of a header are among them, rulers are not. */
+function rowsOf(markdown: string): string[][] {
+  return [...markdown.matchAll(/^\|(.*)\|$/gm)]
+    .map(([, row = ""]) => row.split(/(?<!\\)\|/).map((cell) => cell.trim()))
+    .filter(([first = ""]) => !/^[-: ]+$/.test(first));
+}
+
+function matches(text: string, pattern: RegExp): string[] {
+  return [...text.matchAll(pattern)].map(
+    (match) => match.slice(1).find((group) => group !== undefined) ?? "",
+  );
+}
+
+function read(file: string): string {
+  return readFileSync(join(root, file), "utf8");
+}
+
+function withoutCode(markdown: string): string {
+  return markdown
+    .replaceAll(/^ *```[^]*?^ *```$/gm, "")
+    .replaceAll(/`[^`\n]*`/g, (code) => "x".repeat(code.length));
+}
+
+function linksOf(markdown: string): string[] {
+  return matches(withoutCode(markdown), /\]\(<?([^)\s>]+)>?\)/g).filter((link) => !/^[a-z]+:/.test(link));
+}
+
+function resolves(file: string, link: string): boolean {
+  const [path = "", anchor] = link.split("#");
+  const target = path === "" ? join(root, file) : resolve(root, dirname(file), path);
+  if (!existsSync(target)) return false;
+  return (
+    anchor === undefined || (statSync(target).isFile() && anchorsOf(readFileSync(target, "utf8")).has(anchor))
+  );
+}
+
+/** What a heading is called in a link, as GitHub does it. */
+function anchorsOf(markdown: string): ReadonlySet<string> {
+  const seen = new Map<string, number>();
+  const anchors = new Set<string>();
+  for (const heading of matches(markdown.replaceAll(/^ *```[^]*?^ *```$/gm, ""), /^#{1,6} (.+)$/gm)) {
+    const slug = heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
+      .trim()
+      .replaceAll(/\s/g, "-");
+    const before = seen.get(slug) ?? 0;
+    seen.set(slug, before + 1);
+    anchors.add(before === 0 ? slug : `${slug}-${before}`);
+  }
+  return anchors;
+}
