@@ -1,6 +1,6 @@
 "use strict";
-// An Express 4 application from before modules. require() loads the packages as they are: Node can require an ES module
-// that has no top-level await, and none of them has.
+// An Express 4 application from before modules. require() loads the packages as they are: Node can require an
+// ES module that has no top-level await, and none of them has.
 const express = require("express");
 const { contextOf } = require("@svc/context");
 const { health } = require("@svc/health");
@@ -44,6 +44,6 @@ exports.createApp = function createApp() {
   app.get("/metrics", measure.handler); // @svc/metrics
   app.use(health({ service, version, env })); // @svc/health
   app.use(notFound()); // @svc/problem: 404 and 405
-  app.use(problemHandler({ logger })); // @svc/problem: every failure is a problem document; { logger } is @svc/log's
+  app.use(problemHandler({ logger })); // @svc/problem: every failure is one; { logger } needs @svc/log
   return app;
 };

@@ -1,5 +1,5 @@
-// A plain Express 5 application that takes one package at a time. Every line marked with a package works without the
-// others: delete it, with its import, and the rest goes on.
+// A plain Express 5 application that takes one package at a time. Every line marked with a package works
+// without the others: delete it, with its import, and the rest goes on.
 import express from "express";
 import { health } from "@svc/health";
 import { jsonBody } from "@svc/json-body";
@@ -38,6 +38,6 @@ export function createApp() {
   app.get("/metrics", measure.handler); // @svc/metrics
   app.use(health({ service, version, env })); // @svc/health: /health, /ready and /info
   app.use(notFound()); // @svc/problem: 404 and 405
-  app.use(problemHandler({ logger })); // @svc/problem: every failure is a problem document; { logger } is @svc/log's
+  app.use(problemHandler({ logger })); // @svc/problem: every failure is one; { logger } needs @svc/log
   return app;
 }

@@ -10,8 +10,9 @@ interface Call {
 }
 
 /**
- * Makes every call of a README's `curl` lines, to `origin` in the place of the one that they name, and compares its status
- * and the start of its body with what the text blocks say: one line for each call, `...` at the end where it is cut.
+ * Makes every call of a README's `curl` lines, to `origin` in the place of the one that they name, and
+ * compares its status and the start of its body with what the text blocks say: one line for each call, `...`
+ * at the end where it is cut.
  *
  * @returns how many calls were made
  */

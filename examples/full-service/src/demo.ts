@@ -15,9 +15,10 @@ export interface StartDemoOptions {
 }
 
 /**
- * Starts the service with demo data: on the PostgreSQL of `DATABASE_URL`, else on one of its own that listens on the port
- * after the service's and keeps its files (PORT-4, PORT-6). What keeps it from starting is written to standard error and
- * ends the process: with exit code 2 when the configuration is wrong, else with 1.
+ * Starts the service with demo data: on the PostgreSQL of `DATABASE_URL`, else on one of its own that listens
+ * on the port after the service's and keeps its files (PORT-4, PORT-6). What keeps it from starting is
+ * written to standard error and ends the process: with exit code 2 when the configuration is wrong, else with
+ * 1.
  */
 export async function startDemo({ checkout, env = process.env }: StartDemoOptions): Promise<void> {
   try {
@@ -55,7 +56,8 @@ async function startWithDatabase(checkout: string, port: number, env: NodeJS.Pro
   await tellWhereToLook(service);
 }
 
-// Looked at before a database is started in vain; whoever takes the port after this is told of by the service.
+// Looked at before a database is started in vain; whoever takes the port after this is told of by the
+// service.
 async function requireFree(port: number, host: string): Promise<void> {
   const server = createServer().listen(port, host);
   try {
@@ -68,7 +70,8 @@ async function requireFree(port: number, host: string): Promise<void> {
 }
 
 async function tellWhereToLook({ address, health }: Service): Promise<void> {
-  // Asking makes the table, so the first request need not; and the lines of the start are out before this one.
+  // Asking makes the table, so the first request need not; and the lines of the start are out before this
+  // one.
   const { checks } = await health.report();
   const failing = Object.entries(checks).filter(([, check]) => !check.healthy);
   const url = `http://localhost:${address?.port}/`;

@@ -10,8 +10,8 @@ import { startPage } from "./start-page.ts";
 import { expenseFilter, newExpense } from "./validation.ts";
 
 /**
- * @param prepared resolves once the table is there; asked at every request, because the database may come later than
- *   the service
+ * @param prepared resolves once the table is there; asked at every request, because the database may come later
+ *   than the service
  */
 export function routes(app: Express, service: Service, db: Database, prepared: () => Promise<void>): void {
   const { env } = service.config.service;

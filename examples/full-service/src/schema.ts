@@ -32,8 +32,8 @@ create table if not exists expenses (
 };
 
 /**
- * Makes the table where it is missing, with demo data in it when asked to: both or neither, by one of any number of
- * processes that start at once. A table that is there keeps what it has.
+ * Makes the table where it is missing, with demo data in it when asked to: both or neither, by one of any
+ * number of processes that start at once. A table that is there keeps what it has.
  *
  * @returns how many demo rows were written
  */

@@ -22,7 +22,8 @@ select
   ($2::text[])[1 + (month * 7 + n * 3 + t) % array_length($2::text[], 1)],
   5 + ((month * 131 + n * 977 + t * 389) % 40000) / 100.0,
   'demo expense ' || n || ' of ' || tenant,
-  (timestamp '2025-07-01 09:00:00' + make_interval(months => month, days => n * 2, hours => t::int)) at time zone 'UTC'
+  (timestamp '2025-07-01 09:00:00' + make_interval(months => month, days => n * 2, hours => t::int))
+    at time zone 'UTC'
 from unnest($1::text[]) with ordinality as tenants (tenant, t)
 cross join generate_series(0, $3::int - 1) as month
 cross join generate_series(1, $4::int) as n`,

@@ -7,7 +7,7 @@ import { ensureExpenses } from "./schema.ts";
 
 /** What the example adds to the options of a service. */
 export interface ExpensesOptions {
-  /** Whether the table, where it has to be made, gets demo data. Refused in `prod` (CFG-16). Default: false. */
+  /** Whether the table, where it has to be made, gets demo data. Refused in `prod` (CFG-16). Default false. */
   readonly seed?: boolean | undefined;
 }
 

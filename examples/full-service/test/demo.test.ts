@@ -30,7 +30,7 @@ async function occupied(port: number): Promise<Server> {
 describe("the start command", function () {
   this.timeout(60_000);
 
-  it("PORT-2 serves on SVC_PORT, PORT-4 and PORT-6 with a database beside it whose data the next start finds", async () => {
+  it("PORT-2 serves on SVC_PORT, PORT-4 PORT-6 beside a database whose data the next start finds", async () => {
     using checkout = temporaryCheckout();
     const port = await freePair();
     const env = { SVC_PORT: String(port) };

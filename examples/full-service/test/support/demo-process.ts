@@ -53,11 +53,10 @@ export function demoProcess(
   env: Readonly<Record<string, string>>,
   script = supportScript,
 ): DemoProcess {
-  const { PATH, SVC_PG } = process.env;
   const child = spawn(process.execPath, ["--conditions=@svc/source", script], {
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
-    env: { PATH, ...(SVC_PG === undefined ? {} : { SVC_PG }), CHECKOUT: checkout.path, ...env },
+    env: { PATH: process.env["PATH"], CHECKOUT: checkout.path, ...env },
   });
   const out = { stdout: "", stderr: "" };
   child.stdout.on("data", (chunk: Buffer) => (out.stdout += chunk.toString()));
