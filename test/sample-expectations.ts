@@ -1,0 +1,222 @@
+import { rawRequest, type RunningSample } from "@svc/test-support";
+import { expect } from "chai";
+import { eventually, get, linesOf, post, problem } from "./sample-requests.ts";
+
+/** What a sample of a document shows. */
+export interface Expectation {
+  readonly shows: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly check: (this: void, sample: RunningSample) => Promise<void>;
+}
+
+const adopt: readonly Expectation[] = [
+  {
+    shows: "the application as it was: text, and 500 for a broken body",
+    async check(sample) {
+      expect((await get(sample, "/orders/1")).status).to.equal(200);
+      expect(await (await get(sample, "/orders/7")).text()).to.equal("not found");
+      expect((await post(sample, "/orders", "{")).status).to.equal(500);
+    },
+  },
+  {
+    shows: "COR-1 an id at hand in the request and deep inside",
+    async check(sample) {
+      const answer = await get(sample, "/orders/1", { "X-Request-ID": "r-1" });
+      expect(answer.headers.get("X-Request-ID")).to.equal("r-1");
+      expect(await answer.json()).to.deep.equal({ id: "1", seen: ["r-1", "r-1"] });
+    },
+  },
+  {
+    shows: "ERR-10 ERR-21 problems for what is not there, what is broken and what Node refuses",
+    async check(sample) {
+      await problem(await get(sample, "/orders/7"), 404, "there is no order 7");
+      await problem(await post(sample, "/orders/1", "{}"), 405);
+      await problem(await post(sample, "/", "{"), 400);
+      const refused = await rawRequest(Number(new URL(await sample.url).port), "GET / HTTP/1.1\r\n\r\n");
+      expect(refused.headers["content-type"]).to.equal("application/problem+json");
+    },
+  },
+  {
+    shows: "LOG-1 LOG-3 two lines with one id",
+    async check(sample) {
+      await get(sample, "/orders/1", { "X-Request-ID": "r-1" });
+      await eventually(() => sample.stdout().split("\n").length === 3);
+      const lines = linesOf(sample);
+      expect(lines.map(({ message, request_id }) => [message, request_id])).to.deep.equal([
+        ["looked up", "r-1"],
+        ["request", "r-1"],
+      ]);
+    },
+  },
+  {
+    shows: "LIM-1 ERR-18 bodies within limits",
+    async check(sample) {
+      expect(await (await post(sample, "/orders", '{"id":"2"}')).json()).to.deep.equal({ id: "2" });
+      await problem(await post(sample, "/orders", '{"__proto__":{}}'), 400);
+      await problem(await post(sample, "/orders", "id=2", "application/x-www-form-urlencoded"), 415);
+      await problem(await post(sample, "/orders", `"${"x".repeat(2_097_152)}"`), 413);
+    },
+  },
+  {
+    shows: "MET-3 requests by route",
+    async check(sample) {
+      await get(sample, "/orders/1");
+      const line = 'http_requests_total{method="GET",endpoint="/orders/:id",status="200"} 1';
+      expect(await (await get(sample, "/metrics")).text()).to.include(line);
+    },
+  },
+  {
+    shows: "RDY-4 SYS-6 liveness, and readiness that is degraded",
+    async check(sample) {
+      expect((await get(sample, "/health")).status).to.equal(200);
+      const ready = await get(sample, "/ready");
+      expect([ready.status, ((await ready.json()) as { status: string }).status]).to.deep.equal([
+        200,
+        "degraded",
+      ]);
+      expect((await get(sample, "/info")).status).to.equal(404);
+    },
+  },
+  {
+    shows: "RDY-20 a service that says on SIGTERM that it is not ready, and serves on",
+    async check(sample) {
+      expect((await get(sample, "/ready")).status).to.equal(200);
+      sample.kill("SIGTERM");
+      await eventually(async () => (await get(sample, "/ready")).status === 503);
+      expect((await get(sample, "/orders/1")).headers.get("Connection")).to.equal("close");
+    },
+  },
+  {
+    shows: "a 503 in bounded time while the database is away",
+    env: { DATABASE_URL: "postgres://app@127.0.0.1:9/app" },
+    async check(sample) {
+      const answer = await get(sample, "/orders/1");
+      expect(answer.headers.get("Retry-After")).to.match(/^\d+$/);
+      await problem(answer, 503);
+    },
+  },
+  {
+    shows: "all of it from a file",
+    async check(sample) {
+      for (const path of ["/orders/1", "/health", "/ready", "/info", "/metrics"]) {
+        const answer = await get(sample, path);
+        expect([path, answer.status, answer.headers.has("X-Request-ID")]).to.deep.equal([path, 200, true]);
+      }
+      await problem(await get(sample, "/nowhere"), 404);
+    },
+  },
+  {
+    shows: "the same on Connect",
+    async check(sample) {
+      expect(await (await post(sample, "/echo", '{"a":1}')).json()).to.deep.equal({ a: 1 });
+      await problem(await post(sample, "/echo", "{"), 400);
+      await problem(await get(sample, "/nowhere"), 404);
+    },
+  },
+  {
+    shows: "the same on a bare server",
+    async check(sample) {
+      const answer = await post(sample, "/echo", '{"a":1}', "application/json", { "X-Request-ID": "r-1" });
+      expect(await answer.json()).to.deep.equal({ got: { a: 1 }, request_id: "r-1" });
+      expect((await get(sample, "/health")).status).to.equal(200);
+      await problem(await post(sample, "/echo", "{"), 400);
+      await problem(await get(sample, "/nowhere"), 404);
+    },
+  },
+];
+
+const migrate: readonly Expectation[] = [
+  {
+    shows: "COR-1 the id of express-request-id",
+    async check(sample) {
+      expect(await (await get(sample, "/", { "X-Request-ID": "r-1" })).text()).to.equal("r-1");
+    },
+  },
+  {
+    shows: "COR-1 the id of cls-rtracer",
+    async check(sample) {
+      expect(await (await get(sample, "/", { "X-Request-ID": "r-1" })).text()).to.equal("r-1");
+    },
+  },
+  { shows: "LOG-3 the lines of accessLog()", check: twoLines },
+  { shows: "LOG-3 the same lines through pino-http", check: twoLines },
+  {
+    shows: "MET-3 the routes of express-prom-bundle by template",
+    async check(sample) {
+      await get(sample, "/items/7");
+      await get(sample, "/nowhere");
+      const page = await (await get(sample, "/metrics")).text();
+      expect(page).to.include('http_requests_total{method="GET",endpoint="/items/:id",status="200"} 1');
+      expect(page).to.include('http_requests_total{method="GET",endpoint="<unmatched>",status="404"} 1');
+      expect(page).to.include('le="0.003"').and.include("service_info{");
+    },
+  },
+  {
+    shows: "RDY-1 the health check of terminus, and its end",
+    async check(sample) {
+      const { status, checks } = (await (await get(sample, "/healthz")).json()) as Report;
+      expect([status, checks["pool"]?.healthy]).to.deep.equal(["ok", true]);
+      sample.kill("SIGTERM");
+      const { code, stdout } = await sample.ended;
+      expect(code).to.equal(0);
+      expect(stdout).to.include("pool closed");
+    },
+  },
+  {
+    shows: "ERR-1 ERR-15 errors of http-errors as problems",
+    async check(sample) {
+      await problem(await get(sample, "/old/1"), 404, "no such item");
+      const paid = await get(sample, "/paid");
+      expect(paid.headers.get("Retry-After")).to.equal("5");
+      await problem(paid, 503, "Service Unavailable");
+      await problem(await get(sample, "/items/1"), 404, "there is no item 1");
+      await problem(await post(sample, "/items", "{}"), 422);
+    },
+  },
+];
+
+const errors: readonly Expectation[] = [
+  {
+    shows: "LIM-1 an error that is recognised by its code",
+    async check(sample) {
+      await problem(await post(sample, "/orders", `"${"x".repeat(2_097_152)}"`), 413);
+      await eventually(() => sample.stdout().includes("somebody sends large orders"));
+    },
+  },
+];
+
+const typescript: readonly Expectation[] = [
+  {
+    shows: "CommonJS in plain JavaScript",
+    async check(sample) {
+      expect((await get(sample, "/health")).status).to.equal(200);
+      await problem(await get(sample, "/nowhere"), 404);
+    },
+  },
+];
+
+/** The pages of docs/, with what each of their samples shows, in order. */
+export const pages: Readonly<Record<string, readonly Expectation[]>> = {
+  "adopt-one-package": adopt,
+  migrate,
+  errors,
+  typescript,
+  operate: [],
+  architecture: [],
+  contract: [],
+};
+
+interface Report {
+  readonly status: string;
+  readonly checks: Readonly<Record<string, { readonly healthy: boolean }>>;
+}
+
+async function twoLines(sample: RunningSample): Promise<void> {
+  await get(sample, "/", { "X-Request-ID": "r-1" });
+  await eventually(() => sample.stdout().split("\n").length === 3);
+  const [inside, access] = linesOf(sample);
+  expect(inside).to.include({ message: "inside", request_id: "r-1", service: "shop" });
+  expect(access).to.include({ message: "request", request_id: "r-1", http_path: "/", http_status: 200 });
+  const always = ["level", "time", "service", "env", "request_id", "message"];
+  expect(access).to.have.all.keys([...always, "http_method", "http_path", "http_status", "duration_ms"]);
+}
