@@ -4,6 +4,7 @@ import {
   closeSync,
   existsSync,
   openSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -52,8 +53,11 @@ export function initialise(site: Site): void {
     }
     return;
   }
+  // Whoever was interrupted while making one has left it half made; the lock keeps everybody else away meanwhile.
+  for (const name of readdirSync(folder).filter((each) => each.startsWith("init-"))) {
+    rmSync(join(folder, name), { recursive: true, force: true });
+  }
   const fresh = join(folder, `init-${process.pid}`);
-  rmSync(fresh, { recursive: true, force: true });
   privateFolder(fresh, account);
   const args = ["-D", fresh, "-U", "postgres", "--locale=C", "-E", "UTF8"];
   if (options.purpose === "test") args.push("--no-sync");

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { type PostgresServer, startPostgres } from "@svc/dev-services";
@@ -64,6 +64,14 @@ describe("startPostgres", function () {
     expect(stranger.exitCode ?? stranger.signalCode).to.equal(null);
     stranger.kill("SIGKILL");
     await once(stranger, "exit");
+  });
+
+  it("removes what an interrupted start has left half made", async () => {
+    await using folder = keptFolder();
+    mkdirSync(join(folder.path, "init-1"), { recursive: true });
+    writeFileSync(join(folder.path, "init-1", "half"), "");
+    await using server = await startPostgres({ purpose: "demo", dataDir: folder.path });
+    expect(readdirSync(server.folder).filter((name) => name.startsWith("init-"))).to.deep.equal([]);
   });
 
   it("asks for the password that it was given", async () => {
