@@ -109,6 +109,16 @@ describe("what a service answers", () => {
       });
     }
 
+    it("ERR-15 ERR-16 lists what is wrong with a body that fails validation", async () => {
+      await using test = await startService({ app: express(), routes });
+      const answer = await request(test.url).post("/checked").send({});
+      expect(answer.status).to.equal(422);
+      expect(answer.body).to.deep.include({
+        detail: "Request validation failed",
+        errors: [{ type: "missing", loc: ["body", "amount"], msg: "is required" }],
+      });
+    });
+
     it("ERR-10 names the methods of the path in Allow", async () => {
       await using test = await startService({ app: express(), routes });
       const answer = await request(test.url).delete("/items/1");

@@ -15,8 +15,8 @@ export interface TestService extends AsyncDisposable {
   line(fits: (line: LogLine) => boolean): Promise<LogLine>;
 }
 
-/** Options that differ from a service named `test` on a free port; `toml` goes below its `[service]`. */
-export interface TestServiceOptions extends Omit<ServiceOptions, "config"> {
+/** Options that differ from a service named `test` on a free port; `toml` goes below its `[service]`, and `config` replaces that. */
+export interface TestServiceOptions extends ServiceOptions {
   readonly toml?: string | undefined;
 }
 

@@ -1,0 +1,259 @@
+import type { ReadinessCheck } from "@svc/context";
+import { ConfigurationError } from "@svc/options";
+import { expect } from "chai";
+import { propagationHeaders } from "@svc/request-id";
+import express5 from "express";
+import request from "supertest";
+import { createService, type ServiceOptions } from "@svc/express";
+import { onBothMajors } from "./support/majors.ts";
+import { makeService, startService } from "./support/test-service.ts";
+
+/** The message with which a service of these options does not start. */
+async function refusal(options: ServiceOptions): Promise<string> {
+  try {
+    await createService({ env: {}, signals: false, ...options });
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error.message;
+    throw error;
+  }
+  throw new Error("the service was put together");
+}
+
+function check(name: string, critical: boolean, healthy = false): ReadinessCheck {
+  return { name, critical, check: () => ({ healthy, detail: healthy ? "fine" : "broken" }) };
+}
+
+describe("a service", () => {
+  onBothMajors((express) => {
+    it("RDY-4 RDY-5 SYS-4 reports its checks: a critical one makes /ready 503, /health stays 200", async () => {
+      await using degraded = await startService({
+        app: express(),
+        checks: [check("mail", false), check("disk", true, true)],
+      });
+      const partly = await request(degraded.url).get("/ready");
+      expect(partly.status).to.equal(200);
+      expect(partly.headers).to.include({ "content-type": "application/json", "cache-control": "no-store" });
+      expect(partly.body).to.deep.equal({
+        status: "degraded",
+        service: "test",
+        checks: {
+          mail: { healthy: false, status: "fail", detail: "broken", critical: false },
+          disk: { healthy: true, status: "ok", detail: "fine", critical: true },
+        },
+      });
+      await using down = await startService({ app: express(), checks: [check("disk", true)] });
+      expect((await request(down.url).get("/ready")).status).to.equal(503);
+      expect((await request(down.url).get("/health")).status).to.equal(200);
+    });
+
+    it("SYS-5 VER-1 lists what it is made of in /info, and its version in /health", async () => {
+      await using test = await startService({ app: express(), toml: 'version = "2.4.0"\n' });
+      expect((await request(test.url).get("/info")).body).to.deep.equal({
+        service: "test",
+        version: "2.4.0",
+        env: "local",
+        providers: [],
+        plugins: [{ name: "observability" }, { name: "metrics", path: "/metrics" }],
+      });
+      expect((await request(test.url).get("/health")).body).to.include({ version: "2.4.0" });
+    });
+
+    it("CFG-6 switches on what [plugins] lists and nothing else", async () => {
+      await using bare = await startService({ app: express(), toml: "[plugins]\nenabled = []\n" });
+      expect((await request(bare.url).get("/metrics")).status).to.equal(404);
+      expect((await request(bare.url).get("/info")).body).to.deep.include({ plugins: [] });
+      expect(bare.lines.filter((line) => line["message"] === "request")).to.deep.equal([]);
+      expect(bare.service.metrics).to.equal(undefined);
+      await using counting = await startService({
+        app: express(),
+        toml: '[plugins]\nenabled = ["metrics"]\n',
+      });
+      expect((await request(counting.url).get("/metrics")).status).to.equal(200);
+    });
+
+    it("writes no access line for quiet paths, and none at all when it is switched off", async () => {
+      const quiet = '[plugin.observability]\nquiet_paths = ["/health"]\n';
+      await using test = await startService({ app: express(), toml: quiet });
+      await request(test.url).get("/health");
+      await request(test.url).get("/nowhere");
+      await test.line((line) => line["http_path"] === "/nowhere");
+      expect(test.lines.filter((line) => line["http_path"] === "/health")).to.deep.equal([]);
+      await using off = await startService({
+        app: express(),
+        toml: "[plugin.observability]\naccess_log = false\n",
+      });
+      await request(off.url).get("/nowhere");
+      await off.service.stop();
+      expect(off.lines.filter((line) => line["message"] === "request")).to.deep.equal([]);
+    });
+  });
+
+  it("PORT-2 ENV-3 listens on the base port, where the environment says", async () => {
+    await using free = await startService();
+    const port = String(free.port);
+    await free.service.stop();
+    await using test = await startService({ env: { SVC_PORT: port } });
+    expect(test.service.address).to.include({ port: free.port, address: "127.0.0.1" });
+  });
+
+  it("CFG-15 ENV-4 warns loudly at the start when debug is on in prod", async () => {
+    const { service, lines } = await makeService({ env: { SVC_ENV: "prod", SVC_DEBUG: "true" } });
+    const warnings = lines.filter((line) => line["level"] === "warn").map((line) => line["message"]);
+    expect(warnings).to.deep.equal([
+      "DEBUG IS ON IN PROD: internal error details reach clients; unset SVC_DEBUG",
+    ]);
+    await service.stop();
+  });
+
+  it("says at the start what it found odd about its configuration, without values", async () => {
+    const { service, lines } = await makeService({ env: { SVC_PROT: "hunter2" } });
+    const warnings = lines.filter((line) => line["level"] === "warn").map((line) => String(line["message"]));
+    expect(warnings.join("\n"))
+      .to.contain("SVC_PROT")
+      .and.to.contain("SVC_PORT")
+      .and.not.to.contain("hunter2");
+    await service.stop();
+  });
+
+  it("logs its configuration at the start with secrets masked", async () => {
+    const toml = `[plugins]\nenabled = ["database"]\n[plugin.database]\nurl = "postgres://user:hunter2@127.0.0.1:1/x"\n`;
+    await using test = await startService({ toml });
+    const line = await test.line((each) => each["message"] === "starting");
+    expect(line["config"]).to.have.nested.property("plugin.database.max", 10);
+    expect(JSON.stringify(test.lines)).not.to.contain("hunter2");
+  });
+
+  it("CFG-12 refuses a wrong file with all faults at once", async () => {
+    const message = await refusal({
+      config: { toml: '[service]\nname = "x"\nprt = 1\netag = "yes"\n[plugin.metrics]\npath = "metrics"\n' },
+    });
+    expect(message).to.contain("service.prt: is unknown; did you mean port?");
+    expect(message).to.contain("service.etag: must be true or false");
+    expect(message).to.contain("plugin.metrics.path: must be a path");
+  });
+
+  it("CFG-7 CFG-8 refuses plugins that are not built yet or unknown, with the names that exist", async () => {
+    const contract = ["cache", "auth", "tenancy", "http", "telemetry", "queue", "events", "rag", "llm"];
+    const house = ["rate_limit", "openapi", "scheduler", "gateway", "storage", "rollups"];
+    for (const name of [...contract, ...house]) {
+      const message = await refusal({
+        config: { toml: `[service]\nname = "x"\n[plugins]\nenabled = ["${name}"]\n` },
+      });
+      expect(message)
+        .to.contain(`${name} is not built yet`)
+        .and.to.match(/observability, metrics,? (?:and )?database/);
+    }
+    const unknown = await refusal({
+      config: { toml: '[service]\nname = "x"\n[plugins]\nenabled = ["metric"]\n' },
+    });
+    expect(unknown).to.contain("metric").and.to.contain("metrics");
+  });
+
+  it("PROF-1 takes the reduced profile from the environment alone", async () => {
+    await using test = await startService({
+      config: undefined,
+      profile: "reduced",
+      env: { SVC_APP_NAME: "small", SVC_PORT: "0", SVC_LOG_JSON_LOGS: "true" },
+    });
+    expect((await request(test.url).get("/health")).body).to.include({ service: "small" });
+    expect((await request(test.url).get("/metrics")).status).to.equal(200);
+    const message = await refusal({
+      profile: "reduced",
+      config: "service.toml",
+      env: { SVC_APP_NAME: "small" },
+    });
+    expect(message).to.contain("config: is read by the full profile only");
+  });
+
+  it("PROF-4 passes the caller's trace on unchanged in the reduced profile", async () => {
+    await using test = await startService({
+      config: undefined,
+      profile: "reduced",
+      env: { SVC_APP_NAME: "small", SVC_PORT: "0" },
+      routes: (app) => void app.get("/out", (req, res) => void res.json(propagationHeaders(req))),
+    });
+    const trace = {
+      traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+      tracestate: "vendor=1",
+    };
+    const { body } = await request(test.url)
+      .get("/out")
+      .set({ ...trace, "X-Request-ID": "r-1" });
+    const sent = Object.fromEntries(
+      Object.entries(body as object).map(([name, value]) => [name.toLowerCase(), value]),
+    );
+    expect(sent).to.deep.equal({ ...trace, "x-request-id": "r-1" });
+  });
+
+  it("PROF-6 offers the kind api alone", async () => {
+    expect(await refusal({ kind: "web" as "api" })).to.match(/kind: must be .*api/);
+    const { service } = await makeService({ kind: "api", profile: "full" });
+    expect(service.config.service.name).to.equal("test");
+    await service.stop();
+  });
+
+  it("refuses options that do not exist and options of the wrong kind", async () => {
+    const options = {
+      routs: () => undefined,
+      middleware: [1],
+      checks: [{}],
+      app: {},
+    } as unknown as ServiceOptions;
+    const message = await refusal(options);
+    expect(message).to.contain("routs: is unknown; did you mean routes?");
+    for (const key of ["middleware", "checks", "app"]) expect(message).to.contain(`${key}: must be`);
+  });
+
+  onBothMajors((express) => {
+    it("refuses an application whose routes would stand in front of the edge", async () => {
+      const app = express();
+      app.get("/early", (_req, res) => void res.send("unprotected"));
+      const message = await refusal({ app, config: { toml: '[service]\nname = "x"\n' } });
+      expect(message).to.contain("app: has 1 routes or middleware already");
+    });
+  });
+
+  it("waits for routes that are registered asynchronously, and gives back what it opened when that fails", async () => {
+    await using test = await startService({
+      routes: async (app) => {
+        await Promise.resolve();
+        app.get("/", (_req, res) => void res.send("late but there"));
+      },
+    });
+    expect((await request(test.url).get("/")).text).to.equal("late but there");
+    let closed = false;
+    const failing = makeService({
+      routes: async (_app, service) => {
+        service.onStop("close", () => void (closed = true));
+        await Promise.resolve();
+        throw new Error("no schema");
+      },
+    });
+    let message = "";
+    await failing.catch((error: Error) => (message = error.message));
+    expect({ message, closed }).to.deep.equal({ message: "no schema", closed: true });
+  });
+
+  it("makes an Express application of its own when it is given none", async () => {
+    const service = await createService({
+      config: { toml: '[service]\nname = "own"\n[logging]\nlevel = "SILENT"\n' },
+      env: {},
+      routes: (app) => void app.get("/", (_req, res) => void res.send("own")),
+    });
+    expect(service.app).to.be.a("function").and.to.have.property("use");
+    expect(service.app).not.to.equal(express5);
+    expect((await request(service.app).get("/")).text).to.equal("own");
+    await service.stop();
+  });
+
+  it("rejects start() when the port is taken, and leaves nothing tied to the process", async () => {
+    await using taken = await startService();
+    const before = process.listenerCount("SIGTERM");
+    const { service } = await makeService({ env: { SVC_PORT: String(taken.port) }, signals: true });
+    let code: string | undefined;
+    await service.start().catch((error: NodeJS.ErrnoException) => (code = error.code));
+    expect(code).to.equal("EADDRINUSE");
+    expect(process.listenerCount("SIGTERM")).to.equal(before);
+    await service.stop();
+  });
+});
