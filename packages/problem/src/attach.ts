@@ -5,7 +5,7 @@ import { resolveOptions } from "@svc/options";
 import { acceptable } from "./correlation.ts";
 import { instanceOf, pathOf } from "./document.ts";
 import { read } from "./foreign-error.ts";
-import { hostFault } from "./host-header.ts";
+import { requestFault } from "./request-fault.ts";
 import { type AttachProblemsOptions, attachKinds } from "./options.ts";
 import { answerAndClose, rawProblem, targetOf } from "./raw-answer.ts";
 import { prepareProblem, sendProblem } from "./send.ts";
@@ -22,9 +22,10 @@ const attached = new WeakSet<Server>();
 
 /**
  * Makes a problem document with a request id of what Node answers by itself, before any middleware (ERR-21): what
- * it cannot parse, header sections that are too large, requests that arrive too slowly, a Host header that is
- * missing or repeated, unknown expectations, CONNECT, and requests beyond `maxRequestsPerSocket`. The connection is
- * closed. Call it once the server has its request listener; a second call does nothing.
+ * it cannot parse, targets and transfer codings that no route should see, header sections that are too large,
+ * requests that arrive too slowly, a Host header that is missing or repeated, unknown expectations, CONNECT, and
+ * requests beyond `maxRequestsPerSocket`. The connection is closed. Call it once the server has its request listener;
+ * a second call does nothing.
  *
  * @throws ConfigurationError for unknown or wrong options
  */
@@ -39,7 +40,7 @@ export function attachProblems(server: Server, options?: AttachProblemsOptions):
     sendProblem(req, res, { status, detail, headers: { Connection: "close" } });
     note(detail, status);
   };
-  guardHost(server, refuse);
+  guardRequests(server, refuse);
   server.on("checkExpectation", (req: IncomingMessage, res: ServerResponse) => {
     refuse(req, res, 417, "the expectation of the request is not supported");
   });
@@ -65,7 +66,7 @@ type Note = (code: string, status: number) => void;
 // Not public, and what Node's own answer to a bad request goes by; without it these two cases fall back to Node's.
 type HttpSocket = Socket & { readonly _httpMessage?: ServerResponse | null };
 
-function guardHost(
+function guardRequests(
   server: Server,
   refuse: (req: IncomingMessage, res: ServerResponse, status: number, detail: string) => void,
 ): void {
@@ -75,7 +76,7 @@ function guardHost(
   if (listeners.length === 0) return;
   server.removeAllListeners("request");
   server.on("request", (req, res) => {
-    const fault = hostFault(req);
+    const fault = requestFault(req);
     if (fault !== undefined) refuse(req, res, 400, fault);
     else return callAll(server, listeners, req, res);
   });
@@ -101,10 +102,14 @@ function answerClientError(error: Error, socket: HttpSocket, note: Note): void {
   const code = String(read(error, "code"));
   const refusal = refusalOf(code);
   const open = socket._httpMessage ?? undefined;
-  // An answer to an earlier request is under way, or owed: these bytes would be taken for it.
-  const isOwed = open !== undefined && (open.headersSent || open.req.complete);
-  if (refusal === undefined || isOwed || !socket.writable) {
+  if (refusal === undefined || !socket.writable) {
     socket.destroy();
+    return;
+  }
+  // An answer to an earlier request is under way, or owed: these bytes would be taken for it. What has been written
+  // of one still goes out.
+  if (open !== undefined && (open.headersSent || open.req.complete)) {
+    socket.destroySoon();
     return;
   }
   answered.add(socket);

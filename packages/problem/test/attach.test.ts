@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { expect } from "chai";
 import { ConfigurationError } from "@svc/options";
 import { attachProblems, type AttachProblemsOptions, notFound, problemServerOptions } from "@svc/problem";
-import { expressMajors, listen, type Listening, rawRequest } from "@svc/test-support";
+import { expressMajors, listen, type Listening, type RawAnswer, rawRequest } from "@svc/test-support";
 import type { RequestListener } from "node:http";
 import { type ProblemBody, recorder, type Stack, stacks } from "./support/stacks.ts";
 
@@ -180,6 +180,40 @@ describe("attachProblems", () => {
     expect(second).to.match(/^HTTP\/1\.1 503 Service Unavailable\r\n/);
     expect(second).to.contain("Content-Type: application/problem+json\r\n");
     expect(JSON.parse(second.slice(second.indexOf("{")))).to.include({ status: 503, instance: "/2" });
+  });
+
+  it("ERR-21 refuses targets that are neither a path nor a URL", async () => {
+    const server = createServer(problemServerOptions, (_req, res) => void res.end("reached"));
+    attachProblems(server);
+    await using listening = await listen(server);
+    for (const target of ["http://", "http://?a", "https://a:99999/b", "ftp://a/b"]) {
+      const answer = await rawRequest(listening.port, `GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`);
+      expect(expectProblem(answer, 400).detail).to.equal("the target of the request is not valid");
+    }
+    for (const target of ["/", "*", "http://a", "HTTPS://a:8443/b?c"]) {
+      const bytes = `OPTIONS ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`;
+      expect((await rawRequest(listening.port, bytes)).body).to.equal("reached");
+    }
+  });
+
+  it("ERR-21 refuses transfer codings that Node takes for chunks although they are more than that", async () => {
+    const server = createServer(problemServerOptions, (_req, res) => void res.end("reached"));
+    attachProblems(server);
+    await using listening = await listen(server);
+    const post = (lines: string): Promise<RawAnswer> =>
+      rawRequest(
+        listening.port,
+        `POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${lines}\r\n\r\n2\r\n{}\r\n0\r\n\r\n`,
+      );
+    for (const value of [
+      "chunked chunked",
+      ", chunked",
+      "gzip, chunked",
+      "chunked\r\nTransfer-Encoding: chunked",
+    ]) {
+      expectProblem(await post(`Transfer-Encoding: ${value}`), 400);
+    }
+    expect((await post("transfer-encoding: Chunked")).body).to.equal("reached");
   });
 
   it("ERR-21 never writes into a response that is under way, nor in the place of one that is owed", async () => {
