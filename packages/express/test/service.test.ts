@@ -170,7 +170,7 @@ describe("a service", () => {
       config: undefined,
       profile: "reduced",
       env: { SVC_APP_NAME: "small", SVC_PORT: "0" },
-      routes: (app) => void app.get("/out", (req, res) => void res.json(propagationHeaders(req))),
+      routes: (app) => void app.get("/out", (_req, res) => void res.json(propagationHeaders())),
     });
     const trace = {
       traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
