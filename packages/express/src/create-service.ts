@@ -80,9 +80,9 @@ export async function createService(options?: ServiceOptions): Promise<Service> 
   if (resolved.middleware.length === 0) app.use(compose([...edge, framework.front]));
   else app.use(compose(edge), ...resolved.middleware, framework.front);
 
-  const server = createHttpServer(app, settings, log, classes);
+  const inFlight = trackRequests(app, settings.requestTimeoutSeconds * 1000);
+  const server = createHttpServer(inFlight.listener, settings, log, classes);
   if (settings.maxConnections !== undefined) server.maxConnections = settings.maxConnections;
-  const inFlight = trackRequests(server, settings.requestTimeoutSeconds * 1000);
   const hooks = createStopHooks(hookTimeoutMs, () => log);
   for (const [phase, hook] of plugins.stopHooks) hooks.add(phase, hook);
   const runner = createRunner({

@@ -1,72 +1,110 @@
 import { contextOf, onResponseEnd, openContext } from "@svc/context";
 import { gatewayTimeout, sendProblem } from "@svc/problem";
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { silence } from "./silence.ts";
 
 /** The requests of a server that have not been answered to the end yet. */
 export interface InFlight {
+  /** For the server: counts a request and hands it on. */
+  readonly listener: RequestListener;
   readonly size: number;
   /** From now on every answer closes its connection, those under way included. */
   closeConnections(): void;
   stop(): void;
 }
 
+// A list that goes through the responses themselves: adding to a set and deleting from it would cost each request
+// as much as all that is measured about it.
+const ENTRY: unique symbol = Symbol("@svc/express/in-flight") as never;
+
+interface Entry {
+  readonly res: ServerResponse;
+  before: Entry | undefined;
+  after: Entry | undefined;
+  /** False once the sweep has looked at it. */
+  waits: boolean;
+}
+
+interface WithEntry extends ServerResponse {
+  [ENTRY]?: Entry;
+}
+
 /**
- * Counts the requests of a server and answers those that take too long with a 504 problem (LIM-*). One coarse timer
+ * Counts the requests that a listener is given and answers those that take too long with a 504 problem (LIM-*). One coarse timer
  * serves all of them: a timer per request would cost more than the rest of this package.
  *
  * @param requestTimeoutMs until the first byte of the answer; 0 waits for ever
  */
-export function trackRequests(server: Server, requestTimeoutMs: number): InFlight {
+export function trackRequests(listener: RequestListener, requestTimeoutMs: number): InFlight {
   // In order of arrival, so the sweep stops at the first that still has time.
-  const waiting = new Set<ServerResponse>();
+  let first: Entry | undefined;
+  let last: Entry | undefined;
   let size = 0;
   let closing = false;
   let sweeper: NodeJS.Timeout | undefined;
 
-  function ended(_req: IncomingMessage, res: ServerResponse): void {
-    size--;
-    waiting.delete(res);
-  }
-
-  function track(req: IncomingMessage, res: ServerResponse): void {
+  // One function for both: a second listener of the event would make Node copy the list for every request.
+  function track(req: IncomingMessage, res: ServerResponse & { req: IncomingMessage }): void {
     openContext(req);
+    const entry: Entry = { res, before: last, after: undefined, waits: true };
+    if (last === undefined) first = entry;
+    else last.after = entry;
+    last = entry;
+    (res as WithEntry)[ENTRY] = entry;
     size++;
-    waiting.add(res);
     if (closing) res.shouldKeepAlive = false;
     onResponseEnd(req, res, ended);
+    listener(req, res);
+  }
+
+  function ended(_req: IncomingMessage, res: ServerResponse): void {
+    const entry = (res as WithEntry)[ENTRY];
+    if (entry === undefined) return;
+    const { before, after } = entry;
+    if (before === undefined) first = after;
+    else before.after = after;
+    if (after === undefined) last = before;
+    else after.before = before;
+    // What has left the list must not hold on to those that came after it.
+    entry.before = undefined;
+    entry.after = undefined;
+    size--;
   }
 
   function sweep(): void {
     const now = performance.now();
-    for (const res of waiting) {
-      const startedAt = contextOf(res.req)?.startedAt ?? now;
-      if (now - startedAt < requestTimeoutMs) return;
-      // Looked at once: an answer that has begun is its author's from here on.
-      waiting.delete(res);
-      if (res.headersSent || res.writableEnded || res.destroyed) continue;
-      sendProblem(res.req, res, gatewayTimeout());
-      silence(res);
+    let next: Entry | undefined;
+    for (let entry = first; entry !== undefined; entry = next) {
+      next = entry.after;
+      const { res } = entry;
+      if (now - (contextOf(res.req)?.startedAt ?? now) < requestTimeoutMs) return;
+      // An answer that has begun is its author's from here on.
+      if (entry.waits && !res.headersSent && !res.writableEnded && !res.destroyed) {
+        sendProblem(res.req, res, gatewayTimeout());
+        silence(res);
+      }
+      entry.waits = false;
     }
   }
 
-  server.prependListener("request", track);
   if (requestTimeoutMs > 0) {
     sweeper = setInterval(sweep, Math.min(1000, Math.max(10, requestTimeoutMs / 4)));
     sweeper.unref();
   }
 
   return {
+    listener: track,
     get size() {
       return size;
     },
     closeConnections() {
       closing = true;
-      for (const res of waiting) if (!res.headersSent) res.shouldKeepAlive = false;
+      for (let entry = first; entry !== undefined; entry = entry.after) {
+        if (!entry.res.headersSent) entry.res.shouldKeepAlive = false;
+      }
     },
     stop() {
       clearInterval(sweeper);
-      server.off("request", track);
     },
   };
 }

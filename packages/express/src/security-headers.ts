@@ -7,14 +7,19 @@ import {
   type OutgoingHttpHeaders,
 } from "node:http";
 
-type Headers = readonly (readonly [name: string, value: string])[];
+interface Header {
+  readonly name: string;
+  /** The name in lower case, as responses look for it. */
+  readonly key: string;
+  readonly value: string;
+}
 
 // An answer that is data needs four: it is never a page, so nothing may be loaded or framed by it.
-const forData: Headers = [
-  ["X-Content-Type-Options", "nosniff"],
-  ["X-Frame-Options", "DENY"],
-  ["Referrer-Policy", "no-referrer"],
-  ["Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"],
+const forData: readonly Header[] = [
+  header("X-Content-Type-Options", "nosniff"),
+  header("X-Frame-Options", "DENY"),
+  header("Referrer-Policy", "no-referrer"),
+  header("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"),
 ];
 
 /**
@@ -26,27 +31,30 @@ const forData: Headers = [
 export function securityHeaders({ https }: { readonly https: boolean }): Middleware {
   const forPages = helmetHeaders(https);
 
-  function secure(res: ServerResponse, args: WriteHeadArguments): void {
+  function secure(res: ServerResponse, statusCode: number, headers: WriteHeadArgument): void {
     // A 304 replaces headers of the answer that is kept, and does not say whether that is a page.
-    if (res.headersSent || args[0] === 304) return;
-    const set = isHtml(res, args) ? forPages : forData;
-    for (let i = 0; i < set.length; i++) {
-      const header = set[i];
-      if (header !== undefined && !res.hasHeader(header[0])) res.setHeader(header[0], header[1]);
-    }
+    if (res.headersSent || statusCode === 304) return;
+    const set = isHtml(res, headers) ? forPages : forData;
+    for (const { key, name, value } of set) if (!res.hasHeader(key)) res.setHeader(name, value);
   }
 
-  function writeSecureHead(this: ServerResponse, ...args: WriteHeadArguments): ServerResponse {
-    secure(this, args);
+  function writeSecureHead(
+    this: ServerResponse,
+    statusCode: number,
+    reason?: WriteHeadArgument,
+    headers?: WriteHeadArgument,
+  ): ServerResponse {
+    secure(this, statusCode, headers ?? reason);
     // Express exchanges the prototype when another application takes over, so it is asked for each time.
-    return (Object.getPrototypeOf(this) as { writeHead: WriteHead }).writeHead.apply(this, args);
+    const { writeHead } = Object.getPrototypeOf(this) as { writeHead: WriteHead };
+    return writeHead.call(this, statusCode, reason, headers);
   }
 
   /** Keeps a method that somebody else has put on this one response. */
   function around(writeHead: WriteHead): WriteHead {
-    return function writeSecureHeadAround(...args) {
-      secure(this, args);
-      return writeHead.apply(this, args);
+    return function writeSecureHeadAround(statusCode, reason, headers) {
+      secure(this, statusCode, headers ?? reason);
+      return writeHead.call(this, statusCode, reason, headers);
     };
   }
 
@@ -56,11 +64,13 @@ export function securityHeaders({ https }: { readonly https: boolean }): Middlew
   };
 }
 
-type WriteHeadArguments = [
+type WriteHeadArgument = string | OutgoingHttpHeaders | OutgoingHttpHeader[] | undefined;
+type WriteHead = (
+  this: ServerResponse,
   statusCode: number,
-  ...rest: (string | OutgoingHttpHeaders | OutgoingHttpHeader[] | undefined)[],
-];
-type WriteHead = (this: ServerResponse, ...args: WriteHeadArguments) => ServerResponse;
+  reason?: WriteHeadArgument,
+  headers?: WriteHeadArgument,
+) => ServerResponse;
 
 function ownWriteHead(res: ServerResponse): WriteHead {
   return Object.getOwnPropertyDescriptor(res, "writeHead")?.value as WriteHead;
@@ -68,8 +78,7 @@ function ownWriteHead(res: ServerResponse): WriteHead {
 
 const pages = /^(?:text\/html|application\/xhtml\+xml)/i;
 
-function isHtml(res: ServerResponse, args: WriteHeadArguments): boolean {
-  const given = args.length > 1 ? args[args.length - 1] : undefined;
+function isHtml(res: ServerResponse, given: WriteHeadArgument): boolean {
   const type = (typeof given === "object" ? typeIn(given) : undefined) ?? res.getHeader("content-type");
   return typeof type === "string" && pages.test(type);
 }
@@ -89,7 +98,7 @@ function isContentType(name: unknown): boolean {
 }
 
 /** What helmet would set: it is the same on every response, so it is asked once. */
-function helmetHeaders(https: boolean): Headers {
+function helmetHeaders(https: boolean): readonly Header[] {
   const set = new Map<string, string>();
   const recorder = {
     setHeader: (name: string, value: string) => void set.set(name, value),
@@ -104,5 +113,9 @@ function helmetHeaders(https: boolean): Headers {
         },
   );
   middleware({} as IncomingMessage, recorder as unknown as ServerResponse, () => undefined);
-  return [...set];
+  return [...set].map(([name, value]) => header(name, value));
+}
+
+function header(name: string, value: string): Header {
+  return { name, key: name.toLowerCase(), value };
 }

@@ -20,7 +20,7 @@ export function trustedHosts(hosts: readonly string[]): Middleware {
 
   return function trustedHostsMiddleware(req, _res, next) {
     if (isTrusted(hostOf(req)) || probes.has(req.url?.split("?", 1)[0] ?? "")) next();
-    else next(badRequest("this host name is not served here", { code: "ERR_UNTRUSTED_HOST" }));
+    else next(badRequest("this host name is not served here", { code: "ERR_SVC_UNTRUSTED_HOST" }));
   };
 }
 
