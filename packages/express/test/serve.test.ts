@@ -57,6 +57,22 @@ describe("serve()", () => {
     expect(process.listenerCount("SIGTERM")).to.equal(before);
   });
 
+  it("goes through all phases though every hook hangs", async () => {
+    const order: string[] = [];
+    const serving = await serve(() => undefined, { ...quiet, hookTimeoutSeconds: 0.05 });
+    for (const phase of ["close", "flush", "work", "intake"] as const) {
+      serving.onStop(phase, (signal) => {
+        order.push(phase);
+        signal.addEventListener("abort", () => order.push(`${phase} was given up`));
+        return new Promise(() => undefined);
+      });
+    }
+    expect(await serving.stop()).to.equal(0);
+    expect(order).to.deep.equal(
+      ["intake", "work", "flush", "close"].flatMap((phase) => [phase, `${phase} was given up`]),
+    );
+  });
+
   it("refuses wrong options by name", async () => {
     expect(await refusal({ drainDelaySecond: 1, port: 70_000 }))
       .to.contain("drainDelaySecond: is unknown; did you mean drainDelaySeconds?")

@@ -46,6 +46,17 @@ describe("the tuned server", () => {
       expect(Object.getPrototypeOf(seen?.res)).to.equal(test.service.app.response);
     });
 
+    it("makes them with the application's prototypes from birth", async () => {
+      await using test = await startService({ app: express() });
+      const born: unknown[] = [];
+      test.service.server.prependListener("request", (req, res) => {
+        born.push(Object.getPrototypeOf(req), Object.getPrototypeOf(res));
+      });
+      await request(test.url).get("/health");
+      expect(born).to.deep.equal([test.service.app.request, test.service.app.response]);
+      expect(born[0]).to.equal(test.service.app.request);
+    });
+
     it("lets no prototype of a request or a response change while it is served", async () => {
       await using test = await startService({
         app: express(),

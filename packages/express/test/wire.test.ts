@@ -220,6 +220,48 @@ describe("what a service answers", () => {
   });
 });
 
+describe("what a client may send", () => {
+  const post = (type: string, body: string, more = ""): string =>
+    `POST /items HTTP/1.1\r\nHost: x\r\nContent-Type: ${type}\r\n${more}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+  const get = (target: string, version = "1.1"): string => `GET ${target} HTTP/${version}\r\nHost: x\r\n\r\n`;
+  const requests: Readonly<Record<string, readonly [bytes: string, status: number]>> = {
+    "lists in lists, 5,000 deep": [post("application/json", "[".repeat(5000) + "]".repeat(5000)), 400],
+    "a member __proto__": [post("application/json", '{"__proto__":{"admin":true}}'), 400],
+    "a body that is no gzip": [post("application/json", "{}", "Content-Encoding: gzip\r\n"), 400],
+    "an unknown encoding": [post("application/json", "{}", "Content-Encoding: zip\r\n"), 415],
+    "an unknown charset": [post("application/json; charset=klingon", "{}"), 415],
+    "a broken escape in the path": [get("/items/%E0%A4%A"), 400],
+    "a path of slashes": [get("//evil.test/%2e%2e"), 404],
+    "a target that is no path": [get("items"), 400],
+    "a target that is no URL": [get("http://"), 400],
+    "a query that names __proto__": [get("/items/1?a[__proto__][b]=1"), 200],
+    "an asterisk": ["OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", 404],
+    "HTTP/1.0 without a Host": ["GET /items/1 HTTP/1.0\r\n\r\n", 200],
+    "a wish to upgrade": [
+      "GET /items/1 HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
+      200,
+    ],
+    TRACE: ["TRACE /items/1 HTTP/1.1\r\nHost: x\r\n\r\n", 405],
+    CONNECT: ["CONNECT evil.test:443 HTTP/1.1\r\nHost: evil.test\r\n\r\n", 405],
+  };
+
+  onBothMajors((express) => {
+    for (const [title, [bytes, status]] of Object.entries(requests)) {
+      it(`ERR-1 is answered with ${status} and never with a 500: ${title}`, async () => {
+        await using test = await startService({ app: express(), routes });
+        const answer = await rawRequest(test.port, bytes);
+        expect(answer.status).to.equal(status);
+        expect(answer.headers["x-request-id"]).to.match(/^[!-~]+$/);
+        if (status >= 400) {
+          expect(answer.headers["content-type"]).to.equal("application/problem+json");
+          expect(JSON.parse(answer.body)).to.include({ status, request_id: answer.headers["x-request-id"] });
+        }
+        expect((await request(test.url).get("/health")).status).to.equal(200);
+      });
+    }
+  });
+});
+
 describe("what never reaches the application", () => {
   for (const [title, bytes, status] of [
     ["a request line that is none", "NONSENSE\r\n\r\n", 400],

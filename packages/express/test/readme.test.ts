@@ -1,0 +1,99 @@
+import { readFile } from "node:fs/promises";
+import { codeBlocks, runSample } from "@svc/test-support";
+import { expect } from "chai";
+import { createService } from "@svc/express";
+
+const readme = new URL("../README.md", import.meta.url);
+
+async function toml(index: number): Promise<string> {
+  return codeBlocks(await readFile(readme, "utf8"), "toml")[index] ?? expect.fail(`no toml block ${index}`);
+}
+
+describe("README of @svc/express", function () {
+  this.timeout(60_000);
+
+  it("starts a service in five lines", async () => {
+    await using sample = await runSample(readme, 0, { files: { "service.toml": await toml(0) } });
+    const url = await sample.url;
+    const answer = await fetch(`${url}/orders/7`, { headers: { "X-Request-ID": "r-1" } });
+    expect(answer.headers.get("x-request-id")).to.equal("r-1");
+    expect(await answer.json()).to.deep.equal({ id: "7" });
+    const text = async (path: string): Promise<string> => (await fetch(`${url}${path}`)).text();
+    expect(await text("/health")).to.equal(
+      '{"status":"ok","service":"orders","version":"0.1.0","env":"local"}',
+    );
+    expect(await text("/ready")).to.equal('{"status":"ok","service":"orders","checks":{}}');
+    expect((await fetch(`${url}/nowhere`)).headers.get("content-type")).to.equal("application/problem+json");
+    expect((await fetch(`${url}/metrics`)).status).to.equal(200);
+    sample.kill("SIGTERM");
+    expect((await sample.ended).code).to.equal(0);
+  });
+
+  it("puts one together, starts it and stops it", async () => {
+    await using sample = await runSample(readme, 1);
+    const { code, stdout, stderr } = await sample.ended;
+    expect({ code, stderr }).to.deep.equal({ code: 0, stderr: "" });
+    expect(stdout)
+      .to.contain("12 GB free")
+      .and.to.contain("exit code 0")
+      .and.to.contain("no order is half done");
+  });
+
+  it("serves an application that exists", async () => {
+    await using sample = await runSample(readme, 2);
+    const url = await sample.url;
+    expect(await (await fetch(url)).text()).to.equal("as before");
+    sample.kill("SIGTERM");
+    for (;;) if ((await fetch(`${url}/ready`)).status === 503) break;
+    sample.kill("SIGTERM");
+    expect((await sample.ended).code).to.equal(1);
+  });
+
+  it("runs from CommonJS", async () => {
+    await using sample = await runSample(readme, 3, { commonjs: true });
+    expect(await (await fetch(await sample.url)).json()).to.deep.equal({ from: "CommonJS" });
+  });
+
+  it("CFG-18 shows every key of the file with its default", async () => {
+    const shown = await configOf(await toml(1));
+    const defaults = await configOf('[service]\nname = "orders"\n');
+    expect(shown).to.deep.equal(defaults);
+    const keys =
+      (await toml(1)).match(/^(?:# )?(\w+) =/gm)?.map((each) => each.replace(/^# | =$/g, "")) ?? [];
+    expect(keys).to.have.length(
+      settingsIn(defaults.service) + settingsIn(defaults.logging) + 1 + settingsIn(defaults.plugin),
+    );
+  });
+
+  it("shows every key of the database with its default", async () => {
+    const env = { DATABASE_URL: "postgres://127.0.0.1:1/x" };
+    const enabled = '[service]\nname = "orders"\n[plugins]\nenabled = ["database"]\n';
+    const shown = await configOf(`${enabled}${await toml(2)}`, env);
+    const defaults = await configOf(`${enabled}[plugin.database]\nurl = "\${DATABASE_URL}"\n`, env);
+    expect(shown).to.deep.equal(defaults);
+    const keys = (await toml(2)).match(/^\w+ =/gm) ?? [];
+    expect(keys).to.have.length(settingsIn(defaults.plugin));
+  });
+});
+
+async function configOf(
+  text: string,
+  env: Record<string, string> = {},
+): Promise<Awaited<ReturnType<typeof createService>>["config"]> {
+  const service = await createService({
+    config: { toml: text },
+    env,
+    logDestination: { write: () => undefined },
+  });
+  await service.stop();
+  return service.config;
+}
+
+/** How many settings there are, in tables within tables too. */
+function settingsIn(table: object): number {
+  return Object.values(table)
+    .map((value: unknown) =>
+      typeof value === "object" && value !== null && !Array.isArray(value) ? settingsIn(value) : 1,
+    )
+    .reduce((sum, each) => sum + each, 0);
+}
