@@ -1,11 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import { jsonSafe } from "./json-safe.ts";
-import { statusPhrase } from "./statuses.ts";
+import { defaultDetail, statusPhrase } from "./statuses.ts";
 
 /** What a problem document is made of, besides what follows from its status. */
 export interface ProblemFields {
   readonly status: number;
-  readonly detail: string;
+  /** Default: `authentication required` for 401, the generic sentence for 500, else the phrase. */
+  readonly detail?: string | undefined;
   readonly type?: string | undefined;
   readonly extensions?: Readonly<Record<string, unknown>> | undefined;
 }
@@ -22,11 +23,11 @@ const RESERVED: ReadonlySet<string> = new Set([
 
 /** The body of an error: the six members of every problem (ERR-2), then the extra ones. Never throws. */
 export function problemBody(fields: ProblemFields, instance: string, requestId: string): Buffer {
-  const { status, extensions } = fields;
+  const { status, detail = defaultDetail(status), extensions } = fields;
   const type = fields.type === undefined ? '"about:blank"' : JSON.stringify(fields.type);
   let text =
     `{"type":${type},"title":"${statusPhrase(status)}","status":${status},` +
-    `"detail":${JSON.stringify(fields.detail)},"instance":${JSON.stringify(instance)},` +
+    `"detail":${JSON.stringify(detail)},"instance":${JSON.stringify(instance)},` +
     `"request_id":${JSON.stringify(requestId)}`;
   if (extensions !== undefined) text += extraMembers(extensions);
   return Buffer.from(`${text}}`);

@@ -1,13 +1,25 @@
 const MAX_DEPTH = 8;
 const MAX_ENTRIES = 100;
+// Of all objects together: what refers to one thing many times would otherwise be copied once for every way to it.
+const MAX_VALUES = 2_000;
 /** The longest text that a problem repeats of what a client sent (ERR-17), in UTF-16 code units. */
 export const MAX_TEXT = 512;
 
 /**
- * A copy of any value that `JSON.stringify` takes: bounded in depth, entries and text length, without cycles; what
- * cannot be shown is named in angle brackets. Runs no code of the value other than its getters, and survives those.
+ * A copy of any value that `JSON.stringify` takes: bounded in depth, entries, text length and size, cycles included;
+ * what cannot be shown is named in angle brackets. Runs no code of the value other than its getters, and survives
+ * those.
  */
-export function jsonSafe(value: unknown, depth = 0): unknown {
+export function jsonSafe(value: unknown): unknown {
+  return copy(value, 0, { left: MAX_VALUES });
+}
+
+interface Budget {
+  left: number;
+}
+
+function copy(value: unknown, depth: number, budget: Budget): unknown {
+  if (budget.left-- <= 0) return "<too large>";
   switch (typeof value) {
     case "string":
       return cut(value);
@@ -20,33 +32,33 @@ export function jsonSafe(value: unknown, depth = 0): unknown {
     case "bigint":
       return cut(value.toString());
     case "object":
-      return value === null ? null : safeObject(value, depth);
+      return value === null ? null : safeObject(value, depth, budget);
     default:
       return `<${typeof value}>`;
   }
 }
 
-function safeObject(value: object, depth: number): unknown {
+function safeObject(value: object, depth: number, budget: Budget): unknown {
   try {
     if (value instanceof Uint8Array) return safeBytes(value);
     if (value instanceof Date) return Number.isNaN(value.getTime()) ? "<invalid date>" : value.toISOString();
     if (depth >= MAX_DEPTH) return "<too deep>";
     if (Array.isArray(value)) {
-      return value.slice(0, MAX_ENTRIES).map((entry: unknown) => jsonSafe(entry, depth + 1));
+      return value.slice(0, MAX_ENTRIES).map((entry: unknown) => copy(entry, depth + 1, budget));
     }
-    const copy: Record<string, unknown> = {};
+    const copied: Record<string, unknown> = {};
     for (const key of Object.keys(value).slice(0, MAX_ENTRIES)) {
-      if (key !== "__proto__") copy[cut(key)] = safeMember(value, key, depth);
+      if (key !== "__proto__") copied[cut(key)] = safeMember(value, key, depth, budget);
     }
-    return copy;
+    return copied;
   } catch {
     return "<unreadable>";
   }
 }
 
-function safeMember(holder: object, key: string, depth: number): unknown {
+function safeMember(holder: object, key: string, depth: number, budget: Budget): unknown {
   try {
-    return jsonSafe((holder as Record<string, unknown>)[key], depth + 1);
+    return copy((holder as Record<string, unknown>)[key], depth + 1, budget);
   } catch {
     return "<unreadable>";
   }

@@ -3,7 +3,7 @@ import { contextOf, type Logger } from "@svc/context";
 import { resolveOptions } from "@svc/options";
 import { correlate } from "./correlation.ts";
 import { messageOf, problemFor, read } from "./foreign-error.ts";
-import { jsonSafe } from "./json-safe.ts";
+import { cut, jsonSafe } from "./json-safe.ts";
 import { handlerKinds, type ProblemHandlerOptions } from "./options.ts";
 import { isProblemError } from "./problem-error.ts";
 import { sendProblem } from "./send.ts";
@@ -103,12 +103,15 @@ function tryWrite(log: Logger, level: "debug" | "error", fields: object, message
   }
 }
 
+// What was thrown may be a whole request.
+const LONGEST_MESSAGE = 2_000;
+
 function described(error: unknown): object {
   const message = messageOf(error);
   const stack = read(error, "stack");
   return {
     type: isError(error) ? "Error" : typeof error,
-    message: message === "" ? JSON.stringify(jsonSafe(error)) : message,
+    message: cut(message === "" ? JSON.stringify(jsonSafe(error)) : message, LONGEST_MESSAGE),
     ...(typeof stack === "string" ? { stack } : {}),
   };
 }

@@ -198,6 +198,23 @@ describe("the ready errors", () => {
     expect(shown(JSON.parse('{"__proto__":{"a":1},"b":2}'))).to.deep.equal({ b: 2 });
   });
 
+  it("ERR-17 copies no more of a graph than a log line could hold, however often its parts refer to each other", () => {
+    const knots = Array.from({ length: 100 }, (): Record<string, unknown> => ({}));
+    for (const knot of knots) for (const [at, other] of knots.entries()) knot[`k${at}`] = other;
+    let reads = 0;
+    const counted = {
+      get graph() {
+        reads += 1;
+        return knots[0];
+      },
+    };
+    const all = Array.from({ length: 50 }, () => knots);
+    const error = unprocessable([{ type: "t", loc: [], msg: "m", input: [counted, all] }]);
+    const text = JSON.stringify(error.extensions);
+    expect(text.length).to.be.below(1_000);
+    expect(reads).to.equal(1);
+  });
+
   it("ERR-17 shows at most 100 issues", () => {
     const issues = Array.from({ length: 500 }, () => ({ type: "t", loc: [], msg: "m" }));
     expect(unprocessable(issues).extensions?.["errors"]).to.have.lengthOf(100);

@@ -211,6 +211,17 @@ for (const stack of stacks) {
       expect(logger.lines.map((line) => line.level)).to.deep.equal(["error"]);
     });
 
+    it("ERR-8 logs no more than a few lines of something thrown that is no error and refers to itself all over", async () => {
+      const logger = recorder();
+      const knots = Array.from({ length: 100 }, (): Record<string, unknown> => ({}));
+      for (const knot of knots) for (const [at, other] of knots.entries()) knot[`k${at}`] = other;
+      await using server = await serve(stack, (_req, _res, next) => next({ knots }), { logger });
+      expect((await ask(server.url)).status).to.equal(500);
+      const [line] = logger.lines;
+      expect(line?.level).to.equal("error");
+      expect(JSON.stringify(line?.fields).length).to.be.within(1_000, 10_000);
+    });
+
     it("keeps the error for telemetry", async () => {
       const thrown = new Error("x");
       let seen: unknown;

@@ -27,6 +27,11 @@ for (const stack of stacks) {
       });
     });
 
+    it("ERR-2 has a detail also where the caller gave none", async () => {
+      await using server = await serve(stack, (req, res) => sendProblem(req, res, { status: 409 }));
+      expect((await ask(server.url)).body).to.include({ status: 409, detail: "Conflict" });
+    });
+
     it("ERR-3 sends the fixed phrase in the status line too", async () => {
       await using server = await serve(stack, (req, res) => sendProblem(req, res, new ProblemError(413)));
       const { text } = await rawRequest(
