@@ -75,7 +75,7 @@ export async function createService(options?: ServiceOptions): Promise<Service> 
     ...plugins.routes,
   ];
   const framework = frameworkRoutes(routes);
-  const edge = edgeLayers(settings, plugins.edge);
+  const edge = edgeLayers(settings, plugins);
   // The application's own keep what Express gives to each: its promise is awaited, what it throws stays with it.
   if (resolved.middleware.length === 0) app.use(compose([...edge, framework.front]));
   else app.use(compose(edge), ...resolved.middleware, framework.front);

@@ -3,25 +3,29 @@ import type { Middleware } from "@svc/context";
 import { bodyLimit, jsonBody } from "@svc/json-body";
 import { requestId } from "@svc/request-id";
 import cors from "cors";
+import type { StartedPlugins } from "./plugins/start.ts";
 import { securityHeaders } from "./security-headers.ts";
 import { trustedHosts } from "./trusted-hosts.ts";
 
 /** What stands in front of an application's routes, in order. */
-export function edgeLayers(
-  settings: ServiceSettings,
-  plugins: readonly (Middleware | undefined)[],
-): readonly Middleware[] {
+export function edgeLayers(settings: ServiceSettings, plugins: StartedPlugins): readonly Middleware[] {
   const { maxBodyBytes } = settings;
   const layers: (Middleware | undefined)[] = [
     requestId(),
-    ...plugins,
+    ...plugins.edge,
     settings.securityHeaders ? securityHeaders({ https: isDeployed(settings) }) : undefined,
     settings.cors.origins.length > 0 ? corsLayer(settings) : undefined,
-    settings.trustedHosts.length > 0 ? trustedHosts(settings.trustedHosts) : undefined,
+    settings.trustedHosts.length > 0
+      ? trustedHosts(settings.trustedHosts, calledByAddress(plugins))
+      : undefined,
     bodyLimit({ maxBytes: maxBodyBytes }),
     jsonBody({ maxBytes: maxBodyBytes }),
   ];
   return layers.filter((layer) => layer !== undefined);
+}
+
+function calledByAddress({ routes }: StartedPlugins): ReadonlySet<string> {
+  return new Set(["/health", "/ready", ...routes.map(({ path }) => path)]);
 }
 
 // On a developer's machine there is no https, and headers that demand it would lock a browser out.

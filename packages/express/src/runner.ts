@@ -35,17 +35,30 @@ export interface Runner {
   readonly stopping: boolean;
 }
 
+/** Between two lines about connections that cannot be taken, in milliseconds. */
+const errorPauseMs = 10_000;
+
 export function createRunner(options: RunnerOptions): Runner {
   const { server, inFlight, hooks, health, logger } = options;
   let started: Promise<void> | undefined;
   let stopped: Promise<number> | undefined;
+  let toldAt = -Infinity;
 
   async function listen(): Promise<void> {
     if (stopped !== undefined) throw new Error("the service has been stopped; make a new one");
     server.listen(options.port, options.host);
     await once(server, "listening");
+    server.on("error", onError);
     health?.setState("serving");
     logger()?.info(addressFields(server), "listening");
+  }
+
+  // Without a listener, a connection that the system has no memory for would end the process.
+  function onError(err: Error): void {
+    const now = performance.now();
+    if (now - toldAt < errorPauseMs) return;
+    toldAt = now;
+    logger()?.error({ err }, "the server cannot take a connection");
   }
 
   async function stopInOrder(drainDelayMs: number, cut: AbortSignal): Promise<void> {

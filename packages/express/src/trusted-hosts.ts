@@ -2,15 +2,13 @@ import type { Middleware } from "@svc/context";
 import { badRequest } from "@svc/problem";
 import type { IncomingMessage } from "node:http";
 
-// Whoever probes a replica does so by its address.
-const probes = new Set(["/health", "/ready"]);
-
 /**
- * Refuses requests for hosts that this service does not answer for, with a 400 problem (EDGE-*). Probes are exempt.
+ * Refuses requests for hosts that this service does not answer for, with a 400 problem (EDGE-*).
  *
  * @param hosts names without a port; `*.example.com` means every name below it
+ * @param open paths that are answered for any host: probes and scrapers call a replica by its address
  */
-export function trustedHosts(hosts: readonly string[]): Middleware {
+export function trustedHosts(hosts: readonly string[], open: ReadonlySet<string>): Middleware {
   const exact = new Set(hosts.filter((host) => !host.startsWith("*.")).map((host) => host.toLowerCase()));
   const suffixes = hosts.filter((host) => host.startsWith("*.")).map((host) => host.slice(1).toLowerCase());
 
@@ -19,7 +17,7 @@ export function trustedHosts(hosts: readonly string[]): Middleware {
   }
 
   return function trustedHostsMiddleware(req, _res, next) {
-    if (isTrusted(hostOf(req)) || probes.has(req.url?.split("?", 1)[0] ?? "")) next();
+    if (isTrusted(hostOf(req)) || open.has(req.url?.split("?", 1)[0] ?? "")) next();
     else next(badRequest("this host name is not served here", { code: "ERR_SVC_UNTRUSTED_HOST" }));
   };
 }

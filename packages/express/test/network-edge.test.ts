@@ -83,9 +83,9 @@ describe("host names", () => {
       });
     }
 
-    it("EDGE-3 lets probes call a replica by its address", async () => {
+    it("EDGE-3 lets probes and scrapers call a replica by its address", async () => {
       await using test = await startService({ app: express(), routes, toml });
-      for (const path of ["/health", "/ready?verbose"]) {
+      for (const path of ["/health", "/ready?verbose", "/metrics"]) {
         expect((await request(test.url).get(path)).status, path).to.equal(200);
       }
       expect((await request(test.url).get("/info")).status).to.equal(400);

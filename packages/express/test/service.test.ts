@@ -246,6 +246,14 @@ describe("a service", () => {
     await service.stop();
   });
 
+  it("survives connections that the system cannot take, and says so once in a while", async () => {
+    await using test = await startService();
+    for (let i = 0; i < 3; i++) test.service.server.emit("error", new Error("accept ENOBUFS"));
+    expect((await request(test.url).get("/health")).status).to.equal(200);
+    const told = test.lines.filter((line) => line["message"] === "the server cannot take a connection");
+    expect(told).to.have.length(1);
+  });
+
   it("rejects start() when the port is taken, and leaves nothing tied to the process", async () => {
     await using taken = await startService();
     const before = process.listenerCount("SIGTERM");
