@@ -12,14 +12,15 @@ const maxBody = 16 * 1024;
 const sideBySide = 32;
 const batchSize = 512;
 /** Longer than every deadline of the service. */
-const lastMs = 8000;
+const lastMs = (run: Run): number => (run.quick ? 5000 : 8000);
 const samples = 8;
 const legalId = /^[!-~]{1,128}$/;
 
 /** Sends thousands of requests that are wrong or odd in listed ways, and looks at every byte that comes back. */
 export const fuzz: Experiment = {
   name: "fuzz",
-  description: "10,000 odd and broken requests: all answered by a problem or well, none reaches a route wrongly, no 5xx",
+  description:
+    "10,000 odd and broken requests: all answered by a problem or well, none reaches a route wrongly, no 5xx",
   brokenVariants: ["broken-handler", "broken-raw-log", "broken-plain-server"],
   async run(run, report) {
     const seed = run.seed ?? Math.floor(Math.random() * 1e9);
@@ -27,7 +28,7 @@ export const fuzz: Experiment = {
     report.note(`the same again: --seed ${seed} --cases ${count}`);
     const settings: FuzzedSettings = { maxBody, variant: run.variant };
     await using service = await startService("fuzzed.ts", settings);
-    const results = await sendAll(service, count, seed);
+    const results = await sendAll(service, count, seed, lastMs(run));
     const { status } = await send(service.port, "/health");
     // The log is written at the end of a turn; a request behind all others has its line behind theirs.
     await send(service.port, "/the-end");
@@ -44,7 +45,12 @@ interface Result extends Exchange {
   readonly reached: readonly string[];
 }
 
-async function sendAll(service: ServiceProcess, count: number, seed: number): Promise<readonly Result[]> {
+async function sendAll(
+  service: ServiceProcess,
+  count: number,
+  seed: number,
+  deadlineMs: number,
+): Promise<readonly Result[]> {
   const next = createGenerator(createRandom(seed), maxBody);
   const results: Result[] = [];
   while (results.length < count && service.exit === undefined) {
@@ -55,7 +61,7 @@ async function sendAll(service: ServiceProcess, count: number, seed: number): Pr
       while (at < cases.length) {
         const index = at++;
         const sent = cases[index];
-        if (sent !== undefined) exchanges[index] = await exchange(service.port, sent, lastMs);
+        if (sent !== undefined) exchanges[index] = await exchange(service.port, sent, deadlineMs);
       }
     };
     await Promise.all(Array.from({ length: sideBySide }, work));
@@ -102,13 +108,20 @@ function tell(results: readonly Result[], seed: number, report: Report): void {
   show("no answer", unlisted, report);
   for (const [fault, those] of Map.groupBy(wrong, ([text]) => text)) {
     report.figure("wrong answers", fault, those.length, "count");
-    show(fault, those.map(([, each]) => each), report);
+    show(
+      fault,
+      those.map(([, each]) => each),
+      report,
+    );
   }
   const errors = answered.filter((each) => each.answers.some(({ status }) => status >= 500));
   report.rule(share >= 0.95, "at least 95 % are answered");
   report.rule(unlisted.length === 0, "whatever is not answered is of a listed class");
   report.rule(errors.length === 0, "no answer is a 5xx");
-  report.rule(wrong.length === 0, "every answer is valid HTTP with a legal request id, every refusal a problem");
+  report.rule(
+    wrong.length === 0,
+    "every answer is valid HTTP with a legal request id, every refusal a problem",
+  );
   report.rule(trespasses.length === 0, "no request that is to be refused reaches a route");
 }
 

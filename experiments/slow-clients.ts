@@ -22,7 +22,8 @@ interface Case {
 /** Holds connections open by sending almost nothing, and asks `/health` meanwhile. */
 export const slowClients: Experiment = {
   name: "slow-clients",
-  description: "300 clients that send a byte a second: all are closed a second after the deadline, /health answers on",
+  description:
+    "300 clients that send a byte a second: all are closed a second after the deadline, /health answers on",
   brokenVariants: ["broken-node-defaults"],
   async run(run, report) {
     const plain = run.variant !== asBuilt;
@@ -110,7 +111,10 @@ async function slowReaders(service: ServiceProcess, run: Run, report: Report): P
   const { status } = await send(service.port, "/health");
   const signalled = performance.now();
   service.signal("SIGTERM");
-  const exit = await Promise.race([service.exited, delay(run.quick ? 15_000 : 10_000, undefined, { ref: false })]);
+  const exit = await Promise.race([
+    service.exited,
+    delay(run.quick ? 15_000 : 10_000, undefined, { ref: false }),
+  ]);
   for (const each of held) each[Symbol.dispose]();
   const stopMs = (exit?.at ?? Number.POSITIVE_INFINITY) - signalled;
   report.figure("slow readers", "connections", held.length, "count");

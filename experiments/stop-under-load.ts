@@ -26,10 +26,13 @@ const settings: Readonly<Record<string, ReplicaSettings>> = {
 /** Stops one of two replicas after another while a load balancer sends requests to both. */
 export const stopUnderLoad: Experiment = {
   name: "stop-under-load",
-  description: "SIGTERM while 32 clients send requests through a load balancer that polls /ready: none may fail",
+  description:
+    "SIGTERM while 32 clients send requests through a load balancer that polls /ready: none may fail",
   brokenVariants: ["broken-no-drain-delay", "broken-exit-at-once"],
   async run(run, report) {
     await oneCase("keep-alive", true, run, report);
+    // One of them is enough to show that a broken variant fails.
+    if (run.quick && run.variant !== asBuilt) return;
     await oneCase("new connection each", false, run, report);
   },
 };
@@ -48,14 +51,18 @@ async function oneCase(name: string, keepAlive: boolean, run: Run, report: Repor
   const runs = run.runs ?? (run.quick ? 1 : 5);
   const stops: Stopped[] = [];
   using balancer = createBalancer<ServiceProcess>(pollMs, propagationMs);
-  let [staying, stopping] = await Promise.all([startService("replica.ts", given), startService("replica.ts", given)]);
+  let [staying, stopping] = await Promise.all([
+    startService("replica.ts", given),
+    startService("replica.ts", given),
+  ]);
   try {
     balancer.add(staying);
     for (let i = 0; i < runs; i++) {
       balancer.add(stopping);
       const stopped = await stopOne(balancer, stopping, keepAlive, run.quick ? 1500 : 3000);
       stops.push(stopped);
-      if (runs > 1) report.note(`${name}, stop ${i + 1}: ${stopped.failures.length} failed, exit ${stopped.exitCode}`);
+      if (runs > 1)
+        report.note(`${name}, stop ${i + 1}: ${stopped.failures.length} failed, exit ${stopped.exitCode}`);
       await stopping[Symbol.asyncDispose]();
       if (i + 1 < runs) [staying, stopping] = [await startService("replica.ts", given), staying];
       balancer.add(staying);
@@ -170,7 +177,12 @@ function tell(name: string, stops: readonly Stopped[], report: Report): void {
   const failures = stops.flatMap((each) => each.failures);
   const times = stops.map((each) => each.stopMs);
   report.figure(name, "stops", stops.length, "count");
-  report.figure(name, "requests", stops.reduce((sum, each) => sum + each.requests, 0), "count");
+  report.figure(
+    name,
+    "requests",
+    stops.reduce((sum, each) => sum + each.requests, 0),
+    "count",
+  );
   report.figure(name, "failed requests", failures.length, "count");
   report.figure(name, "exits with 0", stops.filter((each) => each.exitCode === 0).length, "count");
   report.figure(name, "signal to exit, median", quantile(times, 0.5), "ms");

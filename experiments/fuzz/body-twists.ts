@@ -3,7 +3,15 @@ import type { Random } from "./random.ts";
 
 type Values = readonly string[];
 
-const fineJson: Values = ["{}", "[]", '{"a":1}', '{"a":"\\u0000\\ud800"}', '{"a":1e308,"a":-0}', utf8('{"ä":"\u2028"}'), " [1] "];
+const fineJson: Values = [
+  "{}",
+  "[]",
+  '{"a":1}',
+  '{"a":"\\u0000\\ud800"}',
+  '{"a":1e308,"a":-0}',
+  utf8('{"ä":"\u2028"}'),
+  " [1] ",
+];
 const badJson: Values = [
   "{",
   "}",
@@ -20,7 +28,7 @@ const badJson: Values = [
   '{"a":"\xff\xfe"}',
   '{"\xc3\x28":1}',
   "\xed\xa0\x80",
-  "{\0\"\0a\0",
+  '{\0"\0a\0',
   "[".repeat(101) + "]".repeat(101),
   "[".repeat(5000),
   '{"a":'.repeat(4000) + "1" + "}".repeat(4000),
@@ -41,9 +49,19 @@ const badChunks: Values = [
   `2;${"x".repeat(20_000)}\r\n{}\r\n0\r\n\r\n`,
 ];
 const smuggled = "GET /things/smuggled HTTP/1.1\r\nHost: a\r\n\r\n";
-const badCodings: Values = ["xchunked", "chunked, identity", "chunked, gzip", "chunked\0", "chunked,", "chunked chunked", " , chunked"];
+const badCodings: Values = [
+  "xchunked",
+  "chunked, identity",
+  "chunked, gzip",
+  "chunked\0",
+  "chunked,",
+  "chunked chunked",
+  " , chunked",
+];
 
-const behindOwed = "the connection is cut when bytes that are no request follow one whose answer is still owed";
+const noiseBehind = "bytes that are no request behind one whose answer is still owed: the connection is cut";
+const behindTheLast =
+  "more bytes behind a request that asked to close, its answer still owed: the connection is cut";
 
 /** Twists of body and framing. `maxBody` is what the service takes. */
 export function bodyTwists(random: Random, maxBody: number): readonly Twist[] {
@@ -53,12 +71,22 @@ export function bodyTwists(random: Random, maxBody: number): readonly Twist[] {
     {
       name: "not JSON",
       refused: true,
-      apply: (draft) => forThings(draft, "a=1", random.pick(["text/plain", "application/x-www-form-urlencoded", "a", "", "\xff"])),
+      apply: (draft) =>
+        forThings(
+          draft,
+          "a=1",
+          random.pick(["text/plain", "application/x-www-form-urlencoded", "a", "", "\xff"]),
+        ),
     },
     {
       name: "unknown charset",
       refused: true,
-      apply: (draft) => forThings(draft, "{}", `application/json; charset=${random.pick(["utf-16", "latin1", "x\xff", "utf-7"])}`),
+      apply: (draft) =>
+        forThings(
+          draft,
+          "{}",
+          `application/json; charset=${random.pick(["utf-16", "latin1", "x\xff", "utf-7"])}`,
+        ),
     },
     {
       name: "compressed nonsense",
@@ -78,7 +106,11 @@ export function bodyTwists(random: Random, maxBody: number): readonly Twist[] {
         withChunks(draft, `${size.toString(16)}\r\n${"[".repeat(size)}\r\n0\r\n\r\n`);
       },
     },
-    { name: "chunks", refused: false, apply: (draft) => withChunks(draft, "2;a=b\r\n{}\r\n0\r\nX-Trailer: a\r\n\r\n") },
+    {
+      name: "chunks",
+      refused: false,
+      apply: (draft) => withChunks(draft, "2;a=b\r\n{}\r\n0\r\nX-Trailer: a\r\n\r\n"),
+    },
     {
       name: "bad chunks",
       refused: true,
@@ -136,12 +168,24 @@ export function bodyTwists(random: Random, maxBody: number): readonly Twist[] {
         setLine(draft, "Expect", "100-continue");
       },
     },
-    { name: "second request behind", refused: false, apply: (draft) => void (draft.behind = smuggled) },
+    {
+      name: "second request behind",
+      refused: false,
+      unanswered: behindTheLast,
+      apply: (draft) => void (draft.behind = smuggled),
+    },
     {
       name: "noise behind",
       refused: false,
-      unanswered: behindOwed,
-      apply: (draft) => void (draft.behind = random.pick(["nonsense\r\n\r\n", "\0", "{}", "GET / HTTP/9.9\r\n\r\n", "\xff\xff"])),
+      unanswered: noiseBehind,
+      apply: (draft) =>
+        void (draft.behind = random.pick([
+          "nonsense\r\n\r\n",
+          "\0",
+          "{}",
+          "GET / HTTP/9.9\r\n\r\n",
+          "\xff\xff",
+        ])),
     },
   ];
 }

@@ -16,7 +16,7 @@ const requestIds: Values = [
   utf8("ünïcödé"),
   utf8("\u2028"),
   '{"level":"fatal"}',
-  "a\\n{\"level\":\"fatal\"}",
+  'a\\n{"level":"fatal"}',
   "../../etc/passwd",
   "${jndi:ldap://other.example/a}",
   "<script>",
@@ -36,14 +36,37 @@ const traceparents: Values = [
   "",
   utf8("é"),
 ];
-const tracestates: Values = ["a=1,b=2", "a=1,".repeat(600), `a=${"x".repeat(3000)}`, ",,,,", "a==", "=".repeat(500), utf8("ä=1")];
-const hosts: Values = ["", "a b", "[::", "user@other.example", "a:99999", "a/b", "a".repeat(300), "\xe4", "..", "localhost", "[::1]:80"];
+const tracestates: Values = [
+  "a=1,b=2",
+  "a=1,".repeat(600),
+  `a=${"x".repeat(3000)}`,
+  ",,,,",
+  "a==",
+  "=".repeat(500),
+  utf8("ä=1"),
+];
+const hosts: Values = [
+  "",
+  "a b",
+  "[::",
+  "user@other.example",
+  "a:99999",
+  "a/b",
+  "a".repeat(300),
+  "\xe4",
+  "..",
+  "localhost",
+  "[::1]:80",
+];
 const others: readonly (readonly [name: string, values: Values])[] = [
-  ["Accept", ["*/*", "text/html;q=0.0001,,,;", "*/*,".repeat(500), "\xff", "a/b; q=\"\\\""]],
+  ["Accept", ["*/*", "text/html;q=0.0001,,,;", "*/*,".repeat(500), "\xff", 'a/b; q="\\"']],
   ["Accept-Encoding", ["gzip", "identity;q=0", "*;q=0", ",".repeat(2000)]],
   ["Authorization", ["Bearer", `Bearer ${"a".repeat(6000)}`, "Basic \xff", `Bearer${" ".repeat(5000)}x`]],
-  ["Connection", ["upgrade", "close, keep-alive", "x-request-id", "keep-alive, ".repeat(200), "\"close\""]],
-  ["Content-Type", ["", "application/json; charset=utf-16", "application/json;charset=\xff", "a/b/c", "text/plain", ";;;"]],
+  ["Connection", ["upgrade", "close, keep-alive", "x-request-id", "keep-alive, ".repeat(200), '"close"']],
+  [
+    "Content-Type",
+    ["", "application/json; charset=utf-16", "application/json;charset=\xff", "a/b/c", "text/plain", ";;;"],
+  ],
   ["Content-Encoding", ["gzip", "br", "deflate, gzip", "nonsense", "gzip,gzip,gzip"]],
   ["Cookie", ["a=b", `${"a=b; ".repeat(1000)}`, "=;=;=", "__proto__=1"]],
   ["If-None-Match", ["*", 'W/"a"', '"', ",".repeat(3000)]],
@@ -62,16 +85,31 @@ const others: readonly (readonly [name: string, values: Values])[] = [
   ["Max-Forwards", ["0", "-1"]],
 ];
 const controlCharacters: Values = ["\0", "\x01", "\x08", "\x0b", "\x1b[31m", "\x7f", "\r", "\x1f"];
-const badNames: Values = ["Bad Name: a", ": a", "Nothing", "N\0me: a", "N\xe4me: a", "Name : a", "(a): b", "a\x01: b", "@: c"];
+const badNames: Values = [
+  "Bad Name: a",
+  ": a",
+  "Nothing",
+  "N\0me: a",
+  "N\xe4me: a",
+  "Name : a",
+  "(a): b",
+  "a\x01: b",
+  "@: c",
+];
 const expectations: Values = ["200-ok", "", "100 continue", "nonsense\xff"];
 
 /** Twists of the header section. */
 export function headerTwists(random: Random): readonly Twist[] {
   const push = (make: () => string) => (draft: Draft) => void draft.lines.push(make());
-  const header = (name: string, values: Values) => (draft: Draft) => setLine(draft, name, random.pick(values));
+  const header = (name: string, values: Values) => (draft: Draft) =>
+    setLine(draft, name, random.pick(values));
   return [
     { name: "X-Request-ID", refused: false, apply: header("X-Request-ID", requestIds) },
-    { name: "random X-Request-ID", refused: false, apply: (draft) => setLine(draft, "X-Request-ID", randomBytes(random, 0x21).replace("\x7f", "~")) },
+    {
+      name: "random X-Request-ID",
+      refused: false,
+      apply: (draft) => setLine(draft, "X-Request-ID", randomBytes(random, 0x21).replace("\x7f", "~")),
+    },
     {
       name: "two X-Request-ID",
       refused: false,
@@ -81,7 +119,8 @@ export function headerTwists(random: Random): readonly Twist[] {
     {
       name: "two traceparents",
       refused: false,
-      apply: (draft) => void draft.lines.push(`traceparent: ${traceparents[0]}`, `Traceparent: ${traceparents[0]}`),
+      apply: (draft) =>
+        void draft.lines.push(`traceparent: ${traceparents[0]}`, `Traceparent: ${traceparents[0]}`),
     },
     {
       name: "tracestate",
@@ -101,7 +140,11 @@ export function headerTwists(random: Random): readonly Twist[] {
     },
     { name: "odd Host", refused: false, apply: header("Host", hosts) },
     { name: "no Host", refused: true, apply: inVersion11((draft) => removeLine(draft, "Host")) },
-    { name: "two Hosts", refused: true, apply: inVersion11((draft) => void draft.lines.push("Host: a", "host: b")) },
+    {
+      name: "two Hosts",
+      refused: true,
+      apply: inVersion11((draft) => void draft.lines.push("Host: a", "host: b")),
+    },
     {
       name: "control character in a value",
       refused: true,
@@ -110,7 +153,11 @@ export function headerTwists(random: Random): readonly Twist[] {
     { name: "bad header name", refused: true, apply: push(() => random.pick(badNames)) },
     { name: "line of line feed alone", refused: true, apply: push(() => "X-One: a\nX-Two: b") },
     { name: "folded header", refused: true, apply: push(() => "X-Folded: a\r\n b") },
-    { name: "space before the first header", refused: true, apply: (draft) => void draft.lines.unshift(" X-Odd: a") },
+    {
+      name: "space before the first header",
+      refused: true,
+      apply: (draft) => void draft.lines.unshift(" X-Odd: a"),
+    },
     { name: "large header", refused: true, apply: push(() => `X-Large: ${"a".repeat(20_000)}`) },
     {
       name: "2,100 headers",

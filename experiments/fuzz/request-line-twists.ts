@@ -3,8 +3,30 @@ import type { Draft, Twist } from "./draft.ts";
 
 type Values = readonly string[];
 
-const otherMethods: Values = ["HEAD", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "PROPFIND", "PURGE", "CONNECT", "QUERY"];
-const noMethods: Values = ["FOO", "get", "", "G\0T", "G T", "GET\t", "\x16\x03\x01", "P\xd6ST", "GETGET", "HTTP/1.1"];
+const otherMethods: Values = [
+  "HEAD",
+  "PUT",
+  "DELETE",
+  "PATCH",
+  "OPTIONS",
+  "TRACE",
+  "PROPFIND",
+  "PURGE",
+  "CONNECT",
+  "QUERY",
+];
+const noMethods: Values = [
+  "FOO",
+  "get",
+  "",
+  "G\0T",
+  "G T",
+  "GET\t",
+  "\x16\x03\x01",
+  "P\xd6ST",
+  "GETGET",
+  "HTTP/1.1",
+];
 const oddTargets: Values = [
   "/",
   "*",
@@ -45,9 +67,26 @@ const badTargets: Values = [
   "http://",
   `/things/${"a".repeat(20_000)}`,
 ];
-const badEscapes: Values = ["/things/%", "/things/%zz", "/things/%c3%28", "/things/%ff", "/things/%u0041", "/things/%e2%80"];
+const badEscapes: Values = [
+  "/things/%",
+  "/things/%zz",
+  "/things/%c3%28",
+  "/things/%ff",
+  "/things/%u0041",
+  "/things/%e2%80",
+];
 const oddVersions: Values = ["HTTP/1.0", "HTTP/0.9", "HTTP/2.0"];
-const badVersions: Values = ["HTTP/1.2", "HTTP/9.9", "http/1.1", "HTTP/1", "HTTP/1.1 ", "HTTPS/1.1", "", "HTTP/1.1\x01", "HTTP/\0.1"];
+const badVersions: Values = [
+  "HTTP/1.2",
+  "HTTP/9.9",
+  "http/1.1",
+  "HTTP/1",
+  "HTTP/1.1 ",
+  "HTTPS/1.1",
+  "",
+  "HTTP/1.1\x01",
+  "HTTP/\0.1",
+];
 
 /** Twists of method, target and version. */
 export function requestLineTwists(random: Random): readonly Twist[] {
@@ -60,7 +99,11 @@ export function requestLineTwists(random: Random): readonly Twist[] {
     { name: "odd target", refused: false, apply: set("target", oddTargets) },
     { name: "bad target", refused: true, apply: set("target", badTargets) },
     { name: "bad percent escape", refused: true, apply: set("target", badEscapes) },
-    { name: "raw bytes in target", refused: false, apply: (draft) => void (draft.target += randomBytes(random, 128)) },
+    {
+      name: "raw bytes in target",
+      refused: false,
+      apply: (draft) => void (draft.target += randomBytes(random, 128)),
+    },
     { name: "odd version", refused: false, apply: set("version", oddVersions) },
     { name: "bad version", refused: true, apply: set("version", badVersions) },
     {
@@ -71,7 +114,8 @@ export function requestLineTwists(random: Random): readonly Twist[] {
     {
       name: "noise before",
       refused: true,
-      apply: (draft) => void (draft.before = `${random.pick(["\0", "\x80\x2e\x01", "<", "\xff\xf4\xff\xfd\x06"])}`),
+      apply: (draft) =>
+        void (draft.before = `${random.pick(["\0", "\x80\x2e\x01", "<", "\xff\xf4\xff\xfd\x06"])}`),
     },
   ];
 }

@@ -29,7 +29,8 @@ export function readAnswers(bytes: Buffer, toHead: boolean, closed: boolean): Re
   let at = 0;
   while (at < bytes.length) {
     const end = bytes.indexOf("\r\n\r\n", at);
-    if (end === -1) return { answers, rest: bytes.length - at, fault: closed ? "a head that is cut off" : undefined };
+    if (end === -1)
+      return { answers, rest: bytes.length - at, fault: closed ? "a head that is cut off" : undefined };
     const head = readHead(bytes.toString("latin1", at, end));
     if (typeof head === "string") return { answers, rest: bytes.length - at, fault: head };
     const start = end + 4;
@@ -66,7 +67,12 @@ function readHead(text: string): Omit<Answer, "body"> | string {
 
 type Body = { readonly body: Buffer; readonly next: number };
 
-function readBody(bytes: Buffer, start: number, headers: Answer["headers"], closed: boolean): Body | string | undefined {
+function readBody(
+  bytes: Buffer,
+  start: number,
+  headers: Answer["headers"],
+  closed: boolean,
+): Body | string | undefined {
   const lengths = headers.get("content-length") ?? [];
   const chunked = headers.get("transfer-encoding");
   if (chunked !== undefined) {
@@ -81,7 +87,7 @@ function readBody(bytes: Buffer, start: number, headers: Answer["headers"], clos
 
 function readChunks(bytes: Buffer, start: number): Body | string | undefined {
   const parts: Buffer[] = [];
-  for (let at = start; ; ) {
+  for (let at = start; ;) {
     const end = bytes.indexOf("\r\n", at);
     if (end === -1) return undefined;
     const line = bytes.toString("latin1", at, end);

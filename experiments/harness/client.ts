@@ -15,7 +15,7 @@ interface Sent {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** Parts of a body that is sent with pauses. */
-  readonly parts?: AsyncIterable<Uint8Array>;
+  readonly parts?: AsyncIterable<Uint8Array> | undefined;
   /** `false` makes a connection for this request alone. */
   readonly agent?: Agent | false;
   /** Counts as an error when no answer has arrived then. Default 30,000. */
@@ -38,7 +38,9 @@ export function send(port: number, path: string, sent: Sent = {}): Promise<Outco
       res.on("error", (error) => done({ error: codeOf(error) }));
       res.on("end", () => {
         const body = Buffer.concat(chunks).toString();
-        done(res.complete ? { status: res.statusCode ?? 0, headers: res.headers, body } : { error: "cut off" });
+        done(
+          res.complete ? { status: res.statusCode ?? 0, headers: res.headers, body } : { error: "cut off" },
+        );
       });
     });
     const timer = setTimeout(() => {

@@ -37,7 +37,8 @@ export function createReport(experiment: string, print?: (line: string) => void,
       const figure: Figure = { experiment, case: caseName, metric, value: rounded(value), unit };
       figures.push(figure);
       if (json) print?.(JSON.stringify(figure));
-      else tell?.(`  ${caseName.padEnd(34)} ${metric.padEnd(40)} ${String(figure.value).padStart(10)} ${unit}`);
+      else
+        tell?.(`  ${caseName.padEnd(34)} ${metric.padEnd(40)} ${String(figure.value).padStart(10)} ${unit}`);
     },
     rule(held, text) {
       if (!held) broken.push(text);

@@ -85,7 +85,9 @@ export async function startService(
       signal: (name) => void child.kill(name),
       ask<T>(question: string) {
         child.send({ question });
-        return message<Record<string, T>>(child, question, exited, answerMs).then((told) => told[question] as T);
+        return message<Record<string, T>>(child, question, exited, answerMs).then(
+          (told) => told[question] as T,
+        );
       },
       readOutput: () => collectLines(stdout, lines),
       closeOutput: () => void stdout.destroy(),

@@ -23,7 +23,7 @@ async function asBuilt(): Promise<void> {
         port = 0
         headers_timeout = ${settings.headersTimeoutSeconds}
         receive_timeout = ${settings.receiveTimeoutSeconds}
-        shutdown_timeout = 3
+        shutdown_timeout = 2
         [logging]
         level = "WARN"
       `,

@@ -1,0 +1,113 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { keepAliveAgent, send, tally } from "./harness/client.ts";
+import type { Experiment, Run } from "./harness/experiment.ts";
+import type { Report } from "./harness/report.ts";
+import { startService, type ServiceProcess } from "./harness/service-process.ts";
+import type { ChattySettings } from "./services/chatty.ts";
+
+const clients = 8;
+const linesPerRequest = 100;
+/** The queue of lines is 8 MiB; the rest is room for whatever else a busy process holds. */
+const mostGrowthMiB = 48;
+const mib = 1024 * 1024;
+
+/** Lets a service write its log into a pipe that nobody reads, then reads it, then closes it. */
+export const logPressure: Experiment = {
+  name: "log-pressure",
+  description:
+    "standard output that nobody reads, then closed: requests go on, memory is bounded, losses are told",
+  brokenVariants: ["broken-unbounded", "broken-blocking"],
+  async run(run, report) {
+    const settings: ChattySettings = { linesPerRequest, variant: run.variant };
+    const options = { execArgv: ["--expose-gc"], readOutput: false };
+    await using service = await startService("chatty.ts", settings, options);
+    const isAlive = await unread(service, run, report);
+    if (!isAlive) return;
+    await closed(service, run, report);
+  },
+};
+
+interface Asked {
+  readonly count: number;
+  readonly failures: readonly string[];
+}
+
+async function ask(service: ServiceProcess, count: number): Promise<Asked> {
+  const agent = keepAliveAgent(clients);
+  const failures: string[] = [];
+  let begun = 0;
+  const client = async (): Promise<void> => {
+    // The first failure says enough, and each may take as long as the deadline.
+    while (begun < count && failures.length === 0) {
+      begun += 1;
+      const { status, error } = await send(service.port, "/chat", { agent, deadlineMs: 4000 });
+      if (status !== 200) failures.push(error ?? String(status));
+    }
+  };
+  await Promise.all(Array.from({ length: clients }, client));
+  agent.destroy();
+  return { count: begun, failures };
+}
+
+async function unread(service: ServiceProcess, run: Run, report: Report): Promise<boolean> {
+  const warm = await ask(service, clients);
+  const before = warm.failures.length === 0 ? await service.ask<number>("memory") : 0;
+  const asked = warm.failures.length > 0 ? warm : await ask(service, run.cases ?? (run.quick ? 1000 : 5000));
+  report.figure("unread", "requests", asked.count, "count");
+  report.figure("unread", "failed requests", asked.failures.length, "count");
+  report.rule(asked.failures.length === 0, `unread: requests are answered (${tally(asked.failures)})`);
+  if (asked.failures.length > 0) return false;
+  const growth = ((await service.ask<number>("memory")) - before) / mib;
+  report.figure("unread", "log lines", asked.count * linesPerRequest, "count");
+  report.figure("unread", "memory growth", growth, "MiB");
+  report.rule(growth < mostGrowthMiB, `unread: memory grows by less than ${mostGrowthMiB} MiB`);
+
+  service.readOutput();
+  await readToTheNotice(service, run.quick ? 8000 : 20_000);
+  const records = service.lines.map(recordOf);
+  const dropped = records.reduce((sum, record) => sum + Number(record?.["dropped_lines"] ?? 0), 0);
+  const whole = records.filter((record) =>
+    ["chatter", "request"].includes(String(record?.["message"])),
+  ).length;
+  const written = (asked.count + clients) * (linesPerRequest + 1);
+  report.figure("read again", "lines", records.length, "count");
+  report.figure("read again", "lines that are told to be lost", dropped, "count");
+  report.figure("read again", "lines lost without a word", written - whole - dropped, "count");
+  report.rule(dropped > 0, "read again: the log says how many lines were lost");
+  report.rule(whole + dropped === written, "read again: every line is there or told to be lost");
+  report.rule(!records.includes(undefined), "read again: every line is one record");
+  return true;
+}
+
+/** Ends when lines are told to be lost, or when nothing more comes. */
+async function readToTheNotice({ lines }: ServiceProcess, lastMs: number): Promise<void> {
+  const until = performance.now() + lastMs;
+  let [seen, seenAt] = [0, performance.now()];
+  while (performance.now() < until && performance.now() - seenAt < 2000) {
+    await delay(50);
+    const fresh = lines.slice(seen);
+    if (fresh.some((line) => line.includes('"dropped_lines"'))) return;
+    if (fresh.length > 0) [seen, seenAt] = [lines.length, performance.now()];
+  }
+}
+
+async function closed(service: ServiceProcess, run: Run, report: Report): Promise<void> {
+  service.closeOutput();
+  const asked = await ask(service, run.quick ? 200 : 2000);
+  const { status } = await send(service.port, "/health", { deadlineMs: 5000 });
+  service.signal("SIGTERM");
+  const exit = await Promise.race([service.exited, delay(20_000, undefined, { ref: false })]);
+  report.figure("closed", "requests", asked.count, "count");
+  report.figure("closed", "failed requests", asked.failures.length, "count");
+  report.rule(asked.failures.length === 0, `closed: requests are answered (${tally(asked.failures)})`);
+  report.rule(status === 200, "closed: /health answers 200");
+  report.rule(exit?.code === 0, "closed: the service stops with exit code 0");
+}
+
+function recordOf(line: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    return JSON.parse(line) as Readonly<Record<string, unknown>>;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,67 @@
+import { expect } from "chai";
+import { problemFault, readAnswers } from "../harness/answers.ts";
+
+const read = (text: string, { toHead = false, closed = true } = {}): ReturnType<typeof readAnswers> =>
+  readAnswers(Buffer.from(text, "latin1"), toHead, closed);
+
+describe("reading answers", () => {
+  it("reads several by length, by chunks and to the end of the connection, and passes over 1xx", () => {
+    const { answers, rest, fault } = read(
+      "HTTP/1.1 100 Continue\r\n\r\n" +
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}" +
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n2\r\nbc\r\n0\r\n\r\n" +
+        "HTTP/1.1 204 No Content\r\n\r\n" +
+        "HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\nrest",
+    );
+    expect(answers.map(({ status, body }) => [status, body.toString()])).to.deep.equal([
+      [200, "{}"],
+      [200, "abc"],
+      [204, ""],
+      [404, "rest"],
+    ]);
+    expect([rest, fault]).to.deep.equal([0, undefined]);
+  });
+
+  it("expects no body in answer to HEAD", () => {
+    const { answers, fault } = read("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", { toHead: true });
+    expect(answers).to.have.length(1);
+    expect(fault).to.equal(undefined);
+  });
+
+  for (const [what, text] of Object.entries({
+    "a status line that is none": "HTTP/1.1 OK\r\n\r\n",
+    "a header with a control character": "HTTP/1.1 200 OK\r\nX: \x01\r\n\r\n",
+    "a bare line feed": "HTTP/1.1 200 OK\r\nA: b\nC: d\r\n\r\n",
+    "a length that is none": "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n",
+    "two framings": "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "a chunk that is none": "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n\r\n",
+    "a head that is cut off": "HTTP/1.1 200 OK\r\nContent",
+    "a body that is cut off": "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabc",
+  })) {
+    it(`finds fault with ${what}`, () => expect(read(text).fault).to.be.a("string"));
+  }
+
+  it("finds fault with what is no whole problem", () => {
+    const problem = (type: string, id: string, body: object): string | undefined => {
+      const text = JSON.stringify(body);
+      const head = `HTTP/1.1 404 Not Found\r\nContent-Type: ${type}\r\nX-Request-ID: ${id}\r\n`;
+      const [answer] = read(`${head}Content-Length: ${text.length}\r\n\r\n${text}`).answers;
+      if (answer === undefined) throw new Error("no answer");
+      return problemFault(answer);
+    };
+    const whole = {
+      type: "about:blank",
+      title: "a",
+      status: 404,
+      detail: "b",
+      instance: "/",
+      request_id: "1",
+    };
+    const type = "application/problem+json";
+    expect(problem(type, "1", whole)).to.equal(undefined);
+    expect(problem(`${type}; charset=utf-8`, "1", whole)).to.contain("content-type");
+    expect(problem(type, "2", whole)).to.contain("request_id");
+    expect(problem(type, "1", { ...whole, status: 500 })).to.contain("status");
+    expect(problem(type, "1", { ...whole, instance: undefined })).to.contain("instance");
+  });
+});

@@ -1,0 +1,54 @@
+import { expect } from "chai";
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
+function run(...args: string[]): { status: number | null; stdout: string; stderr: string } {
+  const file = fileURLToPath(new URL("../run.ts", import.meta.url));
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    ["--conditions=@svc/source", file, ...args],
+    { encoding: "utf8", timeout: 60_000 },
+  );
+  return { status, stdout, stderr };
+}
+
+describe("the command line of the experiments", function () {
+  this.timeout(90_000);
+
+  it("lists them when none is named", () => {
+    const { status, stdout } = run();
+    expect(status).to.equal(0);
+    for (const name of [
+      "stop-under-load",
+      "slow-clients",
+      "readiness-herd",
+      "database-stall",
+      "fuzz",
+      "log-pressure",
+    ])
+      expect(stdout).to.contain(`  ${name} `);
+  });
+
+  it("prints one JSON object per figure and ends with 0 when its rule held, with 1 when it is broken", () => {
+    const good = run("readiness-herd", "--quick", "--json", "--seconds", "1");
+    expect(good.status, good.stderr).to.equal(0);
+    const figures = good.stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    for (const each of figures) {
+      expect(Object.keys(each)).to.deep.equal(["experiment", "case", "metric", "value", "unit"]);
+      expect(each["experiment"]).to.equal("readiness-herd");
+    }
+    const bad = run("readiness-herd", "--quick", "--json", "--seconds", "1", "--variant", "broken-naive");
+    expect(bad.status).to.equal(1);
+    expect(bad.stderr).to.contain("broken: at most");
+  });
+
+  it("refuses what it does not know", () => {
+    expect(run("nothing").stderr).to.contain("which experiment?");
+    expect(run("fuzz", "--variant", "x").stderr).to.contain("--variant is as-built or broken-handler");
+    expect(run("fuzz", "--cases", "0").stderr).to.contain("--cases must be a whole number");
+    expect(run("fuzz", "--cases", "0").status).to.equal(1);
+  });
+});

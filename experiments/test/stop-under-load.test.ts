@@ -1,0 +1,25 @@
+import { expect } from "chai";
+import { stopUnderLoad } from "../stop-under-load.ts";
+import { expectBroken, expectHeld, quickRun } from "./support/quick-run.ts";
+
+describe("stop-under-load", function () {
+  this.timeout(60_000);
+
+  it("RDY-20 loses no request of a load balancer that asks /ready", async () => {
+    const report = await quickRun(stopUnderLoad);
+    expectHeld(report);
+    expect(report.value("keep-alive", "requests")).to.be.above(100);
+    expect(report.value("new connection each", "requests")).to.be.above(100);
+  });
+
+  it("fails without a drain delay", async () => {
+    const report = await quickRun(stopUnderLoad, { variant: "broken-no-drain-delay" });
+    expectBroken(report, /no request fails/);
+  });
+
+  it("fails for a server that exits at once", async () => {
+    const report = await quickRun(stopUnderLoad, { variant: "broken-exit-at-once" });
+    expectBroken(report, /no request fails/);
+    expectBroken(report, /phases/);
+  });
+});

@@ -1,0 +1,24 @@
+import { expect } from "chai";
+import { asBuilt, type Experiment, type Run, runOf } from "../../harness/experiment.ts";
+import { type Collected, createReport } from "../../harness/report.ts";
+
+/** Runs an experiment as the test suite does. What it found is printed when a rule was broken. */
+export async function quickRun(experiment: Experiment, given: Partial<Run> = {}): Promise<Collected> {
+  const said: string[] = [];
+  const report = createReport(experiment.name, (line) => said.push(line));
+  await experiment.run(runOf({ quick: true, ...given }), report);
+  const isExpected = (given.variant ?? asBuilt) === asBuilt;
+  if (isExpected && report.broken.length > 0) console.error(said.join("\n"));
+  return report;
+}
+
+/** Asserts that no rule was broken, and that there was something to break. */
+export function expectHeld(report: Collected): void {
+  expect(report.figures).to.not.be.empty;
+  expect(report.broken).to.deep.equal([]);
+}
+
+/** Asserts that a rule was broken that has these words. */
+export function expectBroken(report: Collected, words: RegExp): void {
+  expect(report.broken.filter((each) => words.test(each))).to.not.be.empty;
+}
