@@ -1,9 +1,16 @@
 import type { IncomingMessage } from "node:http";
 
+interface WithStream extends IncomingMessage {
+  readonly stream?: { readonly endAfterHeaders?: boolean };
+}
+
 /** Whether the head of a request announces a body. */
 export function hasBody(req: IncomingMessage): boolean {
   const length = req.headers["content-length"];
-  return length === undefined ? req.headers["transfer-encoding"] !== undefined : length !== "0";
+  if (length !== undefined) return length !== "0";
+  if (req.httpVersionMajor < 2) return req.headers["transfer-encoding"] !== undefined;
+  // HTTP/2 needs no header for a body: a request that has none ends with its head.
+  return (req as WithStream).stream?.endAfterHeaders !== true;
 }
 
 /** `type/subtype` in lower case without parameters; "" when there is none. */

@@ -54,7 +54,7 @@ export function prepareProblem(req: IncomingMessage, res: ServerResponse, proble
   const requestId = correlate(req, res);
   for (const name of STALE_HEADERS) res.removeHeader(name);
   res.setHeader("Cache-Control", "no-store");
-  if (headers !== undefined) setHeaders(res, headers);
+  if (headers !== undefined) setHeaders(req, res, headers);
   if (status === 401 && !res.hasHeader("WWW-Authenticate")) res.setHeader("WWW-Authenticate", "Bearer");
   const body = problemBody(problem, instanceOf(req), requestId);
   start(req, res, status, PROBLEM_TYPE, body.length);
@@ -112,10 +112,17 @@ function finish(req: IncomingMessage, res: ServerResponse, body: Uint8Array): vo
   else res.end(body);
 }
 
-function setHeaders(res: ServerResponse, headers: NonNullable<SendableProblem["headers"]>): void {
+function setHeaders(
+  req: IncomingMessage,
+  res: ServerResponse,
+  headers: NonNullable<SendableProblem["headers"]>,
+): void {
   for (const name of Object.keys(headers)) {
     const value = headers[name];
-    if (value === undefined || OWN_HEADERS.has(name.toLowerCase())) continue;
+    const known = name.toLowerCase();
+    if (value === undefined || OWN_HEADERS.has(known)) continue;
+    // Says something about a connection of HTTP/1; Node warns about it elsewhere.
+    if (known === "connection" && req.httpVersionMajor >= 2) continue;
     try {
       res.setHeader(name, value);
     } catch {

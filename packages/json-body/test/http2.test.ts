@@ -1,0 +1,86 @@
+import { once } from "node:events";
+import { connect, createServer, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Middleware } from "@svc/context";
+import { bodyLimit, bodyOf, jsonBody, requireContentType } from "@svc/json-body";
+import { problemHandler, sendJson } from "@svc/problem";
+import { expect } from "chai";
+
+interface Answer {
+  readonly status: number | undefined;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** Sends one request without a Content-Length through `middleware`, on a server of HTTP/2. */
+async function send(middleware: Middleware, body: string | undefined, type: string): Promise<Answer> {
+  const onError = problemHandler();
+  const server = createServer((request: Http2ServerRequest, response: Http2ServerResponse) => {
+    // The compatible interface of Node, which its types do not call compatible.
+    const [req, res] = [request as unknown as IncomingMessage, response as unknown as ServerResponse];
+    middleware(req, res, (error) => {
+      if (error !== undefined) onError(error, req, res, () => undefined);
+      else {
+        let size = 0;
+        req.on("data", (chunk: Buffer) => (size += chunk.length));
+        req.on("error", () => undefined);
+        req.on("end", () => sendJson(req, res, 200, { got: bodyOf(req) ?? null, size }));
+        if (bodyOf(req) !== undefined) sendJson(req, res, 200, { got: bodyOf(req) });
+      }
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const client = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  try {
+    const stream = client.request(
+      { ":method": "POST", ":path": "/", "content-type": type },
+      { endStream: body === undefined },
+    );
+    let status: number | undefined;
+    let text = "";
+    stream.on("response", (headers) => (status = headers[":status"]));
+    stream.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+    if (body !== undefined) stream.end(body);
+    await once(stream, "end");
+    return { status, body: JSON.parse(text) as Answer["body"] };
+  } finally {
+    client.destroy();
+    server.close();
+  }
+}
+
+const json = "application/json";
+
+describe("bodies of HTTP/2, which needs no header for them", () => {
+  it("LIM-1 are parsed, and refused when they are too large", async () => {
+    expect(await send(jsonBody(), '{"a":1}', json)).to.deep.equal({ status: 200, body: { got: { a: 1 } } });
+    const refused = await send(jsonBody({ maxBytes: 20 }), JSON.stringify(["x".repeat(100)]), json);
+    expect([refused.status, refused.body["detail"]]).to.deep.equal([413, "the body is larger than 20 bytes"]);
+  });
+
+  it("LIM-3 are counted by bodyLimit", async () => {
+    const limit = bodyLimit({ maxBytes: 20 });
+    expect((await send(limit, "x".repeat(20), "text/csv")).body).to.include({ size: 20 });
+    expect((await send(limit, "x".repeat(21), "text/csv")).status).to.equal(413);
+  });
+
+  it("ERR-18 have a type that counts, and a request without one passes", async () => {
+    const guard = requireContentType(json);
+    expect((await send(guard, "x", "text/plain")).status).to.equal(415);
+    expect((await send(guard, undefined, "text/plain")).status).to.equal(200);
+  });
+
+  it("are refused without a header that says something about a connection of HTTP/1", async () => {
+    const warnings: string[] = [];
+    const note = (warning: Error): void => void warnings.push(warning.message);
+    process.on("warning", note);
+    try {
+      await send(jsonBody({ maxBytes: 1 }), "[1]", json);
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(warnings).to.deep.equal([]);
+    } finally {
+      process.off("warning", note);
+    }
+  });
+});
