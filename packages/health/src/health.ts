@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Middleware, ReadinessCheck } from "@svc/context";
+import { type Middleware, type ReadinessCheck, setRouteTemplate } from "@svc/context";
 import { methodNotAllowed, sendJson, sendProblem } from "@svc/problem";
 import { type HealthOptions, resolveHealthOptions, type ResolvedHealthOptions } from "./options.ts";
 import { type Answer, createReadiness, type Readiness } from "./readiness.ts";
 import type { ReadinessReport, ServiceState } from "./report.ts";
-import { safeText } from "./safe-text.ts";
+import { safeMember } from "./safe-text.ts";
 
 /** The three answers by themselves, for whoever places routes: whatever the path is, they answer. */
 export interface HealthHandlers {
@@ -51,16 +51,22 @@ export function health(options: HealthOptions): HealthMiddleware {
     ready: readyHandler(readiness),
     info: resolved.info ? infoHandler(resolved) : nothingHere,
   };
-  const byPath: ReadonlyMap<string, Middleware> = new Map([
+  const byPath = new Map([
     ["/health", handlers.health],
     ["/ready", handlers.ready],
-    ["/info", handlers.info],
   ]);
+  if (resolved.info) byPath.set("/info", handlers.info);
 
   function answerHealth(req: IncomingMessage, res: ServerResponse, next: (err?: unknown) => void): void {
-    const handler = byPath.get(pathOf(req.url ?? ""));
-    if (handler === undefined) next();
-    else handler(req, res, next);
+    const path = pathOf(req.url ?? "");
+    const handler = byPath.get(path);
+    if (handler === undefined) {
+      next();
+      return;
+    }
+    // The prefix of a mount is known only as the client wrote it, which is no label for a metric.
+    if (!(req as Mounted).baseUrl) setRouteTemplate(req, path);
+    handler(req, res, next);
   }
 
   return Object.assign(answerHealth, {
@@ -72,7 +78,13 @@ export function health(options: HealthOptions): HealthMiddleware {
   });
 }
 
+interface Mounted extends IncomingMessage {
+  readonly baseUrl?: string;
+}
+
 function pathOf(url: string): string {
+  // The whole URL, as a client may write it that takes this for a proxy.
+  if (!url.startsWith("/")) return URL.parse(url)?.pathname ?? url;
   const query = url.indexOf("?");
   return query === -1 ? url : url.slice(0, query);
 }
@@ -118,8 +130,8 @@ function infoHandler({ service, version, env, providers, plugins }: ResolvedHeal
       };
       // Plugins describe themselves by what they are configured with, addresses with user-info among it.
       body = Buffer.from(
-        JSON.stringify(listed, (_key, value: unknown) =>
-          typeof value === "string" ? safeText(value) : value,
+        JSON.stringify(listed, (name, value: unknown) =>
+          typeof value === "string" ? safeMember(name, value) : value,
         ),
       );
     } catch (error) {

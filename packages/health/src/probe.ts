@@ -1,7 +1,7 @@
 import type { CheckResult, ReadinessCheck } from "@svc/context";
 import { withDeadline } from "@svc/resilience";
 import type { CheckReport, CheckStatus } from "./report.ts";
-import { classOf, codeOf, safeText } from "./safe-text.ts";
+import { classOf, codeOf, safeMember, safeText } from "./safe-text.ts";
 
 /** A declared check as it is asked: under a deadline, and never twice at a time. */
 export interface Probe {
@@ -91,7 +91,9 @@ function safeMeta(meta: Readonly<Record<string, unknown>>): CheckReport["meta"] 
   const kept = Object.entries(meta)
     .filter(([, value]) => ["string", "number", "boolean"].includes(typeof value) || value === null)
     .slice(0, MAX_META)
-    .map(([key, value]) => [safeText(key), typeof value === "string" ? safeText(value) : value] as const);
+    .map(
+      ([key, value]) => [safeText(key), typeof value === "string" ? safeMember(key, value) : value] as const,
+    );
   if (kept.length === 0) return undefined;
   return Object.fromEntries(kept) as NonNullable<CheckReport["meta"]>;
 }

@@ -15,6 +15,13 @@ export function safeText(text: string): string {
   return shown.length <= MAX_LENGTH ? shown : shown.slice(0, MAX_LENGTH).replace(/[\ud800-\udbff]$/, "");
 }
 
+const SECRET_NAME = /(?:password|passwd|pwd|secret|token|api[-_]?key)s?$/i;
+
+/** The same for the value of a member, which is masked where its name says that it is a password or the like. */
+export function safeMember(name: string, value: string): string {
+  return SECRET_NAME.test(name) ? "***" : safeText(value);
+}
+
 // By the last @, because a password that nobody escaped may hold any of / ? # and @ itself.
 function withoutUrlSecrets(word: string): string {
   const scheme = word.indexOf("://");
@@ -42,7 +49,12 @@ export function classOf(thrown: unknown): string {
 
 /** The code of a system or driver error, `ECONNREFUSED` or `57P03`, when it looks like one. */
 export function codeOf(thrown: unknown): string | undefined {
-  if (!(thrown instanceof Error) || !("code" in thrown)) return undefined;
-  const { code } = thrown;
-  return typeof code === "string" && /^[A-Z0-9_]{1,40}$/.test(code) ? code : undefined;
+  try {
+    if (!(thrown instanceof Error) || !("code" in thrown)) return undefined;
+    const { code } = thrown;
+    return typeof code === "string" && /^[A-Z0-9_]{1,40}$/.test(code) ? code : undefined;
+  } catch {
+    // A getter that throws, a revoked proxy.
+    return undefined;
+  }
 }

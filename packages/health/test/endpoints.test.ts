@@ -1,6 +1,7 @@
 import { health, type HealthOptions } from "@svc/health";
 import { notFound, problemHandler } from "@svc/problem";
-import { expressMajors } from "@svc/test-support";
+import { onResponseEnd, routeTemplateOf } from "@svc/context";
+import { expressMajors, listen, rawRequest } from "@svc/test-support";
 import { expect } from "chai";
 import request from "supertest";
 import { check, deferred, settled } from "./support/checks.ts";
@@ -75,6 +76,26 @@ for (const name of ["bare http", "express 4", "express 5"]) {
       expect(answer.status).to.equal(200);
       expect(answer.headers["content-type"]).to.equal("application/json");
       expect(answer.body).to.deep.equal({ ...about, providers: ["google"], plugins });
+    });
+
+    it("SYS-1 answers a target that is a whole URL, as clients of a proxy write it", async () => {
+      await using server = await listen(serve());
+      const head = "Host: a\r\nConnection: close\r\n\r\n";
+      const answer = await rawRequest(server.port, `GET http://orders.test/health?x=1 HTTP/1.1\r\n${head}`);
+      expect(answer.status).to.equal(200);
+      const other = await rawRequest(server.port, `GET http://orders.test/healthy HTTP/1.1\r\n${head}`);
+      expect(other.status).to.equal(PASSED_ON);
+    });
+
+    it("MET-8 tells metrics which path it has answered, and not what it has passed on", async () => {
+      const templates: unknown[] = [];
+      const host = serve({ env: "prod" });
+      const noting: typeof host = (req, res) => {
+        onResponseEnd(req, res, (ended) => templates.push(routeTemplateOf(ended)));
+        host(req, res);
+      };
+      for (const path of ["/health?x=1", "/ready", "/info", "/other"]) await request(noting).get(path);
+      expect(templates).to.deep.equal(["/health", "/ready", undefined, undefined]);
     });
 
     it("SYS-6 has no /info in prod, whatever the method", async () => {

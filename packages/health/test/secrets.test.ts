@@ -81,6 +81,38 @@ describe("what /ready tells", () => {
     expect(await detailOf(() => hostile)).to.equal("health check raised: RangeError");
   });
 
+  it("RDY-12 survives an error whose members throw, and one that cannot be looked at at all", async () => {
+    const closed = Object.defineProperty(new RangeError("canary"), "code", {
+      get() {
+        throw new Error("canary");
+      },
+    });
+    const { proxy, revoke } = Proxy.revocable(new Error("canary"), {});
+    revoke();
+    const raise = (error: unknown) => (): never => {
+      throw error;
+    };
+    expect(await detailOf(raise(closed))).to.equal("health check raised: RangeError");
+    expect(await detailOf(raise(proxy))).to.equal("health check raised: Error");
+  });
+
+  it("masks members of meta and of /info whose names say that they are secrets", async () => {
+    const meta = { dbPassword: "canary", api_key: "canary", token_count: "5", tokens: 7, node: "a" };
+    const text = await readyText([{ healthy: true, detail: "x", meta }]);
+    expect(JSON.parse(text)).to.have.nested.property("checks.check-0.meta").that.deep.equals({
+      dbPassword: "***",
+      api_key: "***",
+      token_count: "5",
+      tokens: 7,
+      node: "a",
+    });
+    const plugins = [{ name: "mail", smtp: { password: "canary", host: "mail.example" } }];
+    const answer = await request(bare(health({ ...about, plugins }))).get("/info");
+    expect((answer.body as { plugins: unknown }).plugins).to.deep.equal([
+      { name: "mail", smtp: { password: "***", host: "mail.example" } },
+    ]);
+  });
+
   it("RDY-12 cuts user-info and queries out of every URL in a detail", async () => {
     const cases: Record<string, string> = {
       "no answer from postgres://app:canary@db:5432/orders?sslpassword=canary":
