@@ -10,12 +10,12 @@ const alwaysSecret = [
   "cookies?",
   "tokens?",
   "passw(?:or)?ds?",
-  "password[-_]?hash",
+  "password[-_]?(?:hash|confirm(?:ation)?)",
   "passphrases?",
   "pwd",
   "secrets?",
   "api[-_]?keys?",
-  "(?:private|signing|access|encryption)[-_]?keys?",
+  "(?:private|secret|signing|access|encryption)[-_]?keys?",
   "credentials?",
 ];
 
@@ -29,7 +29,8 @@ const hints = [
 const bearer = /\b(bearer|basic)((?: |%20|\+){1,4})(?=[A-Za-z-]{0,4096}[0-9._~+/=])[\w.~+/=-]{8,}/gi;
 const jsonWebToken = /(?<![\w-])eyJ[\w-]{10,}\.[\w-]+(?:\.[\w-]*)*/g;
 // A list of raw headers alternates names and values.
-const headerInList = /"(?:proxy-|set-)?(?:authorization|cookie)$/i;
+const headerInList = /"(?:(?:proxy-|set-)?(?:authorization|cookie)|x-[a-z-]{1,60})$/i;
+const longestHeader = 64;
 
 /**
  * Makes the function that takes secrets out of a finished line or a plain text: the values of secret names at any
@@ -76,7 +77,7 @@ function endOfMember(text: string, match: RegExpExecArray, at: number): number {
   const [whole, escapes = "", separator] = match;
   if (separator === ":") return valueEnd(text, at, depthOf(escapes), isPlural(whole));
   const nameEnd = match.index + whole.indexOf('"') - escapes.length;
-  const isHeader = headerInList.test(text.slice(Math.max(0, match.index - 8), nameEnd));
+  const isHeader = headerInList.test(text.slice(Math.max(0, match.index - longestHeader), nameEnd));
   return isHeader && text[at] === '"' ? quotedEnd(text, at, 0) : at;
 }
 

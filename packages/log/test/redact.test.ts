@@ -18,7 +18,8 @@ describe("redaction", () => {
     "authorization", "Authorization", "proxy-authorization", "cookie", "cookies", "set-cookie", "token",
     "access_token", "refresh_token", "id_token", "accessToken", "x-csrf-token", "password", "dbPassword",
     "passwd", "pwd", "secret", "client_secret", "SVC_AUTH_SECRET", "api_key", "apiKey", "x-api-key",
-    "private_key", "credentials", "passphrase", "password_hash",
+    "private_key", "credentials", "passphrase", "password_hash", "secretKey", "SECRET_KEY", "passwordConfirm",
+    "password_confirmation",
   ];
   for (const name of names) {
     it(`LOG-1 hides the value of ${name} wherever it stands`, () => {
@@ -61,6 +62,13 @@ describe("redaction", () => {
     expect(out.records()).to.have.length(8);
   });
 
+  it("LOG-1 hides the headers of an application's own in a list of raw headers", () => {
+    const rawHeaders = ["X-Api-Key", canary, "x-amz-security-token", canary, "X-Token-Count", "kept"];
+    expect(written({ rawHeaders }))
+      .to.contain('"x-amz-security-token","[redacted]","X-Token-Count","kept"')
+      .and.not.to.contain(canary);
+  });
+
   it("LOG-1 hides user-info whatever the password holds", () => {
     for (const password of ["p@ss", "p/ss", "p:s?s", "p#s", "a%40b", "p\\s"]) {
       const line = written({ url: `postgres://app:${password}-${canary}@db/app` });
@@ -96,6 +104,12 @@ describe("redaction", () => {
       has_password: true,
       url: "https://registry.test/@svc/log?mail=a@b.test",
       words: ["token", "secret"],
+      password_changed_at: "2020-01-01",
+      password_confirmed: "yes",
+      token_count: 3,
+      author: "ann",
+      secretary: "bob",
+      public_key: "ssh-ed25519 AAAA",
     };
     const text = "invalid token: it has expired; basic auth; the secret is kept";
     const out = lines();
