@@ -21,7 +21,10 @@ export interface BreakerOptions {
   readonly failures: number;
   /** Milliseconds during which an open breaker refuses every call; also how long a trial may take. Required. */
   readonly coolDownMs: number;
-  /** What an error of `run` says about the thing that was called. Default: every error is a failure. */
+  /**
+   * What an error of `run` says about the thing that was called. Where it throws or answers anything else, the error is a
+   * failure. Default: every error is a failure.
+   */
   readonly outcomeOf?: ((error: unknown) => Outcome) | undefined;
   /** Told after every change of state; must not throw. Default: nobody is told. */
   readonly onChange?: ((change: BreakerChange) => void) | undefined;
@@ -169,6 +172,16 @@ export function createBreaker(options: BreakerOptions): Breaker {
     return Math.max(0, waitUntil - now());
   }
 
+  // A fault of the function must neither hide the error nor leave the call without an outcome.
+  function verdictOn(error: unknown): Outcome {
+    try {
+      const outcome: unknown = outcomeOf?.(error);
+      return outcome === "succeeded" || outcome === "cancelled" ? outcome : "failed";
+    } catch {
+      return "failed";
+    }
+  }
+
   function reportUnnamed(outcome: Outcome): void {
     // While a named call is the trial, a report without a name is about an older call.
     if (state !== "half-open" || trial === UNNAMED) settle(UNNAMED, outcome);
@@ -183,7 +196,7 @@ export function createBreaker(options: BreakerOptions): Breaker {
         current.succeeded();
         return result;
       } catch (error) {
-        current[outcomeOf?.(error) ?? "failed"]();
+        current[verdictOn(error)]();
         throw error;
       }
     },

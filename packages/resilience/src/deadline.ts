@@ -16,7 +16,7 @@ export class DeadlineError extends Error {
 export interface DeadlineOptions {
   /** Ends the wait early, with its own reason. Default: nothing but the deadline does. */
   readonly signal?: AbortSignal | undefined;
-  /** Called once when the time is up, before the rejection; must not throw. Default: nothing. */
+  /** Called once when the time is up, before the rejection; what it throws becomes the rejection. Default: nothing. */
   readonly onTimeout?: (() => void) | undefined;
 }
 
@@ -60,7 +60,13 @@ export async function withDeadline<T>(
       reject(reason);
     };
     const timeUp = (): void => {
-      onTimeout?.();
+      try {
+        onTimeout?.();
+      } catch (error) {
+        // Thrown out of a timer it would end the process, and leave the caller waiting.
+        end(error);
+        return;
+      }
       end(new DeadlineError(ms));
     };
     const aborted = (): void => end(outer?.reason);

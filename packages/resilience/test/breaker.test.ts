@@ -179,6 +179,20 @@ describe("createBreaker", () => {
     expect(breaker.state).to.equal("open");
   });
 
+  it("takes an error for a failure where outcomeOf throws or answers nonsense, and rejects with that error", async () => {
+    const nonsense = [
+      () => "nonsense" as never,
+      () => {
+        throw new Error("outcomeOf");
+      },
+    ];
+    for (const outcomeOf of nonsense) {
+      const breaker = createBreaker({ failures: 1, coolDownMs: 1_000, outcomeOf });
+      const error = await breaker.run(() => Promise.reject(boom)).catch((thrown: unknown) => thrown);
+      expect([error, breaker.state]).to.deep.equal([boom, "open"]);
+    }
+  });
+
   it("asks outcomeOf what an error says", async () => {
     const breaker = createBreaker({
       failures: 2,

@@ -97,6 +97,24 @@ describe("withDeadline", () => {
     expect(called).to.equal(false);
   });
 
+  it("rejects with what onTimeout throws, and aborts all the same", async () => {
+    const thrown = new Error("onTimeout");
+    let aborted = false;
+    const waiting = withDeadline(
+      1,
+      (signal) => {
+        signal.addEventListener("abort", () => (aborted = true));
+        return never();
+      },
+      {
+        onTimeout: () => {
+          throw thrown;
+        },
+      },
+    );
+    expect([await failure(waiting), aborted]).to.deep.equal([thrown, true]);
+  });
+
   it("tells onTimeout once, and only when the time is up", async () => {
     let told = 0;
     const onTimeout = (): unknown => told++;
