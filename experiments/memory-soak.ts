@@ -5,6 +5,7 @@ import { startService } from "./harness/service-process.ts";
 import type { SoakedSettings } from "./services/soaked.ts";
 
 const clients = 8;
+const fewestSamples = 3;
 const mib = 1024 * 1024;
 /** A whole run may not grow by more. */
 const mostSlopeMiBIn10Min = 1;
@@ -44,7 +45,7 @@ export const memorySoak: Experiment = {
         if (outcome.status !== status) unexpected += 1;
       }
     };
-    while (elapsed() < seconds) {
+    while (elapsed() < seconds || samples.length < fewestSamples) {
       const end = elapsed() + everySeconds;
       await Promise.all(Array.from({ length: clients }, () => soakUntil(end)));
       const [bytes, series] = [await service.ask<number>("memory"), await service.ask<number>("series")];
@@ -56,7 +57,7 @@ export const memorySoak: Experiment = {
     // The first half warms up: code is compiled, tables get their size.
     const settled = samples.slice(Math.floor(samples.length / 2));
     const [first, last] = [settled[0], settled.at(-1)];
-    if (first === undefined || last === undefined || first === last) throw new Error("too short to tell");
+    if (first === undefined || last === undefined) throw new Error("nothing was sampled");
     const growth = (last.bytes - first.bytes) / mib;
     const slope = slopeOf(settled.map((each) => [each.seconds / 600, each.bytes / mib]));
     report.figure("soak", "seconds", last.seconds, "s");
