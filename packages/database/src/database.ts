@@ -76,6 +76,7 @@ export function createDatabase(given: DatabaseOptions): Database {
     breaker,
     connectTimeoutMs: options.connectTimeoutMs,
     generation: 0,
+    connecting: 0,
     open: new Set<ClientBase>(),
     madeIn: new WeakMap<ClientBase, number>(),
   };
@@ -104,7 +105,6 @@ export function createDatabase(given: DatabaseOptions): Database {
     waiting: pool.waitingCount,
     max,
   }));
-  let lent = 0;
   let stopping: Promise<void> | undefined;
 
   function tell({ from, to, failures }: BreakerChange): void {
@@ -124,8 +124,7 @@ export function createDatabase(given: DatabaseOptions): Database {
     for (;;) {
       const client = await lendable();
       if (guard.madeIn.get(client) === guard.generation) {
-        lent += 1;
-        return lend(client, onStuck, () => (lent -= 1));
+        return lend(client, onStuck);
       }
       client.release(true);
       cut(client);
@@ -137,7 +136,9 @@ export function createDatabase(given: DatabaseOptions): Database {
       return await pool.connect();
     } catch (error) {
       if (error instanceof BreakerOpenError) throw notAnswering(error, error.retryAfterMs);
-      throw lent >= max ? exhausted(error) : notAnswering(error, breaker.retryAfterMs);
+      // Whoever uses the pool itself holds connections too. One that is being made is nobody's yet.
+      const inUse = pool.totalCount - pool.idleCount - guard.connecting;
+      throw inUse >= max ? exhausted(error) : notAnswering(error, breaker.retryAfterMs);
     }
   }
 

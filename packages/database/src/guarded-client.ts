@@ -12,6 +12,8 @@ export interface Guard {
   generation: number;
   /** Connections that are open or being opened. */
   readonly open: Set<ClientBase>;
+  /** How many are being opened. */
+  connecting: number;
   /** For every connection the generation that it was made in. */
   readonly madeIn: WeakMap<ClientBase, number>;
 }
@@ -52,6 +54,7 @@ async function connectGuarded(
   madeIn.set(client, guard.generation);
   open.add(client);
   client.once("end", () => open.delete(client));
+  guard.connecting += 1;
   try {
     await connect();
     attempt.succeeded();
@@ -60,6 +63,8 @@ async function connectGuarded(
     open.delete(client);
     attempt.failed();
     throw error;
+  } finally {
+    guard.connecting -= 1;
   }
 }
 

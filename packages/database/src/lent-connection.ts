@@ -12,11 +12,8 @@ interface WithStatus {
   getTransactionStatus?(): string | null;
 }
 
-/**
- * @param onStuck called when the server is found to hang
- * @param onReturned called once when the connection goes back
- */
-export function lend(client: PoolClient, onStuck: () => void, onReturned: () => void): LentConnection {
+/** @param onStuck called when the server is found to hang */
+export function lend(client: PoolClient, onStuck: () => void): LentConnection {
   let broken: Error | undefined;
   let returned = false;
   // A connection that breaks between two statements emits an error, which ends the process when nobody listens.
@@ -56,7 +53,6 @@ export function lend(client: PoolClient, onStuck: () => void, onReturned: () => 
       // Whoever is next must not go on in a transaction that was left open.
       const open = status() !== "I";
       client.release(open || broken !== undefined || (error !== undefined && error !== false));
-      onReturned();
     },
   };
 }

@@ -227,6 +227,16 @@ describe("a database with faults", function () {
     expect((await database.query("select 1 as one")).rows).to.deep.equal([{ one: 1 }]);
   });
 
+  it("says that all connections are in use also where a data mapper holds them", async () => {
+    await using database = createDatabase({ url: postgres.url, max: 2, ...DEADLINES });
+    const held = [await database.pool.connect(), await database.connect()];
+    expect(await soon(problem(database.query("select 1")))).to.include({
+      code: "ERR_SVC_DATABASE_POOL_EXHAUSTED",
+    });
+    for (const connection of held) connection.release();
+    expect((await database.query("select 1 as one")).rows).to.deep.equal([{ one: 1 }]);
+  });
+
   it("answers 503 when the server has no connection left, with the connections it has still in use", async () => {
     await using hog = createDatabase({ url: postgres.url, max: 30 });
     await using database = createDatabase({ url: postgres.url, max: 5, ...DEADLINES });
