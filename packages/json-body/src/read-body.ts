@@ -33,6 +33,11 @@ export function readBody(
   const onBroken = (): void => {
     finish(malformed("ERR_SVC_BODY_INCOMPLETE", "the request ended before its body was complete"));
   };
+  if (req.destroyed) {
+    // The client went while something in front of this was at work; a stream that is gone tells nobody any more.
+    onBroken();
+    return;
+  }
   req.on("data", onData);
   req.on("end", onEnd);
   req.on("error", onBroken);

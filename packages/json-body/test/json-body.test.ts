@@ -337,6 +337,30 @@ for (const stack of stacks) {
       ]);
     });
 
+    it("goes on with a fault when the client has gone before its body was asked for", async () => {
+      const { promise, resolve } = deferred();
+      let fault: unknown;
+      const parser = jsonBody();
+      const slow: Middleware = (req, res, next) => {
+        req.once("close", () =>
+          setImmediate(() =>
+            parser(req, res, (error) => {
+              fault = error;
+              resolve();
+              next(error);
+            }),
+          ),
+        );
+      };
+      await using server = await serveAll(stack, [slow]);
+      const socket = connect(server.port, "127.0.0.1");
+      socket.write(raw("Content-Length: 10\r\n", '{"a"'));
+      await once(server.server, "request");
+      socket.destroy();
+      await promise;
+      expect(isProblemError(fault) && fault.code).to.equal("ERR_SVC_BODY_INCOMPLETE");
+    });
+
     it("answers a body that is shorter than its length with 400", async () => {
       await using server = await serve(stack);
       const socket = connect({ port: server.port, host: "127.0.0.1", allowHalfOpen: true });
