@@ -21,8 +21,8 @@ export async function start(setting: string): Promise<Subject> {
   app.use(requestId());
   app.use(accessLog({ logger }));
   app.use(counted);
-  app.use(health({ service: "bench", version: "1.0.0", env: "prod" }));
   addRoute(app);
+  app.use(health({ service: "bench", version: "1.0.0", env: "prod" }));
   app.use(notFound());
   app.use(problemHandler({ logger }));
   const claims = {

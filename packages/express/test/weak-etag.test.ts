@@ -7,10 +7,13 @@ for (const [name, express] of Object.entries(expressMajors)) {
   it(`makes the ETag of ${name} for every body`, () => {
     const theirs = express().get("etag fn") as (body: string | Buffer, encoding?: BufferEncoding) => string;
     fc.assert(
-      fc.property(fc.oneof(fc.string({ unit: "binary", maxLength: 3000 }), fc.uint8Array({ maxLength: 3000 })), (body) => {
-        const sent = typeof body === "string" ? body : Buffer.from(body);
-        expect(weakEtag(sent, "utf8")).to.equal(theirs(sent, "utf8"));
-      }),
+      fc.property(
+        fc.oneof(fc.string({ unit: "binary", maxLength: 3000 }), fc.uint8Array({ maxLength: 3000 })),
+        (body) => {
+          const sent = typeof body === "string" ? body : Buffer.from(body);
+          expect(weakEtag(sent, "utf8")).to.equal(theirs(sent, "utf8"));
+        },
+      ),
     );
   });
 }
