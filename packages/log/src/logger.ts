@@ -43,7 +43,7 @@ export function createLogger(options: LoggerOptions): PinoLogger {
   const destination: LineDestination = given.destination ?? standardOutput();
   const stream = json ? destination : textLines(destination);
   const redactor = createRedactor(redact);
-  const logger = pino(
+  const logger: PinoLogger = pino(
     {
       level,
       base: { service, env, ...(version === undefined ? {} : { version }) },
@@ -54,7 +54,13 @@ export function createLogger(options: LoggerOptions): PinoLogger {
       serializers: { err: errorFields, error: errorFields },
       mixin: (_fields, _level, target) => unboundContextFields(target),
       onChild: childMade,
-      hooks: { logMethod: writeLine, streamWrite: (line) => redactor(escapeUnseen(line)) },
+      hooks: {
+        // A method that was taken off its logger, as in .catch(logger.error), has none: the line counts all the same.
+        logMethod(args: unknown[], write) {
+          writeLine.call((this as PinoLogger | undefined) ?? logger, args, write);
+        },
+        streamWrite: (line) => redactor(escapeUnseen(line)),
+      },
     },
     stream,
   );

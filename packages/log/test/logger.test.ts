@@ -38,6 +38,14 @@ describe("createLogger()", () => {
     ]);
   });
 
+  it("writes also when a method is passed on without its logger", async () => {
+    const out = lines();
+    // oxlint-disable-next-line typescript/unbound-method -- what an application would write
+    const { error } = createLogger({ service: "shop", env: "local", destination: out });
+    await Promise.reject(new Error("lost")).catch(error);
+    expect(out.records().map(({ message }) => message)).to.deep.equal(["lost"]);
+  });
+
   it("LOG-2 has a message that is text, whatever was logged", () => {
     const out = lines();
     const logger = createLogger({ ...base, destination: out });
