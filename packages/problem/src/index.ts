@@ -28,4 +28,5 @@ export {
   type ValidationIssue,
 } from "./problems.ts";
 export { PROBLEM_TYPE, sendJson, sendProblem, type SendableProblem } from "./send.ts";
+export { silence } from "./silence.ts";
 export { type ProblemCode, statusPhrase } from "./statuses.ts";

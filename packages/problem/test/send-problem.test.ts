@@ -1,8 +1,9 @@
 import { once } from "node:events";
 import { connect } from "node:net";
+import { Readable } from "node:stream";
 import { expect } from "chai";
 import { openContext } from "@svc/context";
-import { ProblemError, sendJson, sendProblem, unauthorized } from "@svc/problem";
+import { ProblemError, sendJson, sendProblem, silence, unauthorized } from "@svc/problem";
 import { rawRequest } from "@svc/test-support";
 import { ask, serve, stacks } from "./support/stacks.ts";
 
@@ -208,6 +209,33 @@ for (const stack of stacks) {
       const { status, body } = await ask(server.url);
       expect(status).to.equal(500);
       expect(body.detail).to.equal("a undefined has no JSON form");
+    });
+  });
+}
+
+for (const stack of stacks) {
+  describe(`silence on ${stack}`, () => {
+    it("lets a handler that was overtaken answer without a throw, a second answer, or a callback that never comes", async () => {
+      const { promise, resolve } = Promise.withResolvers<unknown>();
+      await using server = await serve(stack, (req, res) => {
+        sendProblem(req, res, new ProblemError(504));
+        silence(res);
+        const late = async (): Promise<string> => {
+          res.statusCode = 201;
+          res.setHeader("X-Late", "1");
+          res.removeHeader("X-Request-ID");
+          res.writeHead(200, { "X-Late": "2" });
+          await new Promise<void>((done) => void res.write("late", () => done()));
+          await new Promise<void>((done) => void res.end("late", "utf8", () => done()));
+          const source = new Readable({ read() {} });
+          source.pipe(res);
+          return source.destroyed ? "silent" : "still open";
+        };
+        setImmediate(() => void late().then(resolve, resolve));
+      });
+      const { status, headers, body } = await ask(server.url);
+      expect([status, headers.get("x-late"), body.status]).to.deep.equal([504, null, 504]);
+      expect(await promise).to.equal("silent");
     });
   });
 }
