@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Middleware } from "@svc/context";
 import { integer, resolveOptions, withDefault } from "@svc/options";
-import { sendProblem } from "@svc/problem";
+import { sendProblem, silence } from "@svc/problem";
 import { hasBody } from "./content-type.ts";
 import { tooLarge } from "./faults.ts";
 
@@ -54,7 +54,10 @@ function countChunks(req: IncomingMessage, res: ServerResponse, maxBytes: number
     const fault = tooLarge(maxBytes);
     // Node forgets a request that was answered, and its reader would wait for ever.
     res.once("close", () => req.destroy(fault));
+    const isAnswered = !res.headersSent;
     sendProblem(req, res, fault);
+    // Its handler may not even be reading, and answer some time.
+    if (isAnswered) silence(res);
     return false;
   };
 }

@@ -125,6 +125,32 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect(await told).to.include({ status: 413, code: "ERR_SVC_BODY_TOO_LARGE" });
     });
 
+    it("LIM-3 keeps what its handler answers later from the client, and from ending the process", async () => {
+      let tell: (outcome: unknown) => void = () => undefined;
+      const told = new Promise<unknown>((resolve) => (tell = resolve));
+      const made = express();
+      made.use(bodyLimit({ maxBytes: 100 }));
+      made.use((req, res) => {
+        req.on("error", () => {
+          setImmediate(() => {
+            try {
+              res.status(201).set("X-Late", "1").json({ late: true });
+              tell("answered");
+            } catch (error) {
+              tell(error);
+            }
+          });
+        });
+        req.resume();
+      });
+      await using server = await listen(made);
+      const answer = await sendChunks(server.url, ["a".repeat(60), "b".repeat(60)]);
+      expect([answer.status, answer.text]).to.satisfy(
+        ([status, text]: [number, string]) => status === 413 && !text.includes("late"),
+      );
+      expect(await told).to.equal("answered");
+    });
+
     it("leaves requests without a body alone", async () => {
       await using server = await listen(app());
       expect((await fetch(`${server.url}/count`)).status).to.equal(405);
