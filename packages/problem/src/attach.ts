@@ -35,7 +35,7 @@ export function attachProblems(server: Server, options?: AttachProblemsOptions):
   attached.add(server);
   const note = noteOncePerSecond(logger);
   const refuse = (req: IncomingMessage, res: ServerResponse, status: number, detail: string): void => {
-    const id = acceptable(requestIdFrom?.(req));
+    const id = acceptable(orUndefined(() => requestIdFrom?.(req)));
     if (id !== undefined) openContext(req).requestId = id;
     sendProblem(req, res, { status, detail, headers: { Connection: "close" } });
     note(detail, status);
@@ -157,8 +157,18 @@ function noteOncePerSecond(logger: Logger | undefined): Note {
       suppressed += 1;
       return;
     }
-    logger.debug({ code, http_status: status, suppressed }, "refused a request before any middleware saw it");
+    const fields = { code, http_status: status, suppressed };
     last = now;
     suppressed = 0;
+    orUndefined(() => logger.debug(fields, "refused a request before any middleware saw it"));
   };
+}
+
+// Nobody catches here: a fault in the application's function would let a client end the process.
+function orUndefined<T>(call: () => T): T | undefined {
+  try {
+    return call();
+  } catch {
+    return undefined;
+  }
 }

@@ -293,6 +293,19 @@ describe("attachProblems", () => {
     expect(text).to.equal("HTTP/1.1 200 OK\r\n\r\n");
   });
 
+  it("ERR-21 answers also where the application's own functions throw, which could end the process", async () => {
+    const fail = (): never => {
+      throw new Error("the application's");
+    };
+    const logger = { ...recorder(), debug: fail };
+    const { listening } = await guarded("bare http", { logger, requestIdFrom: fail });
+    await using server = listening;
+    expectProblem(await rawRequest(server.port, "GET / HTTP/1.1\r\n\r\n"), 400);
+    const { listening: second } = await guarded("bare http", { logger });
+    await using other = second;
+    expectProblem(await rawRequest(other.port, "no HTTP\r\n\r\n"), 400);
+  });
+
   it("ERR-21 writes one debug line for a flood of bad requests", async () => {
     const logger = recorder();
     const server = createServer(problemServerOptions, notFound());
