@@ -55,6 +55,8 @@ export interface ServiceSettings {
   readonly receiveTimeoutSeconds: number;
   /** How long an idle connection stays open, in seconds; longer than the load balancer's. Default: 65. */
   readonly keepAliveTimeoutSeconds: number;
+  /** How long a client may take nothing of its answer, in seconds. Default: 60. */
+  readonly sendTimeoutSeconds: number;
   /** Connections that are held at once. Default: undefined, no limit. */
   readonly maxConnections: number | undefined;
   /** Largest request body, in bytes. Default: 2,097,152. */
@@ -180,6 +182,7 @@ export const serviceTable: Table<ServiceSettings> = {
     headersTimeoutSeconds: { key: "headers_timeout", kind: withDefault(seconds(600), 10) },
     receiveTimeoutSeconds: { key: "receive_timeout", kind: withDefault(seconds(3600), 60) },
     keepAliveTimeoutSeconds: { key: "keep_alive_timeout", kind: withDefault(seconds(3600), 65) },
+    sendTimeoutSeconds: { key: "send_timeout", kind: withDefault(seconds(3600), 60) },
     maxConnections: { key: "max_connections", kind: optional(integer({ min: 1 })) },
     maxBodyBytes: {
       key: "max_body_bytes",
@@ -192,7 +195,10 @@ export const serviceTable: Table<ServiceSettings> = {
       key: "trusted_hosts",
       kind: withDefault(
         listOf(
-          string({ pattern: /^((\*\.)?[\w.-]{1,253}|\[[\da-f:.]+\])$/i, expects: "a host name without a port" }),
+          string({
+            pattern: /^((\*\.)?[\w.-]{1,253}|\[[\da-f:.]+\])$/i,
+            expects: "a host name without a port",
+          }),
         ),
         [],
       ),

@@ -67,6 +67,7 @@ describe("loadConfig()", () => {
       headersTimeoutSeconds: 10,
       receiveTimeoutSeconds: 60,
       keepAliveTimeoutSeconds: 65,
+      sendTimeoutSeconds: 60,
       maxConnections: undefined,
       maxBodyBytes: 2_097_152,
       etag: true,

@@ -81,7 +81,7 @@ export async function createService(options?: ServiceOptions): Promise<Service> 
   else app.use(compose(edge), ...resolved.middleware, framework.front);
 
   const inFlight = trackRequests(app, settings.requestTimeoutSeconds * 1000);
-  const server = createHttpServer(inFlight.listener, settings, log, classes);
+  const server = createHttpServer(inFlight, settings, log, classes);
   if (settings.maxConnections !== undefined) server.maxConnections = settings.maxConnections;
   const hooks = createStopHooks(hookTimeoutMs, () => log);
   for (const [phase, hook] of plugins.stopHooks) hooks.add(phase, hook);

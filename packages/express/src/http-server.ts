@@ -1,6 +1,8 @@
 import type { Logger } from "@svc/context";
 import { attachProblems, problemServerOptions } from "@svc/problem";
-import { createServer, type RequestListener, type Server } from "node:http";
+import { createServer, type Server } from "node:http";
+import type { InFlight } from "./in-flight.ts";
+import { cutStalledReaders } from "./stalled-readers.ts";
 import type { TunedClasses } from "./tuned-server.ts";
 
 /** How long a client may take, in seconds. */
@@ -11,11 +13,13 @@ export interface ClientTimeouts {
   readonly receiveTimeoutSeconds: number;
   /** Between two requests of a connection. */
   readonly keepAliveTimeoutSeconds: number;
+  /** To take the next part of an answer. */
+  readonly sendTimeoutSeconds: number;
 }
 
 /** A server that slow clients cannot hold, and whose own answers are problems too (LIM-*, ERR-*). */
 export function createHttpServer(
-  listener: RequestListener,
+  inFlight: InFlight,
   timeouts: ClientTimeouts,
   logger: Logger | undefined,
   classes?: TunedClasses,
@@ -30,8 +34,9 @@ export function createHttpServer(
       // Node looks at its deadlines every 30 s unless told otherwise.
       connectionsCheckingInterval: 500,
     },
-    listener,
+    inFlight.listener,
   );
+  cutStalledReaders(server, inFlight, milliseconds(timeouts.sendTimeoutSeconds));
   attachProblems(server, { logger });
   return server;
 }

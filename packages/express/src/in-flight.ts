@@ -1,6 +1,7 @@
 import { contextOf, onResponseEnd, openContext } from "@svc/context";
 import { gatewayTimeout, sendProblem } from "@svc/problem";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { silence } from "./silence.ts";
 
 /** The requests of a server that have not been answered to the end yet. */
@@ -8,6 +9,8 @@ export interface InFlight {
   /** For the server: counts a request and hands it on. */
   readonly listener: RequestListener;
   readonly size: number;
+  /** Whether an answer is owed on a connection. */
+  isAnswering(socket: Socket): boolean;
   /** From now on every answer closes its connection, those under way included. */
   closeConnections(): void;
   stop(): void;
@@ -30,8 +33,8 @@ interface WithEntry extends ServerResponse {
 }
 
 /**
- * Counts the requests that a listener is given and answers those that take too long with a 504 problem (LIM-*). One coarse timer
- * serves all of them: a timer per request would cost more than the rest of this package.
+ * Counts the requests that a listener is given and answers those that take too long with a 504 problem (LIM-4,
+ * LIM-5). One coarse timer serves all of them: a timer per request would cost more than the rest of this package.
  *
  * @param requestTimeoutMs until the first byte of the answer; 0 waits for ever
  */
@@ -96,6 +99,12 @@ export function trackRequests(listener: RequestListener, requestTimeoutMs: numbe
     listener: track,
     get size() {
       return size;
+    },
+    isAnswering(socket) {
+      for (let entry = first; entry !== undefined; entry = entry.after) {
+        if (entry.res.req.socket === socket) return true;
+      }
+      return false;
     },
     closeConnections() {
       closing = true;

@@ -36,6 +36,8 @@ export interface ServeOptions {
   readonly receiveTimeoutSeconds?: number | undefined;
   /** Between two requests of a connection; longer than the idle time of whatever stands in front. Default 65. */
   readonly keepAliveTimeoutSeconds?: number | undefined;
+  /** For a client to take the next part of an answer that waits for it, else its connection is cut. Default 60. */
+  readonly sendTimeoutSeconds?: number | undefined;
   /** What `health()` returned: told when the service starts and stops serving. Default none. */
   readonly health?: StateListener | undefined;
   /** Default none: nothing is logged. */
@@ -55,6 +57,7 @@ export interface ResolvedServeOptions {
   readonly headersTimeoutSeconds: number;
   readonly receiveTimeoutSeconds: number;
   readonly keepAliveTimeoutSeconds: number;
+  readonly sendTimeoutSeconds: number;
   readonly health: StateListener | undefined;
   readonly logger: Logger | undefined;
   readonly signals: boolean;
@@ -73,6 +76,7 @@ export function resolveServeOptions(given: ServeOptions | undefined): ResolvedSe
     headersTimeoutSeconds: withDefault(seconds, 10),
     receiveTimeoutSeconds: withDefault(seconds, 60),
     keepAliveTimeoutSeconds: withDefault(seconds, 65),
+    sendTimeoutSeconds: withDefault(seconds, 60),
     health: optional(objectWith<StateListener>("what health() returned", "setState")),
     logger: optional(objectWith<Logger>("a logger", "info", "error", "fatal")),
     signals: withDefault(boolean(), true),

@@ -32,7 +32,7 @@ export async function serve(app: RequestListener, options?: ServeOptions): Promi
   const resolved = resolveServeOptions(options);
   const logger = (): Logger | undefined => resolved.logger;
   const inFlight = trackRequests(app, resolved.requestTimeoutSeconds * 1000);
-  const server = createHttpServer(inFlight.listener, resolved, resolved.logger);
+  const server = createHttpServer(inFlight, resolved, resolved.logger);
   const hooks = createStopHooks(resolved.hookTimeoutSeconds * 1000, logger);
   const runner = createRunner({
     server,

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import type { ServerResponse } from "node:http";
 import { connect, type Socket } from "node:net";
 import { expect } from "chai";
 import { startService, type TestService } from "./support/test-service.ts";
@@ -122,5 +123,41 @@ describe("slow clients", () => {
         expect(await (await fetch(`${url}/`)).text()).to.equal("got");
       },
     );
+  });
+});
+
+describe("clients that do not read", () => {
+  it("lose their connection when they take nothing of their answer for send_timeout", async () => {
+    await using test = await startService({
+      toml: "send_timeout = 0.3\n",
+      routes(app) {
+        app.get("/large", (_req, res) => void res.end(Buffer.alloc(64 * 1024 * 1024)));
+      },
+    });
+    const { socket, closed } = await open(test.port, "GET /large HTTP/1.1\r\nHost: x\r\n\r\n");
+    socket.pause();
+    await test.line((line) => line["http_path"] === "/large" && line["aborted"] === true);
+    socket.resume();
+    await closed;
+  });
+
+  it("keep it while a handler or a stream of events is silent", async () => {
+    let stream: ServerResponse | undefined;
+    await using test = await startService({
+      toml: "send_timeout = 0.1\n",
+      routes(app) {
+        app.get("/events", (_req, res) => {
+          stream = res;
+          res.writeHead(200, { "content-type": "text/event-stream" }).write("data: first\n\n");
+        });
+      },
+    });
+    const response = await fetch(`${test.url}/events`);
+    const reader = response.body?.getReader();
+    await reader?.read();
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    stream?.end("data: last\n\n");
+    const { value } = (await reader?.read()) ?? {};
+    expect(Buffer.from(value ?? []).toString()).to.equal("data: last\n\n");
   });
 });
