@@ -1,8 +1,7 @@
 import { contextOf, onResponseEnd, openContext } from "@svc/context";
-import { gatewayTimeout, sendProblem } from "@svc/problem";
+import { gatewayTimeout, sendProblem, silence } from "@svc/problem";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { silence } from "./silence.ts";
 
 /** The requests of a server that have not been answered to the end yet. */
 export interface InFlight {
