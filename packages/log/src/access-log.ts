@@ -54,7 +54,13 @@ function accessLine(logger: Logger, level: AccessLevel): AccessLine {
   const { isLevelEnabled } = logger as { isLevelEnabled?: (name: string) => boolean };
   return {
     enabled: typeof isLevelEnabled === "function" ? () => isLevelEnabled.call(logger, level) : () => true,
-    write: (req, res, aborted) => logger[level](accessFields(req, res, aborted), "request"),
+    write: (req, res, aborted) => {
+      try {
+        logger[level](accessFields(req, res, aborted), "request");
+      } catch {
+        // Thrown out of the end of a response it would end the process.
+      }
+    },
   };
 }
 

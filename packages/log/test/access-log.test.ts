@@ -224,6 +224,20 @@ describe("accessLog()", () => {
     expect(out.records()).to.have.length(1);
   });
 
+  it("survives a logger that throws, which at the end of a response would end the process", async () => {
+    let calls = 0;
+    const { promise: both, resolve } = Promise.withResolvers<void>();
+    const fail = (): never => {
+      if (++calls === 2) resolve();
+      throw new Error("the logger's");
+    };
+    const broken: Logger = { debug: fail, info: fail, warn: fail, error: fail, fatal: fail };
+    const server = serve(accessLog({ logger: broken }));
+    for (let times = 1; times <= 2; times++) expect((await supertest(server).get("/x")).status).to.equal(200);
+    await both;
+    expect(calls).to.equal(2);
+  });
+
   it("goes through pino where a multistream has to know the level", async () => {
     const out = lines();
     const errors = lines();
