@@ -98,13 +98,22 @@ function changeObserver({
     // The first answer is news only when it is a bad one.
     if (from === undefined && report.status === "ok") return;
     const change: ReadinessChange = { from, to: report.status, report };
-    if (logger !== undefined) logChange(logger, change, expected);
+    // A logger that throws must cost neither a probe its answer nor a stop its next step.
+    attempt(() => logger && logChange(logger, change, expected));
     try {
       onChange?.(change);
     } catch (error) {
-      logger?.error({ err: error }, "onChange of health() threw");
+      attempt(() => logger?.error({ err: error }, "onChange of health() threw"));
     }
   };
+}
+
+function attempt(act: () => void): void {
+  try {
+    act();
+  } catch {
+    // There is nowhere left to say so.
+  }
 }
 
 function logChange(logger: Logger, { from, to, report }: ReadinessChange, expected: boolean): void {

@@ -157,6 +157,18 @@ describe("changes of readiness", () => {
     ]);
   });
 
+  it("do not hurt the answer, nor the stop, when the logger throws", async () => {
+    const fail = (): never => {
+      throw new Error("the logger's");
+    };
+    const logger = { debug: fail, info: fail, warn: fail, error: fail, fatal: fail };
+    const checks = [check("database", true, { healthy: false, detail: "down" })];
+    const middleware = health({ ...about, checks, logger, onChange: fail });
+    await request(bare(middleware)).get("/ready").expect(503);
+    middleware.setState("draining");
+    expect(middleware.state()).to.equal("draining");
+  });
+
   it("do not hurt the answer when onChange throws; the logger hears of it", async () => {
     const { lines, logger } = recorder();
     const onChange = (): never => {
