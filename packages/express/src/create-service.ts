@@ -80,7 +80,10 @@ export async function createService(options?: ServiceOptions): Promise<Service> 
   if (resolved.middleware.length === 0) app.use(compose([...edge, framework.front]));
   else app.use(compose(edge), ...resolved.middleware, framework.front);
 
-  const inFlight = trackRequests(app, settings.requestTimeoutSeconds * 1000);
+  const inFlight = trackRequests(app, {
+    requestTimeoutMs: settings.requestTimeoutSeconds * 1000,
+    maxBodyBytes: settings.maxBodyBytes,
+  });
   const server = createHttpServer(inFlight, settings, log, classes);
   if (settings.maxConnections !== undefined) server.maxConnections = settings.maxConnections;
   const hooks = createStopHooks(hookTimeoutMs, () => log);

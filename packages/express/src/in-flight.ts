@@ -3,6 +3,8 @@ import { gatewayTimeout, sendProblem, silence } from "@svc/problem";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
+import { watchUnreadBody } from "./unread-body.ts";
+
 /** The requests of a server that have not been answered to the end yet. */
 export interface InFlight {
   /** For the server: counts a request and hands it on. */
@@ -13,6 +15,13 @@ export interface InFlight {
   /** From now on every answer closes its connection, those under way included. */
   closeConnections(): void;
   stop(): void;
+}
+
+export interface TrackOptions {
+  /** Until the first byte of an answer; 0 waits for ever. */
+  readonly requestTimeoutMs: number;
+  /** Of a body that goes on arriving after its request was answered. */
+  readonly maxBodyBytes: number;
 }
 
 // A list that goes through the responses themselves: adding to a set and deleting from it would cost each request
@@ -34,10 +43,11 @@ interface WithEntry extends ServerResponse {
 /**
  * Counts the requests that a listener is given and answers those that take too long with a 504 problem (LIM-4,
  * LIM-5). One coarse timer serves all of them: a timer per request would cost more than the rest of this package.
- *
- * @param requestTimeoutMs until the first byte of the answer; 0 waits for ever
  */
-export function trackRequests(listener: RequestListener, requestTimeoutMs: number): InFlight {
+export function trackRequests(
+  listener: RequestListener,
+  { requestTimeoutMs, maxBodyBytes }: TrackOptions,
+): InFlight {
   // In order of arrival, so the sweep stops at the first that still has time.
   let first: Entry | undefined;
   let last: Entry | undefined;
@@ -59,7 +69,8 @@ export function trackRequests(listener: RequestListener, requestTimeoutMs: numbe
     listener(req, res);
   }
 
-  function ended(_req: IncomingMessage, res: ServerResponse): void {
+  function ended(req: IncomingMessage, res: ServerResponse): void {
+    if (!req.complete) watchUnreadBody(req, maxBodyBytes);
     const entry = (res as WithEntry)[ENTRY];
     if (entry === undefined) return;
     const { before, after } = entry;

@@ -8,6 +8,9 @@ import { createRunner } from "./runner.ts";
 import { handleSignals } from "./signals.ts";
 import { createStopHooks, type StopHook, type StopPhase } from "./stop.ts";
 
+/** How much of a body without a length is taken in after its request was answered: as `max_body_bytes` of a service. */
+const unreadBodyBytes = 2 * 1024 * 1024;
+
 /** A server that is listening. */
 export interface Serving extends AsyncDisposable {
   readonly server: Server;
@@ -31,7 +34,10 @@ export interface Serving extends AsyncDisposable {
 export async function serve(app: RequestListener, options?: ServeOptions): Promise<Serving> {
   const resolved = resolveServeOptions(options);
   const logger = (): Logger | undefined => resolved.logger;
-  const inFlight = trackRequests(app, resolved.requestTimeoutSeconds * 1000);
+  const inFlight = trackRequests(app, {
+    requestTimeoutMs: resolved.requestTimeoutSeconds * 1000,
+    maxBodyBytes: unreadBodyBytes,
+  });
   const server = createHttpServer(inFlight, resolved, resolved.logger);
   const hooks = createStopHooks(resolved.hookTimeoutSeconds * 1000, logger);
   const runner = createRunner({

@@ -161,3 +161,22 @@ describe("clients that do not read", () => {
     expect(Buffer.from(value ?? []).toString()).to.equal("data: last\n\n");
   });
 });
+
+describe("clients that send without end", () => {
+  it("LIM-3 lose their connection when the body goes on over max_body_bytes after the answer", async () => {
+    await using test = await startService({
+      toml: "max_body_bytes = 100000\n",
+      routes(app) {
+        app.post("/now", (_req, res) => void res.send("answered"));
+      },
+    });
+    const head =
+      "POST /now HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n";
+    const { socket, closed } = await open(test.port, head);
+    const chunk = `${(16_384).toString(16)}\r\n${"x".repeat(16_384)}\r\n`;
+    const sending = setInterval(() => socket.write(chunk), 1);
+    const text = await closed;
+    clearInterval(sending);
+    expect(text).to.match(/^HTTP\/1\.1 (?:200|413) /);
+  });
+});
