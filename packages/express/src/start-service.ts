@@ -15,8 +15,11 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   process.on("SIGTERM", stopEarly);
   try {
     const service = await createService({ ...options, config: process.argv[2] ?? options.config });
+    const started = service.start();
+    // Not before the service listens for it: a signal that has come but not been told of yet would be lost with the
+    // last listener.
     process.off("SIGTERM", stopEarly);
-    await service.start();
+    await started;
     return service;
   } catch (error) {
     process.stderr.write(`${explain(error)}\n`);

@@ -96,4 +96,13 @@ describe("startService()", () => {
     child.kill("SIGTERM");
     expect(await child.ended).to.deep.equal({ code: 0, signal: null });
   });
+
+  it("loses no SIGTERM that comes while it is put together", async function () {
+    if (process.platform === "win32") this.skip();
+    const routes = 'routes() { process.kill(process.pid, "SIGTERM"); }';
+    await using child = await runChild(start(`config: "one.toml", ${routes}`), {
+      files: { "one.toml": file("one") },
+    });
+    expect(await child.ended).to.deep.equal({ code: 0, signal: null });
+  });
 });
