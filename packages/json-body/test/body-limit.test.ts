@@ -1,6 +1,8 @@
 import { pipeline } from "node:stream/promises";
 import { Writable } from "node:stream";
+import { once } from "node:events";
 import { request } from "node:http";
+import { connect } from "node:net";
 import { bodyLimit, jsonBody } from "@svc/json-body";
 import { ConfigurationError } from "@svc/options";
 import { notFound, problemHandler } from "@svc/problem";
@@ -161,5 +163,24 @@ for (const [name, express] of Object.entries(expressMajors)) {
 describe("bodyLimit options", () => {
   it("refuses a limit that is none", () => {
     expect(() => bodyLimit({ maxBytes: 0 })).to.throw(ConfigurationError, "maxBytes");
+  });
+});
+
+describe("bodyLimit behind a refusal", () => {
+  it("ERR-18 does not cut the answer to a chunked body that was refused for another reason", async () => {
+    const app = expressMajors["express 5"]();
+    app.use(bodyLimit({ maxBytes: 1000 }), jsonBody({ maxBytes: 1000 }));
+    app.use(notFound(), problemHandler());
+    await using server = await listen(app);
+    const socket = connect(server.port, "127.0.0.1");
+    await once(socket, "connect");
+    const head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Encoding: none\r\n";
+    const chunk = `7d0\r\n${"[".repeat(2000)}\r\n`;
+    socket.write(`${head}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n${chunk}`);
+    socket.write(`${chunk}0\r\n\r\n`);
+    let text = "";
+    for await (const part of socket) text += String(part);
+    expect(text).to.match(/^HTTP\/1\.1 415 /);
+    expect(text).to.contain('"status":415');
   });
 });

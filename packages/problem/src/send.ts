@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { correlate } from "./correlation.ts";
 import { instanceOf, problemBody, type ProblemFields } from "./document.ts";
-import { lingerThenEnd } from "./linger.ts";
+import { isLingering, lingerThenEnd } from "./linger.ts";
 import { statusPhrase } from "./statuses.ts";
 
 /** The media type of every error body, without a charset: JSON has none. */
@@ -40,7 +40,7 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
  */
 export function sendProblem(req: IncomingMessage, res: ServerResponse, problem: SendableProblem): void {
   if (res.headersSent) {
-    if (!res.writableEnded) res.destroy();
+    if (!res.writableEnded && !isLingering(res)) res.destroy();
     return;
   }
   const body = prepareProblem(req, res, problem);
