@@ -1,5 +1,5 @@
 import { contextOf, onResponseEnd, openContext } from "@svc/context";
-import { gatewayTimeout, sendProblem, silence } from "@svc/problem";
+import { gatewayTimeout, ProblemError, sendProblem, silence } from "@svc/problem";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
@@ -42,7 +42,8 @@ interface WithEntry extends ServerResponse {
 
 /**
  * Counts the requests that a listener is given and answers those that take too long with a 504 problem (LIM-4,
- * LIM-5). One coarse timer serves all of them: a timer per request would cost more than the rest of this package.
+ * LIM-5), or a 408 where it is their body that does not come. One coarse timer serves all of them: a timer per
+ * request would cost more than the rest of this package.
  */
 export function trackRequests(
   listener: RequestListener,
@@ -93,7 +94,7 @@ export function trackRequests(
       if (now - (contextOf(res.req)?.startedAt ?? now) < requestTimeoutMs) return;
       // An answer that has begun is its author's from here on.
       if (entry.waits && !res.headersSent && !res.writableEnded && !res.destroyed) {
-        sendProblem(res.req, res, gatewayTimeout());
+        sendProblem(res.req, res, waitsForClient(res.req) ? requestTimeout() : gatewayTimeout());
         silence(res);
       }
       entry.waits = false;
@@ -126,4 +127,13 @@ export function trackRequests(
       clearInterval(sweeper);
     },
   };
+}
+
+// Whoever reads the body has all of it that came: it is the client that is late, and no failure of the service.
+function waitsForClient(req: IncomingMessage): boolean {
+  return !req.complete && req.readableFlowing !== null && req.readableLength === 0;
+}
+
+function requestTimeout(): ProblemError {
+  return new ProblemError(408, "the request did not arrive in time");
 }
