@@ -132,6 +132,19 @@ describe("a service", () => {
     expect(message).to.contain("plugin.metrics.path: must be a path");
   });
 
+  it("CFG-12 lists what is wrong with the path and the buckets of the metrics among the faults of the file", async () => {
+    for (const path of ["/health", "/ready", "/info", "/../x", "//x", "/x/"]) {
+      const message = await refusal({
+        config: { toml: `[service]\nprt = 1\n[plugin.metrics]\npath = "${path}"\nbuckets = [3, 1]\n` },
+      });
+      expect(message).to.contain("service.prt: is unknown");
+      expect(message).to.contain(
+        'plugin.metrics.path: must be a path such as "/metrics", and none of /health',
+      );
+      expect(message).to.contain("plugin.metrics.buckets: must be a list of 1 to 50 numbers above 0");
+    }
+  });
+
   it("CFG-7 CFG-8 refuses plugins that are not built yet or unknown, with the names that exist", async () => {
     const contract = ["cache", "auth", "tenancy", "http", "telemetry", "queue", "events", "rag", "llm"];
     const house = ["rate_limit", "openapi", "scheduler", "gateway", "storage", "rollups"];

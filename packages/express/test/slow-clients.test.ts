@@ -58,17 +58,14 @@ describe("slow clients", () => {
   });
 
   it("ERR-21 are answered with 408, not 504, when a handler waits for their body until the request timeout", async () => {
-    await withService(
-      "request_timeout = 0.1\nheaders_timeout = 1\nreceive_timeout = 1\n",
-      async ({ port, line }) => {
-        const head =
-          "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{";
-        const text = await (await open(port, head)).closed;
-        expect(text).to.match(/^HTTP\/1\.1 408 Request Timeout\r\n/);
-        expect(text).to.contain('"detail":"the request did not arrive in time"');
-        expect(await line((each) => each["message"] === "request")).to.include({ http_status: 408 });
-      },
-    );
+    await withService("request_timeout = 0.1\nheaders_timeout = 1\nreceive_timeout = 1\n", async (test) => {
+      const head =
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{";
+      const text = await (await open(test.port, head)).closed;
+      expect(text).to.match(/^HTTP\/1\.1 408 Request Timeout\r\n/);
+      expect(text).to.contain('"detail":"the request did not arrive in time"');
+      expect(await test.line((each) => each["message"] === "request")).to.include({ http_status: 408 });
+    });
   });
 
   it("LIM-4 do not turn the 504 of a handler that leaves its body unread into a 408", async () => {

@@ -1,6 +1,6 @@
 import type { Table } from "@svc/config";
 import type { MetricsMiddleware } from "@svc/metrics";
-import { boolean, listOf, number, optional, string, withDefault } from "@svc/options";
+import { boolean, type Kind, optional, withDefault } from "@svc/options";
 import type { PluginContext, PluginParts } from "./plugin.ts";
 
 /** `[plugin.metrics]`. */
@@ -13,13 +13,28 @@ export interface MetricsSettings {
   readonly defaultMetrics: boolean;
 }
 
+const taken: readonly string[] = ["/health", "/ready", "/info"];
+
+const freePath: Kind<string> = {
+  expects: `a path such as "/metrics", and none of ${taken.join(", ")}`,
+  accepts: (value): value is string =>
+    typeof value === "string" && /^(?:\/(?!\.{1,2}(?:\/|$))[\w.-]+)+$/.test(value) && !taken.includes(value),
+};
+
+// As metrics() would have it: refused here, it is listed with the other faults of the file.
+const ascending: Kind<readonly number[]> = {
+  expects: "a list of 1 to 50 numbers above 0, in seconds, each larger than the one before",
+  accepts: (value): value is readonly number[] =>
+    Array.isArray(value) &&
+    value.length >= 1 &&
+    value.length <= 50 &&
+    value.every((each, index) => Number.isFinite(each) && each > (index === 0 ? 0 : value[index - 1])),
+};
+
 export const metricsTable: Table<MetricsSettings> = {
   keys: {
-    path: {
-      key: "path",
-      kind: withDefault(string({ pattern: /^\/[\w./-]+$/, expects: "a path" }), "/metrics"),
-    },
-    buckets: { key: "buckets", kind: optional(listOf(number({ min: 0 }))) },
+    path: { key: "path", kind: withDefault(freePath, "/metrics") },
+    buckets: { key: "buckets", kind: optional(ascending) },
     defaultMetrics: { key: "default_metrics", kind: withDefault(boolean(), true) },
   },
 };
