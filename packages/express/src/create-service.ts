@@ -20,7 +20,7 @@ import {
   type ServiceOptions,
 } from "./service-options.ts";
 import { handleSignals } from "./signals.ts";
-import { createStopHooks } from "./stop.ts";
+import { createStopHooks, stopPhases } from "./stop.ts";
 import { tunedClasses } from "./tuned-server.ts";
 import { weakEtag } from "./weak-etag.ts";
 
@@ -139,8 +139,8 @@ export async function createService(options?: ServiceOptions): Promise<Service> 
   try {
     await resolved.routes?.(app, service);
   } catch (error) {
-    // What the plugins have opened would keep the process alive.
-    await hooks.run("close");
+    // What the plugins and the routes have begun would keep the process alive.
+    for (const phase of stopPhases) await hooks.run(phase);
     throw error;
   }
   framework.place(app);

@@ -267,6 +267,19 @@ describe("a service", () => {
     expect(told).to.have.length(1);
   });
 
+  it("runs the stop hooks, in their order, when the routes cannot be registered", async () => {
+    const ran: string[] = [];
+    const made = makeService({
+      routes(_app, { onStop }) {
+        for (const phase of ["close", "flush", "work", "intake"] as const)
+          onStop(phase, () => void ran.push(phase));
+        throw new Error("no schema");
+      },
+    });
+    expect(await made.then(undefined, (error: unknown) => String(error))).to.equal("Error: no schema");
+    expect(ran).to.deep.equal(["intake", "work", "flush", "close"]);
+  });
+
   it("rejects start() when the port is taken, and leaves nothing tied to the process", async () => {
     await using taken = await startService();
     const before = process.listenerCount("SIGTERM");
