@@ -56,20 +56,30 @@ async function sendAll(
   while (results.length < count && service.exit === undefined) {
     const cases = Array.from({ length: Math.min(batchSize, count - results.length) }, next);
     const exchanges: Exchange[] = [];
+    // A port that was given away again belongs to one exchange after the other, so their order tells them apart.
+    const turns = new Map<number, number>();
+    const turnOf = new Map<Exchange, number>();
     let at = 0;
     const work = async (): Promise<void> => {
       while (at < cases.length) {
         const index = at++;
         const sent = cases[index];
-        if (sent !== undefined) exchanges[index] = await exchange(service.port, sent, deadlineMs);
+        if (sent === undefined) continue;
+        const done = await exchange(service.port, sent, deadlineMs);
+        const turn = turns.get(done.localPort) ?? 0;
+        turns.set(done.localPort, turn + 1);
+        turnOf.set(done, turn);
+        exchanges[index] = done;
       }
     };
     await Promise.all(Array.from({ length: sideBySide }, work));
-    const told = await service.ask<[number, string][]>("reached");
+    const told = await service.ask<[port: number, turn: number, target: string][]>("reached");
     for (const [index, sent] of cases.entries()) {
       const done = exchanges[index];
       if (done === undefined) continue;
-      const reached = told.filter(([port]) => port === done.localPort).map(([, target]) => target);
+      const reached = told
+        .filter(([port, turn]) => port === done.localPort && turn === turnOf.get(done))
+        .map(([, , target]) => target);
       results.push({ ...done, sent, reached });
     }
   }

@@ -1,6 +1,7 @@
 import { createService } from "@svc/express";
 import { bodyOf, requireContentType } from "@svc/json-body";
-import { createServer, type IncomingMessage } from "node:http";
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { Socket } from "node:net";
 import { announce, answerQuestions, listenAndAnnounce, settingsOfParent } from "../harness/within-service.ts";
 
 export interface FuzzedSettings {
@@ -9,20 +10,37 @@ export interface FuzzedSettings {
 }
 
 const { maxBody, variant } = settingsOfParent<FuzzedSettings>();
-let reached: (readonly [port: number, target: string])[] = [];
+let reached: (readonly [port: number, turn: number, target: string])[] = [];
+/** How many connections have come from a port: the system gives a port away again as soon as it is free. */
+let turns = new Map<number, number>();
+const turnOf = new WeakMap<Socket, number>();
 answerQuestions({
   reached() {
     const told = reached;
     reached = [];
+    turns = new Map();
     return told;
   },
 });
 
 function reach(req: IncomingMessage & { originalUrl?: string }): void {
-  reached.push([req.socket.remotePort ?? 0, (req.originalUrl ?? req.url ?? "").slice(0, 100)]);
+  reached.push([
+    req.socket.remotePort ?? 0,
+    turnOf.get(req.socket) ?? 0,
+    (req.originalUrl ?? req.url ?? "").slice(0, 100),
+  ]);
   const id = String(req.headers["x-request-id"]);
   if (variant === "broken-handler" && /[^\w-]/.test(id)) throw new TypeError("this was not expected");
   if (variant === "broken-raw-log") process.stdout.write(`${req.method} by ${id}\n`);
+}
+
+function countTurns(server: Server): void {
+  server.on("connection", (socket: Socket) => {
+    const port = socket.remotePort ?? 0;
+    const turn = turns.get(port) ?? 0;
+    turns.set(port, turn + 1);
+    turnOf.set(socket, turn);
+  });
 }
 
 async function main(): Promise<void> {
@@ -57,9 +75,12 @@ async function main(): Promise<void> {
     },
   });
   if (variant === "broken-plain-server") {
-    listenAndAnnounce(createServer(service.app));
+    const plain = createServer(service.app);
+    countTurns(plain);
+    listenAndAnnounce(plain);
     return;
   }
+  countTurns(service.server);
   await service.start();
   announce(service.address?.port);
 }
