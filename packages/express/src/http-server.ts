@@ -1,6 +1,7 @@
 import type { Logger } from "@svc/context";
 import { attachProblems, problemServerOptions } from "@svc/problem";
 import { createServer, type Server } from "node:http";
+import { watchConnections } from "./close-server.ts";
 import type { InFlight } from "./in-flight.ts";
 import { cutStalledReaders } from "./stalled-readers.ts";
 import type { TunedClasses } from "./tuned-server.ts";
@@ -36,6 +37,7 @@ export function createHttpServer(
     },
     inFlight.listener,
   );
+  watchConnections(server);
   cutStalledReaders(server, inFlight, milliseconds(timeouts.sendTimeoutSeconds));
   attachProblems(server, { logger });
   return server;

@@ -37,6 +37,15 @@ describe("closing the server", function () {
     socket.destroy();
   });
 
+  it("does not wait for a connection that has never said anything", async () => {
+    await using started = await startService({ toml: "headers_timeout = 60\nshutdown_timeout = 10" });
+    const arrived = once(started.service.server, "connection");
+    const socket = connect(started.port, "127.0.0.1");
+    await arrived;
+    expect(await started.service.stop()).to.equal(0);
+    socket.destroy();
+  });
+
   it("looks at no deadlines any more once it is closed", async () => {
     await using started = await startService();
     const { server } = started.service;
