@@ -6,6 +6,7 @@ import {
   type OutgoingHttpHeader,
   type OutgoingHttpHeaders,
 } from "node:http";
+import { addHeadLines } from "./head-lines.ts";
 
 interface Header {
   readonly name: string;
@@ -21,6 +22,11 @@ const forData: readonly Header[] = [
   header("Referrer-Policy", "no-referrer"),
   header("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"),
 ];
+
+const dataLines = forData.map(({ name, value }) => `${name}: ${value}\r\n`).join("");
+
+// oxlint-disable-next-line typescript/unbound-method -- called with the response as this
+const nodeWriteHead = ServerResponse.prototype.writeHead as WriteHead;
 
 /**
  * Sets security headers when the head of the response is written: helmet's set on HTML, four fixed ones on all else.
@@ -38,15 +44,28 @@ export function securityHeaders({ https }: { readonly https: boolean }): Middlew
     for (const { key, name, value } of set) if (!res.hasHeader(key)) res.setHeader(name, value);
   }
 
+  /** The common case, data of which nobody has set any of the four; false when it is another. */
+  function secureAtOnce(res: ServerResponse, statusCode: number): boolean {
+    if (res.headersSent || statusCode === 304 || isHtml(res, undefined)) return false;
+    for (const { key } of forData) if (res.hasHeader(key)) return false;
+    return addHeadLines(res, dataLines);
+  }
+
   function writeSecureHead(
     this: ServerResponse,
     statusCode: number,
     reason?: WriteHeadArgument,
     headers?: WriteHeadArgument,
   ): ServerResponse {
-    secure(this, statusCode, headers ?? reason);
     // Express exchanges the prototype when another application takes over, so it is asked for each time.
     const { writeHead } = Object.getPrototypeOf(this) as { writeHead: WriteHead };
+    // Nobody can set a header any more between here and the head, so none can come twice.
+    const isLast = writeHead === nodeWriteHead && headers === undefined && typeof reason !== "object";
+    if (!isLast || !secureAtOnce(this, statusCode)) {
+      // A head that could not be written before has left its lines behind.
+      addHeadLines(this, "");
+      secure(this, statusCode, headers ?? reason);
+    }
     return writeHead.call(this, statusCode, reason, headers);
   }
 

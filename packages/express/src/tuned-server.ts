@@ -1,4 +1,5 @@
 import { IncomingMessage, ServerResponse, type RequestListener } from "node:http";
+import { acceptHeadLines } from "./head-lines.ts";
 
 /** What of an Express application is needed here; both majors have it. */
 export interface TunableApp extends RequestListener {
@@ -22,6 +23,7 @@ export function tunedClasses(app: TunableApp): TunedClasses {
   class ServiceResponse extends ServerResponse<ServiceRequest> {}
   become(ServiceRequest.prototype, app.request);
   become(ServiceResponse.prototype, app.response);
+  acceptHeadLines(ServiceResponse.prototype);
   app.request = ServiceRequest.prototype;
   app.response = ServiceResponse.prototype;
   return { IncomingMessage: ServiceRequest, ServerResponse: ServiceResponse as typeof ServerResponse };

@@ -1,7 +1,9 @@
 import type { ServerResponse } from "node:http";
+import { listen, rawRequest } from "@svc/test-support";
 import { expect } from "chai";
 import type { Express } from "express";
 import request from "supertest";
+import { canAddHeadLines } from "../src/head-lines.ts";
 import { onBothMajors } from "./support/majors.ts";
 import { makeService, startService } from "./support/test-service.ts";
 
@@ -56,8 +58,46 @@ function routes(app: Express): void {
     app.get(`/${encodeURIComponent(name)}`, (_req, res) => write(res));
 }
 
+/** Header names of an answer as they stand on the wire, in lower case, repeated ones repeated. */
+async function namesOnTheWire(port: number, path: string): Promise<readonly string[]> {
+  const { text } = await rawRequest(port, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+  const [, ...lines] = text.slice(0, text.indexOf("\r\n\r\n")).split("\r\n");
+  return lines.map((line) => line.slice(0, line.indexOf(":")).toLowerCase()).toSorted();
+}
+
 describe("security headers", () => {
+  it("find in Node what they write finished lines with", () => {
+    expect(canAddHeadLines).to.equal(true);
+  });
+
   onBothMajors((express) => {
+    it("EDGE-6 EDGE-7 stand on the wire once, and are the same without a server of ours", async () => {
+      await using test = await startService({ app: express(), routes });
+      const { service } = await makeService({ app: express(), routes });
+      await using plain = await listen(service.app);
+      const paths = ["/data", "/page", "/own", "/own-head", "/empty", "/events", "/nowhere", "/health"];
+      for (const path of [...paths, ...Object.keys(pages).map((name) => `/${encodeURIComponent(name)}`)]) {
+        const names = await namesOnTheWire(test.port, path);
+        expect(names, path).to.deep.equal([...new Set(names)]);
+        expect(names, path).to.deep.equal(await namesOnTheWire(plain.port, path));
+      }
+    });
+
+    it("EDGE-6 are those of a page after a head of data could not be written", async () => {
+      await using test = await startService({
+        app: express(),
+        routes(app) {
+          app.get("/", (_req, res) => {
+            expect(() => res.writeHead(9999)).to.throw(RangeError);
+            res.type("html").send(page);
+          });
+        },
+      });
+      const names = await namesOnTheWire(test.port, "/");
+      expect(names).to.include.members(pageOnly);
+      expect(names).to.deep.equal([...new Set(names)]);
+    });
+
     it("EDGE-7 puts four on answers that are data: JSON, streams, empty ones, problems and framework routes", async () => {
       await using test = await startService({ app: express(), routes });
       for (const path of ["/data", "/events", "/empty", "/nowhere", "/health", "/ready", "/metrics"]) {
