@@ -43,6 +43,11 @@ export async function closeServer(server: Server, inFlight: InFlight): Promise<v
   stopLooking(server);
 }
 
+/** Destroys all connections of a server, also those that an upgrade has taken out of its hands. */
+export function cutConnections(server: Server): void {
+  for (const socket of connections.get(server) ?? []) socket.destroy();
+}
+
 // Browsers and load balancers connect ahead of their requests. To Node such a connection is not idle but late with its
 // first request: it would hold the stop until the deadline for headers.
 function closeSilent(server: Server): void {

@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { once } from "node:events";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { closeServer } from "./close-server.ts";
+import { closeServer, cutConnections } from "./close-server.ts";
 import type { InFlight } from "./in-flight.ts";
 import { stopPhases, type StopHooks } from "./stop.ts";
 
@@ -35,6 +35,9 @@ export interface Runner {
   readonly stopping: boolean;
 }
 
+/** What is kept of the time for a stop for its hooks, at most a quarter of it, in milliseconds. */
+const hookReserveMs = 5_000;
+
 /** Between two lines about connections that cannot be taken, in milliseconds. */
 const errorPauseMs = 10_000;
 
@@ -61,20 +64,38 @@ export function createRunner(options: RunnerOptions): Runner {
     logger()?.error({ err }, "the server cannot take a connection");
   }
 
-  async function stopInOrder(drainDelayMs: number, cut: AbortSignal): Promise<void> {
+  /** @param serverMs from now until connections are cut, so that the hooks still have their time */
+  async function stopInOrder(drainDelayMs: number, serverMs: number, cut: AbortSignal): Promise<number> {
+    const cutAt = performance.now() + serverMs;
     health?.setState("draining");
     inFlight.closeConnections();
     phase("drain", { drain_delay_ms: drainDelayMs, in_flight: inFlight.size });
     // Whoever balances the load needs this time to see /ready and to send its requests elsewhere.
     if (server.listening) await delay(drainDelayMs, undefined, { signal: cut }).catch(() => undefined);
     phase("server", { in_flight: inFlight.size });
+    let code = 0;
+    const last = setTimeout(
+      () => {
+        code = 1;
+        cutAll(serverMs);
+      },
+      Math.max(0, cutAt - performance.now()),
+    );
     await closeServer(server, inFlight);
+    clearTimeout(last);
     for (const each of stopPhases) {
-      if (cut.aborted) return;
+      if (cut.aborted) return 1;
       phase(each, {});
       await hooks.run(each);
     }
     phase("done", {});
+    return code;
+  }
+
+  function cutAll(afterMs: number): void {
+    const fields = { in_flight: inFlight.size, timeout_ms: afterMs };
+    logger()?.error(fields, "stopping took too long; connections are cut");
+    cutConnections(server);
   }
 
   function phase(name: string, fields: object): void {
@@ -85,22 +106,19 @@ export function createRunner(options: RunnerOptions): Runner {
     // A signal may come while the server is still on its way to listening.
     await started?.catch(() => undefined);
     const cut = new AbortController();
-    const orderly = stopInOrder(drainDelayMs, cut.signal).then(() => 0);
+    const serverMs = timeoutMs - Math.min(hookReserveMs, timeoutMs / 4);
+    const orderly = stopInOrder(drainDelayMs, serverMs, cut.signal);
     const timer = new AbortController();
-    const cap = delay(timeoutMs, 1, { signal: timer.signal });
+    const cap = delay(timeoutMs, undefined, { signal: timer.signal });
     cap.catch(() => undefined);
     const code = await Promise.race([orderly, cap]);
     timer.abort();
-    if (code !== 0) {
+    if (code === undefined) {
       cut.abort();
-      logger()?.error(
-        { in_flight: inFlight.size, timeout_ms: timeoutMs },
-        "stopping took too long; connections are cut",
-      );
-      server.closeAllConnections();
+      cutAll(timeoutMs);
     }
     inFlight.stop();
-    return code;
+    return code ?? 1;
   }
 
   return {

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { connect } from "node:net";
 import { Agent, get, type IncomingMessage } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
@@ -138,10 +139,33 @@ describe("a service that stops", () => {
       (error: NodeJS.ErrnoException) => error.code,
     );
     await once(test.service.server, "request");
+    const ran: string[] = [];
+    for (const phase of ["intake", "work", "flush", "close"] as const)
+      test.service.onStop(phase, () => void ran.push(phase));
     expect(await test.service.stop()).to.equal(1);
+    // A quarter of the time is kept for them.
+    expect(ran).to.deep.equal(["intake", "work", "flush", "close"]);
     expect(await cut).to.equal("ECONNRESET");
     const line = await test.line((each) => each["message"] === "stopping took too long; connections are cut");
-    expect(line).to.include({ level: "error", in_flight: 1, timeout_ms: 300 });
+    expect(line).to.include({ level: "error", in_flight: 1, timeout_ms: 225 });
+  });
+
+  it("cuts connections that were upgraded as well, and runs the hooks", async () => {
+    const test = await startService({ toml: "shutdown_timeout = 0.4\n" });
+    test.service.server.on("upgrade", (_req, socket) => {
+      socket.on("error", () => undefined);
+      socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n");
+    });
+    const socket = connect(test.port, "127.0.0.1");
+    socket.on("error", () => undefined);
+    socket.write("GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n");
+    await once(socket, "data");
+    const closed = once(socket, "close");
+    let ran = false;
+    test.service.onStop("close", () => void (ran = true));
+    expect(await test.service.stop()).to.equal(1);
+    await closed;
+    expect(ran).to.equal(true);
   });
 
   it("gives up on a hook that hangs, too", async () => {

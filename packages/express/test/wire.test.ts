@@ -161,7 +161,7 @@ describe("what a service answers", () => {
       await request(test.url).get("/items/1");
       await request(test.url).get("/nowhere");
       const { text, headers } = await request(test.url).get("/metrics");
-      expect(headers["content-type"]).to.equal("text/plain; version=0.0.4; charset=utf-8");
+      expect(headers["content-type"]).to.equal("text/plain; version=0.0.4");
       expect(text).to.match(/http_requests_total\{[^}]*endpoint="\/items\/:id"[^}]*status="200"[^}]*\} 1/);
       expect(text).to.match(/http_requests_total\{[^}]*endpoint="<unmatched>"[^}]*status="404"[^}]*\} 1/);
       expect(text).to.contain('service_info{service="test",version="0.1.0"} 1');

@@ -1,7 +1,7 @@
 import type { Registry } from "prom-client";
 
 /** Media type of the Prometheus text format (MET-1). */
-export const TEXT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
+export const TEXT_TYPE = "text/plain; version=0.0.4";
 /** Media type of OpenMetrics (MET-2). */
 export const OPENMETRICS_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 

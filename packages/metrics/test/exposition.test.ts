@@ -7,7 +7,7 @@ import request from "supertest";
 import { hasPromtool, promtoolFindings, samples } from "./support/scrape.ts";
 
 const quiet = { defaultMetrics: false, eventLoopDelay: false } as const;
-const TEXT = "text/plain; version=0.0.4; charset=utf-8";
+const TEXT = "text/plain; version=0.0.4";
 const OPEN = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 function service(counted: MetricsMiddleware, name: keyof typeof expressMajors = "express 5") {
