@@ -8,6 +8,16 @@ const stopSignals = process.platform === "win32" ? ["SIGINT", "SIGBREAK", "SIGHU
 /** How long a service that has met an uncaught error may take to stop, in milliseconds. */
 const fatalTimeoutMs = 5_000;
 
+// Of several services of one process each gets the signal; the last to have stopped ends it, with the worst code.
+const tied = new Set<Runner>();
+let worstCode = 0;
+
+function finish(runner: Runner, code: number): void {
+  worstCode = Math.max(worstCode, code);
+  tied.delete(runner);
+  if (tied.size === 0) process.exit(worstCode);
+}
+
 /**
  * Ties a runner to the process: the first signal stops it in order and exits with 0, a second one exits with 1 at
  * once; an uncaught error or rejection logs one fatal line (without a logger it goes to standard error, as Node
@@ -27,7 +37,7 @@ export function handleSignals(runner: Runner, logger: () => Logger | undefined):
     }
     signalled = true;
     logger()?.info({ signal }, "stopping on a signal");
-    void runner.stop().then((code) => process.exit(code));
+    void runner.stop().then((code) => finish(runner, code));
   }
 
   function onMessage(message: unknown): void {
@@ -41,7 +51,7 @@ export function handleSignals(runner: Runner, logger: () => Logger | undefined):
     if (log === undefined) process.stderr.write(`${inspect(err)}\n`);
     else log.fatal({ err, origin }, "uncaught error: stopping");
     // Nothing is known about the state of the process, so no new request should be served from it.
-    void runner.stop({ drainDelayMs: 0, timeoutMs: fatalTimeoutMs }).finally(() => process.exit(1));
+    void runner.stop({ drainDelayMs: 0, timeoutMs: fatalTimeoutMs }).finally(() => finish(runner, 1));
     // A stop that is already under way may have more time than this process deserves.
     setTimeout(() => process.exit(1), fatalTimeoutMs + 1_000).unref();
   }
@@ -50,11 +60,13 @@ export function handleSignals(runner: Runner, logger: () => Logger | undefined):
     onFatal(reason, "unhandledRejection");
   }
 
+  tied.add(runner);
   for (const signal of stopSignals) process.on(signal, onSignal);
   process.on("message", onMessage);
   process.on("uncaughtException", onFatal);
   process.on("unhandledRejection", onRejection);
   return () => {
+    tied.delete(runner);
     for (const signal of stopSignals) process.off(signal, onSignal);
     process.off("message", onMessage);
     process.off("uncaughtException", onFatal);

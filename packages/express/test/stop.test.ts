@@ -257,6 +257,34 @@ describe("a process that is told to stop", () => {
     );
   });
 
+  it("lets every service of the process finish before it exits", async function () {
+    if (process.platform === "win32") this.skip();
+    await using child = await runChild(`
+      import { createService } from "@svc/express";
+      for (const name of ["quick", "slow"]) {
+        const service = await createService({
+          config: { toml: '[service]\\nname = "' + name + '"\\nport = 0\\n' },
+          env: {},
+          routes(app, { log }) {
+            app.get("/", (req, res) => {
+              log.info({}, "asked");
+              setTimeout(() => res.send("finished"), 600);
+            });
+          },
+        });
+        await service.start();
+      }
+    `);
+    await child.line((line) => line["service"] === "slow" && line["message"] === "listening");
+    const port = child.lines().find((line) => line["service"] === "slow" && "port" in line)?.["port"];
+    const answer = ask(`http://127.0.0.1:${String(port)}/`);
+    await child.line((line) => line["message"] === "asked");
+    child.kill("SIGTERM");
+    await child.line((line) => line["service"] === "quick" && line["phase"] === "done");
+    expect((await answer).body).to.equal("finished");
+    expect(await child.ended).to.deep.equal({ code: 0, signal: null });
+  });
+
   it("exits with 1 when the time is up, naming what is in flight", async function () {
     if (process.platform === "win32") this.skip();
     await using child = await runChild(program("shutdown_timeout = 0.5\n"));
