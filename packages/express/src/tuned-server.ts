@@ -1,5 +1,6 @@
 import { IncomingMessage, ServerResponse, type RequestListener } from "node:http";
 import { acceptHeadLines } from "./head-lines.ts";
+import { endInOneWrite } from "./one-write.ts";
 
 /** What of an Express application is needed here; both majors have it. */
 export interface TunableApp extends RequestListener {
@@ -24,6 +25,7 @@ export function tunedClasses(app: TunableApp): TunedClasses {
   become(ServiceRequest.prototype, app.request);
   become(ServiceResponse.prototype, app.response);
   acceptHeadLines(ServiceResponse.prototype);
+  endInOneWrite(ServiceResponse.prototype);
   app.request = ServiceRequest.prototype;
   app.response = ServiceResponse.prototype;
   return { IncomingMessage: ServiceRequest, ServerResponse: ServiceResponse as typeof ServerResponse };

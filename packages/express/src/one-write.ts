@@ -1,0 +1,31 @@
+import { ServerResponse } from "node:http";
+
+/** Beyond this, copying the bytes into a text costs more than a second buffer in the write. */
+const largestBytes = 16 * 1024;
+
+type End = (this: ServerResponse, ...args: unknown[]) => ServerResponse;
+
+// oxlint-disable-next-line typescript/unbound-method -- called with the response as this
+const nodeEnd = ServerResponse.prototype.end as End;
+
+/**
+ * Makes a class of responses hand a small body to the system in one piece with its head. Node does so when the body
+ * is text and gathers two buffers when it is bytes, as it is whenever Express makes an ETag; over a socket that
+ * costs a quarter of what a small route costs. Latin-1 has one character for each byte, so the same bytes arrive.
+ */
+export function endInOneWrite(prototype: ServerResponse): void {
+  Object.defineProperty(prototype, "end", {
+    configurable: true,
+    writable: true,
+    value: function end(this: ServerResponse, ...args: unknown[]): ServerResponse {
+      const [body] = args;
+      if (!Buffer.isBuffer(body) || body.length > largestBytes || this.headersSent)
+        return nodeEnd.apply(this, args);
+      return nodeEnd.call(this, body.toString("latin1"), "latin1", args.findLast(isFunction));
+    },
+  });
+}
+
+function isFunction(value: unknown): boolean {
+  return typeof value === "function";
+}
