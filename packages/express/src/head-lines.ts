@@ -4,6 +4,7 @@ import { ServerResponse } from "node:http";
 interface WithStoreHeader {
   _storeHeader?(firstLine: string, headers: unknown): void;
 }
+// oxlint-disable-next-line typescript/unbound-method -- called with the response as this
 const storeHeader = (ServerResponse.prototype as WithStoreHeader)._storeHeader;
 
 const LINES: unique symbol = Symbol("@svc/express/head-lines") as never;
