@@ -15,7 +15,7 @@ export interface FrameworkRoutes {
   /** Stands behind them. */
   readonly behind: Middleware;
   /**
-   * Looks at what the application has registered: a route whose path it would claim goes in front (ROUTE-*).
+   * Looks at what the application has registered: a route whose path it would claim goes in front (ROUTE-2).
    * Everything else stays behind and costs an application's request nothing.
    */
   place(app: RoutedApp): void;

@@ -18,7 +18,7 @@ export interface ClientTimeouts {
   readonly sendTimeoutSeconds: number;
 }
 
-/** A server that slow clients cannot hold, and whose own answers are problems too (LIM-*, ERR-*). */
+/** A server that slow clients cannot hold, and whose own answers are problems too (ERR-21). */
 export function createHttpServer(
   inFlight: InFlight,
   timeouts: ClientTimeouts,

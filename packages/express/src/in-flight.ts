@@ -2,7 +2,6 @@ import { contextOf, onResponseEnd, openContext } from "@svc/context";
 import { gatewayTimeout, ProblemError, sendProblem, silence } from "@svc/problem";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-
 import { watchUnreadBody } from "./unread-body.ts";
 
 /** The requests of a server that have not been answered to the end yet. */

@@ -1,12 +1,9 @@
-import { ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 
 /** Beyond this, copying the bytes into a text costs more than a second buffer in the write. */
 const largestBytes = 16 * 1024;
 
 type End = (this: ServerResponse, ...args: unknown[]) => ServerResponse;
-
-// oxlint-disable-next-line typescript/unbound-method -- called with the response as this
-const nodeEnd = ServerResponse.prototype.end as End;
 
 /**
  * Makes a class of responses hand a small body to the system in one piece with its head. Node does so when the body
@@ -18,10 +15,12 @@ export function endInOneWrite(prototype: ServerResponse): void {
     configurable: true,
     writable: true,
     value: function end(this: ServerResponse, ...args: unknown[]): ServerResponse {
+      // Asked for each time: a tool that watches responses may put its own in Node's place at any moment.
+      const { end: inherited } = Object.getPrototypeOf(prototype) as { end: End };
       const [body] = args;
       if (!Buffer.isBuffer(body) || body.length > largestBytes || this.headersSent)
-        return nodeEnd.apply(this, args);
-      return nodeEnd.call(this, body.toString("latin1"), "latin1", args.findLast(isFunction));
+        return inherited.apply(this, args);
+      return inherited.call(this, body.toString("latin1"), "latin1", args.findLast(isFunction));
     },
   });
 }

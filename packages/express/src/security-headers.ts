@@ -30,7 +30,7 @@ const nodeWriteHead = ServerResponse.prototype.writeHead as WriteHead;
 
 /**
  * Sets security headers when the head of the response is written: helmet's set on HTML, four fixed ones on all else.
- * A header that the application has set stays as it is (EDGE-*).
+ * A header that the application has set stays as it is (EDGE-6, EDGE-7).
  *
  * @param https whether the service is reached over https; without it the headers that demand https are left out
  */

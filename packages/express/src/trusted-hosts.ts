@@ -3,7 +3,7 @@ import { badRequest } from "@svc/problem";
 import type { IncomingMessage } from "node:http";
 
 /**
- * Refuses requests for hosts that this service does not answer for, with a 400 problem (EDGE-*).
+ * Refuses requests for hosts that this service does not answer for, with a 400 problem (EDGE-3).
  *
  * @param hosts names without a port; `*.example.com` means every name below it
  * @param open paths that are answered for any host: probes and scrapers call a replica by its address

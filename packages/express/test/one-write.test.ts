@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { get, request as ask, type IncomingMessage } from "node:http";
+import { get, request as ask, ServerResponse, type IncomingMessage } from "node:http";
 import { expect } from "chai";
 import { onBothMajors } from "./support/majors.ts";
 import { startService } from "./support/test-service.ts";
@@ -82,6 +82,26 @@ describe("a body of bytes", () => {
       await fetchBytes(`${test.url}/second`);
       await fetchBytes(`${test.url}/third`);
       expect(called).to.deep.equal(["second", "third"]);
+    });
+
+    it("leaves by the method that a tool has put in Node's place since", async () => {
+      // oxlint-disable-next-line typescript/unbound-method -- put back below
+      const { end } = ServerResponse.prototype;
+      let seen = 0;
+      await using test = await startService({
+        app: express(),
+        routes: (app) => void app.get("/", (_req, res) => void res.send(Buffer.from("bytes"))),
+      });
+      ServerResponse.prototype.end = function watched(this: ServerResponse, ...args: Parameters<typeof end>) {
+        seen++;
+        return end.apply(this, args);
+      } as typeof end;
+      try {
+        expect((await fetchBytes(`${test.url}/`)).bytes.toString()).to.equal("bytes");
+      } finally {
+        ServerResponse.prototype.end = end;
+      }
+      expect(seen).to.equal(1);
     });
   });
 });
