@@ -1,0 +1,44 @@
+import type { Principal } from "@svc/context";
+
+/** Why a token was refused. For logs and programs, never for a client (AUTH-11). */
+export const refusalReasons = [
+  "too_large",
+  "malformed",
+  "encoding",
+  "header",
+  "critical_header",
+  "algorithm_not_allowed",
+  "kid",
+  "unknown_key",
+  "keys_unavailable",
+  "signature",
+  "payload",
+  "claim_missing",
+  "claim_type",
+  "expired",
+  "not_yet_valid",
+  "issued_in_future",
+  "issuer",
+  "audience",
+  "token_use",
+] as const;
+
+export type RefusalReason = (typeof refusalReasons)[number];
+
+/** A token that holds. The same object for the same token while it is remembered; frozen. */
+export interface Verified {
+  readonly principal: Principal;
+  /** When the person signed in, in seconds since the Unix epoch: `auth_time`, else `iat`. */
+  readonly signedInAt: number;
+  readonly reason?: undefined;
+}
+
+/** A token that does not hold. */
+export interface Refused {
+  readonly principal?: undefined;
+  readonly reason: RefusalReason;
+  /** The claim or header at fault, where there is one; never its value. */
+  readonly at?: string | undefined;
+}
+
+export type Verification = Verified | Refused;
