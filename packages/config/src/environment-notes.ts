@@ -1,5 +1,6 @@
 import { nearestName } from "@svc/options";
-import type { Environment } from "./environment.ts";
+import { type Environment, variable } from "./environment.ts";
+import { environmentNamesOf, type UntypedTable } from "./table.ts";
 
 // Read by development tools, never by a service (ENV-7).
 const toolNames = /^SVC_(TEST|BENCH|PERF)_/;
@@ -13,5 +14,18 @@ export function environmentNotes(env: Environment, known: ReadonlySet<string>): 
     const nearest = nearestName(name, known);
     const hint = nearest === undefined ? "" : `; did you mean ${nearest}?`;
     return `the environment variable ${name} is not read by this service${hint}`;
+  });
+}
+
+/** A note for every variable of a plugin that is set while the plugin is not enabled; names only, never a value. */
+export function unusedPluginNotes(
+  env: Environment,
+  plugins: Readonly<Record<string, UntypedTable>>,
+  enabled: readonly string[],
+): string[] {
+  return Object.entries(plugins).flatMap(([plugin, table]) => {
+    if (enabled.includes(plugin)) return [];
+    const set = environmentNamesOf(table).filter((name) => variable(env, name) !== undefined);
+    return set.map((name) => `${name} is not used: the plugin ${plugin} is not enabled`);
   });
 }

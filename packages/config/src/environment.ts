@@ -53,3 +53,8 @@ function jsonArray(text: string): unknown {
     return undefined;
   }
 }
+
+/** The environment of the process, for what has to look before the configuration is read. */
+export function processEnvironment(): Environment {
+  return process.env;
+}

@@ -1,5 +1,11 @@
 export { describeConfig } from "./describe-config.ts";
-export { type Environment, type EnvironmentName, environmentNames, readText } from "./environment.ts";
+export {
+  type Environment,
+  type EnvironmentName,
+  environmentNames,
+  processEnvironment,
+  readText,
+} from "./environment.ts";
 export { configurationExitCode, loadConfig } from "./load-config.ts";
 export type { Config, LoadOptions } from "./options.ts";
 export { pluginNames } from "./plugin-names.ts";

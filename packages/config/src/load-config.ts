@@ -13,7 +13,7 @@ import {
 } from "@svc/options";
 import { rememberDescription } from "./describe-config.ts";
 import { type Environment, type EnvironmentName, environmentNames } from "./environment.ts";
-import { environmentNotes } from "./environment-notes.ts";
+import { environmentNotes, unusedPluginNotes } from "./environment-notes.ts";
 import { FaultList } from "./fault-list.ts";
 import { keyName } from "./masking.ts";
 import type { Config, LoadOptions } from "./options.ts";
@@ -63,7 +63,11 @@ export function loadConfig(given?: object): object {
   if (faults.size > 0) throw new ConfigurationError(String(file ?? "the service"), faults.all());
 
   const known = [...Object.values(tables), ...Object.values(plugins)].flatMap(environmentNamesOf);
-  const notes = [...reading.notes, ...environmentNotes(env, new Set([...known, ...variables]))];
+  const notes = [
+    ...reading.notes,
+    ...unusedPluginNotes(env, plugins, enabled.names),
+    ...environmentNotes(env, new Set([...known, ...variables])),
+  ];
   const arrange = (side: keyof Settings): object => {
     const { service, logging, ...others } = Object.fromEntries(
       read.map(([name, each]) => [name, each[side]]),

@@ -1,8 +1,9 @@
-import { loadConfig, readText } from "@svc/config";
+import { loadConfig, processEnvironment, readText } from "@svc/config";
 import { boolean, integer, listOf, number, string } from "@svc/options";
 import { expect } from "chai";
 import fc from "fast-check";
 import { errorOf, faultsOf } from "./support/faults-of.ts";
+import { authTable } from "./support/tables.ts";
 
 describe("the environment", () => {
   it("ENV-1 ENV-2 ENV-3 ENV-4 ENV-5 says name, env, port, debug and JSON logs without any file", () => {
@@ -99,6 +100,19 @@ describe("the environment", () => {
     const text = '[service]\nversion = "${SVC_BUILD}"';
     const { service, notes } = loadConfig({ text, env: { SVC_APP_NAME: "a", SVC_BUILD: "7" } });
     expect([service.version, notes]).to.deep.equal(["7", []]);
+  });
+
+  it("notes a variable of a plugin that is not enabled, and never its value", () => {
+    const plugins = { auth: authTable };
+    const env = { SVC_APP_NAME: "a", SVC_AUTH_LEEWAY: "7", SVC_AUTH_ISSUER: "" };
+    expect(loadConfig({ env, plugins }).notes).to.deep.equal([
+      "SVC_AUTH_LEEWAY is not used: the plugin auth is not enabled",
+    ]);
+    expect(loadConfig({ env, plugins, defaultPlugins: ["auth"] }).notes).to.deep.equal([]);
+  });
+
+  it("can be asked for before the configuration is read", () => {
+    expect(processEnvironment()).to.equal(process.env);
   });
 
   it("is process.env unless another is given", () => {

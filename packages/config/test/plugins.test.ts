@@ -59,6 +59,7 @@ describe("plugins", () => {
     expect(config.notes).to.deep.equal([
       "[plugin.database] is not used: database is not in [plugins] enabled",
       "[plugin.cache] is not read: cache is not built yet",
+      "SVC_AUTH_LEEWAY is not used: the plugin auth is not enabled",
     ]);
   });
 
