@@ -1,6 +1,7 @@
 // What a consumer of each package does first. Copied beside an application that has only tarballs installed; `use`
 // is require or import, `express` is whichever major is installed there.
 const assert = require("node:assert/strict");
+const { createHmac } = require("node:crypto");
 const { createServer } = require("node:http");
 const { once } = require("node:events");
 
@@ -91,6 +92,31 @@ const cases = {
     assert.equal(database.readiness().name, "database");
     await database.stop();
   },
+  async "jwt-auth"({ use, app }) {
+    const { jwtAuth, principalOf, requireAuth } = await use("@svc/jwt-auth");
+    const secret = "0123456789abcdef0123456789abcdef";
+    app.use(jwtAuth({ mode: "secret", algorithms: ["HS256"], secret, audience: "consumer" }));
+    app.use(requireAuth());
+    app.get("/", (req, res) => res.json({ caller: principalOf(req).subject }));
+    return async (get) => {
+      assert.equal((await get("/")).status, 401);
+      const headers = { authorization: `Bearer ${hs256(secret, { sub: "ann", aud: "consumer" })}` };
+      assert.deepEqual(await (await get("/", { headers })).json(), { caller: "ann" });
+    };
+  },
+  async tenancy({ use, app }) {
+    const { requireTenant, tenancy, tenantOf } = await use("@svc/tenancy");
+    app.use(
+      tenancy({ sources: ["subdomain"], baseDomain: "0.0.1", auth: false, hostOf: () => "acme.0.0.1" }),
+    );
+    app.use(requireTenant());
+    app.get("/", (req, res) => res.json({ tenant: tenantOf(req) }));
+    return async (get) => assert.deepEqual(await (await get("/")).json(), { tenant: "acme" });
+  },
+  async conformance({ use }) {
+    const { checkConformance } = await use("@svc/conformance");
+    assert.equal(typeof checkConformance, "function");
+  },
   async express({ use }) {
     const { createService } = await use("@svc/express");
     assert.equal(typeof createService, "function");
@@ -98,7 +124,7 @@ const cases = {
 };
 
 // Those that need no Express: they must also work on a bare server.
-const onBareHttp = ["request-id", "problem", "json-body", "health"];
+const onBareHttp = ["request-id", "problem", "json-body", "health", "tenancy"];
 
 exports.run = async function run(use, names) {
   const express = (await use("express")).default ?? (await use("express"));
@@ -120,6 +146,13 @@ async function exercise(name, use, app) {
     server.closeAllConnections();
     server.close();
   }
+}
+
+function hs256(secret, claims) {
+  const now = Math.floor(Date.now() / 1000);
+  const parts = [{ alg: "HS256" }, { iat: now, exp: now + 60, ...claims }];
+  const input = parts.map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".");
+  return `${input}.${createHmac("sha256", secret).update(input).digest("base64url")}`;
 }
 
 /** As much of an application as these cases use, on node:http alone. */
