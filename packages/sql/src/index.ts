@@ -11,5 +11,12 @@ export {
   type QueryResult,
   type Row,
 } from "./queryable.ts";
+export {
+  enableRowSecurity,
+  type RowSecurityOptions,
+  rowSecurityStatements,
+  type TenantType,
+} from "./row-security.ts";
 export type { Columns, SchemaOptions } from "./schema-options.ts";
+export type { Settings } from "./settings.ts";
 export { type TransactionOptions, withTransaction } from "./transaction.ts";

@@ -3,7 +3,8 @@ import { sqlStateOf } from "./error-class.ts";
 import { OptionError, TransactionError } from "./errors.ts";
 import { withLentConnection } from "./lent-connection.ts";
 import { checkNames, checkWhole } from "./options.ts";
-import { type Database, isPool, type Queryable } from "./queryable.ts";
+import { type Database, isPool, type Queryable, type Row } from "./queryable.ts";
+import { checkSettings, resets, setLocal, type Settings } from "./settings.ts";
 
 export interface TransactionOptions {
   /** Default: the server's, usually `read committed`. Refused inside a transaction. */
@@ -15,6 +16,12 @@ export interface TransactionOptions {
    * transaction nothing is run again: only the outermost one can be. Default 0.
    */
   readonly retries?: number | undefined;
+  /**
+   * Settings of the server for this transaction alone, as `{ "svc.tenant": "acme" }`; they cost no round trip. A connection of
+   * a pool is given back without them, also where `work` has set them for longer. Refused inside a transaction. Default
+   * none.
+   */
+  readonly settings?: Settings | undefined;
 }
 
 const ISOLATIONS: readonly unknown[] = [undefined, "read committed", "repeatable read", "serializable"];
@@ -48,16 +55,23 @@ export async function withTransaction<T>(
   options: TransactionOptions = {},
 ): Promise<T> {
   const subject = "withTransaction()";
-  checkNames(subject, options, ["isolation", "readOnly", "retries"]);
-  const { isolation, readOnly = false, retries = 0 } = options;
+  checkNames(subject, options, ["isolation", "readOnly", "retries", "settings"]);
+  const { isolation, readOnly = false, retries = 0, settings = {} } = options;
   if (!ISOLATIONS.includes(isolation)) {
     const known = ISOLATIONS.slice(1).join(", ");
     throw new OptionError(`${subject}: isolation must be one of ${known}; it is ${String(isolation)}`);
   }
   if (typeof readOnly !== "boolean") throw new OptionError(`${subject}: readOnly must be true or false`);
   checkWhole(subject, "retries", retries);
+  checkSettings(subject, settings);
+  const set = Object.keys(settings).length > 0 ? settings : undefined;
   const mode = `${isolation === undefined ? "" : ` isolation level ${isolation}`}${readOnly ? " read only" : ""}`;
-  return runTransaction(db, work, { begin: `begin${mode}`, nestable: mode === "", retries });
+  return runTransaction(db, work, {
+    begin: `begin${mode}`,
+    nestable: mode === "" && set === undefined,
+    retries,
+    settings: set,
+  });
 }
 
 interface Plan {
@@ -65,6 +79,7 @@ interface Plan {
   /** Whether a savepoint may stand in for what `begin` asks for. */
   readonly nestable: boolean;
   readonly retries: number;
+  readonly settings?: Settings | undefined;
 }
 
 /** As `withTransaction`, with the opening statement given. */
@@ -76,10 +91,10 @@ export async function runTransaction<T>(
   const nested = !isPool(db) && (await isInTransaction(db));
   if (nested && !plan.nestable) {
     throw new TransactionError(
-      "isolation and readOnly belong to a whole transaction, and one is open already: ask for them where it begins",
+      "isolation, readOnly and settings belong to a whole transaction, and one is open already: ask for them where it begins",
     );
   }
-  const statements = nested ? SAVEPOINT : { begin: plan.begin, commit: "commit", rollback: ["rollback"] };
+  const statements = nested ? SAVEPOINT : whole(plan, isPool(db));
   for (let failures = 0; ; failures++) {
     try {
       return await (isPool(db)
@@ -99,6 +114,22 @@ interface Statements {
   readonly begin: string;
   readonly commit: string;
   readonly rollback: readonly string[];
+  /** Whether a `begin` that failed may have begun all the same. */
+  readonly mayHaveBegun: boolean;
+}
+
+// Several statements without parameters are one query, and one round trip.
+function whole({ begin, settings }: Plan, pooled: boolean): Statements {
+  if (settings === undefined) {
+    return { begin, commit: "commit", rollback: ["rollback"], mayHaveBegun: false };
+  }
+  const after = pooled ? resets(settings) : [];
+  return {
+    begin: `${begin}; ${setLocal(settings)}`,
+    commit: ["commit", ...after].join("; "),
+    rollback: [["rollback", ...after].join("; ")],
+    mayHaveBegun: true,
+  };
 }
 
 // An inner savepoint hides an outer one of the same name until it is released, so one name is enough.
@@ -106,6 +137,7 @@ const SAVEPOINT: Statements = {
   begin: "savepoint svc",
   commit: "release savepoint svc",
   rollback: ["rollback to savepoint svc", "release savepoint svc"],
+  mayHaveBegun: false,
 };
 
 async function onConnection<T>(
@@ -164,15 +196,18 @@ async function begin(
   try {
     await connection.query(statements.begin);
   } catch (error) {
-    onBroken?.(asError(error));
+    if (onBroken !== undefined) onBroken(asError(error));
+    else if (statements.mayHaveBegun) await rollback(connection, statements);
     throw error;
   }
 }
 
 async function commit(connection: Queryable, statements: Statements): Promise<void> {
-  const result: object = await connection.query(statements.commit);
+  const answer: unknown = await connection.query(statements.commit);
+  // Drivers answer several statements with a list.
+  const result: unknown = Array.isArray(answer) ? answer[0] : answer;
   // PostgreSQL answers the commit of a failed transaction with a rollback, and no error.
-  if ("command" in result && result.command === "ROLLBACK") {
+  if (isObject(result) && result["command"] === "ROLLBACK") {
     throw new TransactionError("rolled back, not committed: a statement failed and its error was not thrown");
   }
 }
@@ -188,6 +223,10 @@ async function rollback(
   } catch (error) {
     onBroken?.(asError(error));
   }
+}
+
+function isObject(value: unknown): value is Row {
+  return typeof value === "object" && value !== null;
 }
 
 function asError(error: unknown): Error {

@@ -19,7 +19,11 @@ describe("README", () => {
     expect(await output(0), "the schema is there by now").to.deep.equal(["2"]);
   });
 
+  it("shows row security", async () => {
+    expect(await output(1)).to.deep.equal(["created", "present", "[]"]);
+  });
+
   it("shows quoted names", async () => {
-    expect(await output(1)).to.deep.equal(['"my ""table"""', '"audit"."jobs"']);
+    expect(await output(2)).to.deep.equal(['"my ""table"""', '"audit"."jobs"']);
   });
 });

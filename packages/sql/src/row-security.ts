@@ -1,0 +1,167 @@
+import { ensureSchema } from "./ensure-schema.ts";
+import { OptionError, SchemaError } from "./errors.ts";
+import { identifier, qualified } from "./identifier.ts";
+import { literal } from "./literal.ts";
+import { withLentConnection } from "./lent-connection.ts";
+import { checkNames } from "./options.ts";
+import { type Database, isPool, type Queryable } from "./queryable.ts";
+import { checkSettingName } from "./settings.ts";
+
+/** A table whose rows belong to tenants. */
+export interface RowSecurityOptions {
+  /** The table, by name or `schema.name`. Required. */
+  readonly table: string;
+  /** The column with the tenant. Default `tenant_id`. */
+  readonly column?: string | undefined;
+  /** The setting that holds the tenant of a transaction. Default `svc.tenant`. */
+  readonly setting?: string | undefined;
+  /** The name of the policy. Default `svc_tenant`. */
+  readonly policy?: string | undefined;
+}
+
+/** What a column of tenants may be. `varchar` counts as `text`. */
+export type TenantType = "text" | "uuid" | "integer" | "bigint";
+
+// By their names in the catalogue.
+const TYPES: ReadonlyMap<string, TenantType> = new Map([
+  ["text", "text"],
+  ["character varying", "text"],
+  ["uuid", "uuid"],
+  ["integer", "integer"],
+  ["bigint", "bigint"],
+]);
+const NAMES = ["table", "column", "setting", "policy"];
+
+interface Resolved {
+  readonly table: string;
+  readonly sql: string;
+  readonly column: string;
+  readonly setting: string;
+  readonly policy: string;
+}
+
+/**
+ * The statements that give a table forced row security: a row can be seen, changed and written only by a transaction whose
+ * setting names its tenant, also by the owner of the table. Without the setting there are no rows, and none can be
+ * written. They may be run again. Run them in one transaction.
+ *
+ * @param options with `type`, the type of the column: `text` (the default, for `varchar` too), `uuid`, `integer` or `bigint`
+ * @throws OptionError, IdentifierError
+ */
+export function rowSecurityStatements(
+  options: RowSecurityOptions & { readonly type?: TenantType | undefined },
+): string[] {
+  const subject = "rowSecurityStatements()";
+  checkNames(subject, options, [...NAMES, "type"]);
+  const { type = "text", ...table } = options;
+  if (![...TYPES.values()].includes(type)) {
+    throw new OptionError(`${subject}: type must be text, uuid, integer or bigint; it is ${String(type)}`);
+  }
+  return statements(resolve(subject, table), type);
+}
+
+/**
+ * Gives a table forced row security where it has none, as `rowSecurityStatements` says.
+ *
+ * The catalogue is asked first. When nothing is missing that is all: no lock above ACCESS SHARE, and no rights on the table
+ * are needed. Otherwise the statements run as those of `ensureSchema` do, which takes the table for itself for a
+ * moment and is for its owner to do.
+ *
+ * @returns `present` when there was nothing to do, `created` when the statements were run by this call
+ * @throws SchemaError when the table or its column is not there, when the column has a type that cannot hold a tenant, and
+ *   when another policy for everybody would show more rows
+ * @throws OptionError, IdentifierError
+ */
+export async function enableRowSecurity(
+  db: Database,
+  options: RowSecurityOptions,
+): Promise<"present" | "created"> {
+  const subject = "enableRowSecurity()";
+  checkNames(subject, options, NAMES);
+  const wanted = resolve(subject, options);
+  const name = `row security of ${wanted.table}`;
+  const type = isPool(db)
+    ? await withLentConnection(db, (connection) => inspect(connection, wanted, name))
+    : await inspect(db, wanted, name);
+  return ensureSchema(db, {
+    name,
+    isPresent: isPresent(wanted),
+    statements: statements(wanted, type),
+  });
+}
+
+function resolve(subject: string, options: RowSecurityOptions): Resolved {
+  const { table, column = "tenant_id", setting = "svc.tenant", policy = "svc_tenant" } = options;
+  checkSettingName(subject, setting);
+  identifier(column);
+  identifier(policy);
+  return { table, sql: qualified(table), column, setting, policy };
+}
+
+function statements({ sql, column, setting, policy }: Resolved, type: TenantType): string[] {
+  // A setting that a transaction has had once is an empty text in the next ones, not null.
+  const tenant = `nullif(current_setting(${literal(setting)}, true), '')`;
+  const own = `${identifier(column)} = ${type === "text" ? tenant : `${tenant}::${type}`}`;
+  return [
+    `alter table ${sql} enable row level security`,
+    `alter table ${sql} force row level security`,
+    `drop policy if exists ${identifier(policy)} on ${sql}`,
+    `create policy ${identifier(policy)} on ${sql} as permissive for all to public using (${own}) with check (${own})`,
+  ];
+}
+
+const SELECT_TABLE = `
+select class.relkind in ('r', 'p') as is_table, format_type(attribute.atttypid, null) as type,
+  array(select polname::text from pg_catalog.pg_policy
+    where polrelid = class.oid and polname <> $3 and polpermissive and 0::oid = any(polroles) order by 1) as others
+from pg_catalog.pg_class as class
+left join pg_catalog.pg_attribute as attribute
+  on attribute.attrelid = class.oid and attribute.attname = $2 and attribute.attnum > 0 and not attribute.attisdropped
+where class.oid = to_regclass($1)`;
+
+interface TableRow extends Record<string, unknown> {
+  readonly is_table: boolean;
+  readonly type: string | null;
+  readonly others: readonly string[];
+}
+
+async function inspect(
+  db: Queryable,
+  { table, sql, column, policy }: Resolved,
+  name: string,
+): Promise<TenantType> {
+  const { rows } = await db.query<TableRow>(SELECT_TABLE, [sql, column, policy]);
+  const [found] = rows;
+  if (found === undefined) throw new SchemaError(name, [`${table} is missing`]);
+  if (!found.is_table) throw new SchemaError(name, [`${table} is no table`]);
+  if (found.type === null) throw new SchemaError(name, [`${table}.${column} is missing`]);
+  const type = TYPES.get(found.type);
+  if (type === undefined) {
+    const known = [...TYPES.keys()].join(", ");
+    throw new SchemaError(name, [`${table}.${column} must be one of ${known}; it is ${found.type}`]);
+  }
+  if (found.others.length > 0) {
+    const faults = found.others.map(
+      (each) => `the policy ${each} would show more rows: drop it, or make it restrictive or for one role`,
+    );
+    throw new SchemaError(name, faults);
+  }
+  return type;
+}
+
+// The server shows an expression with parentheses and casts of its own, which differ by the type of the column.
+const EXTRAS = literal(String.raw`::(text|character varying|uuid|integer|bigint)|[()\s]`);
+
+function isPresent({ sql, column, setting, policy }: Resolved): string {
+  const bare = (expression: string): string => `regexp_replace(${expression}, ${EXTRAS}, '', 'g')`;
+  const wanted = bare(
+    `quote_ident(${literal(column)}) || ${literal(`=NULLIFcurrent_setting'${setting}',true,''`)}`,
+  );
+  return `
+select class.relrowsecurity and class.relforcerowsecurity and exists (
+  select from pg_catalog.pg_policy
+  where polrelid = class.oid and polname = ${literal(policy)} and polpermissive and polcmd = '*' and polroles = '{0}'
+    and ${bare("pg_get_expr(polqual, polrelid)")} = ${wanted}
+    and ${bare("pg_get_expr(polwithcheck, polrelid)")} = ${wanted})
+from pg_catalog.pg_class as class where class.oid = to_regclass(${literal(sql)})`;
+}

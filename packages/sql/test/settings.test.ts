@@ -1,0 +1,142 @@
+import { testDatabase } from "@svc/dev-services";
+import { OptionError, type Queryable, sqlStateOf, TransactionError, withTransaction } from "@svc/sql";
+import { expect } from "chai";
+import fc from "fast-check";
+import { connections } from "./support/connections.ts";
+import { failure } from "./support/failure.ts";
+
+describe("settings of a transaction", () => {
+  const database = testDatabase({ name: "settings" });
+  const { client, pool: newPool, end } = connections(() => database.url);
+  after(end);
+
+  const shown = async (db: Queryable): Promise<unknown> =>
+    (await db.query("select current_setting('svc.tenant', true) as shown")).rows[0]?.["shown"];
+  const settings = { "svc.tenant": "acme" };
+
+  it("hold inside of it and not after it, whether it is committed or not", async () => {
+    const pool = newPool({ max: 1 });
+    expect(await withTransaction(pool, shown, { settings })).to.equal("acme");
+    expect(await shown(pool)).to.be.oneOf([null, ""]);
+    const error = await failure(withTransaction(pool, (tx) => tx.query("select 1/0"), { settings }));
+    expect(sqlStateOf(error)).to.equal("22012");
+    expect(await shown(pool)).to.be.oneOf([null, ""]);
+    expect(pool.totalCount).to.equal(1);
+  });
+
+  it("cost no statement of their own", async () => {
+    const pool = newPool({ max: 1 });
+    const texts: string[] = [];
+    const connection = await pool.connect();
+    const counted = {
+      query: (text: string, values?: unknown[]) => {
+        texts.push(text);
+        return connection.query(text, values);
+      },
+      release: () => undefined,
+    };
+    await withTransaction({ connect: () => Promise.resolve(counted) }, (tx) => tx.query("select 1"), {
+      settings,
+      isolation: "serializable",
+    });
+    expect(texts).to.deep.equal([
+      "begin isolation level serializable; select set_config('svc.tenant', 'acme', true)",
+      "select 1",
+      'commit; reset "svc"."tenant"',
+    ]);
+    connection.release();
+  });
+
+  it("do not come back out of a pool when the function has set them for longer", async () => {
+    const pool = newPool({ max: 1 });
+    const set = (tx: Queryable): Promise<unknown> => tx.query("set svc.tenant = 'poison'");
+    await withTransaction(pool, set, { settings });
+    expect(await shown(pool)).to.be.oneOf([null, ""]);
+    const error = await failure(
+      withTransaction(
+        pool,
+        async (tx) => {
+          await tx.query("commit");
+          await set(tx);
+          throw new Error("no");
+        },
+        { settings },
+      ),
+    );
+    expect(error.message).to.equal("no");
+    expect(await shown(pool)).to.be.oneOf([null, ""]);
+    expect(pool.totalCount).to.equal(1);
+  });
+
+  it("leave a connection of one's own as it was", async () => {
+    const db = await client();
+    await db.query("set svc.tenant = 'mine'");
+    expect(await withTransaction(db, shown, { settings })).to.equal("acme");
+    expect(await shown(db)).to.equal("mine");
+  });
+
+  it("leave a connection outside of a transaction when they are refused", async () => {
+    const db = await client();
+    const options = { settings: { no_such_setting: "1" } };
+    expect(sqlStateOf(await failure(withTransaction(db, () => 1, options)))).to.equal("42704");
+    expect((await db.query<{ one: number }>("select 1 as one")).rows).to.deep.equal([{ one: 1 }]);
+    const pool = newPool({ max: 1 });
+    expect(sqlStateOf(await failure(withTransaction(pool, () => 1, options)))).to.equal("42704");
+    expect((await pool.query<{ one: number }>("select 1 as one")).rows).to.deep.equal([{ one: 1 }]);
+  });
+
+  it("tell when a failed statement was hidden, as without them", async () => {
+    const pool = newPool({ max: 1 });
+    const hide = (tx: Queryable): Promise<unknown> => tx.query("select 1/0").catch(() => undefined);
+    expect(await failure(withTransaction(pool, hide, { settings }))).to.be.instanceOf(TransactionError);
+    expect(await shown(pool)).to.be.oneOf([null, ""]);
+  });
+
+  it("are refused inside of a transaction, where they would outlive their savepoint", async () => {
+    const pool = newPool({ max: 1 });
+    await withTransaction(pool, async (tx) => {
+      const error = await failure(withTransaction(tx, () => 1, { settings }));
+      expect(error).to.be.instanceOf(TransactionError);
+      expect(error.message).to.contain("belong to a whole transaction");
+    });
+  });
+
+  it("have exactly the given value, whatever is in it", async () => {
+    const pool = newPool({ max: 1 });
+    const values = fc
+      .string({ unit: fc.constantFrom("'", "\\", '"', ";", "$", "-", "\n", "a", "é", "💧", "%", "E") })
+      .filter((value) => value !== "");
+    const holds = fc.asyncProperty(values, async (value) => {
+      expect(await withTransaction(pool, shown, { settings: { "svc.tenant": value } })).to.equal(value);
+    });
+    await fc.assert(holds, { numRuns: 200 });
+    await pool.query(
+      "alter database " + new URL(database.url).pathname.slice(1) + " set standard_conforming_strings = off",
+    );
+    const other = newPool({ max: 1 });
+    const value = String.raw`\'; select 1; --\\`;
+    expect(await withTransaction(other, shown, { settings: { "svc.tenant": value } })).to.equal(value);
+  });
+
+  it("have names and values that can be settings", async () => {
+    const pool = newPool();
+    for (const wrong of [
+      { "svc.tenant'": "a" },
+      { "a.b.c": "a" },
+      { "": "a" },
+      { "Svc.Tenant": "a" },
+      { "svc.tenant": 1 },
+      { "svc.tenant": undefined },
+      { "svc.tenant": "a\0b" },
+      { "svc.tenant": "a\ud800" },
+      [],
+      null,
+    ]) {
+      const error = await failure(
+        withTransaction(pool, () => 1, { settings: wrong as Record<string, string> }),
+      );
+      expect(error).to.be.instanceOf(OptionError).with.property("code", "ERR_SVC_CONFIGURATION");
+    }
+    expect(pool.totalCount).to.equal(0);
+  });
+});
