@@ -1,3 +1,16 @@
 export { type Algorithm, algorithms } from "./algorithms.ts";
 export type { KeySource } from "./key-source.ts";
-export { type RefusalReason, refusalReasons, type Refused, type Verification, type Verified } from "./verification.ts";
+export {
+  type RefusalReason,
+  refusalReasons,
+  type Refused,
+  type Verification,
+  type Verified,
+} from "./verification.ts";
+export { checkAlgorithms } from "./algorithm-list.ts";
+export type { Env } from "./env.ts";
+export { createPemSource, type PemSourceOptions } from "./pem-source.ts";
+export { type ClaimNames, toPrincipal } from "./to-principal.ts";
+export { createSecretSource, type SecretSourceOptions } from "./secret-source.ts";
+export { createVerifier, type Verifier } from "./verifier.ts";
+export type { VerifierOptions } from "./verifier-options.ts";

@@ -6,6 +6,8 @@ import type { Algorithm } from "./algorithms.ts";
 export interface KeySource {
   /** Goes up whenever a key was added, changed or taken away: what was verified before is looked at again. */
   readonly generation: number;
+  /** The algorithms that it has keys for, as configured. Absent where it leaves that to the verifier. */
+  readonly algorithms?: readonly Algorithm[] | undefined;
   /** The key that is known now for a token's kid and algorithm. Never waits; the same key is the same object. */
   find(kid: string | undefined, algorithm: Algorithm): KeyObject | undefined;
   /**

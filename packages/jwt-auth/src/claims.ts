@@ -1,0 +1,133 @@
+import { refuse } from "./refuse.ts";
+import { own } from "./token-parser.ts";
+import type { Refused } from "./verification.ts";
+
+/** What the claims of a token are held against. */
+export interface ClaimRules {
+  /** Required and compared when set (AUTH-6). */
+  readonly issuer: string | undefined;
+  /** Required when not empty; one of them must be in `aud` (AUTH-6). */
+  readonly audiences: readonly string[];
+  readonly leewaySeconds: number;
+  readonly tokenUse: "access" | "refresh";
+  /** The claim that names the tenant: a string, or null for none. */
+  readonly tenantClaim: string;
+}
+
+/** Claims that hold, with the dates cut to whole seconds. */
+export interface CheckedClaims {
+  readonly subject: string;
+  readonly expiresAt: number;
+  readonly signedInAt: number;
+  /** Holds from this second on, leeway included. */
+  readonly from: number;
+  /** Holds before this second, leeway included. */
+  readonly until: number;
+  readonly reason?: undefined;
+}
+
+/** The largest date, in seconds: that of the largest `Date`, in milliseconds, read as seconds by mistake. */
+export const MAX_DATE = 8.64e12;
+
+/**
+ * Holds the claims of a token against the rules. Pure; types come before values, so that what is wrong with a token
+ * does not depend on the clock.
+ *
+ * @param nowSeconds whole seconds since the Unix epoch
+ */
+export function checkClaims(
+  claims: Readonly<Record<string, unknown>>,
+  rules: ClaimRules,
+  nowSeconds: number,
+): CheckedClaims | Refused {
+  const wrong = typeFault(claims, rules.tenantClaim);
+  if (wrong !== undefined) return wrong;
+  const expiresAt = Math.trunc(own(claims, "exp") as number);
+  const issuedAt = Math.trunc(own(claims, "iat") as number);
+  const notBefore = own(claims, "nbf");
+  const from = notBefore === undefined ? issuedAt : Math.max(issuedAt, Math.trunc(notBefore as number));
+  const leeway = rules.leewaySeconds;
+  const refused =
+    useFault(claims, rules) ??
+    partyFault(claims, rules) ??
+    dateFault(expiresAt, issuedAt, from, nowSeconds, leeway);
+  if (refused !== undefined) return refused;
+  return {
+    subject: own(claims, "sub") as string,
+    expiresAt,
+    signedInAt: signInDate(claims, issuedAt),
+    from: from - leeway,
+    until: expiresAt + leeway,
+  };
+}
+
+/** AUTH-9, AUTH-23, AUTH-28. */
+function typeFault(claims: Readonly<Record<string, unknown>>, tenantClaim: string): Refused | undefined {
+  for (const name of ["exp", "iat", "sub"]) {
+    if (!Object.hasOwn(claims, name)) return refuse("claim_missing", name);
+  }
+  for (const name of ["exp", "iat", "nbf"]) {
+    const value = own(claims, name);
+    if (value !== undefined && !isDate(value)) return refuse("claim_type", name);
+  }
+  const subject = own(claims, "sub");
+  if (typeof subject !== "string" || subject === "") return refuse("claim_type", "sub");
+  for (const name of ["jti", "iss", "fam"]) {
+    const value = own(claims, name);
+    if (value !== undefined && typeof value !== "string") return refuse("claim_type", name);
+  }
+  if (!isAudience(own(claims, "aud"))) return refuse("claim_type", "aud");
+  // A tenant that cannot be read must not pass for a caller who has none.
+  const tenant = own(claims, tenantClaim) ?? "";
+  return typeof tenant === "string" ? undefined : refuse("claim_type", tenantClaim);
+}
+
+/** AUTH-10, CLAIM-4. */
+function useFault(claims: Readonly<Record<string, unknown>>, rules: ClaimRules): Refused | undefined {
+  const isRefresh = own(claims, "typ") === "refresh";
+  return isRefresh === (rules.tokenUse === "refresh") ? undefined : refuse("token_use", "typ");
+}
+
+/** AUTH-6. */
+function partyFault(claims: Readonly<Record<string, unknown>>, rules: ClaimRules): Refused | undefined {
+  if (rules.issuer !== undefined) {
+    const issuer = own(claims, "iss");
+    if (issuer === undefined) return refuse("claim_missing", "iss");
+    if (issuer !== rules.issuer) return refuse("issuer", "iss");
+  }
+  if (rules.audiences.length === 0) return undefined;
+  const audience = own(claims, "aud") as string | readonly string[] | undefined;
+  if (audience === undefined) return refuse("claim_missing", "aud");
+  const named =
+    typeof audience === "string"
+      ? rules.audiences.includes(audience)
+      : audience.some((each) => rules.audiences.includes(each));
+  return named ? undefined : refuse("audience", "aud");
+}
+
+/** AUTH-8, AUTH-29, AUTH-30. */
+function dateFault(
+  expiresAt: number,
+  issuedAt: number,
+  from: number,
+  now: number,
+  leeway: number,
+): Refused | undefined {
+  if (expiresAt <= now - leeway) return refuse("expired", "exp");
+  if (issuedAt > now + leeway) return refuse("issued_in_future", "iat");
+  return from > now + leeway ? refuse("not_yet_valid", "nbf") : undefined;
+}
+
+function signInDate(claims: Readonly<Record<string, unknown>>, issuedAt: number): number {
+  const signedIn = own(claims, "auth_time");
+  return isDate(signedIn) ? Math.trunc(signedIn) : issuedAt;
+}
+
+function isDate(value: unknown): value is number {
+  return typeof value === "number" && value >= 0 && value <= MAX_DATE;
+}
+
+function isAudience(value: unknown): boolean {
+  if (value === undefined || typeof value === "string") return true;
+  return Array.isArray(value) && value.every((each) => typeof each === "string");
+}

@@ -1,0 +1,70 @@
+import { ConfigurationError, listOf, resolveOptions, secret, string, withDefault } from "@svc/options";
+import { createPublicKey, type KeyObject, X509Certificate } from "node:crypto";
+import { checkAlgorithms } from "./algorithm-list.ts";
+import { type Algorithm, algorithms as allAlgorithms } from "./algorithms.ts";
+import { keyFault } from "./key-check.ts";
+import type { KeySource } from "./key-source.ts";
+
+/** What `createPemSource()` takes. */
+export interface PemSourceOptions {
+  /**
+   * One PEM: a public key (SPKI or PKCS#1) or a certificate, of which only the key counts, not its dates. Line ends
+   * may be written as `\n`, as in files of variables. Required.
+   */
+  readonly publicKey: string;
+  /** The algorithms that it verifies; the key must fit each of them (AUTH-26). Default: `["RS256"]`. */
+  readonly algorithms?: readonly Algorithm[] | undefined;
+}
+
+const subject = "createPemSource()";
+
+/**
+ * One pinned public key; the kid of a token does not matter. A private key is refused: a service that verifies has no
+ * use for it.
+ *
+ * @throws ConfigurationError when the key cannot be read, is private, or does not fit an algorithm
+ */
+export function createPemSource(options: PemSourceOptions): KeySource {
+  const given = resolveOptions(subject, options, {
+    // Somebody may have pasted the private half.
+    publicKey: secret(string()),
+    algorithms: withDefault(listOf(string()), ["RS256"]),
+  });
+  const algorithms = checkAlgorithms(subject, given.algorithms);
+  const key = readPem(given.publicKey);
+  for (const algorithm of algorithms) {
+    const message = keyFault(key, algorithm);
+    if (message === undefined) continue;
+    const fitting = allAlgorithms.filter((each) => keyFault(key, each) === undefined);
+    const remedy = fitting.length === 0 ? "use another key" : `the key fits ${fitting.join(", ")}`;
+    throw new ConfigurationError(subject, [
+      { key: "publicKey", message: `does not fit: ${message}; ${remedy}` },
+    ]);
+  }
+  return {
+    generation: 0,
+    algorithms,
+    find: (_kid, algorithm) => (algorithms.includes(algorithm) ? key : undefined),
+  };
+}
+
+const block = /^-----BEGIN ([A-Z0-9 ]+)-----[A-Za-z0-9+/=\s]+-----END \1-----$/;
+
+function readPem(given: string): KeyObject {
+  const pem = given.replaceAll(/\\r/g, "").replaceAll(/\\n/g, "\n").trim();
+  if (/PRIVATE KEY/.test(pem))
+    throw wrong("is a private key; give the public one, and keep this one with the issuer");
+  const label = block.exec(pem)?.[1];
+  if (label === undefined) throw wrong("must be one PEM, from -----BEGIN to -----END, and nothing else");
+  try {
+    if (label === "CERTIFICATE") return new X509Certificate(pem).publicKey;
+    if (label === "PUBLIC KEY" || label === "RSA PUBLIC KEY") return createPublicKey(pem);
+  } catch {
+    throw wrong(`cannot be read: what stands between the lines of the PEM is not a ${label}`);
+  }
+  throw wrong(`is a PEM of ${label}; it must be PUBLIC KEY, RSA PUBLIC KEY or CERTIFICATE`);
+}
+
+function wrong(message: string): ConfigurationError {
+  return new ConfigurationError(subject, [{ key: "publicKey", message }]);
+}

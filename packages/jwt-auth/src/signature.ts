@@ -1,0 +1,59 @@
+import { constants, createHmac, type KeyObject, timingSafeEqual, verify } from "node:crypto";
+import type { Algorithm } from "./algorithms.ts";
+
+const hashes: Readonly<Record<string, string>> = { "256": "sha256", "384": "sha384", "512": "sha512" };
+const curveSignatureLengths: Readonly<Record<string, number>> = {
+  ES256: 64,
+  ES384: 96,
+  ES512: 132,
+  EdDSA: 64,
+};
+
+/** Checks what was signed against a signature. */
+export type SignatureCheck = (
+  signed: string,
+  signature: Buffer,
+  key: KeyObject,
+) => boolean | Promise<boolean>;
+
+/**
+ * The check for an algorithm. HMAC and RSA are checked at once: handing them to a thread costs more than it saves.
+ * The elliptic ones are checked at once or, with `inThreadPool`, beside the main thread.
+ */
+export function signatureCheck(algorithm: Algorithm, inThreadPool: boolean): SignatureCheck {
+  const hash = hashes[algorithm.slice(2)];
+  const family = algorithm.slice(0, 2);
+  if (family === "HS") return hmacCheck(hash ?? "");
+  if (family === "RS") return (signed, signature, key) => verify(hash, bytesOf(signed), key, signature);
+  if (family === "PS") return pssCheck(hash ?? "");
+  return curveCheck(hash, curveSignatureLengths[algorithm] ?? 0, inThreadPool);
+}
+
+function hmacCheck(hash: string): SignatureCheck {
+  return (signed, signature, key) => {
+    const expected = createHmac(hash, key).update(signed).digest();
+    return expected.length === signature.length && timingSafeEqual(expected, signature);
+  };
+}
+
+function pssCheck(hash: string): SignatureCheck {
+  const padding = constants.RSA_PKCS1_PSS_PADDING;
+  const saltLength = constants.RSA_PSS_SALTLEN_DIGEST;
+  return (signed, signature, key) => verify(hash, bytesOf(signed), { key, padding, saltLength }, signature);
+}
+
+function curveCheck(hash: string | undefined, length: number, inThreadPool: boolean): SignatureCheck {
+  return (signed, signature, key) => {
+    if (signature.length !== length) return false;
+    const options = { key, dsaEncoding: "ieee-p1363" } as const;
+    if (!inThreadPool) return verify(hash, bytesOf(signed), options, signature);
+    return new Promise((resolve) => {
+      verify(hash, bytesOf(signed), options, signature, (error, holds) => resolve(error === null && holds));
+    });
+  };
+}
+
+// A token that was parsed is ASCII.
+function bytesOf(signed: string): Buffer {
+  return Buffer.from(signed, "latin1");
+}

@@ -1,0 +1,118 @@
+import {
+  boolean,
+  ConfigurationError,
+  either,
+  func,
+  integer,
+  listOf,
+  number,
+  objectWith,
+  oneOf,
+  optional,
+  resolveOptions,
+  string,
+  withDefault,
+} from "@svc/options";
+import { checkAlgorithms } from "./algorithm-list.ts";
+import type { Algorithm } from "./algorithms.ts";
+import type { KeySource } from "./key-source.ts";
+
+/** What `createVerifier()` takes. */
+export interface VerifierOptions {
+  /** Where the keys come from. Required. */
+  readonly keys: KeySource;
+  /**
+   * The algorithms that tokens may be signed with, of one family (AUTH-3, AUTH-5). Default: those of the key source;
+   * `["RS256"]` where it names none.
+   */
+  readonly algorithms?: readonly Algorithm[] | undefined;
+  /** Makes `iss` required and compared (AUTH-6). Default: none, any issuer. */
+  readonly issuer?: string | undefined;
+  /** Makes `aud` required; it must name this audience, or one of these (AUTH-6). Default: none, any audience. */
+  readonly audience?: string | readonly string[] | undefined;
+  /** Leeway on exp, nbf and iat in seconds, 0 to 3,600 (AUTH-8). Default: 30. */
+  readonly leewaySeconds?: number | undefined;
+  /** The claim that lists scopes (CLAIM-1). Default: `scope`. */
+  readonly scopeClaim?: string | undefined;
+  /** The claim that lists roles (CLAIM-1). Default: `roles`. */
+  readonly rolesClaim?: string | undefined;
+  /** The claim that names the tenant (CLAIM-1). Default: `tenant_id`. */
+  readonly tenantClaim?: string | undefined;
+  /** `access` refuses refresh tokens (AUTH-10), `refresh` all others. Default: `access`. */
+  readonly tokenUse?: "access" | "refresh" | undefined;
+  /** How many verified tokens are remembered, 0 (none) to 1,000,000. Default: 5,000. */
+  readonly cacheTokens?: number | undefined;
+  /** How much memory they may take, in estimated bytes, from 65,536. Default: 33,554,432 (32 MiB). */
+  readonly cacheBytes?: number | undefined;
+  /**
+   * Checks ES* and EdDSA signatures in the thread pool, so that `verify` answers with a promise for tokens it has
+   * not seen. RSA and HMAC are always checked at once. Default: true.
+   */
+  readonly useThreadPool?: boolean | undefined;
+  /** A clock in milliseconds since the Unix epoch; for tests. Default: `Date.now`. */
+  readonly now?: (() => number) | undefined;
+}
+
+/** The options with every default in place. */
+export interface ResolvedVerifierOptions {
+  readonly keys: KeySource;
+  readonly algorithms: readonly Algorithm[];
+  readonly issuer: string | undefined;
+  readonly audiences: readonly string[];
+  readonly leewaySeconds: number;
+  readonly scopeClaim: string;
+  readonly rolesClaim: string;
+  readonly tenantClaim: string;
+  readonly tokenUse: "access" | "refresh";
+  readonly cacheTokens: number;
+  readonly cacheBytes: number;
+  readonly useThreadPool: boolean;
+  readonly now: () => number;
+}
+
+const subject = "createVerifier()";
+
+/** @throws ConfigurationError listing every unknown and every wrong option */
+export function resolveVerifierOptions(given: VerifierOptions): ResolvedVerifierOptions {
+  const { audience, algorithms, issuer, ...options } = resolveOptions(subject, given, {
+    keys: objectWith<KeySource>("a key source", "find"),
+    algorithms: optional(listOf(string())),
+    issuer: withDefault(string({ allowEmpty: true }), ""),
+    audience: withDefault(either(string({ allowEmpty: true }), listOf(string())), ""),
+    leewaySeconds: withDefault(number({ min: 0, max: 3600 }), 30),
+    scopeClaim: withDefault(string(), "scope"),
+    rolesClaim: withDefault(string(), "roles"),
+    tenantClaim: withDefault(string(), "tenant_id"),
+    tokenUse: withDefault(oneOf("access", "refresh"), "access"),
+    cacheTokens: withDefault(integer({ min: 0, max: 1_000_000 }), 5000),
+    cacheBytes: withDefault(integer({ min: 65_536 }), 32 * 1024 * 1024),
+    useThreadPool: withDefault(boolean(), true),
+    now: withDefault(func<() => number>(), () => Date.now()),
+  });
+  checkClaimNames(options);
+  return {
+    ...options,
+    algorithms: chooseAlgorithms(algorithms, options.keys),
+    // Settings that are left empty arrive as empty strings.
+    issuer: issuer === "" ? undefined : issuer,
+    audiences: typeof audience === "string" ? (audience === "" ? [] : [audience]) : audience,
+  };
+}
+
+/** CLAIM-5: what the session may do is not what a request may. */
+function checkClaimNames(names: Readonly<Record<"scopeClaim" | "rolesClaim" | "tenantClaim", string>>): void {
+  for (const key of ["scopeClaim", "rolesClaim", "tenantClaim"] as const) {
+    if (names[key] !== "grt") continue;
+    const message = "must not be grt: that claim says what a session may ask for, and is no authorization";
+    throw new ConfigurationError(subject, [{ key, message }]);
+  }
+}
+
+function chooseAlgorithms(given: readonly string[] | undefined, keys: KeySource): readonly Algorithm[] {
+  const list = checkAlgorithms(subject, given ?? keys.algorithms ?? ["RS256"]);
+  const has = keys.algorithms;
+  const without = has === undefined ? [] : list.filter((each) => !has.includes(each));
+  if (without.length === 0) return list;
+  const message = `has ${without.join(", ")}, for which the key source has no keys; it is for ${has?.join(", ")}`;
+  throw new ConfigurationError(subject, [{ key: "algorithms", message }]);
+}

@@ -1,0 +1,196 @@
+import type { KeyObject } from "node:crypto";
+import type { Algorithm } from "./algorithms.ts";
+import { type CheckedClaims, checkClaims } from "./claims.ts";
+import { keyFault } from "./key-check.ts";
+import type { KeySource } from "./key-source.ts";
+import { toPrincipal } from "./to-principal.ts";
+import { refuse } from "./refuse.ts";
+import { type SignatureCheck, signatureCheck } from "./signature.ts";
+import { type ParsedToken, parseToken } from "./token-parser.ts";
+import type { Verification, Verified } from "./verification.ts";
+import {
+  cacheCost,
+  type CachedToken,
+  cacheId,
+  createVerifiedCache,
+  type VerifiedCache,
+} from "./verified-cache.ts";
+import {
+  type ResolvedVerifierOptions,
+  resolveVerifierOptions,
+  type VerifierOptions,
+} from "./verifier-options.ts";
+
+/** Turns tokens into callers. Pure but for its memory of tokens that held. */
+export interface Verifier {
+  /**
+   * Who a token speaks for, or why it does not hold. Answers at once when it can: a promise means that a key has to
+   * be fetched, or that a signature is checked in the thread pool. Never throws or rejects for a token.
+   */
+  verify(token: string): Verification | Promise<Verification>;
+  readonly keys: KeySource;
+  readonly algorithms: readonly Algorithm[];
+  readonly tokenUse: "access" | "refresh";
+  readonly leewaySeconds: number;
+  /** How many verified tokens it remembers now. */
+  readonly cachedTokens: number;
+}
+
+/**
+ * A verifier of JSON Web Tokens. What can be refused without cryptography is refused first: shape, header, claims.
+ * Then comes the key, and last the signature.
+ *
+ * @throws ConfigurationError listing every unknown and every wrong option
+ */
+export function createVerifier(options: VerifierOptions): Verifier {
+  const settings = resolveVerifierOptions(options);
+  const { keys, algorithms, tokenUse, leewaySeconds, cacheTokens, cacheBytes } = settings;
+  const cache = cacheTokens === 0 ? undefined : createVerifiedCache(cacheTokens, cacheBytes);
+  const allowed: ReadonlySet<string> = new Set(algorithms);
+  const signatures = createSignatureChecker(settings);
+
+  function verify(token: string): Verification | Promise<Verification> {
+    const now = Math.floor(settings.now() / 1000);
+    // A longer one would cost more to hash than it is worth; the parser refuses it.
+    if (cache === undefined || typeof token !== "string" || token.length > 8192)
+      return verifyUnseen(token, now);
+    const id = cacheId(token);
+    const known = cache.get(id);
+    if (known !== undefined) {
+      if (stillHolds(known, now, keys)) return known.verified;
+      cache.delete(id);
+    }
+    return verifyUnseen(token, now, id);
+  }
+
+  function verifyUnseen(token: string, now: number, id?: string): Verification | Promise<Verification> {
+    const parsed = parseToken(token, allowed);
+    if (parsed.reason !== undefined) return parsed;
+    const checked = checkClaims(parsed.claims, settings, now);
+    if (checked.reason !== undefined) return checked;
+    const seen: Candidate = {
+      parsed,
+      checked,
+      id,
+      bytes: cacheCost(token.length),
+      generation: keys.generation,
+    };
+    const key = findKey(keys, parsed);
+    if (key === "unavailable") return refuse("keys_unavailable");
+    if (key !== undefined) return withKey(seen, key);
+    return keys.refresh === undefined ? refuse("unknown_key", "kid") : withRefreshedKey(seen);
+  }
+
+  async function withRefreshedKey(seen: Candidate): Promise<Verification> {
+    const { algorithm, kid } = seen.parsed.header;
+    let key: KeyObject | undefined;
+    try {
+      key = await keys.refresh?.(kid, algorithm);
+    } catch {
+      return refuse("keys_unavailable");
+    }
+    // The generation is the one from before the refresh, so that the first use from memory looks for the key again.
+    return key === undefined ? refuse("unknown_key", "kid") : withKey(seen, key);
+  }
+
+  function withKey(seen: Candidate, key: KeyObject): Verification | Promise<Verification> {
+    const holds = signatures(seen.parsed, key);
+    if (typeof holds === "boolean") return holds ? accept(seen, key) : refuse("signature");
+    if (holds === "wrong key") return refuse("unknown_key", "alg");
+    return holds.then((held) => (held ? accept(seen, key) : refuse("signature")));
+  }
+
+  function accept(seen: Candidate, key: KeyObject): Verified {
+    const { parsed, checked, id, bytes, generation } = seen;
+    const verified: Verified = Object.freeze({
+      principal: toPrincipal(parsed.claims, settings),
+      signedInAt: checked.signedInAt,
+    });
+    if (id !== undefined)
+      remember(cache, id, { verified, header: parsed.header, key, generation, bytes, checked });
+    return verified;
+  }
+
+  return {
+    verify,
+    keys,
+    algorithms,
+    tokenUse,
+    leewaySeconds,
+    get cachedTokens() {
+      return cache?.size ?? 0;
+    },
+  };
+}
+
+/** A token whose shape and claims are right, on its way to its key. */
+interface Candidate {
+  readonly parsed: ParsedToken;
+  readonly checked: CheckedClaims;
+  readonly id: string | undefined;
+  readonly bytes: number;
+  readonly generation: number;
+}
+
+function remember(
+  cache: VerifiedCache | undefined,
+  id: string,
+  { checked, ...token }: Omit<CachedToken, "from" | "until"> & { readonly checked: CheckedClaims },
+): void {
+  cache?.set(id, { ...token, from: checked.from, until: checked.until });
+}
+
+/** Whether a token from memory holds at this second, with the keys of this moment. */
+function stillHolds(known: CachedToken, now: number, keys: KeySource): boolean {
+  if (now < known.from || now >= known.until) return false;
+  const { generation } = keys;
+  if (known.generation === generation) return true;
+  if (lookUp(keys, known.header.kid, known.header.algorithm) !== known.key) return false;
+  known.generation = generation;
+  return true;
+}
+
+function findKey(keys: KeySource, { header }: ParsedToken): KeyObject | "unavailable" | undefined {
+  return lookUp(keys, header.kid, header.algorithm);
+}
+
+// A key source of the application's own may throw; a token must not.
+function lookUp(
+  keys: KeySource,
+  kid: string | undefined,
+  algorithm: Algorithm,
+): KeyObject | "unavailable" | undefined {
+  try {
+    return keys.find(kid, algorithm);
+  } catch {
+    return "unavailable";
+  }
+}
+
+function createSignatureChecker({
+  algorithms,
+  useThreadPool,
+}: ResolvedVerifierOptions): (
+  parsed: ParsedToken,
+  key: KeyObject,
+) => boolean | Promise<boolean> | "wrong key" {
+  const checks = new Map<Algorithm, SignatureCheck>();
+  for (const algorithm of algorithms) checks.set(algorithm, signatureCheck(algorithm, useThreadPool));
+  // Looking at the details of a key takes longer than looking it up.
+  const fitting = new WeakMap<KeyObject, Set<Algorithm>>();
+  function fits(key: KeyObject, algorithm: Algorithm): boolean {
+    const known = fitting.get(key);
+    if (known?.has(algorithm) === true) return true;
+    if (keyFault(key, algorithm) !== undefined) return false;
+    fitting.set(key, (known ?? new Set<Algorithm>()).add(algorithm));
+    return true;
+  }
+  return ({ header, signed, signature }, key) => {
+    try {
+      if (!fits(key, header.algorithm)) return "wrong key";
+      return checks.get(header.algorithm)?.(signed, signature, key) ?? false;
+    } catch {
+      return false;
+    }
+  };
+}
