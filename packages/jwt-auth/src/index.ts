@@ -14,3 +14,7 @@ export { type ClaimNames, toPrincipal } from "./to-principal.ts";
 export { createSecretSource, type SecretSourceOptions } from "./secret-source.ts";
 export { createVerifier, type Verifier } from "./verifier.ts";
 export type { VerifierOptions } from "./verifier-options.ts";
+export { KeySetError } from "./key-set-error.ts";
+export type { KeySetOptions, RefreshOptions } from "./key-set-options.ts";
+export { createKeySetSource } from "./key-set-source.ts";
+export type { RefreshedKeySource } from "./refreshed-keys.ts";

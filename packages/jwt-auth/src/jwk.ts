@@ -1,0 +1,107 @@
+import { KeyObject } from "node:crypto";
+import { importJWK, type JWK } from "jose";
+import type { Algorithm } from "./algorithms.ts";
+import { keyFault } from "./key-check.ts";
+import { KeySetError } from "./key-set-error.ts";
+import { type KeySet, keySetOf, type UsableKey } from "./key-set.ts";
+
+/** As many keys of one set are imported; what comes after them is passed over. */
+export const MOST_KEYS = 64;
+
+const LONGEST_KID = 256;
+const BASE64URL = /^[A-Za-z0-9_-]+$/;
+// All of RFC 7518 that is nobody's business; a key with one of them was published by mistake.
+const PRIVATE = ["d", "p", "q", "dp", "dq", "qi", "oth", "k", "priv"] as const;
+
+// An RSA key verifies with all of its algorithms; the others go by their curve.
+const BY_KIND: ReadonlyMap<string, readonly Algorithm[]> = new Map([
+  ["RSA", ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"]],
+  ["EC P-256", ["ES256"]],
+  ["EC P-384", ["ES384"]],
+  ["EC P-521", ["ES512"]],
+  ["OKP Ed25519", ["EdDSA"]],
+] as const);
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** A key that looks usable, before it was imported. */
+interface Candidate {
+  readonly kid: string | undefined;
+  readonly algorithms: readonly Algorithm[];
+  /** Only the members that make the key. */
+  readonly jwk: JWK;
+}
+
+/**
+ * Makes a set of a JWK set (RFC 7517). Keys that are not for verifying with one of the algorithms are passed over one by
+ * one (KEY-12, AUTH-25, AUTH-26); a key that was known before keeps its object.
+ *
+ * @throws KeySetError when it is no key set, or no key of it can be used
+ */
+export async function keySetFromJwks(
+  document: unknown,
+  algorithms: readonly Algorithm[],
+  before: KeySet,
+): Promise<KeySet> {
+  const entries = isObject(document) ? document["keys"] : undefined;
+  if (!Array.isArray(entries)) throw new KeySetError("the answer is not a key set");
+  const candidates: Candidate[] = [];
+  for (const entry of entries as readonly unknown[]) {
+    const candidate = isObject(entry) ? candidateOf(entry, algorithms) : undefined;
+    if (candidate !== undefined) candidates.push(candidate);
+    if (candidates.length === MOST_KEYS) break;
+  }
+  const imported = await Promise.all(candidates.map((candidate) => usable(candidate, before)));
+  const set = keySetOf(imported.filter((key) => key !== undefined));
+  if (set.size === 0) throw new KeySetError("the key set has no usable key");
+  return set;
+}
+
+function candidateOf(entry: Members, allowed: readonly Algorithm[]): Candidate | undefined {
+  const { alg, use, kid, key_ops: operations } = entry;
+  if (use !== undefined && use !== "sig") return undefined;
+  if (operations !== undefined && !(Array.isArray(operations) && operations.includes("verify"))) {
+    return undefined;
+  }
+  if (kid !== undefined && (typeof kid !== "string" || kid.length > LONGEST_KID)) return undefined;
+  if (PRIVATE.some((name) => Object.hasOwn(entry, name))) return undefined;
+  const { kty, crv, n, e, x, y } = entry;
+  const fitting = BY_KIND.get(kty === "RSA" ? kty : `${String(kty)} ${String(crv)}`) ?? [];
+  const algorithms = fitting.filter((each) => allowed.includes(each) && (alg === undefined || alg === each));
+  const jwk = publicMembers({ kty, crv, n, e, x, y });
+  return algorithms.length === 0 || jwk === undefined ? undefined : { kid, algorithms, jwk };
+}
+
+/** Always in the same order, so that the text of a key is the same for the same key. */
+function publicMembers({ kty, crv, n, e, x, y }: Members): JWK | undefined {
+  if (kty === "RSA") return isNumber(n) && isNumber(e) ? { kty, n, e } : undefined;
+  if (typeof crv !== "string" || !isNumber(x)) return undefined;
+  if (kty === "OKP") return { kty, crv, x };
+  return kty === "EC" && isNumber(y) ? { kty, crv, x, y } : undefined;
+}
+
+async function usable({ kid, algorithms, jwk }: Candidate, before: KeySet): Promise<UsableKey | undefined> {
+  const material = JSON.stringify(jwk);
+  const key = before.known(material) ?? (await imported(jwk, algorithms[0]));
+  if (key === undefined) return undefined;
+  const sound = algorithms.filter((each) => keyFault(key, each) === undefined);
+  return sound.length === 0 ? undefined : { kid, algorithms: sound, material, key };
+}
+
+async function imported(jwk: JWK, algorithm: Algorithm | undefined): Promise<KeyObject | undefined> {
+  try {
+    const key = await importJWK(jwk, algorithm, { extractable: true });
+    return key instanceof Uint8Array ? undefined : KeyObject.from(key);
+  } catch {
+    // A point that is not on its curve, say. The other keys of the set are none the worse for it.
+    return undefined;
+  }
+}
+
+function isNumber(value: unknown): value is string {
+  return typeof value === "string" && BASE64URL.test(value);
+}
+
+function isObject(value: unknown): value is Members {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,90 @@
+import { createPublicKey, type KeyObject } from "node:crypto";
+import { ConfigurationError } from "@svc/options";
+import type { Algorithm } from "./algorithms.ts";
+import { MOST_KEYS } from "./jwk.ts";
+import { keyFault } from "./key-check.ts";
+import { KeySetError } from "./key-set-error.ts";
+import { type RefreshOptions, resolveRefreshOptions } from "./key-set-options.ts";
+import { type KeySet, keySetOf, type UsableKey } from "./key-set.ts";
+import { type RefreshedKeySource, refreshedKeys } from "./refreshed-keys.ts";
+
+/** A key as a `jwks-rsa` client gives it. */
+export interface JwksRsaKey {
+  readonly kid?: string | undefined;
+  readonly alg?: string | undefined;
+  getPublicKey(): string;
+}
+
+/** What is asked of a `jwks-rsa` client. */
+export interface JwksRsaClient {
+  getSigningKeys(): Promise<readonly JwksRsaKey[]>;
+}
+
+// A client without a timeout of its own may hang for ever; each of its calls holds a connection.
+const MOST_PENDING = 4;
+
+/**
+ * The keys of a `jwks-rsa` client that the application already has, with its proxy agent and headers. The client is asked
+ * for the whole set, never for a single key, under the same rules as `createKeySetSource()`: one set, one call at a time,
+ * deadline, breaker, stale keys, `/ready`. The bounds on body, redirects and tries are those of the client.
+ *
+ * @throws ConfigurationError for wrong options, and for something that is no client
+ */
+export function fromJwksRsa(client: JwksRsaClient, options: RefreshOptions = {}): RefreshedKeySource {
+  const subject = "fromJwksRsa()";
+  const { algorithms, ...plan } = resolveRefreshOptions(subject, options);
+  if (typeof (client as Partial<JwksRsaClient> | undefined)?.getSigningKeys !== "function") {
+    const message = "must be a jwks-rsa client: it needs getSigningKeys()";
+    throw new ConfigurationError(subject, [{ key: "client", message }]);
+  }
+  let pending = 0;
+
+  async function load(_signal: AbortSignal, before: KeySet): Promise<KeySet> {
+    if (pending >= MOST_PENDING) throw new KeySetError(`${pending} calls of the client have not ended`);
+    pending += 1;
+    try {
+      return keySetFrom(await client.getSigningKeys(), algorithms, before);
+    } catch (error) {
+      throw clientFailure(error);
+    } finally {
+      pending -= 1;
+    }
+  }
+
+  return refreshedKeys({ ...plan, place: "jwks-rsa", load });
+}
+
+// The client's message may hold the body of the answer.
+function clientFailure(error: unknown): unknown {
+  return error instanceof Error && error.name === "JwksError"
+    ? new KeySetError("the client was refused, or got no usable key")
+    : error;
+}
+
+function keySetFrom(given: readonly JwksRsaKey[], allowed: readonly Algorithm[], before: KeySet): KeySet {
+  const keys: UsableKey[] = [];
+  for (const each of given) {
+    const key = usable(each, allowed, before);
+    if (key !== undefined) keys.push(key);
+    if (keys.length === MOST_KEYS) break;
+  }
+  const set = keySetOf(keys);
+  if (set.size === 0) throw new KeySetError("the key set has no usable key");
+  return set;
+}
+
+function usable(given: JwksRsaKey, allowed: readonly Algorithm[], before: KeySet): UsableKey | undefined {
+  const { kid, alg } = given;
+  let material: string;
+  let key: KeyObject;
+  try {
+    material = given.getPublicKey();
+    key = before.known(material) ?? createPublicKey(material);
+  } catch {
+    return undefined;
+  }
+  const algorithms = allowed.filter(
+    (each) => (alg === undefined || alg === each) && keyFault(key, each) === undefined,
+  );
+  return algorithms.length === 0 ? undefined : { kid, algorithms, material, key };
+}

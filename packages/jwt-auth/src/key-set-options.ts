@@ -1,0 +1,152 @@
+import type { Logger } from "@svc/context";
+import {
+  ConfigurationError,
+  func,
+  integer,
+  number,
+  objectWith,
+  oneOf,
+  optional,
+  resolveOptions,
+  secret,
+  string,
+  withDefault,
+} from "@svc/options";
+import { checkAlgorithms } from "./algorithm-list.ts";
+import { type Algorithm, isSymmetric } from "./algorithms.ts";
+import { type Env, envs } from "./env.ts";
+import type { RefreshPlan } from "./refreshed-keys.ts";
+
+/** How keys are kept that come from elsewhere, wherever that is. */
+export interface RefreshOptions {
+  /** The algorithms that keys are taken for; asymmetric ones only. Default: `["RS256"]`. */
+  readonly algorithms?: readonly Algorithm[] | undefined;
+  /** Bound of one refresh with all its tries, in seconds, 0.05 to 60 (KEY-6). Default: 5. */
+  readonly timeoutSeconds?: number | undefined;
+  /** Failed refreshes in a row that open the breaker; 0 is no breaker (KEY-9). Default: 3. */
+  readonly breakerFailures?: number | undefined;
+  /** How long it stays open, in seconds, 1 to 3,600 (KEY-9, KEY-10). Default: 30. */
+  readonly breakerCoolDownSeconds?: number | undefined;
+  /** Age at which keys are fetched again, in seconds, 1 to 86,400; give or take a tenth. Default: 600. */
+  readonly maxAgeSeconds?: number | undefined;
+  /**
+   * Age at which keys are dropped that could not be fetched again, in seconds; at least twice `maxAgeSeconds`.
+   * From then on no token is accepted. Default: none, they serve for as long as the outage lasts (KEY-4).
+   */
+  readonly maxStaleSeconds?: number | undefined;
+  /** Gets a line when the keys change, when a refresh fails, and when the next one succeeds. Default: none. */
+  readonly logger?: Logger | undefined;
+  /** A clock that never goes back, in milliseconds; for tests. Default: `performance.now`. */
+  readonly now?: (() => number) | undefined;
+  /** Numbers from 0 to below 1; for tests. Default: `Math.random`. */
+  readonly random?: (() => number) | undefined;
+}
+
+/** What {@link createKeySetSource} takes. */
+export interface KeySetOptions extends RefreshOptions {
+  /** Where the issuer publishes its key set: http or https, without user and password. Required. */
+  readonly url: string;
+  /** Where the service runs; in `prod` the URL must be https (KEY-14). Default: `prod`. */
+  readonly env?: Env | undefined;
+  /** Tries of one refresh, the first included, 1 to 5 (KEY-6). Default: 2. */
+  readonly attempts?: number | undefined;
+  /** What fetches. Default: the global `fetch`. */
+  readonly fetch?: typeof globalThis.fetch | undefined;
+}
+
+/** Options of a refresh with every default filled in. */
+export interface ResolvedRefresh extends Omit<RefreshPlan, "load" | "place"> {
+  readonly algorithms: readonly Algorithm[];
+}
+
+/** Options of a key set with every default filled in. */
+export interface ResolvedKeySet extends ResolvedRefresh {
+  readonly url: URL;
+  readonly attempts: number;
+  readonly fetch: typeof globalThis.fetch;
+}
+
+const refreshKinds = {
+  algorithms: withDefault({ expects: "a list of algorithms", accepts: isAnything }, ["RS256"]),
+  timeoutSeconds: withDefault(number({ min: 0.05, max: 60 }), 5),
+  breakerFailures: withDefault(integer({ min: 0, max: 100 }), 3),
+  breakerCoolDownSeconds: withDefault(number({ min: 1, max: 3600 }), 30),
+  maxAgeSeconds: withDefault(number({ min: 1, max: 86_400 }), 600),
+  maxStaleSeconds: optional(number({ min: 2 })),
+  logger: optional(objectWith<Logger>("a logger", "info", "warn")),
+  now: withDefault(func<() => number>(), () => performance.now()),
+  random: withDefault(func<() => number>(), () => Math.random()),
+} as const;
+
+// The list is looked at by checkAlgorithms(), which says more about what is wrong with it.
+function isAnything(_value: unknown): _value is readonly Algorithm[] {
+  return true;
+}
+
+/** @throws ConfigurationError */
+export function resolveRefreshOptions(subject: string, given: RefreshOptions): ResolvedRefresh {
+  return refreshOf(subject, resolveOptions(subject, given, refreshKinds));
+}
+
+/** @throws ConfigurationError */
+export function resolveKeySetOptions(given: KeySetOptions): ResolvedKeySet {
+  const subject = "createKeySetSource()";
+  const { url, env, attempts, fetch, ...rest } = resolveOptions(subject, given, {
+    ...refreshKinds,
+    // Not shown when it is wrong: what follows the path may well be a key.
+    url: secret(string()),
+    env: withDefault(oneOf(...envs), "prod"),
+    attempts: withDefault(integer({ min: 1, max: 5 }), 2),
+    // Looked up at each call: what replaces the global one later (a tracer, a test) is meant too.
+    fetch: withDefault(func<typeof globalThis.fetch>(), (input, init) => globalThis.fetch(input, init)),
+  });
+  const parsed = URL.parse(url);
+  const message = parsed === null ? "must be a URL; it is none" : faultOf(parsed, env);
+  if (message !== undefined || parsed === null) {
+    throw new ConfigurationError(subject, [{ key: "url", message: message ?? "" }]);
+  }
+  return { ...refreshOf(subject, rest), url: parsed, attempts, fetch };
+}
+
+function faultOf({ protocol, username, password }: URL, env: Env): string | undefined {
+  if (protocol !== "https:" && protocol !== "http:") {
+    return `must begin with https://; it begins with ${protocol}`;
+  }
+  if (username !== "" || password !== "") return "must not hold a user or a password; key sets are public";
+  if (protocol === "http:" && env === "prod") {
+    return "must begin with https:// in prod: over plain http anybody on the way can put in a key";
+  }
+  return undefined;
+}
+
+interface Seconds extends Required<Pick<RefreshPlan, "breakerFailures" | "logger" | "now" | "random">> {
+  readonly algorithms: readonly Algorithm[];
+  readonly timeoutSeconds: number;
+  readonly breakerCoolDownSeconds: number;
+  readonly maxAgeSeconds: number;
+  readonly maxStaleSeconds: number | undefined;
+}
+
+function refreshOf(subject: string, given: Seconds): ResolvedRefresh {
+  const { maxAgeSeconds, maxStaleSeconds, breakerFailures, logger, now, random } = given;
+  const algorithms = checkAlgorithms(subject, given.algorithms);
+  if (algorithms.some(isSymmetric)) {
+    const message = `has ${algorithms.join(", ")}; a key set is public, so name RS*, PS*, ES* or EdDSA`;
+    throw new ConfigurationError(subject, [{ key: "algorithms", message }]);
+  }
+  if (maxStaleSeconds !== undefined && maxStaleSeconds < 2 * maxAgeSeconds) {
+    const message = `must be at least twice maxAgeSeconds (${2 * maxAgeSeconds}); it is ${maxStaleSeconds}`;
+    throw new ConfigurationError(subject, [{ key: "maxStaleSeconds", message }]);
+  }
+  return {
+    algorithms,
+    timeoutMs: given.timeoutSeconds * 1000,
+    breakerFailures,
+    coolDownMs: given.breakerCoolDownSeconds * 1000,
+    maxAgeMs: maxAgeSeconds * 1000,
+    maxStaleMs: maxStaleSeconds === undefined ? Infinity : maxStaleSeconds * 1000,
+    logger,
+    now,
+    random,
+  };
+}

@@ -1,0 +1,219 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { KeyObject } from "node:crypto";
+import type { CheckResult, Logger, ReadinessCheck } from "@svc/context";
+import { type Attempt, type Breaker, createBreaker, withDeadline } from "@svc/resilience";
+import type { Algorithm } from "./algorithms.ts";
+import { KeySetError, keySetErrorOf } from "./key-set-error.ts";
+import { type KeySet, noKeys } from "./key-set.ts";
+import type { KeySource } from "./key-source.ts";
+
+/** How keys are fetched and kept. */
+export interface RefreshPlan {
+  /** Fetches all keys. What it rejects with is made safe; it is told the keys of before to keep their objects. */
+  readonly load: (signal: AbortSignal, before: KeySet) => Promise<KeySet>;
+  /** Where the keys come from, for log lines; safe to show. */
+  readonly place: string;
+  readonly timeoutMs: number;
+  /** 0 is no breaker. */
+  readonly breakerFailures: number;
+  readonly coolDownMs: number;
+  readonly maxAgeMs: number;
+  /** Infinity is never. */
+  readonly maxStaleMs: number;
+  readonly logger: Logger | undefined;
+  readonly now: () => number;
+  readonly random: () => number;
+}
+
+/** A key source whose keys may change. */
+export interface RefreshedKeySource extends KeySource, Disposable {
+  /** Rejects with a KeySetError when no answer could be had. */
+  refresh(kid: string | undefined, algorithm: Algorithm): Promise<KeyObject | undefined>;
+  /** The check `auth` (RDY-14, RDY-24, RDY-25): reads what is known, fetches nothing and waits for nothing. */
+  readiness(): ReadinessCheck;
+  /** Ends the timer and a fetch under way. The keys that are known stay. */
+  stop(): void;
+}
+
+const UNKNOWN_KID_MS = 60_000;
+const COLD_MS = 1000;
+// A timer may fire a little before the clock says so; a clock of a test may stand still.
+const SHORTEST_WAIT_MS = 20;
+const LONGEST_WAIT_MS = 2 ** 31 - 1;
+
+/**
+ * Keys that are fetched at once, again by age, and again for an id that nobody knows. One set at a time, swapped whole;
+ * one fetch at a time, shared by all who wait (KEY-5, KEY-15). A failure leaves the keys as they are (KEY-4).
+ */
+export function refreshedKeys(plan: RefreshPlan): RefreshedKeySource {
+  const { load, place, timeoutMs, coolDownMs, maxAgeMs, maxStaleMs, logger, now, random } = plan;
+  const breaker: Breaker | undefined =
+    plan.breakerFailures === 0
+      ? undefined
+      : createBreaker({ failures: plan.breakerFailures, coolDownMs, now });
+  // A fetch belongs to nobody's request, whoever was first to need it.
+  const outside = AsyncLocalStorage.snapshot();
+  const ended = new AbortController();
+
+  let keys = noKeys;
+  let generation = 0;
+  let fetchedAt: number | undefined;
+  let failure: KeySetError | undefined;
+  let flight: Promise<void> | undefined;
+  let startedAt = -Infinity;
+  let lookedUpAt = -Infinity;
+  let dueAt = -Infinity;
+  let timer: NodeJS.Timeout | undefined;
+  const first = setImmediate(wake);
+  first.unref();
+
+  function ageMs(): number {
+    return fetchedAt === undefined ? Infinity : now() - fetchedAt;
+  }
+
+  function use(next: KeySet): void {
+    if (next.identity === keys.identity) return;
+    keys = next;
+    generation += 1;
+    logger?.info({ keySet: place, keys: next.size }, "the keys that tokens are verified with changed");
+  }
+
+  function dropStale(): void {
+    if (keys.size > 0 && ageMs() >= maxStaleMs) use(noKeys);
+  }
+
+  /** A refresh, or undefined when the breaker does not let one through. */
+  function start(): Promise<void> | undefined {
+    const attempt = breaker?.attempt();
+    if (breaker !== undefined && attempt === undefined) return undefined;
+    startedAt = now();
+    const started = outside(run, attempt).finally(() => {
+      flight = undefined;
+    });
+    flight = started;
+    // In the background nobody waits for it.
+    started.catch(() => undefined);
+    return started;
+  }
+
+  async function run(attempt: Attempt | undefined): Promise<void> {
+    try {
+      const next = await withDeadline(timeoutMs, (signal) => load(signal, keys), { signal: ended.signal });
+      attempt?.succeeded();
+      fetchedAt = now();
+      if (failure !== undefined) logger?.info({ keySet: place }, "the keys could be fetched again");
+      failure = undefined;
+      use(next);
+    } catch (error) {
+      if (ended.signal.aborted) {
+        attempt?.cancelled();
+        throw stopped();
+      }
+      attempt?.failed();
+      failure = keySetErrorOf(error);
+      const fields = { keySet: place, reason: failure.reason, keys: keys.size, breaker: breaker?.state };
+      logger?.warn(fields, "the keys that tokens are verified with could not be fetched");
+      throw failure;
+    } finally {
+      dueAt = now() + restMs();
+      wait();
+    }
+  }
+
+  /** How long nothing is fetched in the background, after a refresh that has just ended. */
+  function restMs(): number {
+    // Replicas that were started together do not ask together.
+    if (failure === undefined) return maxAgeMs * (0.9 + 0.2 * random());
+    const pause = keys.size === 0 ? COLD_MS : coolDownMs;
+    return Math.max(pause, breaker?.retryAfterMs ?? 0) * (1 + 0.1 * random());
+  }
+
+  function wait(): void {
+    clearTimeout(timer);
+    if (ended.signal.aborted) return;
+    const ms = Math.min(dueAt - now(), keys.size === 0 ? Infinity : maxStaleMs - ageMs());
+    timer = setTimeout(wake, Math.min(Math.max(ms, SHORTEST_WAIT_MS), LONGEST_WAIT_MS));
+    timer.unref();
+  }
+
+  function wake(): void {
+    dropStale();
+    if (flight !== undefined) return;
+    if (now() >= dueAt && start() !== undefined) return;
+    if (dueAt <= now()) dueAt = now() + COLD_MS;
+    outside(wait);
+  }
+
+  /** A refresh for a token whose key is not known, where one may go out. */
+  function lookUp(kid: string | undefined): Promise<void> | undefined {
+    const at = now();
+    if (keys.size === 0) return at - startedAt < COLD_MS ? undefined : start();
+    // Without an id there is nothing that a newer set could have.
+    if (kid === undefined || keys.has(kid) || at - lookedUpAt < UNKNOWN_KID_MS) return undefined;
+    const started = start();
+    if (started !== undefined) lookedUpAt = at;
+    return started;
+  }
+
+  async function refresh(kid: string | undefined, algorithm: Algorithm): Promise<KeyObject | undefined> {
+    dropStale();
+    const found = keys.find(kid, algorithm);
+    if (found !== undefined) return found;
+    if (ended.signal.aborted) throw stopped();
+    if (flight !== undefined) {
+      await flight;
+      const shared = keys.find(kid, algorithm);
+      if (shared !== undefined) return shared;
+    }
+    // The fetch that was shared may have begun before the issuer had the key; one that begins now has not.
+    const newer = flight ?? lookUp(kid);
+    if (newer !== undefined) {
+      await newer;
+      return keys.find(kid, algorithm);
+    }
+    // Keys that are there without this one are an answer only when they are the newest.
+    const answered = keys.size > 0 && (kid === undefined || keys.has(kid));
+    if (failure !== undefined && !answered) throw failure;
+    return undefined;
+  }
+
+  function check(): CheckResult {
+    dropStale();
+    const open = breaker === undefined || breaker.state === "closed" ? "" : " (breaker open)";
+    const failed = failure === undefined ? "" : `; last refresh failed: ${failure.reason}${open}`;
+    if (fetchedAt === undefined) {
+      const meta = failure === undefined ? undefined : { lastFailure: failure.reason + open };
+      return { healthy: false, critical: true, detail: "no keys fetched yet", meta };
+    }
+    const ageSeconds = Math.floor(ageMs() / 1000);
+    const cached = `cached ${ageSeconds}s ago`;
+    const meta = { keys: keys.size, ageSeconds };
+    if (keys.size === 0) {
+      return { healthy: false, critical: true, detail: `keys ${cached} were dropped${failed}`, meta };
+    }
+    return failure === undefined
+      ? { healthy: true, critical: false, detail: `${keys.size} key(s), ${cached}`, meta }
+      : { healthy: false, critical: false, detail: `serving keys ${cached}${failed}`, meta };
+  }
+
+  function stop(): void {
+    clearImmediate(first);
+    clearTimeout(timer);
+    ended.abort(stopped());
+  }
+
+  return {
+    get generation() {
+      return generation;
+    },
+    find: (kid, algorithm) => keys.find(kid, algorithm),
+    refresh,
+    readiness: () => ({ name: "auth", critical: true, check }),
+    stop,
+    [Symbol.dispose]: stop,
+  };
+}
+
+function stopped(): KeySetError {
+  return new KeySetError("the key source was stopped");
+}
