@@ -14,6 +14,13 @@ export interface TokenHeader {
   readonly kid: string | undefined;
 }
 
+/** A header that has been read before: tokens of one issuer and key have the same. */
+export interface KnownHeader {
+  /** Its text with the dot behind it. */
+  readonly prefix: string;
+  readonly header: TokenHeader;
+}
+
 /** A token of the right shape; nothing is proven yet. */
 export interface ParsedToken {
   readonly header: TokenHeader;
@@ -36,7 +43,11 @@ const endsOfTwoBytes = "AEIMQUYcgkosw048";
  * without byte order mark (AUTH-21), header and payload JSON objects, `alg` one of the allowed (AUTH-3, AUTH-4),
  * `kid` (AUTH-22), no `crit` (AUTH-24) and no unencoded payload. Of members that are there twice the last one counts.
  */
-export function parseToken(token: string, allowed: ReadonlySet<string>): ParsedToken | Refused {
+export function parseToken(
+  token: string,
+  allowed: ReadonlySet<string>,
+  known?: KnownHeader,
+): ParsedToken | Refused {
   if (typeof token !== "string") return refuse("malformed");
   if (token.length > MAX_TOKEN_LENGTH) return refuse("too_large");
   if (!shape.test(token)) return refuse(hasThreeParts(token) ? "encoding" : "malformed");
@@ -48,8 +59,9 @@ export function parseToken(token: string, allowed: ReadonlySet<string>): ParsedT
   if (!isCanonical(headerPart) || !isCanonical(payloadPart) || !isCanonical(signaturePart)) {
     return refuse("encoding");
   }
-  const header = parseHeader(headerPart, allowed);
-  if (header.reason !== undefined) return header;
+  const header =
+    known !== undefined && token.startsWith(known.prefix) ? known.header : parseHeader(headerPart, allowed);
+  if (isRefused(header)) return header;
   const payload = textOf(payloadPart);
   if (payload === undefined) return refuse("encoding", "payload");
   const claims = objectOf(payload);
@@ -57,10 +69,7 @@ export function parseToken(token: string, allowed: ReadonlySet<string>): ParsedT
   return { header, claims, signed: token.slice(0, last), signature: Buffer.from(signaturePart, "base64url") };
 }
 
-function parseHeader(
-  part: string,
-  allowed: ReadonlySet<string>,
-): (TokenHeader & { readonly reason?: undefined }) | Refused {
+function parseHeader(part: string, allowed: ReadonlySet<string>): TokenHeader | Refused {
   const text = textOf(part);
   if (text === undefined) return refuse("encoding", "header");
   const header = objectOf(text);
@@ -74,6 +83,16 @@ function parseHeader(
   if (kid !== undefined && (typeof kid !== "string" || kid.length > MAX_KID_LENGTH))
     return refuse("kid", "kid");
   return { algorithm, kid };
+}
+
+function isRefused(header: TokenHeader | Refused): header is Refused {
+  return "reason" in header;
+}
+
+/** The header of a token that held, for the next one; a copy, so that it does not keep the token in memory. */
+export function knownHeader({ header, signed }: ParsedToken): KnownHeader {
+  const prefix = Buffer.from(signed.slice(0, signed.indexOf(".") + 1), "latin1").toString("latin1");
+  return { prefix, header };
 }
 
 function isAllowed(algorithm: string, allowed: ReadonlySet<string>): algorithm is Algorithm {

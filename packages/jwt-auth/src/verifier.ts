@@ -6,7 +6,13 @@ import type { KeySource } from "./key-source.ts";
 import { toPrincipal } from "./to-principal.ts";
 import { refuse } from "./refuse.ts";
 import { type SignatureCheck, signatureCheck } from "./signature.ts";
-import { type ParsedToken, parseToken } from "./token-parser.ts";
+import {
+  type KnownHeader,
+  knownHeader,
+  MAX_TOKEN_LENGTH,
+  type ParsedToken,
+  parseToken,
+} from "./token-parser.ts";
 import type { Verification, Verified } from "./verification.ts";
 import {
   cacheCost,
@@ -48,11 +54,12 @@ export function createVerifier(options: VerifierOptions): Verifier {
   const cache = cacheTokens === 0 ? undefined : createVerifiedCache(cacheTokens, cacheBytes);
   const allowed: ReadonlySet<string> = new Set(algorithms);
   const signatures = createSignatureChecker(settings);
+  let lastHeader: KnownHeader | undefined;
 
   function verify(token: string): Verification | Promise<Verification> {
     const now = Math.floor(settings.now() / 1000);
     // A longer one would cost more to hash than it is worth; the parser refuses it.
-    if (cache === undefined || typeof token !== "string" || token.length > 8192)
+    if (cache === undefined || typeof token !== "string" || token.length > MAX_TOKEN_LENGTH)
       return verifyUnseen(token, now);
     const id = cacheId(token);
     const known = cache.get(id);
@@ -64,7 +71,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
   }
 
   function verifyUnseen(token: string, now: number, id?: string): Verification | Promise<Verification> {
-    const parsed = parseToken(token, allowed);
+    const parsed = parseToken(token, allowed, lastHeader);
     if (parsed.reason !== undefined) return parsed;
     const checked = checkClaims(parsed.claims, settings, now);
     if (checked.reason !== undefined) return checked;
@@ -102,6 +109,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
 
   function accept(seen: Candidate, key: KeyObject): Verified {
     const { parsed, checked, id, bytes, generation } = seen;
+    if (lastHeader?.header !== parsed.header) lastHeader = knownHeader(parsed);
     const verified: Verified = Object.freeze({
       principal: toPrincipal(parsed.claims, settings),
       signedInAt: checked.signedInAt,
