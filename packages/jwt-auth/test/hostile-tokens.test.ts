@@ -1,0 +1,66 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { connect } from "node:net";
+import { expect } from "chai";
+import { createVerifier, type Verifier } from "@svc/jwt-auth";
+import { claimClasses } from "./hostile/claim-classes.ts";
+import { encodingClasses } from "./hostile/encoding-classes.ts";
+import { headerClasses } from "./hostile/header-classes.ts";
+import { asymmetric, type HostileToken } from "./hostile/hostile-token.ts";
+import { signatureClasses } from "./hostile/signature-classes.ts";
+import { everyKey } from "./support/fixed-keys.ts";
+import { now } from "./support/forge.ts";
+
+const classes = [...signatureClasses, ...headerClasses, ...encodingClasses, ...claimClasses];
+
+describe("hostile tokens", () => {
+  for (const { name, tokens } of classes) {
+    describe(name, () => {
+      for (const row of tokens) {
+        it(`${row.rule} refuses ${row.defect}, and accepts the token without it`, async () => {
+          const refused = await verifierOf(row).verify(row.token);
+          expect(refused.reason).to.equal(row.reason);
+          if (row.at !== undefined) expect(refused).to.have.property("at", row.at);
+          expect(refused).to.not.have.property("principal");
+          const accepted = await verifierOf(row).verify(row.repaired);
+          expect(accepted.reason).to.equal(undefined);
+          expect(accepted.principal?.subject).to.be.a("string").that.is.not.empty;
+        });
+      }
+
+      it("has at least four tokens, each with a defect of its own", () => {
+        expect(new Set(tokens.map((each) => each.defect)).size)
+          .to.equal(tokens.length)
+          .and.at.least(4);
+        expect(new Set(tokens.map((each) => each.token)).size).to.equal(tokens.length);
+      });
+    });
+  }
+
+  it("AUTH-11 never says a value of the token in its reason", async () => {
+    for (const row of classes.flatMap((each) => each.tokens)) {
+      const { reason, at = "" } = await verifierOf(row).verify(row.token);
+      expect(`${reason ?? ""}${at}`).to.match(/^[a-z0-9_]{1,40}$/);
+    }
+  });
+
+  it("AUTH-2 opens no connection, whatever a token says about its keys", async () => {
+    let opened = 0;
+    const count = (): void => void opened++;
+    subscribe("net.client.socket", count);
+    try {
+      for (const row of classes.flatMap((each) => each.tokens)) await verifierOf(row).verify(row.token);
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(opened).to.equal(0);
+      connect(9, "127.0.0.1")
+        .on("error", () => {})
+        .destroy();
+      expect(opened, "a connection is seen").to.equal(1);
+    } finally {
+      unsubscribe("net.client.socket", count);
+    }
+  });
+});
+
+function verifierOf({ settings }: HostileToken): Verifier {
+  return createVerifier({ keys: everyKey(), algorithms: asymmetric, now, ...settings });
+}

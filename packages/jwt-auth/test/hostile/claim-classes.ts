@@ -1,0 +1,258 @@
+import type { RefusalReason } from "@svc/jwt-auth";
+import { goodClaims, nowSeconds } from "../support/forge.ts";
+import { hostile, type HostileClass, type HostileToken, type Settings } from "./hostile-token.ts";
+
+const latest = 8.64e12;
+
+const numbers: HostileClass = {
+  name: "dates that are none",
+  tokens: [
+    ...["exp", "iat", "nbf"].flatMap((claim) => [
+      date(claim, "AUTH-23", "1e400", "1e400"),
+      date(claim, "AUTH-23", "-1e400", "-1e400"),
+      date(claim, "AUTH-23", "negative", "-1"),
+      date(claim, "AUTH-23", "past the last date", String(latest + 1)),
+      date(claim, "AUTH-28", "a string", `"${nowSeconds}"`),
+      date(claim, "AUTH-28", "the word NaN", '"NaN"'),
+      date(claim, "AUTH-28", "null", "null"),
+      date(claim, "AUTH-28", "true", "true"),
+      date(claim, "AUTH-28", "a list", `[${nowSeconds}]`),
+      date(claim, "AUTH-28", "an object", `{"$date":${nowSeconds}}`),
+      date(claim, "AUTH-28", "text that is a date", '"2027-01-15T08:00:00Z"'),
+    ]),
+  ],
+};
+
+function date(claim: string, rule: string, how: string, value: string): HostileToken {
+  const { [claim]: known = nowSeconds - 60, ...rest } = goodClaims;
+  const text = JSON.stringify(rest).slice(0, -1);
+  return hostile(
+    rule,
+    `${claim} ${how}`,
+    ["claim_type", claim],
+    { rawPayload: `${text},"${claim}":${value}}` },
+    { rawPayload: `${text},"${claim}":${JSON.stringify(known)}}` },
+  );
+}
+
+/** One second decides. */
+const skew: HostileClass = {
+  name: "the edges of the leeway",
+  tokens: [
+    edge("AUTH-30", "exp 30 s ago", "expired", "exp", -30, -29),
+    edge("AUTH-30", "exp 31 s ago", "expired", "exp", -31, -29),
+    edge("AUTH-30", "exp 29.5 s and a fraction ago", "expired", "exp", -30 + 0.5, -29 + 0.5),
+    edge("AUTH-30", "exp an hour ago", "expired", "exp", -3600, -29),
+    edge("AUTH-8", "nbf in 31 s", "not_yet_valid", "nbf", 31, 30),
+    edge("AUTH-8", "nbf in an hour", "not_yet_valid", "nbf", 3600, 29),
+    edge("AUTH-8", "nbf in 31.9 s", "not_yet_valid", "nbf", 31.9, 30.9),
+    edge("AUTH-29", "iat in 31 s", "issued_in_future", "iat", 31, 30),
+    edge("AUTH-29", "iat in an hour", "issued_in_future", "iat", 3600, 29),
+    edge("AUTH-29", "iat in milliseconds", "issued_in_future", "iat", nowSeconds * 999, 0),
+    edge("AUTH-8", "exp now, without leeway", "expired", "exp", 0, 1, { leewaySeconds: 0 }),
+    edge("AUTH-8", "nbf in a second, without leeway", "not_yet_valid", "nbf", 1, 0, { leewaySeconds: 0 }),
+    edge("AUTH-8", "iat in a second, without leeway", "issued_in_future", "iat", 1, 0, { leewaySeconds: 0 }),
+    hostile("AUTH-30", "exp 0", ["expired", "exp"], { claims: { exp: 0 } }),
+  ],
+};
+
+function edge(
+  rule: string,
+  defect: string,
+  reason: RefusalReason,
+  at: string,
+  seconds: number,
+  repairedSeconds: number,
+  settings?: Partial<Settings>,
+): HostileToken {
+  const claims = (by: number): Readonly<Record<string, unknown>> => ({ [at]: nowSeconds + by });
+  return hostile(
+    rule,
+    defect,
+    [reason, at],
+    { claims: claims(seconds) },
+    { claims: claims(repairedSeconds) },
+    settings,
+  );
+}
+
+const missing: HostileClass = {
+  name: "claims that are missing",
+  tokens: [
+    ...["exp", "iat", "sub"].map((claim) =>
+      hostile("AUTH-9", `no ${claim}`, ["claim_missing", claim], { claims: { [claim]: undefined } }),
+    ),
+    hostile("AUTH-9", "no claim at all", ["claim_missing"], { rawPayload: "{}" }),
+    looksLike("Exp in upper case", "exp", "Exp"),
+    looksLike("sub with a letter of another alphabet", "sub", "ѕub"),
+    looksLike("iat with a dotless i", "iat", "ıat"),
+    looksLike("exp with a space behind it", "exp", "exp "),
+    looksLike("sub with an invisible letter", "sub", "sub\u200b"),
+    looksLike("exp of full-width letters", "exp", "ｅｘｐ"),
+    looksLike("expires_at for exp", "exp", "expires_at"),
+  ],
+};
+
+function looksLike(defect: string, claim: string, as: string): HostileToken {
+  const both = { [as]: goodClaims[claim] };
+  return hostile(
+    "AUTH-9",
+    defect,
+    ["claim_missing", claim],
+    { claims: { ...both, [claim]: undefined } },
+    { claims: both },
+  );
+}
+
+const types: HostileClass = {
+  name: "claims of another type",
+  tokens: [
+    ...[
+      ["a number", 1],
+      ["null", null],
+      ["a list", ["ada"]],
+      ["an object", { id: "ada" }],
+      ["empty", ""],
+      ["true", true],
+    ].map(([how, sub]) => type("sub", `sub ${String(how)}`, sub, "ada")),
+    ...["jti", "fam", "iss"].flatMap((claim) => [
+      type(claim, `${claim} a number`, 7, "seven"),
+      type(claim, `${claim} a list`, ["a"], "a"),
+      type(claim, `${claim} an object`, { a: 1 }, "a"),
+      type(claim, `${claim} null`, null, "a"),
+    ]),
+    type("aud", "aud a number", 7, "seven"),
+    type("aud", "aud an object", { 0: "expenses" }, "expenses"),
+    type("aud", "aud a list with a number in it", ["expenses", 7], ["expenses", "seven"]),
+    type("aud", "aud null", null, "expenses"),
+  ],
+};
+
+function type(claim: string, defect: string, bad: unknown, good: unknown): HostileToken {
+  return hostile(
+    "AUTH-28",
+    defect,
+    ["claim_type", claim],
+    { claims: { [claim]: bad } },
+    { claims: { [claim]: good } },
+  );
+}
+
+const issuer = "https://issuer.example";
+
+const issuers: HostileClass = {
+  name: "issuer",
+  tokens: [
+    iss("of another", "https://evil.example"),
+    iss("with a slash behind it", `${issuer}/`),
+    iss("in upper case", issuer.toUpperCase()),
+    iss("that only begins so", `${issuer}.evil.example`),
+    iss("without its scheme", "issuer.example"),
+    iss("empty", ""),
+    iss("with a letter of another alphabet", issuer.replace("e", "е")),
+    hostile("AUTH-6", "missing", ["claim_missing", "iss"], {}, { claims: { iss: issuer } }, { issuer }),
+    hostile(
+      "AUTH-28",
+      "as a list",
+      ["claim_type", "iss"],
+      { claims: { iss: [issuer] } },
+      { claims: { iss: issuer } },
+      { issuer },
+    ),
+  ],
+};
+
+function iss(defect: string, value: string): HostileToken {
+  return hostile(
+    "AUTH-6",
+    defect,
+    ["issuer", "iss"],
+    { claims: { iss: value } },
+    { claims: { iss: issuer } },
+    { issuer },
+  );
+}
+
+const audience = "expenses";
+
+const audiences: HostileClass = {
+  name: "audience",
+  tokens: [
+    aud("of another", "audience", "billing"),
+    aud("in upper case", "audience", "EXPENSES"),
+    aud("that holds it", "audience", "expenses,billing"),
+    aud("a list without it", "audience", ["billing", "users"]),
+    aud("an empty list", "audience", []),
+    aud("empty", "audience", ""),
+    aud("a list in a list", "claim_type", [[audience]]),
+    aud("a number", "claim_type", 1),
+    aud("a list with a number beside it", "claim_type", [audience, 1]),
+    hostile("AUTH-6", "missing", ["claim_missing", "aud"], {}, { claims: { aud: audience } }, { audience }),
+    { ...aud("a list of one other", "audience", ["billing"], [audience, "billing"]) },
+  ],
+};
+
+function aud(defect: string, reason: RefusalReason, value: unknown, good: unknown = audience): HostileToken {
+  const rule = reason === "audience" ? "AUTH-6" : "AUTH-28";
+  return hostile(
+    rule,
+    defect,
+    [reason, "aud"],
+    { claims: { aud: value } },
+    { claims: { aud: good } },
+    { audience },
+  );
+}
+
+const use: HostileClass = {
+  name: "what a token is for",
+  tokens: [
+    hostile(
+      "AUTH-10",
+      "a refresh token as an access token",
+      ["token_use", "typ"],
+      { claims: { typ: "refresh" } },
+      { claims: { typ: "access" } },
+    ),
+    hostile(
+      "CLAIM-4",
+      "a refresh token with its rights",
+      ["token_use", "typ"],
+      { claims: { typ: "refresh", grt: { scopes: ["a"], roles: [] } } },
+      { claims: { grt: { scopes: ["a"], roles: [] } } },
+    ),
+    hostile(
+      "AUTH-10",
+      "a refresh token with scopes",
+      ["token_use", "typ"],
+      { claims: { typ: "refresh", scope: "expenses:read" } },
+      { claims: { scope: "expenses:read" } },
+    ),
+    hostile(
+      "AUTH-10",
+      "a refresh token that names an audience",
+      ["token_use", "typ"],
+      { claims: { typ: "refresh", aud: audience } },
+      { claims: { aud: audience } },
+      { audience },
+    ),
+    hostile(
+      "AUTH-10",
+      "an access token as a refresh token",
+      ["token_use", "typ"],
+      { claims: { typ: "access" } },
+      { claims: { typ: "refresh" } },
+      { tokenUse: "refresh" },
+    ),
+    hostile(
+      "AUTH-10",
+      "a token without typ as a refresh token",
+      ["token_use", "typ"],
+      {},
+      { claims: { typ: "refresh" } },
+      { tokenUse: "refresh" },
+    ),
+  ],
+};
+
+export const claimClasses: readonly HostileClass[] = [numbers, skew, missing, types, issuers, audiences, use];

@@ -1,0 +1,315 @@
+import { createHash } from "node:crypto";
+import type { RefusalReason } from "@svc/jwt-auth";
+import {
+  base64url,
+  forge,
+  goodClaims,
+  nonCanonical,
+  nowSeconds,
+  paddedClaims,
+  partsOf,
+} from "../support/forge.ts";
+import { hostile, type HostileClass, type HostileToken, sharedSecret } from "./hostile-token.ts";
+
+const good = forge();
+const [goodHeader, goodPayload, goodSignature] = partsOf(good);
+/** A header whose encoding leaves bits over. */
+const looseHeader = '{"alg":"RS256" }';
+
+const base64: HostileClass = {
+  name: "base64url",
+  tokens: [
+    payloadPart("padding on the payload", (part) => `${part}==`, 1),
+    payloadPart("one = on the payload", (part) => `${part}=`, 2),
+    payloadPart("other bits at the end of the payload, one byte over", nonCanonical, 1),
+    payloadPart("other bits at the end of the payload, two bytes over", nonCanonical, 2),
+    payloadPart("a space in the payload", (part) => `${part.slice(0, 8)} ${part.slice(8)}`),
+    payloadPart("a space behind the payload", (part) => `${part} `),
+    payloadPart("a line end in the payload", (part) => `${part.slice(0, 8)}\n${part.slice(8)}`),
+    payloadPart("a tab in the payload", (part) => `${part.slice(0, 8)}\t${part.slice(8)}`),
+    payloadPart("a NUL in the payload", (part) => `${part.slice(0, 8)}\u0000${part.slice(8)}`),
+    payloadPart("a lone character at the end", (part) => `${part}A`, 0),
+    payloadPart("a percent escape", (part) => `${part.slice(0, 8)}%20${part.slice(8)}`),
+    payloadPart("a letter outside of ASCII", (part) => `${part.slice(0, 8)}é${part.slice(8)}`),
+    payloadPart("a full-width letter", (part) => `${part.slice(0, 8)}Ａ${part.slice(8)}`),
+    {
+      ...hostile("AUTH-21", "+ and / for - and _", ["encoding"], {
+        claims: { note: "~~~???ÿÿÿ>>>" },
+        encodedPayload: (part) => part.replaceAll("-", "+").replaceAll("_", "/"),
+      }),
+      repaired: forge({ claims: { note: "~~~???ÿÿÿ>>>" } }),
+    },
+    hostile(
+      "AUTH-21",
+      "padding on the header",
+      ["encoding"],
+      { rawHeader: looseHeader, encodedHeader: (part) => `${part}==` },
+      { rawHeader: looseHeader },
+    ),
+    hostile(
+      "AUTH-21",
+      "other bits at the end of the header",
+      ["encoding"],
+      { rawHeader: looseHeader, encodedHeader: nonCanonical },
+      { rawHeader: looseHeader },
+    ),
+    hostile("AUTH-21", "a space before the header", ["encoding"], { encodedHeader: (part) => ` ${part}` }),
+    hostile("AUTH-21", "a line end before the header", ["encoding"], {
+      encodedHeader: (part) => `\r\n${part}`,
+    }),
+    signaturePart("padding on the signature", (part) => `${part}==`),
+    signaturePart("other bits at the end of the signature", nonCanonical),
+    signaturePart("a line end behind the signature", (part) => `${part}\n`),
+    signaturePart("a space in the signature", (part) => `${part.slice(0, 8)} ${part.slice(8)}`),
+    signaturePart("a quote behind the signature", (part) => `${part}"`),
+    hostile(
+      "AUTH-21",
+      "other bits at the end of an HMAC",
+      ["encoding"],
+      { algorithm: "HS256", encodedSignature: nonCanonical },
+      { algorithm: "HS256" },
+      sharedSecret,
+    ),
+    hostile(
+      "AUTH-21",
+      "other bits at the end of an ES256 signature",
+      ["encoding"],
+      { algorithm: "ES256", encodedSignature: nonCanonical },
+      { algorithm: "ES256" },
+    ),
+  ],
+};
+
+function payloadPart(
+  defect: string,
+  encodedPayload: (part: string) => string,
+  over: 0 | 1 | 2 = 0,
+): HostileToken {
+  const rawPayload = over === 0 ? `${paddedClaims(1)}  ` : paddedClaims(over);
+  return hostile("AUTH-21", defect, ["encoding"], { rawPayload, encodedPayload }, { rawPayload });
+}
+
+function signaturePart(defect: string, encodedSignature: (part: string) => string): HostileToken {
+  return hostile("AUTH-21", defect, ["encoding"], { encodedSignature });
+}
+
+const json: HostileClass = {
+  name: "the payload's text",
+  tokens: [
+    payload("a byte order mark", "payload", "\uFEFF" + JSON.stringify(goodClaims)),
+    payload("UTF-16", "payload", Buffer.from(JSON.stringify(goodClaims), "utf16le")),
+    utf8("a byte that no UTF-8 has", [0xff]),
+    utf8("a sequence that is cut off", [0xe2, 0x82]),
+    utf8("an overlong letter", [0xc1, 0x81]),
+    utf8("half of a pair", [0xed, 0xa0, 0x80]),
+    utf8("past the last letter", [0xf4, 0x90, 0x80, 0x80]),
+    payload("a list", "payload", JSON.stringify([goodClaims])),
+    payload("a string", "payload", JSON.stringify(JSON.stringify(goodClaims))),
+    payload("null", "payload", "null"),
+    payload("a number", "payload", String(nowSeconds)),
+    payload("true", "payload", "true"),
+    payload("no JSON", "payload", "sub=ada"),
+    payload("JSON that is cut off", "payload", JSON.stringify(goodClaims).slice(0, -1)),
+    payload("two objects", "payload", JSON.stringify(goodClaims) + "{}"),
+    payload("a comma at the end", "payload", JSON.stringify(goodClaims).replace(/\}$/, ",}")),
+    payload("a comment", "payload", `${JSON.stringify(goodClaims)}//`),
+    payload("NaN", "payload", JSON.stringify(goodClaims).replace(/\}$/, ',"n":NaN}')),
+    payload("Infinity", "payload", JSON.stringify(goodClaims).replace(/\}$/, ',"n":Infinity}')),
+    payload(
+      "a hexadecimal date",
+      "payload",
+      JSON.stringify(goodClaims).replace(/"exp":\d+/, '"exp":0x7fffffff'),
+    ),
+    payload("a NUL behind it", "payload", `${JSON.stringify(goodClaims)}\u0000`),
+    payload("a line end in a string", "payload", JSON.stringify(goodClaims).replace("ada", "a\nda")),
+    hostile(
+      "AUTH-21",
+      "a byte order mark in the header",
+      ["header"],
+      { rawHeader: '\uFEFF{"alg":"RS256"}' },
+      { rawHeader: '{"alg":"RS256"}' },
+    ),
+    hostile(
+      "AUTH-21",
+      "a header that is no UTF-8",
+      ["encoding", "header"],
+      { rawHeader: broken('{"alg":"RS256","x":"', [0xff], '"}') },
+      { rawHeader: '{"alg":"RS256","x":"A"}' },
+    ),
+  ],
+};
+
+function payload(defect: string, reason: RefusalReason, rawPayload: string | Uint8Array): HostileToken {
+  return hostile("AUTH-21", defect, [reason], { rawPayload });
+}
+
+function utf8(defect: string, bytes: readonly number[]): HostileToken {
+  const [before, after] = ['{"note":"', `",${JSON.stringify(goodClaims).slice(1)}`];
+  const rawPayload = broken(before, bytes, after);
+  return hostile(
+    "AUTH-21",
+    defect,
+    ["encoding", "payload"],
+    { rawPayload },
+    { rawPayload: `${before}A${after}` },
+  );
+}
+
+function broken(before: string, bytes: readonly number[], after: string): Uint8Array {
+  return Buffer.concat([Buffer.from(before), Buffer.from(bytes), Buffer.from(after)]);
+}
+
+/** The last of two members counts, for every reader: what is refused is what the last one says. */
+const members: HostileClass = {
+  name: "members twice, and of the prototype",
+  tokens: [
+    twice("exp, the last one past", "AUTH-30", "expired", "exp", `"exp":${nowSeconds - 3600}`),
+    twice("sub, the last one empty", "AUTH-28", "claim_type", "sub", '"sub":""'),
+    twice("sub, the last one null", "AUTH-28", "claim_type", "sub", '"sub":null'),
+    twice(
+      "iat, the last one in the future",
+      "AUTH-29",
+      "issued_in_future",
+      "iat",
+      `"iat":${nowSeconds + 3600}`,
+    ),
+    twice("typ, the last one refresh", "AUTH-10", "token_use", "typ", '"typ":"refresh"', '"typ":"access"'),
+    hostile(
+      "AUTH-3",
+      "alg, the last one none",
+      ["algorithm_not_allowed", "alg"],
+      { rawHeader: '{"alg":"RS256","alg":"none"}' },
+      { rawHeader: '{"alg":"RS256","alg":"RS256"}' },
+    ),
+    hostile(
+      "AUTH-24",
+      "crit behind a good header",
+      ["critical_header"],
+      { rawHeader: '{"alg":"RS256","alg":"RS256","crit":["exp"]}' },
+      { rawHeader: '{"alg":"RS256","alg":"RS256"}' },
+    ),
+    proto("sub", "AUTH-9", ["claim_missing", "sub"]),
+    proto("exp", "AUTH-9", ["claim_missing", "exp"]),
+    proto("iat", "AUTH-9", ["claim_missing", "iat"]),
+    hostile(
+      "AUTH-3",
+      "alg in __proto__",
+      ["header", "alg"],
+      { rawHeader: '{"__proto__":{"alg":"RS256"}}' },
+      { rawHeader: '{"__proto__":{"alg":"RS256"},"alg":"RS256"}' },
+    ),
+  ],
+};
+
+function twice(
+  defect: string,
+  rule: string,
+  reason: RefusalReason,
+  at: string,
+  last: string,
+  first = "",
+): HostileToken {
+  const text = JSON.stringify(goodClaims).slice(0, -1) + (first === "" ? "" : `,${first}`);
+  const member = first === "" ? new RegExp(`"${at}":("[^"]*"|\\d+)`).exec(text)?.[0] : first;
+  return hostile(
+    rule,
+    defect,
+    [reason, at],
+    { rawPayload: `${text},${last}}` },
+    { rawPayload: `${text},${member ?? ""}}` },
+  );
+}
+
+/** A claim that is inherited at best is not there. */
+function proto(claim: string, rule: string, reason: readonly [RefusalReason, string]): HostileToken {
+  const { [claim]: value, ...rest } = goodClaims;
+  const inner = `"__proto__":${JSON.stringify({ [claim]: value })}`;
+  const text = JSON.stringify(rest).slice(0, -1);
+  return hostile(
+    rule,
+    `${claim} in __proto__`,
+    reason,
+    { rawPayload: `${text},${inner}}` },
+    { rawPayload: `${text},${inner},"${claim}":${JSON.stringify(value)}}` },
+  );
+}
+
+const shapes: HostileClass = {
+  name: "shape and size",
+  tokens: [
+    shape("nothing", "malformed", ""),
+    shape("two dots", "malformed", ".."),
+    shape("no dot", "malformed", good.replaceAll(".", "")),
+    shape("two parts", "malformed", `${goodHeader}.${goodPayload}`),
+    shape("four parts", "malformed", `${good}.`),
+    shape("no header", "malformed", `.${goodPayload}.${goodSignature}`),
+    shape("no payload", "malformed", `${goodHeader}..${goodSignature}`),
+    shape("the scheme still in front", "encoding", `Bearer ${good}`),
+    shape("two tokens", "malformed", `${good},${good}`),
+    shape("cut off by six characters", "signature", good.slice(0, -6)),
+    shape(
+      "cut to one character of the signature",
+      "encoding",
+      `${goodHeader}.${goodPayload}.${goodSignature.slice(0, 1)}`,
+    ),
+    shape(
+      "the payload of another",
+      "signature",
+      `${goodHeader}.${partsOf(forge({ claims: { sub: "eve" } }))[1]}.${goodSignature}`,
+    ),
+    shape(
+      "the signature of another",
+      "signature",
+      `${goodHeader}.${goodPayload}.${partsOf(forge({ claims: { sub: "eve" } }))[2]}`,
+    ),
+    shape(
+      "a fingerprint for the signature",
+      "signature",
+      `${goodHeader}.${goodPayload}.${base64url(createHash("sha256").update(good).digest())}`,
+    ),
+    size("one character more than 8 KiB", 8193),
+    size("200 KB", 200_000),
+    size("5 MB", 5_000_000),
+    {
+      ...shape("8 KiB and a character, and no token at all", "too_large", "x".repeat(8193)),
+      rule: "AUTH-20",
+    },
+    hostile(
+      "AUTH-21",
+      "lists in lists a thousand deep that are not closed",
+      ["payload"],
+      { rawPayload: deep(1000, false) },
+      { rawPayload: deep(1000, true) },
+    ),
+  ],
+};
+
+function shape(defect: string, reason: RefusalReason, token: string): HostileToken {
+  return { rule: "AUTH-21", defect, reason, token, repaired: good };
+}
+
+/** The repaired token has exactly 8,192 characters. */
+function size(defect: string, length: number): HostileToken {
+  return { rule: "AUTH-20", defect, reason: "too_large", token: sized(length), repaired: sized(8192) };
+}
+
+/** A good token of so many characters. Not every length can be had by the payload alone, so the header helps. */
+function sized(length: number): string {
+  for (let more = 0; more < 4; more++) {
+    const header = { x: "x".repeat(more) };
+    const left = length - forge({ header, claims: { pad: "" } }).length;
+    for (let fill = Math.max(0, Math.floor(left * 0.75) - 4); fill < left; fill++) {
+      const token = forge({ header, claims: { pad: "p".repeat(fill) } });
+      if (token.length === length) return token;
+      if (token.length > length) break;
+    }
+  }
+  throw new Error(`no token of ${length} characters`);
+}
+
+function deep(depth: number, closed: boolean): string {
+  const lists = "[".repeat(depth) + (closed ? "]".repeat(depth) : "");
+  return `{"deep":${lists},${JSON.stringify(goodClaims).slice(1)}`;
+}
+
+export const encodingClasses: readonly HostileClass[] = [base64, json, members, shapes];

@@ -1,0 +1,333 @@
+import { createPublicKey, createSecretKey, type KeyObject } from "node:crypto";
+import type { RefusalReason } from "@svc/jwt-auth";
+import { fixedKeys } from "../support/fixed-keys.ts";
+import { base64url, forge, partsOf } from "../support/forge.ts";
+import { keyFixture, pemOf } from "../support/key-fixtures.ts";
+import {
+  hostile,
+  type HostileClass,
+  type HostileToken,
+  type Settings,
+  sharedSecret,
+  withParts,
+} from "./hostile-token.ts";
+
+/** The ways in which a public RSA key is written down, each of which was once taken for an HMAC secret. */
+export function secretsOfPublicKey(): Readonly<Record<string, Buffer>> {
+  const key = createPublicKey(keyFixture("rsa2048").privateKey);
+  const spki = pemOf("rsa2048");
+  const pkcs1 = pemOf("rsa2048", "pkcs1");
+  const jwk = key.export({ format: "jwk" });
+  const der = key.export({ type: "spki", format: "der" });
+  return {
+    "its PEM": Buffer.from(spki),
+    "its PEM without the last line end": Buffer.from(spki.trimEnd()),
+    "its PEM behind a space": Buffer.from(` ${spki}`),
+    "its PEM with CRLF": Buffer.from(spki.replaceAll("\n", "\r\n")),
+    "its PKCS#1 PEM": Buffer.from(pkcs1),
+    "its DER": der,
+    "its PKCS#1 DER": key.export({ type: "pkcs1", format: "der" }),
+    "the base64 of its DER": Buffer.from(der.toString("base64")),
+    "its JWK": Buffer.from(JSON.stringify(jwk)),
+    "its modulus": Buffer.from(String(jwk.n), "base64url"),
+  };
+}
+
+const rs256 = { algorithms: ["RS256"] } as const satisfies Partial<Settings>;
+const good = forge();
+const [goodHeader, goodPayload] = partsOf(good);
+
+const algorithmConfusion: HostileClass = {
+  name: "algorithm confusion",
+  tokens: [
+    ...Object.entries(secretsOfPublicKey()).map(([how, secret]) =>
+      hostile(
+        "AUTH-3",
+        `HS256 with ${how} as the secret`,
+        ["algorithm_not_allowed", "alg"],
+        { algorithm: "HS256", key: createSecretKey(secret) },
+        {},
+        rs256,
+      ),
+    ),
+    hostile(
+      "AUTH-3",
+      "RS384 where RS256 is configured",
+      ["algorithm_not_allowed", "alg"],
+      { algorithm: "RS384" },
+      {},
+      rs256,
+    ),
+    hostile(
+      "AUTH-3",
+      "PS256 where RS256 is configured",
+      ["algorithm_not_allowed", "alg"],
+      { algorithm: "PS256" },
+      {},
+      rs256,
+    ),
+    hostile("AUTH-3", "alg in lower case", ["algorithm_not_allowed", "alg"], { header: { alg: "rs256" } }),
+    hostile("AUTH-3", "alg with a space behind it", ["algorithm_not_allowed", "alg"], {
+      header: { alg: "RS256 " },
+    }),
+    hostile("AUTH-3", "an alg that nobody knows", ["algorithm_not_allowed", "alg"], {
+      header: { alg: "RS1" },
+    }),
+    hostile("AUTH-3", "ES256K", ["algorithm_not_allowed", "alg"], { header: { alg: "ES256K" } }),
+    hostile("AUTH-3", "an alg from the prototype of objects", ["algorithm_not_allowed", "alg"], {
+      header: { alg: "constructor" },
+    }),
+    hostile("AUTH-3", "RS512 written over an RS256 signature", ["signature"], { header: { alg: "RS512" } }),
+    hostile("AUTH-3", "PS256 written over an RS256 signature", ["signature"], { header: { alg: "PS256" } }),
+    hostile(
+      "AUTH-3",
+      "HS512 written over an HS256 signature",
+      ["signature"],
+      { algorithm: "HS256", header: { alg: "HS512" } },
+      { algorithm: "HS256" },
+      sharedSecret,
+    ),
+  ],
+};
+
+const noSignature: HostileClass = {
+  name: "no signature",
+  tokens: [
+    // Without a signature the shape tells, before the algorithm does.
+    {
+      rule: "AUTH-4",
+      defect: "alg none and no signature",
+      reason: "malformed",
+      token: withParts(good, { header: { alg: "none", typ: "JWT" }, signature: "" }),
+      repaired: good,
+    },
+    ...["none", "None", "nOnE", "NONE"].map((alg) =>
+      hostile("AUTH-4", `alg ${alg} and a signature that is right`, ["algorithm_not_allowed", "alg"], {
+        header: { alg },
+      }),
+    ),
+    hostile("AUTH-4", "alg none and a signature of three bytes", ["algorithm_not_allowed", "alg"], {
+      header: { alg: "none" },
+      encodedSignature: () => "AAAA",
+    }),
+    hostile("AUTH-4", "an empty alg", ["algorithm_not_allowed", "alg"], { header: { alg: "" } }),
+    hostile("AUTH-4", "no alg", ["header", "alg"], { header: { alg: undefined } }),
+    hostile("AUTH-4", "alg null", ["header", "alg"], { header: { alg: null } }),
+    hostile("AUTH-4", "alg as a list", ["header", "alg"], { header: { alg: ["RS256"] } }),
+    {
+      rule: "AUTH-3",
+      defect: "an empty signature",
+      reason: "malformed",
+      token: `${goodHeader}.${goodPayload}.`,
+      repaired: good,
+    },
+    hostile(
+      "AUTH-31",
+      "HMAC with an empty key",
+      ["signature"],
+      { algorithm: "HS256", key: createSecretKey(Buffer.alloc(0)) },
+      { algorithm: "HS256" },
+      sharedSecret,
+    ),
+    hostile(
+      "AUTH-31",
+      "HMAC with a word for a key",
+      ["signature"],
+      { algorithm: "HS256", key: createSecretKey(Buffer.from("secret")) },
+      { algorithm: "HS256" },
+      sharedSecret,
+    ),
+    hostile(
+      "AUTH-31",
+      "HMAC with the word undefined for a key",
+      ["signature"],
+      { algorithm: "HS256", key: createSecretKey(Buffer.from("undefined")) },
+      { algorithm: "HS256" },
+      sharedSecret,
+    ),
+  ],
+};
+
+/** Keys that a token brings along, or says where they are. Nobody listens at the address. */
+export const attackersUrl = "http://127.0.0.1:9/keys.json";
+
+const ownKeys: HostileClass = {
+  name: "keys that a token brings along",
+  tokens: broughtAlong().map(([defect, header]) =>
+    hostile(
+      "AUTH-2",
+      defect,
+      ["signature"],
+      { key: keyFixture("otherRsa2048").privateKey, header },
+      { header },
+    ),
+  ),
+};
+
+function broughtAlong(): readonly (readonly [string, Readonly<Record<string, unknown>>])[] {
+  const jwk = createPublicKey(keyFixture("otherRsa2048").privateKey).export({ format: "jwk" });
+  const certificate = base64url(keyFixture("otherRsa2048").publicKey.export({ type: "spki", format: "der" }));
+  return [
+    ["jwk", { jwk }],
+    ["jwk with the algorithm and a kid", { jwk: { ...jwk, alg: "RS256", kid: "mine", use: "sig" } }],
+    ["jku", { jku: attackersUrl }],
+    ["jku to a file", { jku: "file:///etc/hostname" }],
+    ["x5u", { x5u: attackersUrl }],
+    ["x5c", { x5c: [certificate] }],
+    ["x5t of nothing known", { x5t: "AAAAAAAAAAAAAAAAAAAAAAAAAAA" }],
+    ["a key set in the header", { keys: [jwk] }],
+  ];
+}
+
+const order = Buffer.from("ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551", "hex");
+
+const ecdsa: HostileClass = {
+  name: "ECDSA and EdDSA signatures",
+  tokens: [
+    es256("in DER", (bytes) => derOf(bytes)),
+    es256("r = s = 0", () => Buffer.alloc(64)),
+    es256("of 63 bytes", (bytes) => bytes.subarray(0, 63)),
+    es256("of 65 bytes", (bytes) => Buffer.concat([bytes, Buffer.alloc(1)])),
+    es256("with a zero in front", (bytes) => Buffer.concat([Buffer.alloc(1), bytes])),
+    es256("with r = 0", (bytes) => Buffer.concat([Buffer.alloc(32), bytes.subarray(32)])),
+    es256("with s = 0", (bytes) => Buffer.concat([bytes.subarray(0, 32), Buffer.alloc(32)])),
+    es256("with r and s the other way round", (bytes) =>
+      Buffer.concat([bytes.subarray(32), bytes.subarray(0, 32)]),
+    ),
+    es256("r = s = the order of the curve", () => Buffer.concat([order, order])),
+    es256("of r alone", (bytes) => bytes.subarray(0, 32)),
+    hostile(
+      "AUTH-3",
+      "Ed25519 of 63 bytes",
+      ["signature"],
+      { algorithm: "EdDSA", signature: (bytes) => bytes.subarray(0, 63) },
+      { algorithm: "EdDSA" },
+    ),
+    hostile(
+      "AUTH-3",
+      "Ed25519 of zeros",
+      ["signature"],
+      { algorithm: "EdDSA", signature: () => Buffer.alloc(64) },
+      { algorithm: "EdDSA" },
+    ),
+    hostile(
+      "AUTH-3",
+      "Ed25519 whose s is past the order",
+      ["signature"],
+      { algorithm: "EdDSA", signature: pastTheOrder },
+      { algorithm: "EdDSA" },
+    ),
+    hostile("AUTH-3", "RSA of 255 bytes", ["signature"], { signature: (bytes) => bytes.subarray(1) }),
+    hostile("AUTH-3", "RSA of 257 bytes", ["signature"], {
+      signature: (bytes) => Buffer.concat([Buffer.alloc(1), bytes]),
+    }),
+    hostile("AUTH-3", "RSA of zeros", ["signature"], { signature: () => Buffer.alloc(256) }),
+    hostile(
+      "AUTH-3",
+      "HMAC cut to half",
+      ["signature"],
+      { algorithm: "HS256", signature: (bytes) => bytes.subarray(0, 16) },
+      { algorithm: "HS256" },
+      sharedSecret,
+    ),
+    hostile(
+      "AUTH-3",
+      "HMAC of one byte",
+      ["signature"],
+      { algorithm: "HS256", signature: (bytes) => bytes.subarray(0, 1) },
+      { algorithm: "HS256" },
+      sharedSecret,
+    ),
+  ],
+};
+
+function es256(defect: string, signature: (bytes: Buffer) => Uint8Array): HostileToken {
+  return hostile(
+    "AUTH-3",
+    `ES256 ${defect}`,
+    ["signature"],
+    { algorithm: "ES256", signature },
+    { algorithm: "ES256" },
+  );
+}
+
+/** The other way of writing the two numbers of an ECDSA signature. */
+function derOf(bytes: Buffer): Buffer {
+  const numbers = [bytes.subarray(0, 32), bytes.subarray(32)].map((each) => {
+    const body = (each[0] ?? 0) >= 0x80 ? Buffer.concat([Buffer.alloc(1), each]) : each;
+    return Buffer.concat([Buffer.from([2, body.length]), body]);
+  });
+  const both = Buffer.concat(numbers);
+  return Buffer.concat([Buffer.from([0x30, both.length]), both]);
+}
+
+/** s + the order of Ed25519: the same point for a verifier that does not reduce. */
+function pastTheOrder(bytes: Buffer): Buffer {
+  const l = 2n ** 252n + 27_742_317_777_372_353_535_851_937_790_883_648_493n;
+  const s = BigInt(`0x${Buffer.from(bytes.subarray(32)).reverse().toString("hex")}`) + l;
+  const text = s.toString(16).padStart(64, "0");
+  return Buffer.concat([bytes.subarray(0, 32), Buffer.from(text, "hex").reverse()]);
+}
+
+/** Keys of a source that are not of the algorithm's type, curve or size. */
+const wrongKeys: HostileClass = {
+  name: "keys that do not fit the algorithm",
+  tokens: [
+    withKey("AUTH-26", "an EC key for RS256", "RS256", keyFixture("p256").publicKey),
+    withKey("AUTH-26", "an Ed25519 key for RS256", "RS256", keyFixture("ed25519").publicKey),
+    withKey("AUTH-26", "a secret for RS256", "RS256", keyFixture("secret").publicKey),
+    withKey("AUTH-26", "a P-384 key for ES256", "ES256", keyFixture("p384").publicKey),
+    withKey("AUTH-26", "a secp256k1 key for ES256", "ES256", keyFixture("secp256k1").publicKey),
+    withKey("AUTH-26", "an RSA key for ES256", "ES256", keyFixture("rsa2048").publicKey),
+    withKey("AUTH-26", "a P-256 key for EdDSA", "EdDSA", keyFixture("p256").publicKey),
+    withKey("AUTH-26", "another RSA key", "RS256", keyFixture("otherRsa2048").publicKey, "signature"),
+    withKey("AUTH-26", "another P-256 key", "ES256", keyFixture("otherP256").publicKey, "signature"),
+    withKey("AUTH-26", "another Ed25519 key", "EdDSA", keyFixture("otherEd25519").publicKey, "signature"),
+    signedBy("AUTH-25", "signed with an RSA key of 1,024 bits", "RS256", "rsa1024"),
+    signedBy("AUTH-26", "signed with secp256k1 for ES256", "ES256", "secp256k1"),
+    signedBy("AUTH-26", "signed with Ed448 for EdDSA", "EdDSA", "ed448"),
+  ],
+};
+
+/** The source has the key for one kid, and the right one for the kid `good`. */
+function withKey(
+  rule: string,
+  defect: string,
+  algorithm: "RS256" | "ES256" | "EdDSA",
+  bad: KeyObject,
+  reason: RefusalReason = "unknown_key",
+  signer?: KeyObject,
+): HostileToken {
+  const right = { RS256: "rsa2048", ES256: "p256", EdDSA: "ed25519" } as const;
+  const keys = fixedKeys([
+    { kid: defect, algorithm, key: bad },
+    { kid: "good", algorithm, key: keyFixture(right[algorithm]).publicKey },
+  ]);
+  return hostile(
+    rule,
+    defect,
+    [reason],
+    { algorithm, key: signer, header: { kid: defect } },
+    { algorithm, header: { kid: "good" } },
+    { keys, algorithms: [algorithm] },
+  );
+}
+
+/** The source has that very key: the signature would hold. */
+function signedBy(
+  rule: string,
+  defect: string,
+  algorithm: "RS256" | "ES256" | "EdDSA",
+  name: "rsa1024" | "secp256k1" | "ed448",
+): HostileToken {
+  const { privateKey, publicKey } = keyFixture(name);
+  return withKey(rule, defect, algorithm, publicKey, "unknown_key", privateKey);
+}
+
+export const signatureClasses: readonly HostileClass[] = [
+  algorithmConfusion,
+  noSignature,
+  ownKeys,
+  ecdsa,
+  wrongKeys,
+];
