@@ -1,5 +1,5 @@
 // The process of one case. The parent asks, this answers, and does nothing in between.
-import type { CaseModule, Subject } from "./subject.ts";
+import type { CaseModule, Listening, Subject } from "./subject.ts";
 
 /** What the parent asks. */
 export type Order =
@@ -9,7 +9,7 @@ export type Order =
   | { readonly order: "cpu" };
 
 /** What it is told: microseconds of CPU time since the order came in, all threads; or since the process began. */
-export type Reply = { readonly cpuUs: number } | { readonly port: number } | { readonly error: string };
+export type Reply = { readonly cpuUs: number } | Listening | { readonly error: string };
 
 const [moduleUrl = "", setting = ""] = process.argv.slice(2);
 let subject: Promise<Subject> | undefined;
@@ -28,7 +28,7 @@ async function obey(order: Order): Promise<Reply> {
     }
     case "listen":
       if (ready.listen === undefined) throw new Error("it does not listen");
-      return { port: await ready.listen() };
+      return ready.listen();
     case "cpu":
       return { cpuUs: microseconds(process.cpuUsage()) };
   }

@@ -2,14 +2,14 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Order, Reply } from "./child.ts";
-import type { Case } from "./subject.ts";
+import type { Case, Listening } from "./subject.ts";
 
 /** The process of a case, seen from the parent. */
 export interface Member {
   readonly name: string;
   /** CPU time of `count` pieces of work, in microseconds each. */
   run(count: number): Promise<number>;
-  listen(): Promise<number>;
+  listen(): Promise<Listening>;
   /** CPU time of the process so far, in microseconds. */
   cpuUs(): Promise<number>;
 }
@@ -93,7 +93,7 @@ function memberOf(name: string, child: ChildProcess): Member & { ask(order: Orde
     async listen() {
       const reply = await ask({ order: "listen" });
       if (!("port" in reply)) throw new Error(`${name}: an answer to another question`);
-      return reply.port;
+      return reply;
     },
   };
 }

@@ -15,7 +15,10 @@ export interface Answer {
 /** Puts requests into a server that listens nowhere, past parser and kernel. */
 export interface Injector {
   send(method: string, url: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
-  /** Sends these in rotation, `count` in all, one at a time. Rejects for any status but 200. */
+  /**
+   * Sends these in rotation, `count` in all, one at a time, and goes on where it stopped the time before.
+   * Rejects for any status but 200.
+   */
   run(requests: readonly RequestBytes[], count: number): Promise<void>;
 }
 
@@ -40,6 +43,7 @@ const requestsPerTurn = 16;
 export function createInjector(server: Server): Injector {
   const classes = classesOf(server);
   let socket = new StubSocket();
+  let sent = 0;
 
   // Does what the callbacks of Node's parser do for a request without a body.
   function inject(request: RequestBytes, done: Done): void {
@@ -66,17 +70,17 @@ export function createInjector(server: Server): Injector {
   return {
     send(method, url, headers = {}) {
       return new Promise((resolve) => {
-        const host = { host: "localhost", ...headers };
+        const all = { Host: "localhost", ...headers };
         if (socket.destroyed) socket = new StubSocket();
         socket.keep();
-        inject(requestBytes(method, url, host), () => resolve(parseAnswer(socket.taken())));
+        inject(requestBytes(method, url, all), () => resolve(parseAnswer(socket.taken())));
       });
     },
     run(requests, count) {
       return new Promise((resolve, reject) => {
         let left = count;
         function one(): void {
-          inject(requests[left % requests.length] as RequestBytes, next);
+          inject(requests[sent++ % requests.length] as RequestBytes, next);
         }
         function next(res: ServerResponse): void {
           left--;

@@ -15,10 +15,16 @@ export interface Bases {
   readonly base: string;
   /** A second denominator: printed beside the first. */
   readonly second?: string | undefined;
+  /** Cases that are compared with one other case as well, where both were measured. */
+  readonly pairs?: Readonly<Record<string, string>> | undefined;
 }
 
 /** All figures of a run: for each case its cost, its ratios and what it adds to the base. */
-export function figuresOf(bench: string, measured: Measured, { base, second }: Bases): readonly Figure[] {
+export function figuresOf(
+  bench: string,
+  measured: Measured,
+  { base, second, pairs = {} }: Bases,
+): readonly Figure[] {
   const baseSamples = samplesOf(measured, base);
   const secondSamples = second === undefined ? undefined : measured.get(second);
   return [...measured].flatMap(([name, samples]) => {
@@ -36,6 +42,9 @@ export function figuresOf(bench: string, measured: Measured, { base, second }: B
       ...(secondSamples === undefined
         ? []
         : [figure(`ratio-to-${second}`, ratioOf(samples, secondSamples), "ratio")]),
+      ...pairedCases(measured, { [name]: pairs[name] }).map(({ other, ratio }) =>
+        figure(`ratio-to-${other}`, ratio, "ratio"),
+      ),
       figure("cpu", p25, "us"),
       figure("added", p25 - summarise(baseSamples).p25, "us"),
     ];
@@ -43,7 +52,7 @@ export function figuresOf(bench: string, measured: Measured, { base, second }: B
 }
 
 /** The same for people. */
-export function tableOf(measured: Measured, { base, second }: Bases): readonly string[] {
+export function tableOf(measured: Measured, { base, second, pairs = {} }: Bases): readonly string[] {
   const baseSamples = samplesOf(measured, base);
   const secondSamples = second === undefined ? undefined : measured.get(second);
   const heads = ["us/request:  min", "p25", "median", "max", "| ratio", "paired", "added us"];
@@ -58,7 +67,27 @@ export function tableOf(measured: Measured, { base, second }: Bases): readonly s
       ...(secondSamples === undefined ? [] : [two(ratioOf(samples, secondSamples))]),
     ];
   });
-  return columns([["", ...heads, ...(secondSamples === undefined ? [] : [`ratio to ${second}`])], ...rows]);
+  return [
+    ...columns([["", ...heads, ...(secondSamples === undefined ? [] : [`ratio to ${second}`])], ...rows]),
+    ...pairedCases(measured, pairs).map(({ name, other, ratio }) => `${name} to ${other}: ${two(ratio)}`),
+  ];
+}
+
+interface PairedCases {
+  readonly name: string;
+  readonly other: string;
+  readonly ratio: number;
+}
+
+function pairedCases(
+  measured: Measured,
+  pairs: Readonly<Record<string, string | undefined>>,
+): readonly PairedCases[] {
+  return Object.entries(pairs).flatMap(([name, other = ""]) => {
+    const [samples, otherSamples] = [measured.get(name), measured.get(other)];
+    if (samples === undefined || otherSamples === undefined) return [];
+    return [{ name, other, ratio: ratioOf(samples, otherSamples) }];
+  });
 }
 
 function samplesOf(measured: Measured, name: string): Samples {

@@ -5,7 +5,14 @@ export interface Subject {
   /** Does its work `count` times; rejects when a result is wrong. */
   run(count: number): Promise<void>;
   /** Listens on a free port of the loopback interface, for a run over sockets. */
-  listen?(): Promise<number>;
+  listen?(): Promise<Listening>;
+}
+
+/** Where a subject listens, and what it is to be sent there. */
+export interface Listening {
+  readonly port: number;
+  /** Whole requests, one character a byte, to be sent in rotation. */
+  readonly requests: readonly string[];
 }
 
 /** What the module of a case exports. The setting tells cases that share a module apart. */

@@ -1,11 +1,11 @@
 import type { Bench, BenchOptions } from "../harness/bench.ts";
 import { measureWithControls, VoidRunError } from "../harness/controls.ts";
-import { figuresOf, tableOf } from "../harness/report.ts";
+import { type Bases, figuresOf, tableOf } from "../harness/report.ts";
 import { type Effort, fullEffort, type Measured, quickEffort } from "../harness/rounds.ts";
 import { measureOverSockets } from "./over-sockets.ts";
-import { chosenCases, controls, tuned } from "./cases.ts";
+import { chosenCases, controls, pairs, tuned } from "./cases.ts";
 
-const bases = { base: controls.base, second: tuned };
+const bases: Bases = { base: controls.base, second: tuned, pairs };
 
 /** What a request costs. */
 export const http: Bench = {

@@ -6,6 +6,9 @@ export const controls: Controls = { base: "bare-express5", names: ["control", "c
 /** The second denominator. */
 export const tuned = "bare-express5-tuned";
 
+/** What is compared with one other case as well. */
+export const pairs: Readonly<Record<string, string>> = { "full-packages-uncached": "hand-written" };
+
 /** All cases, in the order in which they are asked. */
 export const httpCases: readonly Case[] = [
   at("bare-express5", "bare-express5"),
@@ -21,6 +24,10 @@ export const httpCases: readonly Case[] = [
   at("fastify", "fastify"),
   at("peer-default", "peer-default", "warn"),
   at("peer-default-info", "peer-default", "info"),
+  at("peer-full-hs256", "peer-full", "HS256"),
+  at("peer-full-rs256", "peer-full", "RS256"),
+  at("hand-written", "hand-written", "key-object"),
+  at("hand-written-string-secret", "hand-written", "string"),
   at("+request-id", "alone", "request-id"),
   at("+log (WARN)", "alone", "log-warn"),
   at("+log (INFO)", "alone", "log-info"),

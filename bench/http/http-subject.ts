@@ -4,14 +4,18 @@ import type { AddressInfo } from "node:net";
 import { createInjector, type Injector } from "../harness/injector.ts";
 import { expectEqual } from "../harness/expect-equal.ts";
 import type { Subject } from "../harness/subject.ts";
-import { item, requests, urlOf } from "./route.ts";
+import { item, openTraffic, type Traffic, urlOf } from "./route.ts";
 
 /** Makes a server the subject of a bench. What `prove` adds is asked after the route itself. */
-export function httpSubject(server: Server, prove?: (injector: Injector) => Promise<void>): Subject {
+export function httpSubject(
+  server: Server,
+  prove?: (injector: Injector) => Promise<void>,
+  { requests, headers }: Traffic = openTraffic,
+): Subject {
   const injector = createInjector(server);
   return {
     async prove() {
-      const answer = await injector.send("GET", urlOf(0));
+      const answer = await injector.send("GET", urlOf(0), headers);
       expectEqual("the status", answer.status, 200);
       expectEqual(
         "the media type",
@@ -27,7 +31,10 @@ export function httpSubject(server: Server, prove?: (injector: Injector) => Prom
         server.listen(0, "127.0.0.1");
         await once(server, "listening");
       }
-      return (server.address() as AddressInfo).port;
+      return {
+        port: (server.address() as AddressInfo).port,
+        requests: requests.map(({ bytes }) => bytes.toString("latin1")),
+      };
     },
   };
 }

@@ -3,7 +3,6 @@ import { once } from "node:events";
 import { type Member, startCrew } from "../harness/crew.ts";
 import type { Measured } from "../harness/rounds.ts";
 import type { Case } from "../harness/subject.ts";
-import { requests } from "./route.ts";
 
 const connections = 16;
 const requestsPerSlice = 2_000;
@@ -13,7 +12,8 @@ export async function measureOverSockets(cases: readonly Case[], rounds: number)
   await using crew = await startCrew(cases);
   const targets: Target[] = [];
   for (const member of crew.members) {
-    const target = { member, port: await member.listen(), samples: [] };
+    const { port, requests } = await member.listen();
+    const target = { member, port, requests: rotationOf(requests), samples: [] };
     targets.push(target);
     await slice(target);
   }
@@ -28,17 +28,25 @@ export async function measureOverSockets(cases: readonly Case[], rounds: number)
 interface Target {
   readonly member: Member;
   readonly port: number;
+  /** The next request. */
+  readonly requests: () => Buffer;
   readonly samples: number[];
 }
 
+function rotationOf(requests: readonly string[]): () => Buffer {
+  const bytes = requests.map((request) => Buffer.from(request, "latin1"));
+  let place = 0;
+  return () => bytes[place++ % bytes.length] as Buffer;
+}
+
 /** What a request cost the server, in microseconds. */
-async function slice({ member, port }: Target): Promise<number> {
+async function slice({ member, port, requests }: Target): Promise<number> {
   // New ones each time: a server closes those that wait for the next round. Making them is not timed.
   const sockets = await connectAll(port);
   try {
-    await ask(sockets, connections);
+    await ask(sockets, requests, connections);
     const before = await member.cpuUs();
-    await ask(sockets, requestsPerSlice);
+    await ask(sockets, requests, requestsPerSlice);
     return ((await member.cpuUs()) - before) / requestsPerSlice;
   } catch (error) {
     throw new Error(`${member.name}: ${(error as Error).message}`, { cause: error });
@@ -56,12 +64,12 @@ async function connectAll(port: number): Promise<readonly Socket[]> {
 }
 
 /** Asks `count` times in all; each connection asks again as soon as it is answered. */
-function ask(sockets: readonly Socket[], count: number): Promise<void> {
+function ask(sockets: readonly Socket[], requests: () => Buffer, count: number): Promise<void> {
   return new Promise((resolve, reject) => {
     let sent = 0;
     let answered = 0;
     const send = (socket: Socket): void => {
-      if (sent < count) socket.write(requests[sent++ % requests.length]?.bytes ?? "");
+      if (sent++ < count) socket.write(requests());
     };
     for (const socket of sockets) {
       let text = "";

@@ -1,6 +1,7 @@
 import type { Registry } from "prom-client";
 import { expectEqual } from "../harness/expect-equal.ts";
 import type { Injector } from "../harness/injector.ts";
+import { type Access, proveAccess } from "./access-proof.ts";
 import type { LogTap } from "./log-tap.ts";
 import { routePath, urlOf } from "./route.ts";
 
@@ -16,6 +17,9 @@ export interface Claims {
   readonly problems?: boolean;
   readonly securityHeaders?: boolean;
   readonly etag?: boolean;
+  readonly access?: Access;
+  /** What a request of the route has to have. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -23,16 +27,22 @@ const traceparent = `00-${traceId}-00f067aa0ba902b7-01`;
 
 /** @throws Error that names the claim that is not true */
 export function proofOf(claims: Claims): (injector: Injector) => Promise<void> {
-  return async (injector) => {
+  return async (anyone) => {
+    const injector = withHeaders(anyone, claims.headers);
     if (claims.requestId === true) await proveRequestId(injector);
     if (claims.registry !== undefined) await proveMetrics(injector, claims.registry);
     if (claims.log !== undefined) await proveLog(injector, claims.log);
     if (claims.problems === true) await proveProblems(injector, claims.requestId === true);
+    if (claims.access !== undefined) await proveAccess(anyone, claims.access);
     const { headers } = await injector.send("GET", urlOf(0));
     expectEqual("an ETag", headers["etag"] !== undefined, claims.etag ?? true);
     const secure = claims.securityHeaders === true ? "nosniff" : undefined;
     expectEqual("X-Content-Type-Options", headers["x-content-type-options"], secure);
   };
+}
+
+function withHeaders(injector: Injector, headers: Claims["headers"]): Injector {
+  return { ...injector, send: (method, url, given) => injector.send(method, url, { ...headers, ...given }) };
 }
 
 async function proveRequestId(injector: Injector): Promise<void> {

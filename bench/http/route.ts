@@ -1,4 +1,4 @@
-import type { Express } from "express";
+import type { Express, Request, RequestHandler } from "express";
 import { requestBytes, type RequestBytes } from "../harness/request-bytes.ts";
 
 /** The route that every case serves. */
@@ -16,21 +16,60 @@ export function addRoute(app: Pick<Express, "get">): void {
   });
 }
 
-/** Sixty-four requests with traces of their own and without a request id, so that one is minted. */
-export const requests: readonly RequestBytes[] = Array.from({ length: 64 }, (_, index) =>
-  requestBytes("GET", urlOf(index), {
-    Host: "localhost:8000",
-    "User-Agent": "bench/1.0",
-    Accept: "application/json",
-    traceparent: traceparentOf(index),
-  }),
-);
+/** What the handler of a guarded route saw of its last caller. */
+export interface Seen {
+  tenant?: string | undefined;
+  /** Whatever stands for the caller in a case; only its identity counts. */
+  caller?: unknown;
+}
+
+/** The same route behind guards; its handler reads caller and tenant, as one of an application does. */
+export function addGuardedRoute(
+  app: Pick<Express, "get">,
+  guards: readonly RequestHandler[],
+  seen: Seen,
+  read: { tenant(req: Request): string | undefined; caller(req: Request): unknown },
+): void {
+  app.get<string, { id: string }>(routePath, ...guards, (req, res) => {
+    seen.tenant = read.tenant(req as Request);
+    seen.caller = read.caller(req as Request);
+    res.json(item(req.params.id));
+  });
+}
+
+/** What a case is sent. */
+export interface Traffic {
+  readonly requests: readonly RequestBytes[];
+  /** What the first of them has beyond the usual headers. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/**
+ * Requests with traces of their own and without a request id, so that one is minted.
+ *
+ * @param headers what each has beyond the usual headers, or in place of them
+ */
+export function trafficOf(headers: readonly Readonly<Record<string, string>>[]): Traffic {
+  const requests = headers.map((own, index) =>
+    requestBytes("GET", urlOf(index), {
+      Host: "localhost:8000",
+      "User-Agent": "bench/1.0",
+      Accept: "application/json",
+      traceparent: traceparentOf(index),
+      ...own,
+    }),
+  );
+  return { requests, headers: headers[0] ?? {} };
+}
+
+/** Sixty-four requests that anybody may send. */
+export const openTraffic: Traffic = trafficOf(Array.from({ length: 64 }, () => ({})));
 
 export function urlOf(index: number): string {
   return `/api/items/${10 + (index % 64)}`;
 }
 
 function traceparentOf(index: number): string {
-  const hex = (0x1a2b3c4d * (index + 1)).toString(16).padStart(16, "0").slice(-16);
+  const hex = (0x1a2b3c4d * ((index % 64) + 1)).toString(16).padStart(16, "0").slice(-16);
   return `00-${hex}${hex}-${hex}-01`;
 }

@@ -34,6 +34,17 @@ describe("the figures of a run", () => {
     ]);
   });
 
+  it("compare one case with another where both were measured", () => {
+    const figures = figuresOf("http", measured, { base: "bare", pairs: { more: "again", other: "bare" } });
+    const own = figures.filter(({ metric }) => metric === "ratio-to-again");
+    expect(own).to.deep.equal([
+      { bench: "http", case: "more", metric: "ratio-to-again", value: 1.5, unit: "ratio" },
+    ]);
+    expect(
+      tableOf(measured, { base: "bare", pairs: { more: "again", other: "bare" } }).slice(4),
+    ).to.deep.equal(["more to again: 1.50"]);
+  });
+
   it("are a row for each case in the table", () => {
     const rows = tableOf(measured, { base: "bare" });
     expect(rows.map((row) => row.split(/\s+/)[0])).to.deep.equal(

@@ -4,7 +4,7 @@ import { expressMajors, listen, rawRequest } from "@svc/test-support";
 import { expect } from "chai";
 import { createInjector } from "../harness/injector.ts";
 import { requestBytes } from "../harness/request-bytes.ts";
-import { requests } from "../http/route.ts";
+import { openTraffic } from "../http/route.ts";
 
 describe("the injector", () => {
   for (const [name, express] of Object.entries(expressMajors)) {
@@ -79,14 +79,17 @@ describe("the injector", () => {
     expect(injected).to.deep.equal(await events("real"));
   });
 
-  it("sends as many as it was asked to, in rotation", async () => {
+  it("sends as many as it was asked to, in rotation, and goes on where it stopped", async () => {
     const urls: string[] = [];
     const server = createServer((req, res) => {
       urls.push(req.url ?? "");
       res.end();
     });
-    await createInjector(server).run([requestBytes("GET", "/a", {}), requestBytes("GET", "/b", {})], 5);
-    expect(urls.toSorted()).to.deep.equal(["/a", "/a", "/b", "/b", "/b"]);
+    const injector = createInjector(server);
+    const rotation = ["/a", "/b", "/c"].map((url) => requestBytes("GET", url, {}));
+    await injector.run(rotation, 4);
+    await injector.run(rotation, 3);
+    expect(urls).to.deep.equal(["/a", "/b", "/c", "/a", "/b", "/c", "/a"]);
   });
 
   it("stops at an answer that is not 200", async () => {
@@ -94,7 +97,7 @@ describe("the injector", () => {
       res.statusCode = 500;
       res.end();
     });
-    const run = createInjector(server).run(requests, 10);
+    const run = createInjector(server).run(openTraffic.requests, 10);
     expect(await run.catch((error: Error) => error.message)).to.equal("a request was answered with 500");
   });
 });

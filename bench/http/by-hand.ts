@@ -1,0 +1,48 @@
+import type { ErrorRequestHandler, Request, RequestHandler } from "express";
+import { baseDomain } from "./access.ts";
+
+/** The claims that an application reads once a token was verified. */
+export interface CallerClaims {
+  readonly jti?: string | undefined;
+  readonly scope?: string | undefined;
+  readonly tenant_id?: string | undefined;
+}
+
+/** What the middleware below leaves on a request. */
+export interface TenantRequest extends Request {
+  tenant?: string;
+}
+
+/** What people write behind the verification of a token: no revoked one, and the host may not name another tenant. */
+export function tenantByHand(
+  revoked: ReadonlySet<string>,
+  claimsOf: (req: Request) => CallerClaims,
+): RequestHandler {
+  const suffix = `.${baseDomain}`;
+  return function tenant(req: TenantRequest, res, next) {
+    const { jti, tenant_id: tenantId } = claimsOf(req);
+    if (jti === undefined || revoked.has(jti)) {
+      res.status(401).json({ error: "unauthorized" });
+      return;
+    }
+    const host = req.hostname;
+    const named = host.endsWith(suffix) ? host.slice(0, -suffix.length) : undefined;
+    if (tenantId === undefined || (named !== undefined && named !== tenantId)) {
+      res.status(403).json({ error: "forbidden" });
+      return;
+    }
+    req.tenant = tenantId;
+    next();
+  };
+}
+
+/** Answers with the status of the error and nothing else of it. */
+export const errorsByHand: ErrorRequestHandler = function errors(
+  error: { status?: number },
+  _req,
+  res,
+  _next,
+) {
+  const status = error.status ?? 500;
+  res.status(status).json({ error: status === 401 ? "unauthorized" : "failed" });
+};
