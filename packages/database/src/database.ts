@@ -22,6 +22,7 @@ import { lend, type LentConnection } from "./lent-connection.ts";
 import { type DatabaseOptions, resolveDatabaseOptions } from "./options.ts";
 import { exhausted, notAnswering } from "./problems.ts";
 import { createProbe } from "./readiness.ts";
+import { createWithTenant, mentions } from "./tenant.ts";
 
 /**
  * A pool of connections whose waits all end. Also what `withTransaction` and `ensureSchema` of `@svc/sql` take, and
@@ -42,7 +43,21 @@ export interface Database extends Queryable, Connectable, AsyncDisposable {
    */
   transaction<T>(work: (tx: Queryable) => T | Promise<T>, options?: TransactionOptions): Promise<T>;
   /**
-   * Lends a connection; give it back with `release()`. One that was given back inside of a transaction is closed.
+   * Runs `work` in a transaction of a tenant: in tables with row security it sees and writes that tenant's rows and no
+   * others, whatever its statements forget. The tenant ends with the transaction, however it ends. It costs no round trip
+   * more than `transaction`.
+   *
+   * @throws TenantError when there is no tenant (undefined, empty, over 255 characters, with control characters), and inside
+   *   of another `withTenant` of the same database; and as `transaction`
+   */
+  withTenant<T>(
+    tenant: string,
+    work: (tx: Queryable) => T | Promise<T>,
+    options?: TransactionOptions,
+  ): Promise<T>;
+  /**
+   * Lends a connection; give it back with `release()`. One that was given back inside of a transaction is closed, and one on
+   * which a statement named the tenant's setting.
    *
    * @throws ProblemError 503
    */
@@ -64,7 +79,7 @@ const WARN_EVERY_MS = 5000;
  */
 export function createDatabase(given: DatabaseOptions): Database {
   const options = resolveDatabaseOptions(given);
-  const { name, max, logger, stopTimeoutMs, breakerCoolDownMs } = options;
+  const { name, max, logger, stopTimeoutMs, breakerCoolDownMs, tenantSetting } = options;
 
   const breaker = createBreaker({
     failures: options.breakerFailures,
@@ -99,12 +114,12 @@ export function createDatabase(given: DatabaseOptions): Database {
   // Without a listener the end of one idle connection would be the end of the process.
   pool.on("error", (error) => void warn(error));
 
-  const probe = createProbe(options, guard.open, () => ({
-    total: pool.totalCount,
-    idle: pool.idleCount,
-    waiting: pool.waitingCount,
-    max,
-  }));
+  let rowSecurity = options.rowSecurity ?? false;
+  const probe = createProbe(options, guard.open, {
+    rowSecurity: () => rowSecurity,
+    meta: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount, max }),
+  });
+  const setsTenant = mentions(tenantSetting);
   let stopping: Promise<void> | undefined;
 
   function tell({ from, to, failures }: BreakerChange): void {
@@ -120,11 +135,15 @@ export function createDatabase(given: DatabaseOptions): Database {
     breaker.attempt()?.failed();
   }
 
-  async function connect(): Promise<LentConnection> {
+  function connect(): Promise<LentConnection> {
+    return connectWith(setsTenant);
+  }
+
+  async function connectWith(spoils?: typeof setsTenant): Promise<LentConnection> {
     for (;;) {
       const client = await lendable();
       if (guard.madeIn.get(client) === guard.generation) {
-        return lend(client, onStuck);
+        return lend(client, onStuck, spoils);
       }
       client.release(true);
       cut(client);
@@ -167,9 +186,16 @@ export function createDatabase(given: DatabaseOptions): Database {
     }
   }
 
+  // Its transactions reset the setting themselves.
+  const inTenant = createWithTenant({ connect: () => connectWith() }, tenantSetting);
+
   const database: Database = {
     query,
     connect,
+    withTenant(tenant, work, transactionOptions) {
+      rowSecurity ||= options.rowSecurity !== false;
+      return inTenant(tenant, work, transactionOptions);
+    },
     transaction: (work, transactionOptions) => withTransaction({ connect }, work, transactionOptions),
     pool,
     readiness: () => probe.check,

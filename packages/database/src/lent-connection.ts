@@ -12,8 +12,16 @@ interface WithStatus {
   getTransactionStatus?(): string | null;
 }
 
-/** @param onStuck called when the server is found to hang */
-export function lend(client: PoolClient, onStuck: () => void): LentConnection {
+/**
+ * @param onStuck called when the server is found to hang
+ * @param spoils whether a statement may change the connection for whoever is next; then it is closed, not reused
+ */
+export function lend(
+  client: PoolClient,
+  onStuck: () => void,
+  spoils?: (text: unknown, values: unknown) => boolean,
+): LentConnection {
+  let spoilt = false;
   let broken: Error | undefined;
   let returned = false;
   // A connection that breaks between two statements emits an error, which ends the process when nobody listens.
@@ -40,6 +48,7 @@ export function lend(client: PoolClient, onStuck: () => void): LentConnection {
       if (returned) throw new Error("a connection was used after it was given back to the pool");
       // A statement would queue up behind the one that hangs.
       if (broken !== undefined) throw broken;
+      if (spoils?.(text, values) === true) spoilt = true;
       try {
         return await client.query<R>(text, values);
       } catch (error) {
@@ -52,7 +61,7 @@ export function lend(client: PoolClient, onStuck: () => void): LentConnection {
       client.removeListener("error", onError);
       // Whoever is next must not go on in a transaction that was left open.
       const open = status() !== "I";
-      client.release(open || broken !== undefined || (error !== undefined && error !== false));
+      client.release(open || spoilt || broken !== undefined || (error !== undefined && error !== false));
     },
   };
 }

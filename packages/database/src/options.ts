@@ -61,6 +61,13 @@ export interface DatabaseOptions {
   readonly breakerCoolDownMs?: number | undefined;
   /** Whether the service is of no use without the database (RDY-13). Default: true. */
   readonly critical?: boolean | undefined;
+  /**
+   * Whether tables are protected by row security: then `/ready` says so when the login passes it (a superuser, or one with
+   * BYPASSRLS). Default: from the first `withTenant` on.
+   */
+  readonly rowSecurity?: boolean | undefined;
+  /** The setting that holds the tenant of a transaction; policies ask for the same one. Default: `svc.tenant`. */
+  readonly tenantSetting?: string | undefined;
   /** Gets a line when the database stops answering and when it answers again. Default: none. */
   readonly logger?: Logger | undefined;
   /** A clock that never goes back, in milliseconds; for tests. Default: `performance.now`. */
@@ -79,6 +86,8 @@ export interface ResolvedOptions {
   readonly breakerFailures: number;
   readonly breakerCoolDownMs: number;
   readonly critical: boolean;
+  readonly rowSecurity: boolean | undefined;
+  readonly tenantSetting: string;
   readonly logger: Logger | undefined;
   readonly now: () => number;
   readonly client: ClientConfig & PoolConfig;
@@ -118,6 +127,14 @@ export function resolveDatabaseOptions(given: DatabaseOptions): ResolvedOptions 
     breakerFailures: withDefault(integer({ min: 1 }), 2),
     breakerCoolDownMs: withDefault(number({ min: 0, max: LONGEST_MS }), 5000),
     critical: withDefault(boolean(), true),
+    rowSecurity: optional(boolean()),
+    tenantSetting: withDefault(
+      string({
+        pattern: /^[a-z_][a-z0-9_]{0,29}\.[a-z_][a-z0-9_]{0,29}$/,
+        expects: "two names in small letters with a dot between, such as svc.tenant",
+      }),
+      "svc.tenant",
+    ),
     logger: optional(objectWith<Logger>("a logger", "info", "warn", "error")),
     now: withDefault(func<() => number>(), () => performance.now()),
   });

@@ -21,22 +21,46 @@ const WORDS: ReadonlyMap<string, string> = new Map([
   ["57P03", "the server is starting or stopping"],
 ]);
 
+/** What the check wants to know. */
+export interface Asked {
+  /** Whether the service relies on row security. */
+  rowSecurity(): boolean;
+  /** What is worth knowing about the pool. */
+  meta(): Readonly<Record<string, number>>;
+}
+
+const BYPASSES = `
+select rolsuper or rolbypassrls as bypasses from pg_catalog.pg_roles where rolname = current_user`;
+
 /**
  * Asks on a connection of its own: a check that waited in the application's pool would say of a busy service that its
  * database is gone.
  *
  * @param open where the connection is noted while it is open
- * @param meta what is worth knowing about the pool
  */
 export function createProbe(
   options: ResolvedOptions,
   open: Set<ClientBase>,
-  meta: () => Readonly<Record<string, number | string>>,
+  { rowSecurity, meta }: Asked,
 ): Probe {
-  const { name, critical, client: config, readinessTimeoutMs } = options;
+  const { name, critical, client: config, readinessTimeoutMs, logger } = options;
   let held: Client | undefined;
   let givenUp: Client | undefined;
   let closed = false;
+  let bypasses: boolean | undefined;
+
+  async function look(client: Client): Promise<void> {
+    if (!rowSecurity()) {
+      await client.query("select 1");
+      return;
+    }
+    const { rows } = await client.query<{ bypasses: boolean }>(BYPASSES);
+    const found = rows[0]?.bypasses === true;
+    if (found && bypasses !== true) {
+      logger?.warn({ database: name }, "the login bypasses row security: it does not keep tenants apart");
+    }
+    bypasses = found;
+  }
 
   function drop(client: Client | undefined): void {
     if (client === undefined) return;
@@ -63,7 +87,7 @@ export function createProbe(
     const old = held;
     if (old !== undefined) {
       try {
-        await old.query("select 1");
+        await look(old);
         return;
       } catch (error) {
         drop(old);
@@ -72,7 +96,7 @@ export function createProbe(
       }
     }
     const client = await fresh();
-    await client.query("select 1");
+    await look(client);
   });
 
   async function check(signal: AbortSignal): Promise<CheckResult> {
@@ -80,9 +104,11 @@ export function createProbe(
       if (closed) return { healthy: false, detail: "closed", meta: meta() };
       await withDeadline(readinessTimeoutMs, () => asked(), { signal });
       const numbers = meta();
-      const waiting = Number(numbers.waiting);
-      const detail = waiting > 0 ? `connected; ${waiting} waiting for a connection` : "connected";
-      return { healthy: true, detail, meta: numbers };
+      const notes = ["connected"];
+      if (Number(numbers["waiting"]) > 0) notes.push(`${numbers["waiting"]} waiting for a connection`);
+      if (bypasses === true) notes.push("the login bypasses row security");
+      const security = bypasses === undefined ? {} : { row_security: bypasses ? "bypassed" : "enforced" };
+      return { healthy: true, detail: notes.join("; "), meta: { ...numbers, ...security } };
     } catch (error) {
       givenUp = held;
       drop(held);

@@ -1,0 +1,77 @@
+import { type Connectable, type Queryable, type TransactionOptions, withTransaction } from "@svc/sql";
+import { AsyncLocalStorage } from "node:async_hooks";
+
+/** Thrown when `withTenant` is called without a tenant, or inside of itself. A mistake of the program, so a 500. */
+export class TenantError extends Error {
+  override readonly name = "TenantError";
+  readonly code = "ERR_SVC_TENANT";
+}
+
+/** Runs work as a tenant, on connections that others give. */
+export type WithTenant = <T>(
+  tenant: string,
+  work: (tx: Queryable) => T | Promise<T>,
+  options?: TransactionOptions,
+) => Promise<T>;
+
+/** A call of `withTenant`; work that was started in it and not awaited may see it when it has ended. */
+interface Call {
+  readonly pool: Connectable;
+  readonly outer: Call | undefined;
+  ended: boolean;
+}
+
+const MAX_LENGTH = 255;
+const calls = new AsyncLocalStorage<Call>();
+
+/** @param setting the name of the setting that row security asks for */
+export function createWithTenant(pool: Connectable, setting: string): WithTenant {
+  return async (tenant, work, options = {}) => {
+    checkTenant(tenant);
+    const settings = options.settings ?? {};
+    if (Object.hasOwn(settings, setting)) {
+      throw new TenantError(`withTenant(): settings must not contain ${setting}, which holds the tenant`);
+    }
+    const outer = calls.getStore();
+    refuseNested(pool, outer);
+    const call: Call = { pool, outer, ended: false };
+    const whole: TransactionOptions = { ...options, settings: { ...settings, [setting]: tenant } };
+    try {
+      return await calls.run(call, () => withTransaction(pool, work, whole));
+    } finally {
+      call.ended = true;
+    }
+  };
+}
+
+function checkTenant(tenant: unknown): void {
+  if (typeof tenant !== "string") {
+    throw new TenantError(`withTenant(): there is no tenant: it must be a string and is ${typeof tenant}`);
+  }
+  if (tenant.trim() === "") throw new TenantError("withTenant(): there is no tenant: it is empty");
+  if (tenant.length > MAX_LENGTH || /[\p{Cc}\p{Surrogate}]/u.test(tenant)) {
+    throw new TenantError(
+      `withTenant(): this is no tenant: at most ${MAX_LENGTH} characters, none of them a control character`,
+    );
+  }
+}
+
+// A second transaction would wait for a connection while the first one holds one, and the two would not see each other.
+function refuseNested(pool: Connectable, innermost: Call | undefined): void {
+  for (let call = innermost; call !== undefined; call = call.outer) {
+    if (call.ended || call.pool !== pool) continue;
+    throw new TenantError(
+      "withTenant() was called inside of withTenant(): use the tx of the outer one, or await it first",
+    );
+  }
+}
+
+/**
+ * Whether a statement may set the tenant for a whole session: it names the setting. A connection on which that was done
+ * must not be used again.
+ */
+export function mentions(setting: string): (text: unknown, values: unknown) => boolean {
+  const pattern = new RegExp(setting.replace(".", String.raw`\W{1,5}`), "i");
+  const isName = (value: unknown): boolean => typeof value === "string" && pattern.test(value);
+  return (text, values) => isName(text) || (Array.isArray(values) && values.some(isName));
+}

@@ -1,0 +1,288 @@
+import { createDatabase, type Database, enableRowSecurity, TenantError } from "@svc/database";
+import { testDatabase } from "@svc/dev-services";
+import { type Queryable, sqlStateOf, withTransaction } from "@svc/sql";
+import { expect } from "chai";
+import { keepingLogger } from "./support/lines.ts";
+import { type Login, makeLogin } from "./support/login.ts";
+import { problem } from "./support/problem.ts";
+import { rejection } from "./support/rejection.ts";
+
+describe("withTenant", () => {
+  let login: Login;
+  let db: Database;
+  // Before the database is dropped, which is what the next line does at the end.
+  after(async () => {
+    await db.stop();
+    await login.drop();
+  });
+  const postgres = testDatabase({ name: "tenant" });
+  before(async () => {
+    login = await makeLogin(postgres.url);
+    db = createDatabase({ url: login.url, max: 1, statementTimeoutMs: 1000 });
+    await db.query("create table items (tenant_id text not null, id int generated always as identity)");
+    await enableRowSecurity(db, { table: "items" });
+    for (const tenant of ["acme", "globex", "globex"])
+      await db.withTenant(tenant, (tx) => insert(tx, tenant));
+  });
+
+  const insert = (tx: Queryable, tenant: string): Promise<unknown> =>
+    tx.query("insert into items (tenant_id) values ($1)", [tenant]);
+  const tenants = async (on: Queryable): Promise<unknown[]> =>
+    (await on.query("select tenant_id from items")).rows.map((row) => row["tenant_id"]);
+  const pid = async (on: Queryable): Promise<unknown> =>
+    (await on.query("select pg_backend_pid() as pid")).rows[0]?.["pid"];
+  /** What the next one on the only connection sees. */
+  async function expectNothingLeft(of: Database = db): Promise<void> {
+    const { rows } = await of.query("select current_setting('svc' || '.ten' || 'ant', true) as left_over");
+    expect(rows[0]?.["left_over"]).to.be.oneOf([null, ""]);
+    expect(await tenants(of)).to.deep.equal([]);
+  }
+
+  it("shows and writes the rows of its tenant and no others, and answers what the function answers", async () => {
+    expect(await db.withTenant("acme", tenants)).to.deep.equal(["acme"]);
+    expect(await db.withTenant("globex", tenants)).to.deep.equal(["globex", "globex"]);
+    expect(await db.withTenant("nobody", tenants)).to.deep.equal([]);
+    const foreign = await rejection(db.withTenant("acme", (tx) => insert(tx, "globex")));
+    expect(sqlStateOf(foreign)).to.equal("42501");
+    await expectNothingLeft();
+  });
+
+  it("costs no round trip more than a transaction", async () => {
+    const texts: string[] = [];
+    await using counted = createDatabase({ url: login.url, max: 1 });
+    counted.pool.on("connect", (client) => {
+      const send = client.query.bind(client) as (...values: unknown[]) => unknown;
+      client.query = ((text: string, ...rest: unknown[]) => {
+        texts.push(text);
+        return send(text, ...rest);
+      }) as typeof client.query;
+    });
+    await counted.withTenant("o'neil", (tx) => tx.query("select 1"), { readOnly: true });
+    expect(texts).to.deep.equal([
+      "begin read only; select set_config('svc.tenant', 'o''neil', true)",
+      "select 1",
+      'commit; reset "svc"."tenant"',
+    ]);
+  });
+
+  for (const [what, tenant] of [
+    ["undefined", undefined],
+    ["null", null],
+    ["a number", 7],
+    ["empty", ""],
+    ["white space", " \t"],
+    ["too long", "a".repeat(256)],
+    ["text with NUL", "a\0b"],
+    ["text with a line break", "a\nb"],
+    ["half a character", "a\ud800"],
+  ] as const) {
+    it(`refuses a tenant that is ${what}, before it takes a connection`, async () => {
+      await using fresh = createDatabase({ url: login.url });
+      const error = await rejection(fresh.withTenant(tenant as string, () => expect.fail("it ran")));
+      expect(error).to.be.instanceOf(TenantError).with.property("code", "ERR_SVC_TENANT");
+      expect(fresh.pool.totalCount).to.equal(0);
+    });
+  }
+
+  it("refuses a second one inside of it, whoever its tenant is, and not one of another database", async () => {
+    await using other = createDatabase({ url: login.url });
+    for (const tenant of ["acme", "globex"]) {
+      const error = await rejection(db.withTenant("acme", () => db.withTenant(tenant, tenants)));
+      expect(error).to.be.instanceOf(TenantError);
+      expect(error.message).to.contain("inside of withTenant()");
+    }
+    const through = await rejection(
+      db.withTenant("acme", () => other.withTenant("globex", () => db.withTenant("acme", tenants))),
+    );
+    expect(through).to.be.instanceOf(TenantError);
+    const both = await db.withTenant("acme", async (tx) => [
+      await other.withTenant("globex", tenants),
+      await tenants(tx),
+    ]);
+    expect(both).to.deep.equal([["globex", "globex"], ["acme"]]);
+  });
+
+  it("lets work that was started inside go on by itself when it has ended", async () => {
+    let end!: () => void;
+    const ended = new Promise<void>((resolve) => (end = resolve));
+    let later: Promise<unknown[]> | undefined;
+    await db.withTenant("acme", () => {
+      later = ended.then(() => db.withTenant("globex", tenants));
+    });
+    end();
+    expect(await later).to.deep.equal(["globex", "globex"]);
+  });
+
+  it("keeps its tenant through savepoints that are rolled back, and through retries", async () => {
+    await db.withTenant("acme", async (tx) => {
+      await rejection(withTransaction(tx, (inner) => insert(inner, "globex")));
+      expect(await tenants(tx)).to.deep.equal(["acme"]);
+    });
+    let runs = 0;
+    const seen = await db.withTenant(
+      "acme",
+      async (tx) => {
+        runs += 1;
+        if (runs < 3) await tx.query("do $$ begin raise exception 'no' using errcode = '40001'; end $$");
+        return tenants(tx);
+      },
+      { retries: 5, isolation: "serializable", settings: { lock_timeout: "1s" } },
+    );
+    expect([runs, seen]).to.deep.equal([3, ["acme"]]);
+    const twice = await rejection(db.withTenant("acme", tenants, { settings: { "svc.tenant": "globex" } }));
+    expect(twice).to.be.instanceOf(TenantError);
+  });
+
+  describe("leaves nothing behind on its connection", () => {
+    const cases: [string, (tx: Queryable) => unknown][] = [
+      ["returns", tenants],
+      [
+        "throws",
+        () => {
+          throw new Error("no");
+        },
+      ],
+      ["has a statement that fails", (tx) => tx.query("select 1/0")],
+      ["hides a statement that failed", (tx) => tx.query("select 1/0").catch(() => undefined)],
+      ["has a statement that takes too long", (tx) => tx.query("select pg_sleep(60)")],
+      ["commits by hand", (tx) => tx.query("commit")],
+      ["rolls back by hand", (tx) => tx.query("rollback")],
+      ["begins again by hand", (tx) => tx.query("commit; begin")],
+      ["sets another tenant for the session", (tx) => tx.query("set svc.tenant = 'globex'")],
+      [
+        "sets another tenant by parameters",
+        (tx) => tx.query("select set_config($1, $2, false)", ["svc.tenant", "globex"]),
+      ],
+      [
+        "commits by hand, sets another tenant and throws",
+        async (tx) => {
+          await tx.query("commit");
+          await tx.query("set svc.tenant = 'globex'");
+          throw new Error("no");
+        },
+      ],
+    ];
+    for (const [what, work] of cases) {
+      it(`when the function ${what}`, async () => {
+        const before = await pid(db);
+        await db.withTenant("acme", work).catch(() => undefined);
+        await expectNothingLeft();
+        expect(await pid(db), "the same connection").to.equal(before);
+        expect(await db.withTenant("acme", tenants)).to.deep.equal(["acme"]);
+      });
+    }
+
+    it("when the statement is cancelled, or the connection is lost", async () => {
+      await using admin = createDatabase({ url: postgres.url });
+      for (const end of ["pg_cancel_backend", "pg_terminate_backend"]) {
+        const failed = await problem(
+          db.withTenant("acme", async (tx) => {
+            const running = tx.query("select pg_sleep(60)");
+            running.catch(() => undefined);
+            const own = `select pid from pg_stat_activity where datname = current_database()
+              and query = 'select pg_sleep(60)' and state = 'active'`;
+            let found: unknown;
+            while (found === undefined) found = (await admin.query(own)).rows[0]?.["pid"];
+            await admin.query(`select ${end}($1)`, [found]);
+            await running;
+          }),
+        );
+        expect(failed.status).to.equal(503);
+        await expectNothingLeft();
+        expect(await db.withTenant("acme", tenants)).to.deep.equal(["acme"]);
+      }
+    });
+  });
+
+  describe("closes a connection on which a statement of others names the setting:", () => {
+    const sets: [string, (on: Database) => unknown][] = [
+      ["a statement", (on) => on.query("set svc.tenant = 'acme'")],
+      ["a statement in odd letters", (on) => on.query(`SET SESSION "svc" . "Tenant" TO acme`)],
+      ["parameters", (on) => on.query("select set_config($1, $2, false)", ["SVC.tenant", "acme"])],
+      ["a transaction", (on) => on.transaction((tx) => tx.query("set svc.tenant = 'acme'"))],
+      [
+        "a connection that was lent",
+        async (on) => {
+          const lent = await on.connect();
+          await lent.query("select set_config('svc.tenant', 'acme', false)");
+          lent.release();
+        },
+      ],
+    ];
+    for (const [what, set] of sets) {
+      it(what, async () => {
+        const before = await pid(db);
+        await set(db);
+        await expectNothingLeft();
+        expect(await pid(db)).not.to.equal(before);
+      });
+    }
+  });
+
+  it("is not misled by a tenant that a data mapper has set on the pool for a whole session", async () => {
+    await using mapped = createDatabase({ url: login.url, max: 1 });
+    await mapped.pool.query("set svc.tenant = 'globex'");
+    expect(await mapped.withTenant("acme", tenants)).to.deep.equal(["acme"]);
+    // And the end of the transaction takes it away.
+    await expectNothingLeft(mapped);
+  });
+
+  it("goes by a setting of another name, for policies that ask for it", async () => {
+    await using named = createDatabase({ url: login.url, tenantSetting: "app.customer" });
+    await named.query("create table named (tenant_id text not null)");
+    await enableRowSecurity(named, { table: "named", setting: "app.customer" });
+    await named.withTenant("acme", (tx) => tx.query("insert into named values ('acme')"));
+    const count = async (on: Database): Promise<number> =>
+      on.withTenant("acme", async (tx) => (await tx.query("select 1 from named")).rows.length);
+    expect([await count(named), await count(db)]).to.deep.equal([1, 0]);
+  });
+
+  describe("in /ready", () => {
+    const ask = async (of: Database): Promise<object> => of.readiness().check(new AbortController().signal);
+    const pool = { total: 0, idle: 0, waiting: 0, max: 10 };
+
+    it("says nothing of row security to services that do not use it", async () => {
+      await using plain = createDatabase({ url: postgres.url });
+      expect(await ask(plain)).to.deep.equal({ healthy: true, detail: "connected", meta: pool });
+      await using off = createDatabase({ url: postgres.url, rowSecurity: false });
+      await off.withTenant("acme", () => undefined);
+      expect(await ask(off)).to.include({ healthy: true, detail: "connected" });
+    });
+
+    it("says from the first withTenant on that a superuser bypasses it, healthy all the same, and logs it once", async () => {
+      const logger = keepingLogger();
+      await using passing = createDatabase({ url: postgres.url, logger });
+      await passing.withTenant("acme", () => undefined);
+      for (let i = 0; i < 3; i++) {
+        expect(await ask(passing)).to.deep.equal({
+          healthy: true,
+          detail: "connected; the login bypasses row security",
+          meta: { ...pool, total: 1, idle: 1, row_security: "bypassed" },
+        });
+      }
+      expect(logger.lines).to.have.lengthOf(1);
+      expect(logger.lines[0]).to.match(/^warn the login bypasses row security/);
+    });
+
+    it("says that a login with BYPASSRLS bypasses it, and that another does not, as soon as it is told to ask", async () => {
+      const bypassing = await makeLogin(postgres.url, "nosuperuser bypassrls");
+      try {
+        await using passing = createDatabase({ url: bypassing.url, rowSecurity: true });
+        expect(await ask(passing)).to.deep.equal({
+          healthy: true,
+          detail: "connected; the login bypasses row security",
+          meta: { ...pool, row_security: "bypassed" },
+        });
+        expect((await passing.query("select 1")).rows).to.have.lengthOf(1);
+      } finally {
+        await bypassing.drop();
+      }
+      await using held = createDatabase({ url: login.url, rowSecurity: true });
+      expect(await ask(held)).to.deep.equal({
+        healthy: true,
+        detail: "connected",
+        meta: { ...pool, row_security: "enforced" },
+      });
+    });
+  });
+});
