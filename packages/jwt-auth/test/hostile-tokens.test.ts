@@ -38,7 +38,8 @@ describe("hostile tokens", () => {
 
   it("AUTH-11 never says a value of the token in its reason", async () => {
     for (const row of classes.flatMap((each) => each.tokens)) {
-      const { reason, at = "" } = await verifierOf(row).verify(row.token);
+      const found = await verifierOf(row).verify(row.token);
+      const { reason, at = "" } = found.reason === undefined ? {} : found;
       expect(`${reason ?? ""}${at}`).to.match(/^[a-z0-9_]{1,40}$/);
     }
   });
