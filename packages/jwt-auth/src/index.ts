@@ -1,5 +1,13 @@
-export { type Algorithm, algorithms } from "./algorithms.ts";
-export type { KeySource } from "./key-source.ts";
+// The middleware, its guards and its accessors.
+export { type JwtAuth, jwtAuth } from "./jwt-auth.ts";
+export { optionalAuth, requireAuth, requireRoles, requireScopes } from "./guards.ts";
+export { currentPrincipal, principalOf } from "./principal.ts";
+export type { JwtAuthOptions } from "./options.ts";
+export type { RevocableToken, RevocationCheck } from "./revocation.ts";
+
+// The verifier, which knows nothing of HTTP.
+export { createVerifier, type Verifier } from "./verifier.ts";
+export type { VerifierOptions } from "./verifier-options.ts";
 export {
   type RefusalReason,
   refusalReasons,
@@ -7,14 +15,16 @@ export {
   type Verification,
   type Verified,
 } from "./verification.ts";
+export { type Algorithm, algorithms } from "./algorithms.ts";
 export { checkAlgorithms } from "./algorithm-list.ts";
-export type { Env } from "./env.ts";
-export { createPemSource, type PemSourceOptions } from "./pem-source.ts";
 export { type ClaimNames, toPrincipal } from "./to-principal.ts";
-export { createSecretSource, type SecretSourceOptions } from "./secret-source.ts";
-export { createVerifier, type Verifier } from "./verifier.ts";
-export type { VerifierOptions } from "./verifier-options.ts";
-export { KeySetError } from "./key-set-error.ts";
-export type { KeySetOptions, RefreshOptions } from "./key-set-options.ts";
+export type { Env } from "./env.ts";
+
+// Where keys come from.
+export type { KeySource } from "./key-source.ts";
 export { createKeySetSource } from "./key-set-source.ts";
+export type { KeySetOptions, RefreshOptions } from "./key-set-options.ts";
 export type { RefreshedKeySource } from "./refreshed-keys.ts";
+export { KeySetError } from "./key-set-error.ts";
+export { createPemSource, type PemSourceOptions } from "./pem-source.ts";
+export { createSecretSource, type SecretSourceOptions } from "./secret-source.ts";

@@ -1,0 +1,33 @@
+import type { CheckResult, ReadinessCheck } from "@svc/context";
+import type { KeySource } from "./key-source.ts";
+import type { RevocationGate } from "./revocation.ts";
+
+/**
+ * The check named `auth`: what is known of the keys and of the revocation store. It reads, it never fetches or waits.
+ * Critical only when the keys say so: nothing can be verified then (RDY-11, RDY-14).
+ */
+export function authReadiness(
+  keys: KeySource,
+  gate: RevocationGate | undefined,
+  failOpen: boolean,
+): ReadinessCheck {
+  const source = keys.readiness?.();
+  return {
+    name: "auth",
+    critical: source?.critical ?? false,
+    check(signal) {
+      const found = source?.check(signal) ?? { healthy: true, detail: "the keys are at hand" };
+      return found instanceof Promise ? found.then(combined) : combined(found);
+    },
+  };
+
+  function combined(ofKeys: CheckResult): CheckResult {
+    const critical = !ofKeys.healthy && (ofKeys.critical ?? source?.critical ?? false);
+    if (gate === undefined || gate.answering) return { ...ofKeys, critical };
+    const consequence = failOpen
+      ? "tokens are accepted without the check"
+      : "requests with a valid token are answered 503";
+    const detail = `${ofKeys.detail}; the revocation store is not answering: ${consequence}`;
+    return { ...ofKeys, healthy: false, critical, detail };
+  }
+}

@@ -1,0 +1,168 @@
+import type { IncomingMessage } from "node:http";
+import type { Logger } from "@svc/context";
+import { ConfigurationError, type Fault } from "@svc/options";
+import { checkAlgorithms } from "./algorithm-list.ts";
+import { type Algorithm, isSymmetric } from "./algorithms.ts";
+import { createKeySetSource } from "./key-set-source.ts";
+import type { KeySource } from "./key-source.ts";
+import { type GivenOptions, type JwtAuthOptions, readOptions, SUBJECT } from "./options.ts";
+import { createPemSource } from "./pem-source.ts";
+import type { RevocationCheck } from "./revocation.ts";
+import { createSecretSource } from "./secret-source.ts";
+import { createVerifier, type Verifier } from "./verifier.ts";
+
+/** The options, checked, with what they stand for. */
+export interface ResolvedJwtAuth {
+  readonly verifier: Verifier;
+  /** Undefined when the keys belong to the caller. */
+  readonly ownKeys: KeySource | undefined;
+  readonly hasAudience: boolean;
+  readonly revocation: RevocationCheck | undefined;
+  readonly revocationFailOpen: boolean;
+  readonly revocationTimeoutMs: number;
+  readonly tokenFrom: ((req: IncomingMessage) => string | undefined) | undefined;
+  readonly logger: Logger | undefined;
+  readonly now: (() => number) | undefined;
+}
+
+const materials = { jwks: "jwksUrl", public_key: "publicKey", secret: "secret" } as const;
+type Material = (typeof materials)[keyof typeof materials] | "keys";
+
+// What the factories behind call the same options.
+const KEY_SET_NAMES: Readonly<Record<string, string>> = {
+  url: "jwksUrl",
+  timeoutSeconds: "jwksTimeoutSeconds",
+  attempts: "jwksAttempts",
+  breakerFailures: "jwksBreakerFailures",
+  breakerCoolDownSeconds: "jwksBreakerCoolDownSeconds",
+};
+
+const NO_KEYS: KeySource = { generation: 0, find: () => undefined };
+
+/** @throws ConfigurationError listing everything that is wrong, in the words of `jwtAuth()` */
+export function resolveJwtAuth(given: JwtAuthOptions): ResolvedJwtAuth {
+  const options = readOptions(given);
+  const faults: Fault[] = [];
+  const material = materialOf(options, faults);
+  const algorithms = algorithmsOf(options, material, faults);
+  const keys = attempted(faults, KEY_SET_NAMES, () => keysOf(options, material, algorithms)) ?? NO_KEYS;
+  const verifier = attempted(faults, {}, () =>
+    createVerifier({ ...verifierOptions(options), keys, algorithms }),
+  );
+  if (verifier === undefined || faults.length > 0) {
+    if (keys !== options.keys) keys.stop?.();
+    throw new ConfigurationError(SUBJECT, faults);
+  }
+  return {
+    verifier,
+    ownKeys: keys === options.keys ? undefined : keys,
+    hasAudience: verifierOptions(options).audience !== undefined,
+    revocation: options.revocation,
+    revocationFailOpen: options.revocationFailOpen,
+    revocationTimeoutMs: options.revocationTimeoutSeconds * 1_000,
+    tokenFrom: options.tokenFrom,
+    logger: options.logger,
+    now: options.now,
+  };
+}
+
+/** Which key was given. Exactly one may be, and a mode must be that key's. */
+function materialOf(options: GivenOptions, faults: Fault[]): Material | undefined {
+  const given = ([...Object.values(materials), "keys"] as const).filter(
+    (name) => options[name] !== undefined,
+  );
+  const wanted = options.mode === undefined ? undefined : materials[options.mode];
+  const [only] = given;
+  if (only === undefined) {
+    const message =
+      wanted === undefined
+        ? "is missing: give jwksUrl, publicKey, secret or keys"
+        : `is required in mode ${String(options.mode)}`;
+    faults.push({ key: wanted ?? "jwksUrl", message });
+  } else if (given.length > 1) {
+    faults.push({
+      key: given.join(", "),
+      message: "only one of them may be given: it says how tokens are verified",
+    });
+  } else if (wanted !== undefined && wanted !== only) {
+    faults.push({
+      key: "mode",
+      message: `is ${String(options.mode)}, which needs ${wanted}; ${only} was given`,
+    });
+  }
+  return given.length === 1 ? only : undefined;
+}
+
+/** The allowed algorithms, which must be of the family that the key is for. */
+function algorithmsOf(
+  options: GivenOptions,
+  material: Material | undefined,
+  faults: Fault[],
+): readonly Algorithm[] {
+  const shared = material === "secret";
+  if (options.algorithms === undefined) return [shared ? "HS256" : "RS256"];
+  const list = attempted(faults, {}, () => checkAlgorithms(SUBJECT, options.algorithms));
+  if (list === undefined) return ["RS256"];
+  if (material !== undefined && material !== "keys" && list.some(isSymmetric) !== shared) {
+    const remedy = shared
+      ? "a secret is for HS256, HS384 and HS512"
+      : `they are for a shared secret, which ${material} is not`;
+    faults.push({ key: "algorithms", message: `has ${list.join(", ")}; ${remedy}` });
+  }
+  return list;
+}
+
+function keysOf(
+  options: GivenOptions,
+  material: Material | undefined,
+  algorithms: readonly Algorithm[],
+): KeySource | undefined {
+  const { env, logger, jwksUrl, publicKey, secret: shared } = options;
+  if (material === "secret" && shared !== undefined)
+    return createSecretSource({ secret: shared, algorithms, env });
+  if (material === "publicKey" && publicKey !== undefined) return createPemSource({ publicKey, algorithms });
+  if (material !== "jwksUrl" || jwksUrl === undefined) return options.keys;
+  return createKeySetSource({
+    url: jwksUrl,
+    algorithms,
+    env,
+    logger,
+    timeoutSeconds: options.jwksTimeoutSeconds,
+    attempts: options.jwksAttempts,
+    breakerFailures: options.jwksBreakerFailures,
+    breakerCoolDownSeconds: options.jwksBreakerCoolDownSeconds,
+  });
+}
+
+function verifierOptions(options: GivenOptions) {
+  const { issuer, audience, leewaySeconds, scopeClaim, rolesClaim, tenantClaim, cacheTokens, now } = options;
+  return {
+    // A variable of the environment that is empty says "not configured".
+    issuer: issuer === "" ? undefined : issuer,
+    audience: audience === "" || audience?.length === 0 ? undefined : audience,
+    leewaySeconds,
+    scopeClaim,
+    rolesClaim,
+    tenantClaim,
+    cacheTokens,
+    now,
+  };
+}
+
+/** Runs a factory and takes down its faults under the names that `jwtAuth()` has for them, each option once. */
+function attempted<T>(
+  faults: Fault[],
+  names: Readonly<Record<string, string>>,
+  make: () => T,
+): T | undefined {
+  try {
+    return make();
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    for (const { key, message } of error.faults) {
+      const name = names[key] ?? key;
+      if (!faults.some((fault) => fault.key === name)) faults.push({ key: name, message });
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,158 @@
+import type { Logger } from "@svc/context";
+import { type Attempt, atMostEvery, createBreaker, withDeadline } from "@svc/resilience";
+import type { Verified } from "./verification.ts";
+
+/** What a revocation can name: a token, a session, or all sessions that a person began before some moment. */
+export interface RevocableToken {
+  /** Undefined for a token without an id (CLAIM-2). */
+  readonly jti: string | undefined;
+  /** The session family; undefined where the issuer writes none (CLAIM-3). */
+  readonly fam: string | undefined;
+  readonly sub: string;
+  /** Seconds since the Unix epoch: `auth_time`, else `iat`. */
+  readonly signedInAt: number;
+}
+
+/** Knows which tokens have been revoked. Asked at every use of a token, never remembered. */
+export interface RevocationCheck {
+  /** A throw or a rejection means that the store does not answer. An answer that is there at once costs no promise. */
+  isRevoked(token: RevocableToken): boolean | Promise<boolean>;
+}
+
+/** `unknown`: the store did not answer. */
+export type RevocationAnswer = "valid" | "revoked" | "unknown";
+
+export interface RevocationGate {
+  /** @throws TypeError when the store answers neither true nor false: that is a bug, not an outage */
+  ask(verified: Verified, log: Logger | undefined): RevocationAnswer | Promise<RevocationAnswer>;
+  /** Whether the last thing that was heard of the store was an answer. */
+  readonly answering: boolean;
+  /** Seconds until asking it again makes sense, at least 1. */
+  readonly retryAfterSeconds: number;
+}
+
+export interface RevocationGateOptions {
+  readonly check: RevocationCheck;
+  readonly failOpen: boolean;
+  readonly timeoutMs: number;
+  readonly now: (() => number) | undefined;
+}
+
+const BREAKER_FAILURES = 3;
+const BREAKER_COOL_DOWN_MS = 2_000;
+const WARNING_INTERVAL_MS = 10_000;
+
+/**
+ * Asks a revocation store for as long as it answers. One that hangs costs a request at most `timeoutMs`, and after three
+ * failures in a row it is left alone for two seconds, then tried with one request (REV-4, REV-5).
+ */
+export function createRevocationGate(options: RevocationGateOptions): RevocationGate {
+  const { check, failOpen, timeoutMs, now } = options;
+  const breaker = createBreaker({ failures: BREAKER_FAILURES, coolDownMs: BREAKER_COOL_DOWN_MS, now });
+  const consequence = failOpen
+    ? "tokens are accepted without the check"
+    : "requests with a valid token are answered 503";
+  let answering = true;
+  let told = false;
+
+  const warn = atMostEvery(
+    WARNING_INTERVAL_MS,
+    (suppressed, log: Logger | undefined, error: unknown) => {
+      told = true;
+      say(
+        log,
+        "warn",
+        { ...named(error), suppressed },
+        `the revocation store is not answering; ${consequence}`,
+      );
+    },
+    { now },
+  );
+
+  function lost(log: Logger | undefined, error: unknown): "unknown" {
+    answering = false;
+    warn(log, error);
+    return "unknown";
+  }
+
+  function heard(log: Logger | undefined, answer: unknown): RevocationAnswer {
+    answering = true;
+    if (told && breaker.state === "closed") {
+      told = false;
+      say(log, "info", {}, "the revocation store answers again");
+    }
+    if (typeof answer === "boolean") return answer ? "revoked" : "valid";
+    throw new TypeError(`isRevoked() must answer true or false; it answered ${typeof answer}`);
+  }
+
+  async function wait(
+    answer: Promise<boolean>,
+    attempt: Attempt | undefined,
+    log: Logger | undefined,
+  ): Promise<RevocationAnswer> {
+    let revoked: unknown;
+    try {
+      revoked = await withDeadline(timeoutMs, () => answer);
+    } catch (error) {
+      attempt?.failed();
+      return lost(log, error);
+    }
+    attempt?.succeeded();
+    return heard(log, revoked);
+  }
+
+  function ask(verified: Verified, log: Logger | undefined): RevocationAnswer | Promise<RevocationAnswer> {
+    // While all is well nothing is made for an answer that is there at once.
+    const trial = breaker.state === "closed" ? undefined : breaker.attempt();
+    if (trial === undefined && breaker.state !== "closed") {
+      warn(log, undefined);
+      return "unknown";
+    }
+    let answer: unknown;
+    try {
+      answer = check.isRevoked(revocable(verified));
+    } catch (error) {
+      (trial ?? breaker).failed();
+      return lost(log, error);
+    }
+    if (isThenable(answer)) return wait(answer as Promise<boolean>, trial ?? breaker.attempt(), log);
+    (trial ?? breaker).succeeded();
+    return heard(log, answer);
+  }
+
+  return {
+    ask,
+    get answering() {
+      return answering;
+    },
+    get retryAfterSeconds() {
+      return Math.max(1, Math.ceil(breaker.retryAfterMs / 1_000));
+    },
+  };
+}
+
+function revocable({ principal, signedInAt }: Verified): RevocableToken {
+  return { jti: principal.tokenId, fam: principal.family, sub: principal.subject, signedInAt };
+}
+
+function isThenable(value: unknown): boolean {
+  return (
+    typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function"
+  );
+}
+
+// Never the message: that of a client library may hold the address of the store with its password.
+function named(error: unknown): { readonly error?: string; readonly code?: string } {
+  if (!(error instanceof Error)) return {};
+  const { code } = error as { readonly code?: unknown };
+  return { error: error.name, ...(typeof code === "string" ? { code } : {}) };
+}
+
+/** Writes a line; a logger that cannot write must not cost a request its answer. */
+export function say(log: Logger | undefined, level: "info" | "warn", fields: object, message: string): void {
+  try {
+    log?.[level](fields, message);
+  } catch {
+    // Nothing is left that could be told.
+  }
+}

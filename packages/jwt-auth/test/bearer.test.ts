@@ -1,0 +1,104 @@
+import { jwtAuth } from "@svc/jwt-auth";
+import { listen, rawRequest } from "@svc/test-support";
+import { expect } from "chai";
+import { principalOf } from "@svc/jwt-auth";
+import { collectingLogger } from "./support/collecting-logger.ts";
+import { everyKey } from "./support/fixed-keys.ts";
+import { forge, now } from "./support/forge.ts";
+
+const token = forge({ algorithm: "HS256" });
+
+/** Sends header lines as they are; gives back the caller and the reason of a refusal. */
+async function send(...lines: readonly string[]): Promise<readonly [caller: string, reason: unknown]> {
+  const logger = collectingLogger();
+  const auth = jwtAuth({ keys: everyKey(), algorithms: ["HS256"], now, logger });
+  await using server = await listen((req, res) => {
+    auth(req, res, () => res.end(principalOf(req)?.subject ?? "nobody"));
+  });
+  const bytes = ["GET / HTTP/1.1", "Host: x", "Connection: close", ...lines, "", ""].join("\r\n");
+  const { status, body } = await rawRequest(server.port, Buffer.from(bytes, "latin1"));
+  const reason = logger.lines.find(({ message }) => message === "bearer token refused")?.fields["reason"];
+  return [
+    status === 200
+      ? (body.split("\r\n").find((line) => /^[a-z]{3,}$/.test(line)) ?? body)
+      : `status ${status}`,
+    reason,
+  ];
+}
+
+describe("the bearer header", () => {
+  it("AUTH-33 may name its scheme in any case, with any number of spaces behind", async () => {
+    for (const start of ["Bearer ", "bearer ", "BEARER ", "bEaReR    ", "Bearer          "]) {
+      expect(await send(`Authorization: ${start}${token}`), start).to.eql(["ada", undefined]);
+    }
+    expect(await send(`authorization:Bearer ${token}  \t`)).to.eql(["ada", undefined]);
+  });
+
+  it("AUTH-33 holds one token, and comes once", async () => {
+    for (const lines of [
+      ["Authorization: Bearer"],
+      ["Authorization: Bearer     "],
+      [`Authorization: Bearer ${token} ${token}`],
+      [`Authorization: Bearer ${token} x`],
+      [`Authorization: Bearer ${token}, Bearer ${token}`],
+      [`Authorization: Bearer ${token}`, `Authorization: Bearer ${token}`],
+      [`Authorization: Bearer ${token}`, "authorization: Basic eDp5"],
+      ["Authorization: Basic eDp5", `AUTHORIZATION: Bearer ${token}`],
+    ]) {
+      expect(await send(...lines), lines.join()).to.eql(["nobody", "malformed"]);
+    }
+  });
+
+  it("AUTH-33 leaves other schemes, and headers that only look alike, to others", async () => {
+    for (const line of [
+      "Authorization:",
+      "Authorization: Basic eDp5",
+      `Authorization: ${token}`,
+      `Authorization: Bearer:${token}`,
+      `Authorization: Bearer\t${token}`,
+      `Authorization: Bearertoken ${token}`,
+      `Authorization: "Bearer ${token}"`,
+      `Authorization: DPoP ${token}`,
+      `Authorization: B\xe5arer ${token}`,
+      `X-Authorization: Bearer ${token}`,
+      `Proxy-Authorization: Bearer ${token}`,
+    ]) {
+      expect(await send(line), line).to.eql(["nobody", undefined]);
+    }
+  });
+
+  it("AUTH-33 refuses tokens with anything else around or in them", async () => {
+    for (const bad of [
+      `${token}=`,
+      `"${token}"`,
+      `<${token}>`,
+      `${token}\t${token}`,
+      `${token}\xa0`,
+      `token=${token}`,
+      `${token}\xff`,
+      ".",
+      "..",
+      "...",
+      "-",
+      ",",
+      "null",
+      "undefined",
+      "[object Object]",
+      "%00",
+    ]) {
+      const [caller, reason] = await send(`Authorization: Bearer ${bad}`);
+      expect(caller, bad).to.equal("nobody");
+      expect(reason, bad).to.be.a("string");
+    }
+  });
+
+  it("AUTH-20 answers a header of 100 KB, and is done at once with one of 15 KB of spaces, dots or letters", async () => {
+    const [caller] = await send(`Authorization: Bearer ${"a".repeat(100_000)}`);
+    expect(caller).to.equal("status 431");
+    for (const filler of [" ", ".", "a", "a.", "Bearer ", "\t", "=", "%", "\xff", "a ", " a"]) {
+      const attack = filler.repeat(Math.floor(15_000 / filler.length));
+      const [who, reason] = await send(`Authorization: Bearer ${attack}x`);
+      expect([who, typeof reason], JSON.stringify(filler)).to.eql(["nobody", "string"]);
+    }
+  });
+});

@@ -1,0 +1,139 @@
+import type { IncomingMessage } from "node:http";
+import { jwtAuth, type JwtAuthOptions, requireAuth } from "@svc/jwt-auth";
+import { expect } from "chai";
+import { collectingLogger } from "./support/collecting-logger.ts";
+import { everyKey } from "./support/fixed-keys.ts";
+import { forge, now } from "./support/forge.ts";
+import { ask, bearer, serve, stacks } from "./support/stacks.ts";
+
+const tokenFrom = (req: IncomingMessage): string | undefined =>
+  /(?:^|; )__Host-session=([^;]+)/.exec(req.headers.cookie ?? "")?.[1];
+const options: JwtAuthOptions = { keys: everyKey(), algorithms: ["HS256"], now, tokenFrom };
+const routes = { "/open": [], "/me": [requireAuth()] };
+const token = forge({ algorithm: "HS256" });
+const cookie = { Cookie: `theme=dark; __Host-session=${token}` };
+const bob = forge({ algorithm: "HS256", claims: { sub: "bob" } });
+
+for (const stack of stacks) {
+  describe(`tokenFrom on ${stack}`, () => {
+    it("AUTH-33 finds the caller of a page; without it a cookie is nothing", async () => {
+      await using pages = await serve(stack, [jwtAuth(options)], routes);
+      expect((await ask(`${pages.url}/me`, cookie)).body.caller).to.equal("ada");
+      await using plain = await serve(stack, [jwtAuth({ ...options, tokenFrom: undefined })], routes);
+      expect((await ask(`${plain.url}/me`, cookie)).status).to.equal(401);
+    });
+
+    it("AUTH-33 is not asked when there is a bearer header, good or bad", async () => {
+      await using server = await serve(stack, [jwtAuth(options)], routes);
+      const both = { ...cookie, ...bearer(bob) };
+      expect((await ask(`${server.url}/me`, both)).body.caller).to.equal("bob");
+      expect((await ask(`${server.url}/me`, both, "POST")).body.caller).to.equal("bob");
+      for (const bad of ["nonsense", "", forge({ algorithm: "HS256", claims: { exp: 1 } })]) {
+        expect((await ask(`${server.url}/me`, { ...cookie, ...bearer(bad) })).status).to.equal(401);
+      }
+    });
+
+    it("AUTH-33 is asked beside another scheme", async () => {
+      await using server = await serve(stack, [jwtAuth(options)], routes);
+      const { body } = await ask(`${server.url}/me`, { ...cookie, Authorization: "Basic eDp5" });
+      expect(body.caller).to.equal("ada");
+    });
+
+    it("AUTH-34 lets safe methods pass wherever they come from", async () => {
+      await using server = await serve(stack, [jwtAuth(options)], routes);
+      for (const method of ["GET", "OPTIONS"]) {
+        const headers = { ...cookie, "Sec-Fetch-Site": "cross-site", Origin: "https://evil.example" };
+        const { status, body } = await ask(`${server.url}/me`, headers, method);
+        expect([status, body.caller], method).to.eql([200, "ada"]);
+      }
+    });
+
+    it("AUTH-34 lets an unsafe method pass from a page of the same origin", async () => {
+      await using server = await serve(stack, [jwtAuth(options)], routes);
+      const own: readonly Readonly<Record<string, string>>[] = [
+        { "Sec-Fetch-Site": "same-origin" },
+        { Origin: server.url },
+        { Origin: server.url.replace("http:", "https:") },
+        { "Sec-Fetch-Site": "same-origin", Origin: server.url },
+      ];
+      for (const method of ["POST", "PUT", "PATCH", "DELETE"]) {
+        for (const headers of own) {
+          const { body } = await ask(`${server.url}/me`, { ...cookie, ...headers }, method);
+          expect(body.caller, `${method} ${JSON.stringify(headers)}`).to.equal("ada");
+        }
+      }
+    });
+
+    it("AUTH-34 answers 403 to an unsafe method from anywhere else, on open routes too", async () => {
+      await using server = await serve(stack, [jwtAuth(options)], routes);
+      const { port } = new URL(server.url);
+      const foreign: readonly Readonly<Record<string, string>>[] = [
+        {},
+        { "Sec-Fetch-Site": "cross-site" },
+        { "Sec-Fetch-Site": "same-site" },
+        { "Sec-Fetch-Site": "none" },
+        { "Sec-Fetch-Site": "" },
+        { "Sec-Fetch-Site": "same-origin, same-origin" },
+        { "Sec-Fetch-Site": "same-site", Origin: server.url },
+        { Origin: "null" },
+        { Origin: "" },
+        { Origin: "https://evil.example" },
+        { Origin: "http://127.0.0.1" },
+        { Origin: `http://127.0.0.1:${Number(port) + 1}` },
+        { Origin: `http://127.0.0.1.evil.example:${port}` },
+        { Origin: `http://127.0.0.1:${port}@evil.example` },
+        { Origin: `http://evil.example#127.0.0.1:${port}` },
+        { Origin: `${server.url}/` },
+        { Origin: `${server.url}, ${server.url}` },
+        { Origin: `ftp://127.0.0.1:${port}` },
+        { Origin: `127.0.0.1:${port}` },
+        { Referer: `${server.url}/page` },
+      ];
+      for (const method of ["POST", "PUT", "PATCH", "DELETE"]) {
+        for (const headers of foreign) {
+          for (const path of ["/me", "/open"]) {
+            const { status, body } = await ask(server.url + path, { ...cookie, ...headers }, method);
+            expect(status, `${method} ${JSON.stringify(headers)}`).to.equal(403);
+            expect(body.detail).to.equal("this request must come from a page of the same origin");
+          }
+        }
+      }
+    });
+
+    it("AUTH-12 AUTH-34 ignores a bad cookie, and asks nothing of a request without one", async () => {
+      await using server = await serve(stack, [jwtAuth(options)], routes);
+      for (const headers of [{ Cookie: "__Host-session=nonsense" }, { Cookie: "theme=dark" }]) {
+        expect((await ask(`${server.url}/open`, headers, "POST")).status).to.equal(200);
+        expect((await ask(`${server.url}/me`, headers, "POST")).status).to.equal(401);
+      }
+    });
+
+    it("answers 500 when the function throws or gives no string, and logs why", async () => {
+      const faults: readonly (() => unknown)[] = [
+        () => {
+          throw new Error("a bug");
+        },
+        () => 7,
+        () => ["x"],
+        () => Promise.resolve(token),
+      ];
+      for (const fault of faults) {
+        const logger = collectingLogger();
+        const auth = jwtAuth({ ...options, tokenFrom: fault as () => string });
+        await using server = await serve(stack, [auth], routes, logger);
+        const { status, text } = await ask(`${server.url}/open`);
+        expect(status).to.equal(500);
+        expect(text).to.not.include("a bug");
+        expect(logger.lines[0]?.fields["err"]).to.include({ code: "ERR_SVC_AUTH_FAILED" });
+      }
+    });
+
+    it("takes null and an empty string for no token", async () => {
+      for (const nothing of [null, "", undefined]) {
+        const auth = jwtAuth({ ...options, tokenFrom: () => nothing as undefined });
+        await using server = await serve(stack, [auth], routes);
+        expect((await ask(`${server.url}/open`)).body.caller).to.equal(null);
+      }
+    });
+  });
+}
