@@ -1,0 +1,35 @@
+import { contextOf, type Middleware } from "@svc/context";
+import { notFoundError } from "@svc/problem";
+import { refusalError } from "./refusals.ts";
+import { resolutionOf } from "./resolved.ts";
+
+// What a route demands, for whoever describes the routes.
+const GUARD: unique symbol = Symbol.for("@svc/guard") as never;
+
+/**
+ * Admits only requests with a tenant (TEN-10). Any other one gets what `tenancy()` has found out about it: 401 when
+ * there is no caller, 403 when the caller does not belong to the tenant that is named or has none.
+ */
+export function requireTenant(): Middleware {
+  return described("tenant", function requireTenantGuard(req, _res, next) {
+    const context = contextOf(req);
+    if (context?.tenantId === undefined) next(refusalError(resolutionOf(context)));
+    else next();
+  });
+}
+
+/**
+ * Admits only requests that name a tenant by host, path or header, granted or not; any other one gets 404 (TEN-18).
+ * For sign-in pages and the like: it protects nothing.
+ */
+export function requestedTenant(): Middleware {
+  return described("requested_tenant", function requestedTenantGuard(req, _res, next) {
+    if (resolutionOf(contextOf(req))?.requested === undefined)
+      next(notFoundError("this request names no tenant", { code: "ERR_SVC_TENANT_NOT_NAMED" }));
+    else next();
+  });
+}
+
+function described(kind: string, guard: Middleware): Middleware {
+  return Object.assign(guard, { [GUARD]: Object.freeze({ kind, values: Object.freeze([]) }) });
+}

@@ -1,0 +1,147 @@
+import type { IncomingMessage } from "node:http";
+import { contextOf, enterContext, type Middleware, openContext } from "@svc/context";
+import type { ProblemError } from "@svc/problem";
+import { EXEMPT_PATHS, exemption } from "./exempt-paths.ts";
+import { tenantInHost } from "./host.ts";
+import { type ResolvedTenancy, resolveTenancyOptions, type TenancyOptions } from "./options.ts";
+import { refusalError, tenantRequired } from "./refusals.ts";
+import { hostOf as hostOfRequest, targetOf } from "./request-host.ts";
+import { pathOf, tenantInPath } from "./request-target.ts";
+import { type Caller, type Policy, type Resolution, resolveTenant } from "./resolution.ts";
+import { remember } from "./resolved.ts";
+import { isSlug, shown } from "./slug.ts";
+
+/**
+ * Finds the tenant of every request and writes `tenantId` and `tenantClaimed` of its context (TEN-1 to TEN-9, TEN-20).
+ * Goes behind whatever verifies callers. A request that names a tenant which nobody backs is refused at once where
+ * `requireTenant` is set, and otherwise by `requireTenant()` or `currentTenant()`: open routes stay open.
+ *
+ * @throws ConfigurationError for unknown or wrong options, and for `subdomain` without a base domain (TEN-21)
+ */
+export function tenancy(options?: TenancyOptions): Middleware {
+  const resolved = resolveTenancyOptions(options);
+  const { requireTenant, callerOf, env, logger } = resolved;
+  const policy = policyOf(resolved);
+  const callerIn = callerOf === undefined ? principalOf : checked(callerOf);
+  const isExempt = exemption([...EXEMPT_PATHS, ...resolved.exemptPaths]);
+  if (env === "prod" && resolved.sources.includes("header")) {
+    logger?.warn(
+      { sources: resolved.sources },
+      "tenancy takes the tenant from the header X-Tenant-ID: whoever can reach this service can name any tenant",
+    );
+  }
+
+  return function tenancyMiddleware(req, res, next) {
+    const context = openContext(req);
+    let resolution: Resolution;
+    try {
+      resolution = resolveTenant(policy, callerIn(req), req);
+    } catch (error) {
+      context.tenantId = undefined;
+      remember(context, undefined);
+      next(asError(error));
+      return;
+    }
+    context.tenantId = resolution.tenant;
+    context.tenantClaimed = resolution.refused ?? claimedIn(req, resolution.tenant);
+    remember(context, resolution);
+    if (requireTenant && resolution.tenant === undefined && !isExempt(req.method ?? "", targetOf(req)))
+      next(refusalAtOnce(resolution, req));
+    else enterContext(req, res, next);
+  };
+}
+
+function policyOf(options: ResolvedTenancy): Policy<IncomingMessage> {
+  const suffix = `.${options.baseDomain.toLowerCase().replace(/\.$/, "")}`;
+  const reserved = new Set(options.reservedSubdomains);
+  const prefix = `${options.pathPrefix.toLowerCase()}/`;
+  const { hostOf } = options;
+  const hostIn = hostOf === undefined ? hostOfRequest : checkedHost(hostOf);
+  const readers = {
+    subdomain: (req: IncomingMessage): string | undefined => {
+      const host = hostIn(req);
+      return host === undefined ? undefined : tenantInHost(host, suffix, reserved);
+    },
+    path: (req: IncomingMessage): string | undefined => tenantInPath(pathOf(targetOf(req)), prefix),
+    header: (req: IncomingMessage): string | undefined => {
+      const value = headerOf(req);
+      return value !== undefined && isSlug(value) ? value : undefined;
+    },
+  };
+  const sources = [...new Set(options.sources)];
+  return {
+    signed: sources.filter((source) => source === "token" || source === "user"),
+    named: sources
+      .filter((source) => source !== "token" && source !== "user")
+      .map((source) => readers[source]),
+    auth: options.auth,
+    trustUnscoped: options.trustUnscopedPrincipals,
+  };
+}
+
+// Node joins several with a comma, which is no slug.
+function headerOf(req: IncomingMessage): string | undefined {
+  const value = req.headers["x-tenant-id"];
+  return typeof value === "string" || value === undefined ? value : value.join(", ");
+}
+
+/** What the header says, for the log alone, when it says anything else than what was granted (TEN-5, TEN-20). */
+function claimedIn(req: IncomingMessage, tenant: string | undefined): string | undefined {
+  const value = headerOf(req);
+  return value === undefined || value === "" || value === tenant ? undefined : shown(value);
+}
+
+// A client whose session has run out must hear so, or it would never renew it (AUTH-13).
+function refusalAtOnce(resolution: Resolution, req: IncomingMessage): ProblemError {
+  const gaveUp = resolution.refusal === "anonymous" && req.headers.authorization === undefined;
+  return gaveUp ? tenantRequired() : refusalError(resolution);
+}
+
+function principalOf(req: IncomingMessage): Caller | undefined {
+  return contextOf(req)?.principal;
+}
+
+// A promise, say, has neither tenant nor subject: it would pass for a verified caller who belongs to no tenant.
+function checked(
+  callerOf: NonNullable<TenancyOptions["callerOf"]>,
+): (req: IncomingMessage) => Caller | undefined {
+  return function callerChecked(req) {
+    const caller: unknown = callerOf(req);
+    if (caller === undefined || caller === null) return undefined;
+    if (typeof caller !== "object" || "then" in caller)
+      throw faulty("callerOf must return { subject, tenant } or undefined, and no promise");
+    const { subject, tenant } = caller as { readonly subject?: unknown; readonly tenant?: unknown };
+    if (!isText(subject) || !isText(tenant))
+      throw faulty("callerOf must return a subject and a tenant that are strings or undefined");
+    return { subject: subject ?? undefined, tenant: tenant ?? undefined };
+  };
+}
+
+function checkedHost(
+  hostOf: NonNullable<TenancyOptions["hostOf"]>,
+): (req: IncomingMessage) => string | undefined {
+  return function hostChecked(req) {
+    const host: unknown = hostOf(req);
+    if (!isText(host)) throw faulty("hostOf must return a string or undefined, and no promise");
+    return host ?? undefined;
+  };
+}
+
+function isText(value: unknown): value is string | null | undefined {
+  return value === undefined || value === null || typeof value === "string";
+}
+
+function faulty(message: string): TypeError {
+  return Object.assign(new TypeError(message), { code: "ERR_SVC_TENANCY_OPTION" });
+}
+
+// Express takes next() of undefined, "route" and "router" for leave to go on.
+function asError(thrown: unknown): Error {
+  if (thrown instanceof Error) return thrown;
+  return Object.assign(
+    new Error("an option of tenancy() threw something that is no error", { cause: thrown }),
+    {
+      code: "ERR_SVC_TENANCY_OPTION",
+    },
+  );
+}

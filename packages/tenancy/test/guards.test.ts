@@ -1,0 +1,131 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { type Middleware, openContext, RequestContext, runWithContext } from "@svc/context";
+import { isProblemError, type ProblemError } from "@svc/problem";
+import {
+  currentTenant,
+  requestedTenant,
+  requestedTenantOf,
+  requireTenant,
+  tenancy,
+  tenantOf,
+  type TenancyOptions,
+} from "@svc/tenancy";
+import { listen } from "@svc/test-support";
+import { expect } from "chai";
+import { ask, type Asked } from "./support/ask.ts";
+import { report, stacks, verified } from "./support/stacks.ts";
+
+function thrown(run: () => unknown): ProblemError {
+  try {
+    run();
+  } catch (error) {
+    if (isProblemError(error)) return error;
+    throw error;
+  }
+  throw new Error("nothing was thrown");
+}
+
+describe("the guards and accessors of @svc/tenancy", () => {
+  it("say what they demand, for whoever describes the routes", () => {
+    const key = Symbol.for("@svc/guard");
+    const described = (guard: Middleware): unknown => (guard as unknown as Record<symbol, unknown>)[key];
+    expect(described(requireTenant())).to.eql({ kind: "tenant", values: [] });
+    expect(described(requestedTenant())).to.eql({ kind: "requested_tenant", values: [] });
+  });
+
+  it("TEN-10 admit nobody where tenancy() is missing", async () => {
+    for (const [guard, status] of [
+      [requireTenant(), 403],
+      [requestedTenant(), 404],
+    ] as const) {
+      await using server = await listen(stacks["bare http"]!([verified, guard], report));
+      const request = { caller: { tenant: "acme" }, lines: ["X-Tenant-ID: acme"] };
+      expect((await ask(server.port, request)).status).to.equal(status);
+    }
+  });
+
+  it("TEN-10 currentTenant() is the tenant of a job, and throws the 403 outside of everything", () => {
+    expect(runWithContext(new RequestContext({ tenantId: "acme" }), currentTenant)).to.equal("acme");
+    for (const error of [
+      thrown(currentTenant),
+      thrown(() => runWithContext(new RequestContext({ tenantClaimed: "acme" }), currentTenant)),
+    ]) {
+      expect([error.status, error.code]).to.eql([403, "ERR_SVC_TENANT_REQUIRED"]);
+    }
+  });
+
+  it("TEN-20 tenantOf() and requestedTenantOf() tell what was granted and what was named", async () => {
+    const seen: unknown[] = [];
+    const note: Middleware = (req, _res, next) => {
+      seen.push([tenantOf(req), requestedTenantOf(req)]);
+      next();
+    };
+    const chain = [note, verified, tenancy({ sources: ["token", "path"] }), note];
+    await using server = await listen(stacks["bare http"]!(chain, report));
+    await ask(server.port, { target: "/t/globex/", caller: { tenant: "acme" } });
+    await ask(server.port, { target: "/t/acme/", caller: { tenant: "acme" } });
+    await ask(server.port, { caller: { tenant: "acme" } });
+    const before = [undefined, undefined];
+    expect(seen).to.eql([
+      before,
+      [undefined, "globex"],
+      before,
+      ["acme", "acme"],
+      before,
+      ["acme", undefined],
+    ]);
+  });
+
+  it("TEN-19 bear a code for every refusal, which never reaches the wire", async () => {
+    async function codeOf(options: TenancyOptions, request: Asked, guard: Middleware): Promise<unknown> {
+      let code: unknown;
+      const chain = [
+        verified,
+        tenancy(options),
+        guardNoting(guard, (error) => (code = (error as { code?: unknown }).code)),
+      ];
+      await using server = await listen(stacks["bare http"]!(chain, report));
+      const { body } = await ask(server.port, request);
+      expect(JSON.stringify(body)).to.not.include("ERR_SVC");
+      return code;
+    }
+    const options = { sources: ["token", "path"] } as const;
+    const target = "/t/globex/";
+    const guard = requireTenant();
+    expect(await codeOf(options, { target }, guard)).to.equal("ERR_SVC_UNAUTHORIZED");
+    expect(await codeOf(options, { target, caller: { tenant: "a" } }, guard)).to.equal(
+      "ERR_SVC_TENANT_MISMATCH",
+    );
+    expect(await codeOf(options, { target, caller: {} }, guard)).to.equal("ERR_SVC_TENANT_UNSCOPED");
+    expect(await codeOf(options, { caller: {} }, guard)).to.equal("ERR_SVC_TENANT_REQUIRED");
+    expect(await codeOf(options, { caller: {} }, requestedTenant())).to.equal("ERR_SVC_TENANT_NOT_NAMED");
+    const faulty = { ...options, callerOf: (() => 7) as unknown as () => undefined };
+    const noting: Middleware = (_req, _res, next) => next();
+    expect(await codeOfFault(faulty)).to.equal("ERR_SVC_TENANCY_OPTION");
+    expect(await codeOf(options, { caller: {} }, noting)).to.equal(undefined);
+  });
+});
+
+/** The guard, with its error told to somebody. */
+function guardNoting(guard: Middleware, note: (error: unknown) => void): Middleware {
+  return (req, res, next) =>
+    guard(req, res, (error) => {
+      if (error !== undefined) note(error);
+      next(error);
+    });
+}
+
+async function codeOfFault(options: TenancyOptions): Promise<unknown> {
+  let code: unknown;
+  const middleware = tenancy(options);
+  await using server = await listen((req: IncomingMessage, res: ServerResponse) => {
+    openContext(req).tenantId = "left over";
+    middleware(req, res, (error) => {
+      code = [(error as { code?: unknown }).code, tenantOf(req)];
+      res.end();
+    });
+  });
+  await ask(server.port);
+  expect(code).to.eql(["ERR_SVC_TENANCY_OPTION", undefined]);
+  return (code as unknown[])[0];
+}

@@ -1,0 +1,165 @@
+import { type Middleware, openContext } from "@svc/context";
+import { requireTenant, tenancy, type TenancyOptions } from "@svc/tenancy";
+import { listen } from "@svc/test-support";
+import { expect } from "chai";
+import { ask, type Asked, type Answered } from "./support/ask.ts";
+import { principal, report, stacks, verified } from "./support/stacks.ts";
+
+for (const [stack, serve] of Object.entries(stacks)) {
+  describe(`the refusals of tenancy() on ${stack}`, () => {
+    async function answer(
+      request: Asked,
+      options: TenancyOptions = {},
+      chain: readonly Middleware[] = [requireTenant()],
+    ): Promise<Answered> {
+      const all = {
+        sources: ["token", "subdomain", "path", "header"],
+        baseDomain: "example.com",
+        ...options,
+      } as const;
+      await using server = await listen(serve([verified, tenancy(all), ...chain], report));
+      return await ask(server.port, request);
+    }
+
+    const globex = { lines: ["Host: globex.example.com"] };
+
+    for (const requireTenantAtOnce of [false, true]) {
+      const options = { requireTenant: requireTenantAtOnce };
+      const chain = requireTenantAtOnce ? [] : undefined;
+      const where = requireTenantAtOnce ? "at once" : "by the guard";
+
+      it(`TEN-6 TEN-17 is a bare 401 for a name without a session, ${where}`, async () => {
+        const { status, headers, body } = await answer(globex, options, chain);
+        expect(status).to.equal(401);
+        expect(headers["www-authenticate"]).to.equal("Bearer");
+        expect(body).to.include({ title: "Unauthorized", status: 401, detail: "authentication required" });
+        expect(JSON.stringify(body)).to.not.include("globex");
+      });
+
+      it(`TEN-6 TEN-17 TEN-19 names both tenants where they differ, ${where}`, async () => {
+        const { status, body } = await answer({ ...globex, caller: { tenant: "acme" } }, options, chain);
+        expect([status, body["title"]]).to.eql([403, "Forbidden"]);
+        expect(body["detail"]).to.equal(
+          "this session is scoped to tenant 'acme', and the request names 'globex'",
+        );
+      });
+
+      it(`TEN-6 TEN-17 TEN-19 tells an account without a tenant so, ${where}`, async () => {
+        const { status, body } = await answer({ ...globex, caller: {} }, options, chain);
+        expect(status).to.equal(403);
+        expect(body["detail"]).to.equal(
+          "this account is not scoped to tenant 'globex': its token carries no tenant",
+        );
+      });
+
+      it(`TEN-3 TEN-10 TEN-19 is 403 for a caller without a tenant who names none, ${where}`, async () => {
+        const { status, body } = await answer({ caller: {} }, options, chain);
+        expect(status).to.equal(403);
+        expect(body["detail"]).to.equal("this request is not scoped to a tenant");
+      });
+
+      it(`TEN-3 is 401 for a session that has run out, so that the client renews it, ${where}`, async () => {
+        for (const request of [{ caller: "expired" }, { ...globex, caller: "expired" }] as const) {
+          expect((await answer(request, options, chain)).status).to.equal(401);
+        }
+      });
+    }
+
+    it("TEN-3 TEN-19 is 403 at once for a request without any session or name", async () => {
+      const { status, body } = await answer({}, { requireTenant: true }, []);
+      expect([status, body["detail"]]).to.eql([403, "this request is not scoped to a tenant"]);
+    });
+
+    it("TEN-10 is 401 by the guard for a request without any session", async () => {
+      expect((await answer({})).status).to.equal(401);
+      expect((await answer({}, { auth: false })).status).to.equal(403);
+    });
+
+    it("TEN-17 leaves open routes open and refuses in currentTenant() what the guard would", async () => {
+      for (const [request, expected] of [
+        [{ ...globex }, 401],
+        [{ ...globex, caller: { tenant: "acme" } }, 403],
+        [{ ...globex, caller: {} }, 403],
+        [{}, 401],
+        [{ caller: {} }, 403],
+      ] as const) {
+        const open = await answer(request, {}, []);
+        expect(open.status).to.equal(200);
+        expect(open.body).to.not.have.any.keys("tenant", "current");
+        const guarded = await answer(request);
+        const strict = await answer({ ...request, target: "/strict" }, {}, []);
+        expect([strict.status, strict.body["detail"]]).to.eql([expected, guarded.body["detail"]]);
+      }
+    });
+
+    it("TEN-19 keeps hostile claims inside their quotes, their line and 128 characters", async () => {
+      const claims: Readonly<Record<string, string>> = {
+        "a', and the request names 'b": "a?, and the request names ?b",
+        'x"}\r\n\u0000\u001b[31m': "x?}????[31m",
+        "\u202ecba\u2028\u2029\ud800\\": "?cba????",
+        "m\u00fcnchen \u6771\u4eac \u{1f600}": "m\u00fcnchen \u6771\u4eac \u{1f600}",
+        ["z".repeat(5_000)]: "z".repeat(128),
+        [`${"z".repeat(127)}\u{1f600}`]: `${"z".repeat(127)}?`,
+      };
+      for (const [claim, shown] of Object.entries(claims)) {
+        const claimed: Middleware = (req, _res, next) => {
+          openContext(req).principal = principal("ann", claim);
+          next();
+        };
+        const options = { sources: ["subdomain"], baseDomain: "example.com", requireTenant: true } as const;
+        await using server = await listen(serve([claimed, tenancy(options)], report));
+        const { status, body } = await ask(server.port, globex);
+        expect(status).to.equal(403);
+        expect(body["detail"]).to.equal(
+          `this session is scoped to tenant '${shown}', and the request names 'globex'`,
+        );
+      }
+    });
+
+    it("TEN-20 tells what was granted from what was only named", async () => {
+      const seen = async (request: Asked): Promise<unknown[]> => {
+        const { body } = await answer(request, { sources: ["token", "subdomain"] }, []);
+        return [body["tenant"], body["requested"], body["claimed"]];
+      };
+      const acme = { tenant: "acme" };
+      expect(await seen({})).to.eql([undefined, undefined, undefined]);
+      expect(await seen({ caller: acme })).to.eql(["acme", undefined, undefined]);
+      expect(await seen({ caller: acme, lines: ["X-Tenant-ID: globex"] })).to.eql([
+        "acme",
+        undefined,
+        "globex",
+      ]);
+      expect(await seen({ caller: acme, lines: ["X-Tenant-ID: acme"] })).to.eql([
+        "acme",
+        undefined,
+        undefined,
+      ]);
+      expect(await seen({ lines: ["X-Tenant-ID: globex"] })).to.eql([undefined, undefined, "globex"]);
+      expect(await seen(globex)).to.eql([undefined, "globex", "globex"]);
+      expect(await seen({ ...globex, caller: acme })).to.eql([undefined, "globex", "globex"]);
+      expect(await seen({ lines: [...globex.lines, "X-Tenant-ID: x"], caller: acme })).to.eql([
+        undefined,
+        "globex",
+        "globex",
+      ]);
+    });
+
+    it("TEN-20 names the tenant that was refused where the first one was backed", async () => {
+      const { body } = await answer(
+        { lines: ["Host: acme.example.com"], target: "/t/globex/", caller: { tenant: "acme" } },
+        {},
+        [],
+      );
+      expect(body).to.eql({ requested: "acme", claimed: "globex" });
+    });
+
+    it("TEN-20 cuts a claimed tenant at 128 characters and cleans it", async () => {
+      const claimed = async (line: string): Promise<unknown> =>
+        (await answer({ lines: [line] }, { sources: ["token"] }, [])).body["claimed"];
+      expect(await claimed(`X-Tenant-ID: ${"g".repeat(129)}`)).to.equal("g".repeat(128));
+      expect(await claimed("X-Tenant-ID: a\tb\u0085\u00ad'\"\\")).to.equal("a?b?????");
+      expect(await claimed("X-Tenant-ID: Gl\u00f6bex & Co")).to.equal("Gl\u00f6bex & Co");
+      expect(await claimed("X-Tenant-ID: a\r\nX-Tenant-ID: b")).to.equal("a, b");
+    });
+  });
+}

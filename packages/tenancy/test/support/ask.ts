@@ -1,0 +1,45 @@
+import { rawRequest } from "@svc/test-support";
+
+/** One request, byte by byte. */
+export interface Asked {
+  readonly method?: string;
+  readonly target?: string;
+  /** Header lines; a Host is added when there is none. */
+  readonly lines?: readonly string[];
+  /** The verified caller, as `verified` reads it. */
+  readonly caller?: { readonly sub?: string; readonly tenant?: string } | "expired" | undefined;
+  readonly version?: "1.0" | "1.1";
+}
+
+/** What came back. */
+export interface Answered {
+  readonly status: number | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** Sends a request as it is written, with the bytes of latin1. */
+export async function ask(
+  port: number,
+  { method = "GET", target = "/", lines = [], caller, version = "1.1" }: Asked = {},
+): Promise<Answered> {
+  const hosted = version === "1.0" || lines.some((line) => /^(?:host|:authority):/i.test(line));
+  const head = [
+    `${method} ${target} HTTP/${version}`,
+    ...(hosted ? [] : ["Host: example.com"]),
+    ...lines,
+    ...(caller === undefined
+      ? []
+      : [`Authorization: Test ${caller === "expired" ? caller : JSON.stringify(caller)}`]),
+    "Connection: close",
+    "",
+    "",
+  ];
+  const answer = await rawRequest(port, Buffer.from(head.join("\r\n"), "latin1"));
+  const text = Buffer.from(answer.body, "latin1").toString("utf8");
+  return {
+    status: answer.status,
+    headers: answer.headers,
+    body: text.startsWith("{") ? (JSON.parse(text) as Record<string, unknown>) : {},
+  };
+}

@@ -1,0 +1,37 @@
+import type { Request } from "express";
+import { requestedTenant, requireTenant, tenancy, type TenancyOptions, tenantOf } from "@svc/tenancy";
+import { expressMajors, listen } from "@svc/test-support";
+import { expect } from "chai";
+import { ask } from "./support/ask.ts";
+
+// Compiled with the tests: what stands here is a promise to users of TypeScript.
+describe("the types of @svc/tenancy", () => {
+  it("leave the types of an Express handler behind a guard alone", async () => {
+    const app = expressMajors["express 5"]();
+    app.use(tenancy({ sources: ["path"], auth: false }));
+    app.get("/t/:tenant/orders/:id", requireTenant(), requestedTenant(), (req, res) => {
+      const id: string = req.params.id;
+      const tenant: string | undefined = tenantOf(req);
+      res.json({ id, tenant });
+    });
+    await using server = await listen(app as unknown as Parameters<typeof listen>[0]);
+    const { body } = await ask(server.port, { target: "/t/acme/orders/7" });
+    expect(body).to.eql({ id: "7", tenant: "acme" });
+  });
+
+  it("know the sources and take undefined for left out", () => {
+    const options: TenancyOptions = {
+      sources: ["token"],
+      baseDomain: undefined,
+      hostOf: (req) => (req as Request).hostname,
+      callerOf: (req) => ({ tenant: req.headers["x-verified-tenant"]?.toString() }),
+    };
+    expect(tenancy(options)).to.be.a("function");
+    // @ts-expect-error -- no such source
+    const wrong: TenancyOptions = { sources: ["cookie"] };
+    expect(() => tenancy(wrong)).to.throw("sources");
+    // @ts-expect-error -- a promise is no caller
+    const late: TenancyOptions = { callerOf: async () => undefined };
+    expect(late).to.have.property("callerOf");
+  });
+});
