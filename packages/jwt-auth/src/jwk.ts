@@ -91,11 +91,17 @@ async function usable({ kid, algorithms, jwk }: Candidate, before: KeySet): Prom
 async function imported(jwk: JWK, algorithm: Algorithm | undefined): Promise<KeyObject | undefined> {
   try {
     const key = await importJWK(jwk, algorithm, { extractable: true });
-    return key instanceof Uint8Array ? undefined : KeyObject.from(key);
+    return key instanceof Uint8Array ? undefined : withSoundExponent(KeyObject.from(key));
   } catch {
     // A point that is not on its curve, say. The other keys of the set are none the worse for it.
     return undefined;
   }
+}
+
+// With the public exponent 1 every message is its own signature.
+function withSoundExponent(key: KeyObject): KeyObject | undefined {
+  const exponent = key.asymmetricKeyDetails?.publicExponent;
+  return exponent === undefined || exponent >= 3n ? key : undefined;
 }
 
 function isNumber(value: unknown): value is string {

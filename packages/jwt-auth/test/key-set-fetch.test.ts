@@ -1,0 +1,294 @@
+import { pipeline } from "node:stream";
+import { gzipSync } from "node:zlib";
+import { createKeySetSource, type KeySetError, type KeySetOptions } from "@svc/jwt-auth";
+import { expect } from "chai";
+import {
+  type Answer,
+  failing,
+  issuer,
+  jwkOf,
+  keepingLogger,
+  readinessOf,
+  rejection,
+} from "./support/issuer.ts";
+
+const ES = "ES256";
+const MIB = 1024 * 1024;
+
+function sourceOf(url: string, options: Partial<KeySetOptions> = {}): ReturnType<typeof createKeySetSource> {
+  return createKeySetSource({ url, env: "local", algorithms: ["ES256"], random: () => 0, ...options });
+}
+
+/** Why the first fetch from an endpoint that answers so has failed. */
+async function reasonOf(answer: Answer, options: Partial<KeySetOptions> = {}): Promise<string> {
+  await using keys = await issuer();
+  keys.answer(answer);
+  using source = sourceOf(keys.url, { attempts: 1, ...options });
+  const { reason } = (await rejection(source.refresh("p256", ES))) as KeySetError;
+  expect((await readinessOf(source)).meta).to.deep.equal({ lastFailure: reason });
+  return reason;
+}
+
+describe("the fetch of a key set", () => {
+  for (const status of [429, 500, 502, 503, 504, 599]) {
+    it(`KEY-7 tries again after ${status}`, async () => {
+      await using keys = await issuer(jwkOf("p256"));
+      using source = sourceOf(keys.url);
+      keys.answer((req, res) => {
+        keys.publish(jwkOf("p256"));
+        failing(status)(req, res);
+      });
+      expect(await source.refresh("p256", ES)).not.to.equal(undefined);
+      expect(keys.requests).to.equal(2);
+    });
+  }
+
+  for (const status of [204, 301, 302, 307, 400, 401, 403, 404, 410]) {
+    it(`KEY-7 does not try again after ${status}`, async () => {
+      await using keys = await issuer();
+      keys.answer(failing(status, status === 302 ? { location: keys.url } : {}));
+      using source = sourceOf(keys.url);
+      await rejection(source.refresh("p256", ES));
+      expect(keys.requests).to.equal(1);
+    });
+  }
+
+  it("KEY-7 tries again after a connection that broke, before the answer and within it", async () => {
+    const breaks: readonly Answer[] = [
+      (req) => req.socket.destroy(),
+      (req, res) => {
+        res.writeHead(200, { "content-length": "500" });
+        res.write('{"keys":[', () => req.socket.destroy());
+      },
+    ];
+    for (const answer of breaks) {
+      await using keys = await issuer();
+      using source = sourceOf(keys.url);
+      keys.answer((req, res) => {
+        keys.publish(jwkOf("p256"));
+        answer(req, res);
+      });
+      expect(await source.refresh("p256", ES)).not.to.equal(undefined);
+      expect(keys.requests).to.equal(2);
+    }
+  });
+
+  it("KEY-7 tries again where nobody listens, as often as it may", async () => {
+    const gone = await issuer();
+    await gone[Symbol.asyncDispose]();
+    let tries = 0;
+    const counting: typeof fetch = (input, init) => {
+      tries += 1;
+      return fetch(input, init);
+    };
+    using source = sourceOf(gone.url, { attempts: 3, fetch: counting });
+    expect((await rejection(source.refresh("p256", ES))).message).to.equal(
+      "the key set could not be had: network error (ECONNREFUSED)",
+    );
+    expect(tries).to.equal(3);
+  });
+
+  it("KEY-8 tries again when a try hangs, and still ends by the one deadline", async () => {
+    await using keys = await issuer();
+    const hang: Answer = () => undefined;
+    keys.answer(() => keys.publish(jwkOf("p256")));
+    using source = sourceOf(keys.url, { timeoutSeconds: 1 });
+    expect(await source.refresh("p256", ES)).not.to.equal(undefined);
+    expect(keys.requests).to.equal(2);
+    keys.answer(hang);
+    expect((await rejection(source.refresh("another", ES))).message).to.match(
+      /no complete answer within [\d.]+ s$/,
+    );
+    expect(keys.requests).to.equal(4);
+  });
+
+  it("KEY-8 waits 0.2 to 1.0 s before it tries again, by full jitter", async () => {
+    for (const [random, least, most] of [
+      [0, 200, 1000],
+      [0.75, 800, 5000],
+    ] as const) {
+      await using keys = await issuer();
+      const arrivals: number[] = [];
+      keys.answer((req, res) => {
+        arrivals.push(performance.now());
+        failing()(req, res);
+      });
+      using source = sourceOf(keys.url, { random: () => random, timeoutSeconds: 20 });
+      await rejection(source.refresh("p256", ES));
+      const [first = 0, second = 0] = arrivals;
+      // No sooner than the jitter says; how much later a busy machine gets there says nothing.
+      expect(second - first).to.be.within(least - 5, most + 15_000);
+    }
+  });
+
+  it("KEY-6 KEY-8 heeds a Retry-After within the deadline and takes no notice of a longer one", async () => {
+    const pause = async (seconds: string): Promise<number> => {
+      await using keys = await issuer();
+      const arrivals: number[] = [];
+      keys.answer((req, res) => {
+        arrivals.push(performance.now());
+        failing(503, { "retry-after": seconds })(req, res);
+      });
+      using source = sourceOf(keys.url, { timeoutSeconds: 30 });
+      await rejection(source.refresh("p256", ES));
+      const [first = 0, second = 0] = arrivals;
+      return second - first;
+    };
+    expect(await pause("1")).to.be.at.least(995);
+    expect(await pause("86400")).to.be.within(195, 15_000);
+    expect(await pause("soon")).to.be.within(195, 15_000);
+  });
+
+  it("KEY-6 does not begin another try for which there is no time", async () => {
+    await using keys = await issuer();
+    keys.answer(failing());
+    using source = sourceOf(keys.url, { timeoutSeconds: 0.15 });
+    expect((await rejection(source.refresh("p256", ES))).message).to.include("answered 503");
+    expect(keys.requests).to.equal(1);
+  });
+
+  it("KEY-6 the deadline holds for an endpoint that hangs, and the connection is cut", async () => {
+    const cut = Promise.withResolvers<void>();
+    const reason = await reasonOf((_req, res) => void res.once("close", cut.resolve), {
+      timeoutSeconds: 0.1,
+    });
+    expect(reason).to.equal("no complete answer within 0.1 s");
+    await cut.promise;
+  });
+
+  it("KEY-6 the deadline holds for a body that drips, and the connection is cut", async () => {
+    const cut = Promise.withResolvers<void>();
+    const reason = await reasonOf(
+      (_req, res) => {
+        res.writeHead(200, { "content-type": "application/json" });
+        const drip = setInterval(() => res.write(" "), 5);
+        res.once("close", () => {
+          clearInterval(drip);
+          cut.resolve();
+        });
+      },
+      { timeoutSeconds: 0.2 },
+    );
+    expect(reason).to.equal("no complete answer within 0.2 s");
+    await cut.promise;
+  });
+
+  it("KEY-6 the deadline holds for a fetch that does not listen to its signal", async () => {
+    using source = sourceOf("http://127.0.0.1:9/", {
+      timeoutSeconds: 0.1,
+      fetch: () => new Promise(() => undefined),
+    });
+    expect((await rejection(source.refresh("p256", ES))).message).to.include("no complete answer");
+  });
+
+  it("KEY-13 reads no more than 1 MiB of 64, and cuts the connection", async () => {
+    let sent = 0;
+    const cut = Promise.withResolvers<void>();
+    const reason = await reasonOf((_req, res) => {
+      res.writeHead(200, { "content-type": "application/json" });
+      res.once("close", cut.resolve);
+      const chunks = function* (): Generator<Buffer> {
+        for (const chunk = Buffer.alloc(64 * 1024, " "); sent < 64 * MIB; sent += chunk.length) yield chunk;
+      };
+      pipeline(chunks(), res, () => undefined);
+    });
+    expect(reason).to.equal("the answer is larger than 1 MiB");
+    await cut.promise;
+    // What is over the bound lay in buffers of the system by then.
+    expect(sent).to.be.below(32 * MIB);
+  });
+
+  it("KEY-13 reads nothing of a body that is announced as larger", async () => {
+    const cut = Promise.withResolvers<void>();
+    const reason = await reasonOf((_req, res) => {
+      res.writeHead(200, { "content-length": `${64 * MIB}` });
+      res.once("close", cut.resolve);
+      res.write("{");
+    });
+    expect(reason).to.equal("the answer is larger than 1 MiB");
+    await cut.promise;
+  });
+
+  it("KEY-13 counts what a small compressed body becomes", async () => {
+    const packed = gzipSync(Buffer.alloc(64 * MIB, " "));
+    expect(packed.length).to.be.below(MIB);
+    const reason = await reasonOf((_req, res) => {
+      res.writeHead(200, { "content-encoding": "gzip" });
+      res.end(packed);
+    });
+    expect(reason).to.equal("the answer is larger than 1 MiB");
+  });
+
+  it("KEY-13 takes a set of just 1 MiB", async () => {
+    await using keys = await issuer();
+    const body = JSON.stringify({ keys: [jwkOf("p256")] }).padEnd(MIB, " ");
+    keys.answer((_req, res) => res.end(body));
+    using source = sourceOf(keys.url);
+    expect(await source.refresh("p256", ES)).not.to.equal(undefined);
+    keys.answer((_req, res) => res.end(`${body} `));
+    expect((await rejection(source.refresh("another", ES))).message).to.include("larger than 1 MiB");
+  });
+
+  it("follows no redirect, not even to itself", async () => {
+    await using elsewhere = await issuer(jwkOf("p256"));
+    for (const status of [301, 302, 303, 307, 308]) {
+      const answer = failing(status, { location: elsewhere.url });
+      expect(await reasonOf(answer)).to.equal(`the endpoint redirects (${status}), which is not followed`);
+    }
+    expect(elsewhere.requests).to.equal(0);
+  });
+
+  it("says of what is no key set what it is", async () => {
+    const body =
+      (text: string | Buffer): Answer =>
+      (_req, res) =>
+        res.end(text);
+    const cases: readonly (readonly [string | Buffer, string])[] = [
+      ["<!doctype html><title>Sign in</title>", "the answer is not JSON"],
+      ["", "the answer is not JSON"],
+      ['{"keys":[', "the answer is not JSON"],
+      [Buffer.from([0x22, 0xff, 0x22]), "the answer is not JSON"],
+      ["null", "the answer is not a key set"],
+      ["[]", "the answer is not a key set"],
+      ['"keys"', "the answer is not a key set"],
+      ['{"keys":{}}', "the answer is not a key set"],
+      ['{"key":[]}', "the answer is not a key set"],
+      ['{"keys":[]}', "the key set has no usable key"],
+      ['{"keys":[null,1,"x",[],{}]}', "the key set has no usable key"],
+    ];
+    for (const [text, reason] of cases) expect(await reasonOf(body(text))).to.equal(reason);
+  });
+
+  it("shows nothing of the URL's query and of what the endpoint said", async () => {
+    const { logger, lines } = keepingLogger();
+    await using keys = await issuer();
+    keys.answer((_req, res) => {
+      res.statusCode = 500;
+      res.statusMessage = "hush";
+      res.end("hush");
+    });
+    using source = sourceOf(`${keys.url}?key=hush#hush`, { logger, attempts: 1 });
+    const error = await rejection(source.refresh("p256", ES));
+    const shown = [
+      String(error.stack),
+      JSON.stringify(error),
+      JSON.stringify(await readinessOf(source)),
+      ...lines,
+    ];
+    expect(lines).to.have.length(1);
+    expect(shown.join("\n")).not.to.include("hush");
+  });
+
+  it("asks for JSON and sends no credentials", async () => {
+    await using keys = await issuer();
+    const seen: object[] = [];
+    keys.answer((req, res) => {
+      seen.push(req.headers);
+      res.end(JSON.stringify({ keys: [jwkOf("p256")] }));
+    });
+    using source = sourceOf(keys.url);
+    await source.refresh("p256", ES);
+    expect(seen[0]).to.include({ accept: "application/jwk-set+json, application/json" });
+    expect(seen[0]).not.to.have.any.keys("cookie", "authorization");
+  });
+});

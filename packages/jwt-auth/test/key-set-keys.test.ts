@@ -1,0 +1,175 @@
+import { type Algorithm, createKeySetSource, type KeySetError } from "@svc/jwt-auth";
+import { expect } from "chai";
+import { issuer, jwkOf, rejection } from "./support/issuer.ts";
+import { keyFixture } from "./support/key-fixtures.ts";
+
+const asymmetric: readonly Algorithm[] = [
+  "RS256",
+  "RS384",
+  "RS512",
+  "PS256",
+  "PS384",
+  "PS512",
+  "ES256",
+  "ES384",
+  "ES512",
+  "EdDSA",
+];
+
+/** A source that has fetched these keys. */
+async function fetched(
+  keys: readonly unknown[],
+  algorithms: readonly Algorithm[] = asymmetric,
+): Promise<ReturnType<typeof createKeySetSource>> {
+  await using server = await issuer(...keys);
+  const source = createKeySetSource({ url: server.url, env: "local", algorithms });
+  await source.refresh("whatever", algorithms[0] ?? "RS256");
+  source.stop();
+  return source;
+}
+
+/** The algorithms that a key of this id verifies. */
+function servedBy(
+  source: { find(kid: string | undefined, algorithm: Algorithm): unknown },
+  kid?: string,
+): string[] {
+  return asymmetric.filter((each) => source.find(kid, each) !== undefined);
+}
+
+async function refused(...keys: readonly unknown[]): Promise<void> {
+  const error = (await rejection(fetched(keys))) as KeySetError;
+  expect(error.reason).to.equal("the key set has no usable key");
+}
+
+const good = jwkOf("p384", { kid: "good" });
+
+describe("the keys of a key set", () => {
+  it("AUTH-26 a key without alg serves the configured algorithms of its kind and no others", async () => {
+    const keys = [jwkOf("rsa2048"), jwkOf("p256"), jwkOf("p384"), jwkOf("p521"), jwkOf("ed25519")];
+    const all = await fetched(keys);
+    expect(servedBy(all, "rsa2048")).to.deep.equal(asymmetric.slice(0, 6));
+    expect(servedBy(all, "p256")).to.deep.equal(["ES256"]);
+    expect(servedBy(all, "p384")).to.deep.equal(["ES384"]);
+    expect(servedBy(all, "p521")).to.deep.equal(["ES512"]);
+    expect(servedBy(all, "ed25519")).to.deep.equal(["EdDSA"]);
+    const some = await fetched(keys, ["RS256", "EdDSA"]);
+    expect(servedBy(some, "rsa2048")).to.deep.equal(["RS256"]);
+    expect(servedBy(some, "p256")).to.deep.equal([]);
+    expect(servedBy(some, "ed25519")).to.deep.equal(["EdDSA"]);
+  });
+
+  it("KEY-12 a key with an alg serves that one", async () => {
+    const source = await fetched([jwkOf("rsa2048", { alg: "PS384" })]);
+    expect(servedBy(source, "rsa2048")).to.deep.equal(["PS384"]);
+  });
+
+  it("KEY-12 passes over keys for something else, and takes the others", async () => {
+    const others: readonly object[] = [
+      jwkOf("p256", { use: "enc" }),
+      jwkOf("p256", { use: null }),
+      jwkOf("p256", { use: ["sig"] }),
+      jwkOf("p256", { alg: "ES384" }),
+      jwkOf("p256", { alg: "ECDH-ES" }),
+      jwkOf("p256", { alg: "none" }),
+      jwkOf("p256", { alg: "HS256" }),
+      jwkOf("p256", { alg: ["ES256"] }),
+      jwkOf("p256", { key_ops: ["sign"] }),
+      jwkOf("p256", { key_ops: [] }),
+      jwkOf("p256", { key_ops: "verify" }),
+      jwkOf("p256", { kid: 1 }),
+      jwkOf("p256", { kid: "k".repeat(257) }),
+      jwkOf("p256", { kty: "RSA" }),
+      jwkOf("p256", { kty: "ec" }),
+      jwkOf("p256", { crv: "P-384" }),
+      jwkOf("secp256k1"),
+      jwkOf("ed448"),
+      { kty: "oct", kid: "p256", k: Buffer.alloc(32).toString("base64url") },
+      { kty: "oct", kid: "p256", alg: "HS256", k: Buffer.alloc(32).toString("base64url") },
+    ];
+    for (const other of others) {
+      const source = await fetched([other, good]);
+      expect(servedBy(source, "good"), JSON.stringify(other)).to.deep.equal(["ES384"]);
+      // The one usable key of the set.
+      expect(servedBy(source), JSON.stringify(other)).to.deep.equal(["ES384"]);
+      expect(servedBy(source, "p256"), JSON.stringify(other)).to.deep.equal([]);
+      await refused(other);
+    }
+  });
+
+  it("KEY-12 takes keys that are marked for verifying", async () => {
+    const source = await fetched([jwkOf("p256", { use: "sig", key_ops: ["sign", "verify"], alg: "ES256" })]);
+    expect(servedBy(source, "p256")).to.deep.equal(["ES256"]);
+  });
+
+  it("passes over a private key that somebody has published", async () => {
+    const { privateKey } = keyFixture("p256");
+    const rsa = keyFixture("rsa2048").privateKey.export({ format: "jwk" });
+    await refused({ ...privateKey.export({ format: "jwk" }), kid: "p256" }, { ...rsa, kid: "rsa" });
+    await refused(jwkOf("rsa2048", { d: null }));
+  });
+
+  it("AUTH-25 passes over an RSA key of fewer than 2,048 bits", async () => {
+    await refused(jwkOf("rsa1024"));
+    const source = await fetched([jwkOf("rsa1024", { kid: "weak" }), good]);
+    expect(servedBy(source, "weak")).to.deep.equal([]);
+  });
+
+  it("passes over numbers that make no key, one by one", async () => {
+    const zeros = Buffer.alloc(32).toString("base64url");
+    const broken: readonly object[] = [
+      jwkOf("rsa2048", { n: "" }),
+      jwkOf("rsa2048", { n: 5 }),
+      jwkOf("rsa2048", { n: "AQAB" }),
+      jwkOf("rsa2048", { e: "AQ" }),
+      jwkOf("rsa2048", { e: "!" }),
+      jwkOf("rsa2048", { e: undefined }),
+      jwkOf("p256", { x: zeros }),
+      jwkOf("p256", { y: "AA" }),
+      jwkOf("p256", { y: undefined }),
+      jwkOf("ed25519", { x: "AA" }),
+      jwkOf("ed25519", { x: {} }),
+    ];
+    for (const each of broken) await refused(each);
+    const source = await fetched([...broken, good]);
+    expect(servedBy(source)).to.deep.equal(["ES384"]);
+  });
+
+  it("KEY-11 a token without kid gets the key of a set that has one, with a kid or without", async () => {
+    expect(servedBy(await fetched([jwkOf("p256")]))).to.deep.equal(["ES256"]);
+    expect(servedBy(await fetched([jwkOf("p256", { kid: undefined })]))).to.deep.equal(["ES256"]);
+    expect(servedBy(await fetched([jwkOf("p256"), jwkOf("p256")]))).to.deep.equal(["ES256"]);
+  });
+
+  it("KEY-11 a token without kid gets none of a set that has two, whatever their kinds", async () => {
+    for (const other of [jwkOf("ed25519"), jwkOf("otherP256"), jwkOf("otherP256", { kid: undefined })]) {
+      expect(servedBy(await fetched([jwkOf("p256"), other]))).to.deep.equal([]);
+    }
+  });
+
+  it("KEY-11 a key without kid serves no token that names one", async () => {
+    const source = await fetched([jwkOf("p256", { kid: undefined }), good]);
+    expect(servedBy(source, "undefined")).to.deep.equal([]);
+    expect(servedBy(source, "good")).to.deep.equal(["ES384"]);
+  });
+
+  it("CLAIM-6 of two keys with one kid each serves its own algorithms, and the first those of both", async () => {
+    const source = await fetched([
+      jwkOf("p256", { kid: "same" }),
+      jwkOf("rsa2048", { kid: "same", alg: "RS256" }),
+      jwkOf("otherP256", { kid: "same" }),
+      jwkOf("otherRsa2048", { kid: "same" }),
+    ]);
+    expect(source.find("same", "ES256")?.equals(keyFixture("p256").publicKey)).to.equal(true);
+    expect(source.find("same", "RS256")?.equals(keyFixture("rsa2048").publicKey)).to.equal(true);
+    expect(source.find("same", "PS256")?.equals(keyFixture("otherRsa2048").publicKey)).to.equal(true);
+    expect(servedBy(source)).to.deep.equal([]);
+  });
+
+  it("takes the first 64 keys that look usable", async () => {
+    const many = Array.from({ length: 100 }, (_, index) => jwkOf("p256", { kid: `${index}` }));
+    const rubbish = Array.from({ length: 100 }, () => ({ kty: "oct", k: "AAAA" }));
+    const source = await fetched([...rubbish, ...many]);
+    expect(source.find("63", "ES256")).not.to.equal(undefined);
+    expect(source.find("64", "ES256")).to.equal(undefined);
+  });
+});

@@ -1,0 +1,79 @@
+import { createKeySetSource, type KeySetOptions } from "@svc/jwt-auth";
+import { ConfigurationError } from "@svc/options";
+import { expect } from "chai";
+
+const url = "https://issuer.test/.well-known/jwks.json";
+// Nobody is to be called by a source that is only constructed.
+const options = { url, fetch: () => new Promise<never>(() => undefined) } satisfies KeySetOptions;
+
+function faultOf(given: object): string {
+  try {
+    createKeySetSource({ ...options, ...given } as KeySetOptions).stop();
+  } catch (error) {
+    expect(error).to.be.instanceOf(ConfigurationError);
+    return (error as ConfigurationError).faults.map(({ key, message }) => `${key} ${message}`).join("\n");
+  }
+  throw new Error("it was taken");
+}
+
+function take(given: object): void {
+  createKeySetSource({ ...options, ...given } as KeySetOptions).stop();
+}
+
+describe("the options of createKeySetSource()", () => {
+  it("KEY-14 refuses plain http in prod, which is where it takes itself to be", () => {
+    const plain = "http://issuer.test/jwks";
+    expect(faultOf({ url: plain })).to.include("url must begin with https:// in prod");
+    expect(faultOf({ url: plain, env: "prod" })).to.include("url must begin with https:// in prod");
+    for (const env of ["local", "dev", "staging"]) take({ url: plain, env });
+    take({});
+  });
+
+  it("refuses what is no http or https URL, and user and password in one", () => {
+    expect(faultOf({ url: undefined })).to.include("url is required");
+    expect(faultOf({ url: "" })).to.include("url must be a string that is not empty");
+    expect(faultOf({ url: "issuer.test/jwks" })).to.equal("url must be a URL; it is none");
+    for (const scheme of ["file:", "ftp:", "data:", "javascript:"]) {
+      expect(faultOf({ url: `${scheme}//issuer.test/jwks` })).to.equal(
+        `url must begin with https://; it begins with ${scheme}`,
+      );
+    }
+    for (const userInfo of ["user:hush", "user", ":hush"]) {
+      const message = faultOf({ url: `https://${userInfo}@issuer.test/jwks` });
+      expect(message).to.include("must not hold a user or a password").and.not.to.include("hush");
+    }
+  });
+
+  it("AUTH-4 AUTH-5 refuses algorithms that no public key is for", () => {
+    expect(faultOf({ algorithms: ["HS256"] })).to.include("algorithms has HS256; a key set is public");
+    expect(faultOf({ algorithms: ["HS256", "RS256"] })).to.include("pick one family");
+    expect(faultOf({ algorithms: ["none"] })).to.include("must not have none");
+    expect(faultOf({ algorithms: [] })).to.include("is empty");
+    expect(faultOf({ algorithms: "RS256" })).to.include("must be a list of algorithms");
+  });
+
+  it("refuses numbers out of their bounds and names that it does not know", () => {
+    for (const [name, wrong] of [
+      ["timeoutSeconds", 0],
+      ["timeoutSeconds", 61],
+      ["attempts", 0],
+      ["attempts", 1.5],
+      ["breakerFailures", -1],
+      ["breakerCoolDownSeconds", 0],
+      ["maxAgeSeconds", 0],
+      ["maxStaleSeconds", 1],
+      ["env", "production"],
+      ["fetch", "fetch"],
+      ["now", 1],
+      ["random", 0.5],
+      ["logger", {}],
+    ] as const) {
+      expect(faultOf({ [name]: wrong })).to.match(new RegExp(`^${name} must be`));
+    }
+    expect(faultOf({ timeout: 5 })).to.include("timeout is unknown");
+    expect(faultOf({ maxStaleSeconds: 1199 })).to.equal(
+      "maxStaleSeconds must be at least twice maxAgeSeconds (1200); it is 1199",
+    );
+    take({ maxStaleSeconds: 1200 });
+  });
+});

@@ -1,0 +1,295 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { createKeySetSource, createVerifier, KeySetError, type KeySetOptions } from "@svc/jwt-auth";
+import { expect } from "chai";
+import { forge, now as nowOfTokens } from "./support/forge.ts";
+import {
+  failing,
+  issuer,
+  jwkOf,
+  keepingLogger,
+  readinessOf,
+  rejection,
+  stoppedClock,
+  until,
+} from "./support/issuer.ts";
+import { type KeyName, keyFixture } from "./support/key-fixtures.ts";
+
+function sourceOf(url: string, options: Partial<KeySetOptions> = {}): ReturnType<typeof createKeySetSource> {
+  return createKeySetSource({ url, env: "local", algorithms: ["ES256"], random: () => 0, ...options });
+}
+
+const ES = "ES256";
+
+describe("createKeySetSource()", () => {
+  it("CLAIM-6 picks the key by the kid and the algorithm of the token", async () => {
+    await using keys = await issuer(jwkOf("p256"), jwkOf("rsa2048"), jwkOf("ed25519"));
+    using source = sourceOf(keys.url, { algorithms: ["ES256", "RS256", "EdDSA"] });
+    expect((await source.refresh("p256", "ES256"))?.equals(keyFixture("p256").publicKey)).to.equal(true);
+    expect(source.find("rsa2048", "RS256")?.equals(keyFixture("rsa2048").publicKey)).to.equal(true);
+    expect(source.find("ed25519", "EdDSA")?.equals(keyFixture("ed25519").publicKey)).to.equal(true);
+    expect(source.find("rsa2048", "ES256")).to.equal(undefined);
+    expect(source.find("other", "ES256")).to.equal(undefined);
+    expect(keys.requests).to.equal(1);
+  });
+
+  it("CLAIM-6 knows no kid but those of the set, whatever objects have by nature", async () => {
+    await using keys = await issuer(jwkOf("p256"));
+    using source = sourceOf(keys.url);
+    await source.refresh("p256", ES);
+    for (const kid of ["__proto__", "constructor", "toString", "", "P256", " p256", "p256\0"]) {
+      expect(source.find(kid, ES), JSON.stringify(kid)).to.equal(undefined);
+    }
+  });
+
+  it("fetches by itself at the start, so that /ready is right before the first token", async () => {
+    await using keys = await issuer(jwkOf("p256"));
+    using source = sourceOf(keys.url);
+    expect(source.find("p256", ES)).to.equal(undefined);
+    await until(() => source.find("p256", ES));
+    expect(keys.requests).to.equal(1);
+    expect(await readinessOf(source)).to.include({ healthy: true, detail: "1 key(s), cached 0s ago" });
+  });
+
+  it("KEY-2 fetches a new key at the first token that names it, and keeps the old one's object", async () => {
+    await using keys = await issuer(jwkOf("p256"));
+    using source = sourceOf(keys.url);
+    const old = await source.refresh("p256", ES);
+    keys.publish(jwkOf("otherP256"), jwkOf("p256"));
+    expect((await source.refresh("otherP256", ES))?.equals(keyFixture("otherP256").publicKey)).to.equal(true);
+    expect(keys.requests).to.equal(2);
+    expect(source.find("p256", ES)).to.equal(old);
+  });
+
+  it("KEY-2 counts generations by what the set holds, not by how often or in which order it came", async () => {
+    const clock = stoppedClock();
+    await using keys = await issuer(jwkOf("p256"), jwkOf("otherP256"));
+    using source = sourceOf(keys.url, { now: clock.now });
+    const before = await source.refresh("p256", ES);
+    expect(source.generation).to.equal(1);
+    keys.publish(jwkOf("otherP256", { x5t: "new" }), jwkOf("p256", { use: "sig" }));
+    clock.advance(60);
+    expect(await source.refresh("nobody's", ES)).to.equal(undefined);
+    expect(source.generation).to.equal(1);
+    expect(source.find("p256", ES)).to.equal(before);
+    keys.publish(jwkOf("p256"));
+    clock.advance(60);
+    await source.refresh("nobody's", ES);
+    expect(source.generation).to.equal(2);
+    expect(source.find("p256", ES)).to.equal(before);
+    expect(source.find("otherP256", ES)).to.equal(undefined);
+    keys.publish(jwkOf("otherP256", { kid: "p256" }));
+    clock.advance(60);
+    await source.refresh("nobody's", ES);
+    expect(source.generation).to.equal(3);
+    expect(source.find("p256", ES)?.equals(keyFixture("otherP256").publicKey)).to.equal(true);
+  });
+
+  it("KEY-1 asks once a minute for kids that nobody knows, ten thousand of them too", async () => {
+    const clock = stoppedClock();
+    await using keys = await issuer(jwkOf("p256"));
+    using source = sourceOf(keys.url, { now: clock.now });
+    const key = await source.refresh("p256", ES);
+    const ask = async (from: number): Promise<void> => {
+      const kids = Array.from({ length: 5000 }, (_, index) => `random ${from + index}`);
+      for (const found of await Promise.all(kids.map((kid) => source.refresh(kid, ES)))) {
+        expect(found).to.equal(undefined);
+      }
+    };
+    await ask(0);
+    clock.advance(59.9);
+    await ask(5000);
+    expect(keys.requests).to.equal(2);
+    clock.advance(0.1);
+    await ask(10_000);
+    expect(keys.requests).to.equal(3);
+    expect(source.generation).to.equal(1);
+    expect(source.find("p256", ES)).to.equal(key);
+  });
+
+  it("KEY-1 counts the minute from the start of a refresh that failed as well", async () => {
+    const clock = stoppedClock();
+    await using keys = await issuer(jwkOf("p256"));
+    using source = sourceOf(keys.url, { now: clock.now, attempts: 1 });
+    await source.refresh("p256", ES);
+    keys.answer(failing());
+    for (let call = 0; call < 20; call++) {
+      expect(await rejection(source.refresh(`random ${call}`, ES))).to.be.instanceOf(KeySetError);
+    }
+    expect(keys.requests).to.equal(2);
+    keys.publish(jwkOf("p256"), jwkOf("otherP256"));
+    clock.advance(60);
+    expect(await source.refresh("otherP256", ES)).not.to.equal(undefined);
+    expect(keys.requests).to.equal(3);
+  });
+
+  it("KEY-1 spends no refresh on a kid that is there for another algorithm, or on none", async () => {
+    await using keys = await issuer(jwkOf("p256"), jwkOf("rsa2048"));
+    using source = sourceOf(keys.url, { algorithms: ["ES256", "RS256", "PS256"] });
+    await source.refresh("p256", ES);
+    expect(await source.refresh("p256", "RS256")).to.equal(undefined);
+    expect(await source.refresh(undefined, "RS256")).to.equal(undefined);
+    expect(keys.requests).to.equal(1);
+  });
+
+  it("KEY-15 one fetch answers a thousand callers of a cold set", async () => {
+    await using keys = await issuer(jwkOf("p256"));
+    using source = sourceOf(keys.url);
+    const calls = Array.from({ length: 1000 }, () => source.refresh("p256", ES));
+    const found = new Set(await Promise.all(calls));
+    expect([...found]).to.deep.equal([source.find("p256", ES)]);
+    expect(keys.requests).to.equal(1);
+  });
+
+  it("KEY-5 KEY-15 a thousand callers share one failure", async () => {
+    await using keys = await issuer();
+    keys.answer(failing(404));
+    using source = sourceOf(keys.url);
+    const calls = Array.from({ length: 1000 }, (_, index) => rejection(source.refresh(`${index}`, ES)));
+    const errors = new Set(await Promise.all(calls));
+    expect(errors.size).to.equal(1);
+    expect([...errors][0]).to.include({ name: "KeySetError", code: "ERR_SVC_KEY_SET" });
+    expect(keys.requests).to.equal(1);
+  });
+
+  it("KEY-2 KEY-15 a token that joined a fetch from before its key was there gets one of its own", async () => {
+    await using keys = await issuer(jwkOf("p256"));
+    using source = sourceOf(keys.url);
+    const release = Promise.withResolvers<void>();
+    keys.answer(
+      (_req, res) => void release.promise.then(() => res.end(JSON.stringify({ keys: [jwkOf("p256")] }))),
+    );
+    const early = source.refresh("p256", ES);
+    await keys.arrived(1);
+    keys.publish(jwkOf("p256"), jwkOf("otherP256"));
+    const late = Array.from({ length: 10 }, () => source.refresh("otherP256", ES));
+    release.resolve();
+    expect(await early).not.to.equal(undefined);
+    for (const key of await Promise.all(late)) expect(key).to.equal(source.find("otherP256", ES));
+    expect(source.find("otherP256", ES)).not.to.equal(undefined);
+    expect(keys.requests).to.equal(2);
+  });
+
+  it("KEY-2 refuses no valid token while keys rotate under load", async () => {
+    const clock = stoppedClock();
+    const names: readonly KeyName[] = ["p256", "otherP256"];
+    await using keys = await issuer(jwkOf("p256", { kid: "0" }));
+    using source = sourceOf(keys.url, { now: clock.now });
+    const verifier = createVerifier({ keys: source, algorithms: ["ES256"], now: nowOfTokens });
+    const tokenOf = (kid: number, jti: number): string =>
+      forge({
+        algorithm: "ES256",
+        key: keyFixture(names[kid % 2] ?? "p256").privateKey,
+        header: { alg: "ES256", kid: `${kid}` },
+        claims: { jti: `${jti}` },
+      });
+    let refused = 0;
+    for (let round = 0; round < 6; round++) {
+      if (round > 0) {
+        const old = jwkOf(names[(round - 1) % 2] ?? "p256", { kid: `${round - 1}` });
+        keys.publish(old, jwkOf(names[round % 2] ?? "p256", { kid: `${round}` }));
+        clock.advance(61);
+      }
+      const tokens = Array.from({ length: 60 }, (_, each) => tokenOf(Math.max(0, round - (each % 2)), each));
+      for (const { reason } of await Promise.all(tokens.map((token) => verifier.verify(token)))) {
+        if (reason !== undefined) refused += 1;
+      }
+    }
+    expect(refused).to.equal(0);
+    expect(keys.requests).to.equal(6);
+  });
+
+  it("KEY-2 a key that is taken away verifies nothing any more, what was remembered included", async () => {
+    const clock = stoppedClock();
+    await using keys = await issuer(jwkOf("p256"), jwkOf("otherP256"));
+    using source = sourceOf(keys.url, { now: clock.now });
+    const verifier = createVerifier({ keys: source, algorithms: ["ES256"], now: nowOfTokens });
+    const token = forge({
+      algorithm: "ES256",
+      key: keyFixture("p256").privateKey,
+      header: { alg: "ES256", kid: "p256" },
+    });
+    expect((await verifier.verify(token)).reason).to.equal(undefined);
+    expect((await verifier.verify(token)).reason).to.equal(undefined);
+    keys.publish(jwkOf("otherP256"));
+    await source.refresh("another", ES);
+    expect((await verifier.verify(token)).reason).to.equal("unknown_key");
+  });
+
+  it("fetches again by age, without a token and without anybody who waits", async () => {
+    await using keys = await issuer(jwkOf("p256"));
+    using source = sourceOf(keys.url, { maxAgeSeconds: 1 });
+    await source.refresh("p256", ES);
+    keys.publish(jwkOf("otherP256"));
+    await until(() => source.find("otherP256", ES));
+    expect(source.find("p256", ES)).to.equal(undefined);
+    expect(keys.requests).to.be.at.least(2);
+  });
+
+  it("takes no context of a request along into the fetch, whoever was first to need it", async () => {
+    await using keys = await issuer(jwkOf("p256"));
+    const storage = new AsyncLocalStorage<string>();
+    const seen: unknown[] = [];
+    using source = sourceOf(keys.url, {
+      fetch: (input, init) => {
+        seen.push(storage.getStore());
+        return fetch(input, init);
+      },
+    });
+    await storage.run("a request", () => source.refresh("p256", ES));
+    expect(seen).to.deep.equal([undefined]);
+  });
+
+  it("stop() cuts a fetch under way and keeps the keys that are known", async () => {
+    await using keys = await issuer(jwkOf("p256"));
+    const source = sourceOf(keys.url);
+    const key = await source.refresh("p256", ES);
+    const cut = Promise.withResolvers<void>();
+    keys.answer((_req, res) => void res.once("close", cut.resolve));
+    const waiting = rejection(source.refresh("another", ES));
+    await keys.arrived(2);
+    source.stop();
+    expect((await waiting).message).to.include("stopped");
+    await cut.promise;
+    expect(source.find("p256", ES)).to.equal(key);
+    expect((await rejection(source.refresh("yet another", ES))).message).to.include("stopped");
+    expect(keys.requests).to.equal(2);
+    source.stop();
+  });
+
+  it("keeps no process alive", async () => {
+    await using keys = await issuer(jwkOf("p256"));
+    const program = `
+      import { createKeySetSource } from "@svc/jwt-auth";
+      const source = createKeySetSource({ url: "${keys.url}", env: "local", algorithms: ["ES256"] });
+      const key = await source.refresh("p256", "ES256");
+      console.log(key.asymmetricKeyType);`;
+    const args = ["--conditions=@svc/source", "--input-type=module", "--eval", program];
+    const cwd = fileURLToPath(new URL("..", import.meta.url));
+    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd });
+    expect(stdout).to.equal("ec\n");
+  });
+
+  it("logs that keys changed, that they could not be fetched and that they could again", async () => {
+    const clock = stoppedClock();
+    const { logger, lines } = keepingLogger();
+    await using keys = await issuer(jwkOf("p256"));
+    using source = sourceOf(`${keys.url}?client=hush`, { now: clock.now, logger, attempts: 1 });
+    await source.refresh("p256", ES);
+    keys.answer(failing(500));
+    await rejection(source.refresh("another", ES));
+    keys.publish(jwkOf("p256"));
+    clock.advance(60);
+    await source.refresh("another", ES);
+    const place = `{"keySet":${JSON.stringify(keys.url)}`;
+    expect(lines).to.deep.equal([
+      `info the keys that tokens are verified with changed ${place},"keys":1}`,
+      `warn the keys that tokens are verified with could not be fetched ${place},` +
+        `"reason":"the endpoint answered 500","keys":1,"breaker":"closed"}`,
+      `info the keys could be fetched again ${place}}`,
+    ]);
+    expect(lines.join()).not.to.include("hush");
+  });
+});
