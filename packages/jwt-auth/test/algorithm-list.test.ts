@@ -1,0 +1,61 @@
+import { algorithms, checkAlgorithms } from "@svc/jwt-auth";
+import { ConfigurationError } from "@svc/options";
+import { expect } from "chai";
+import { thrownBy, verifierWith } from "./support/verifying.ts";
+
+function refused(given: unknown): string {
+  const error = thrownBy(() => checkAlgorithms("jwtAuth()", given));
+  expect(error).to.be.instanceOf(ConfigurationError);
+  return error.message;
+}
+
+describe("checkAlgorithms", () => {
+  it("AUTH-26 takes each of the thirteen known algorithms", () => {
+    expect(algorithms).to.have.length(13);
+    for (const each of algorithms) expect(checkAlgorithms("jwtAuth()", [each])).to.deep.equal([each]);
+  });
+
+  it("takes several of one family, once each, frozen", () => {
+    const list = checkAlgorithms("jwtAuth()", ["RS256", "EdDSA", "RS256"]);
+    expect(list).to.deep.equal(["RS256", "EdDSA"]);
+    expect(list).to.be.frozen;
+  });
+
+  it("AUTH-4 refuses none, however it is written, alone and among others", () => {
+    for (const none of ["none", "None", "NONE", "nOnE"]) {
+      expect(refused([none])).to.match(/must not have none/);
+      expect(refused(["RS256", none])).to.match(/must not have none/);
+    }
+  });
+
+  it("AUTH-5 refuses a mixed list, names both sides and says to pick one family", () => {
+    const message = refused(["RS256", "HS256", "ES384", "HS512"]);
+    expect(message).to.contain("symmetric HS256, HS512 with the asymmetric RS256, ES384");
+    expect(message).to.contain("pick one family");
+  });
+
+  it("AUTH-26 refuses an unknown algorithm and names the nearest", () => {
+    expect(refused(["RS265"])).to.match(/"RS265", which is unknown; did you mean RS256\?/);
+    expect(refused(["rs256"])).to.match(/did you mean RS256\?/);
+    expect(refused(["ES256K"])).to.contain("unknown");
+    expect(refused(["A".repeat(500)])).to.have.length.below(400);
+    expect(refused(["__proto__"])).to.contain("unknown");
+  });
+
+  it("AUTH-3 refuses an empty list and anything that is no list of strings", () => {
+    expect(refused([])).to.match(/is empty/);
+    expect(refused("RS256")).to.match(/must be a list/);
+    expect(refused(undefined)).to.match(/must be a list/);
+    expect(refused([256])).to.match(/not a string/);
+    expect(refused([undefined])).to.match(/not a string/);
+  });
+
+  it("names the setting that the list comes from", () => {
+    const error = thrownBy(() => checkAlgorithms("service.toml", [], "plugin.auth.algorithms"));
+    expect(error.message).to.contain("plugin.auth.algorithms: is empty");
+  });
+
+  it("AUTH-5 holds for createVerifier too", () => {
+    expect(thrownBy(() => verifierWith({ algorithms: ["HS256", "RS256"] })).message).to.contain("pick one family");
+  });
+});

@@ -1,0 +1,163 @@
+import { expect } from "chai";
+import { goodClaims, nowSeconds } from "./support/forge.ts";
+import { hs256, judge, thrownBy, verifierWith } from "./support/verifying.ts";
+
+const accepted = (claims: Readonly<Record<string, unknown>>, options = {}): void => {
+  expect(judge(claims, options), JSON.stringify(claims)).to.have.property("principal");
+};
+const refused = (
+  reason: string,
+  at: string,
+  claims: Readonly<Record<string, unknown>>,
+  options = {},
+): void => {
+  expect(judge(claims, options), JSON.stringify(claims)).to.deep.equal({ reason, at });
+};
+
+/** A token whose payload is text, so that it can hold what JSON.stringify does not write. */
+function judgeText(members: string, options = {}): unknown {
+  const { sub, iat, exp } = goodClaims;
+  const base = `"sub":${JSON.stringify(sub)},"iat":${String(iat)},"exp":${String(exp)}`;
+  return verifierWith(options).verify(hs256({ rawPayload: `{${base},${members}}` }));
+}
+
+describe("claims of a token", () => {
+  it("AUTH-9 exp, iat and sub must be there", () => {
+    for (const name of ["exp", "iat", "sub"]) refused("claim_missing", name, { [name]: undefined });
+  });
+
+  it("AUTH-30 a token is expired from exp + leeway on", () => {
+    accepted({ exp: nowSeconds - 29 });
+    refused("expired", "exp", { exp: nowSeconds - 30 });
+    refused("expired", "exp", { exp: nowSeconds - 31 });
+    refused("expired", "exp", { exp: 0 });
+  });
+
+  it("AUTH-8 AUTH-29 iat and nbf may lie ahead by the leeway", () => {
+    for (const ahead of [0, 29, 30]) {
+      accepted({ iat: nowSeconds + ahead });
+      accepted({ nbf: nowSeconds + ahead });
+    }
+    refused("issued_in_future", "iat", { iat: nowSeconds + 31 });
+    refused("not_yet_valid", "nbf", { nbf: nowSeconds + 31 });
+    accepted({ nbf: undefined });
+  });
+
+  it("AUTH-8 the leeway is configurable, from 0 on", () => {
+    refused("expired", "exp", { exp: nowSeconds }, { leewaySeconds: 0 });
+    accepted({ exp: nowSeconds + 1, iat: nowSeconds, nbf: nowSeconds }, { leewaySeconds: 0 });
+    refused("issued_in_future", "iat", { iat: nowSeconds + 1 }, { leewaySeconds: 0 });
+    accepted({ exp: nowSeconds - 59 }, { leewaySeconds: 60 });
+    for (const leewaySeconds of [-1, 3601, Number.NaN]) {
+      expect(thrownBy(() => verifierWith({ leewaySeconds })).message).to.contain("leewaySeconds");
+    }
+  });
+
+  it("AUTH-28 cuts fractions of dates off", () => {
+    refused("expired", "exp", { exp: nowSeconds - 30 + 0.9 });
+    accepted({ exp: nowSeconds - 29 + 0.1 });
+    accepted({ iat: nowSeconds + 30.9, nbf: nowSeconds + 30.9 });
+    expect(judge({ exp: nowSeconds + 1.5, iat: nowSeconds - 0.5 })).to.nested.include({
+      "principal.expiresAt": nowSeconds + 1,
+      signedInAt: nowSeconds - 1,
+    });
+  });
+
+  it("AUTH-28 the clock has no fractions either", () => {
+    accepted({ exp: nowSeconds - 29 }, { now: () => nowSeconds * 1000 + 999 });
+    refused("expired", "exp", { exp: nowSeconds - 29 }, { now: () => (nowSeconds + 1) * 1000 });
+  });
+
+  it("AUTH-23 dates are numbers from 0 to 8.64e12", () => {
+    accepted({ exp: 8.64e12 });
+    accepted({ iat: 0, nbf: 0 });
+    for (const name of ["exp", "iat", "nbf"]) {
+      for (const date of [8.64e12 + 1, -1, -0.5, String(nowSeconds), null, true, [nowSeconds], {}]) {
+        refused("claim_type", name, { [name]: date });
+      }
+      expect(judgeText(`"${name}":1e400`)).to.deep.equal({ reason: "claim_type", at: name });
+      expect(judgeText(`"${name}":-1e400`)).to.deep.equal({ reason: "claim_type", at: name });
+    }
+  });
+
+  it("AUTH-28 sub is a string that is not empty", () => {
+    for (const sub of ["", 1, null, true, ["ada"], {}]) refused("claim_type", "sub", { sub });
+    accepted({ sub: " " });
+  });
+
+  it("AUTH-28 jti, iss and fam are strings when present", () => {
+    for (const name of ["jti", "iss", "fam"]) {
+      for (const value of [1, null, true, ["x"], {}]) refused("claim_type", name, { [name]: value });
+      accepted({ [name]: "x" });
+    }
+  });
+
+  it("AUTH-28 aud is a string or a list of strings, also where no audience is configured", () => {
+    for (const aud of [1, null, true, {}, [1], ["a", null], [["a"]]]) refused("claim_type", "aud", { aud });
+    for (const aud of ["a", ["a", "b"], []]) accepted({ aud });
+  });
+
+  it("AUTH-6 a configured issuer is required and compared", () => {
+    const issuer = "https://issuer.example";
+    accepted({ iss: issuer }, { issuer });
+    refused("claim_missing", "iss", {}, { issuer });
+    for (const iss of ["", "https://issuer.example/", "HTTPS://issuer.example", "https://issuer.exampl"]) {
+      refused("issuer", "iss", { iss }, { issuer });
+    }
+  });
+
+  it("AUTH-6 a configured audience is required and must be named", () => {
+    const audience = "expenses";
+    for (const aud of ["expenses", ["expenses"], ["other", "expenses"]]) accepted({ aud }, { audience });
+    refused("claim_missing", "aud", {}, { audience });
+    for (const aud of ["", "expense", "expenses ", "Expenses", [], ["other"]]) {
+      refused("audience", "aud", { aud }, { audience });
+    }
+  });
+
+  it("AUTH-6 of several audiences one is enough", () => {
+    const audience = ["expenses", "reports"];
+    for (const aud of ["reports", ["x", "expenses"]]) accepted({ aud }, { audience });
+    refused("audience", "aud", { aud: "x" }, { audience });
+  });
+
+  it("AUTH-6 an empty issuer or audience is as good as none", () => {
+    accepted({}, { issuer: "", audience: "" });
+    accepted({}, { audience: [] });
+  });
+
+  it("AUTH-10 CLAIM-4 a refresh token is no access token", () => {
+    refused("token_use", "typ", { typ: "refresh" });
+    for (const typ of ["access", "JWT", undefined]) accepted({ typ });
+  });
+
+  it("AUTH-10 CLAIM-4 and no other token is a refresh token", () => {
+    accepted({ typ: "refresh" }, { tokenUse: "refresh" });
+    for (const typ of ["access", undefined, "Refresh", ["refresh"]]) {
+      refused("token_use", "typ", { typ }, { tokenUse: "refresh" });
+    }
+  });
+
+  it("CLAIM-1 a tenant that is no string is refused, null is none", () => {
+    for (const tenant_id of [1, true, ["acme"], {}]) refused("claim_type", "tenant_id", { tenant_id });
+    for (const tenant_id of [null, "", undefined]) {
+      expect(judge({ tenant_id })).to.have.nested.property("principal.tenant", undefined);
+    }
+    refused("claim_type", "org", { org: 1 }, { tenantClaim: "org" });
+    accepted({ tenant_id: 1 }, { tenantClaim: "org" });
+  });
+
+  it("CLAIM-4 the sign-in date is auth_time, else iat", () => {
+    const iat = nowSeconds - 60;
+    expect(judge({ auth_time: nowSeconds - 5000.5 })).to.have.property("signedInAt", nowSeconds - 5001);
+    for (const auth_time of [undefined, null, "x", -1]) {
+      expect(judge({ auth_time, iat })).to.have.property("signedInAt", iat);
+    }
+  });
+
+  it("refuses what JSON hides from a prototype: __proto__ brings no claim", () => {
+    const hidden = `{"__proto__":{"sub":"eve"},"iat":${nowSeconds},"exp":${nowSeconds + 60}}`;
+    const verification = verifierWith().verify(hs256({ rawPayload: hidden }));
+    expect(verification).to.deep.equal({ reason: "claim_missing", at: "sub" });
+  });
+});
