@@ -193,7 +193,7 @@ describe("createKeySetSource()", () => {
         clock.advance(61);
       }
       const tokens = Array.from({ length: 60 }, (_, each) => tokenOf(Math.max(0, round - (each % 2)), each));
-      for (const { reason } of await Promise.all(tokens.map((token) => verifier.verify(token)))) {
+      for (const { reason } of await Promise.all(tokens.map(async (token) => verifier.verify(token)))) {
         if (reason !== undefined) refused += 1;
       }
     }
