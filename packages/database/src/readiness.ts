@@ -24,9 +24,9 @@ const WORDS: ReadonlyMap<string, string> = new Map([
 /** What the check wants to know. */
 export interface Asked {
   /** Whether the service relies on row security. */
-  rowSecurity(): boolean;
+  readonly rowSecurity: () => boolean;
   /** What is worth knowing about the pool. */
-  meta(): Readonly<Record<string, number>>;
+  readonly meta: () => Readonly<Record<string, number>>;
 }
 
 const BYPASSES = `
