@@ -1,4 +1,4 @@
-import type { KeyObject } from "node:crypto";
+import { KeyObject } from "node:crypto";
 import type { Algorithm } from "./algorithms.ts";
 import { type CheckedClaims, checkClaims } from "./claims.ts";
 import { keyFault } from "./key-check.ts";
@@ -189,7 +189,8 @@ function createSignatureChecker({
   function fits(key: KeyObject, algorithm: Algorithm): boolean {
     const known = fitting.get(key);
     if (known?.has(algorithm) === true) return true;
-    if (keyFault(key, algorithm) !== undefined) return false;
+    // An application's own source may answer with anything.
+    if (!(key instanceof KeyObject) || keyFault(key, algorithm) !== undefined) return false;
     fitting.set(key, (known ?? new Set<Algorithm>()).add(algorithm));
     return true;
   }

@@ -56,6 +56,8 @@ describe("checkAlgorithms", () => {
   });
 
   it("AUTH-5 holds for createVerifier too", () => {
-    expect(thrownBy(() => verifierWith({ algorithms: ["HS256", "RS256"] })).message).to.contain("pick one family");
+    expect(thrownBy(() => verifierWith({ algorithms: ["HS256", "RS256"] })).message).to.contain(
+      "pick one family",
+    );
   });
 });

@@ -55,10 +55,20 @@ describe("toPrincipal", () => {
 
   it("CLAIM-1 reads the claims that are named", () => {
     const other = { scopeClaim: "scp", rolesClaim: "https://example/roles", tenantClaim: "org" };
-    const claims = { sub: "a", scp: "x", "https://example/roles": "y", org: "z", scope: "s", roles: "r", tenant_id: "t" };
+    const claims = {
+      sub: "a",
+      scp: "x",
+      "https://example/roles": "y",
+      org: "z",
+      scope: "s",
+      roles: "r",
+      tenant_id: "t",
+    };
     expect(toPrincipal(claims, other)).to.deep.include({ scopes: ["x"], roles: ["y"], tenant: "z" });
     const verifier = verifierWith(other);
-    expect(verifier.verify(hs256({ claims: { scp: ["x"] } }))).to.deep.nested.include({ "principal.scopes": ["x"] });
+    expect(verifier.verify(hs256({ claims: { scp: ["x"] } }))).to.deep.nested.include({
+      "principal.scopes": ["x"],
+    });
   });
 
   it("CLAIM-1 a name that every object has is no claim of a token", () => {
@@ -82,16 +92,22 @@ describe("toPrincipal", () => {
   });
 
   it("is frozen through and through, since many requests share it", () => {
-    const principal = toPrincipal({ sub: "a", scope: "x", roles: ["r"], deep: { list: [{ leaf: 1 }] } }, names);
+    const principal = toPrincipal(
+      { sub: "a", scope: "x", roles: ["r"], deep: { list: [{ leaf: 1 }] } },
+      names,
+    );
     const seen: unknown[] = [principal];
     for (let each = seen.pop(); each !== undefined; each = seen.pop()) {
       expect(each).to.be.frozen;
-      seen.push(...Object.values(each as object).filter((value) => typeof value === "object" && value !== null));
+      seen.push(
+        ...Object.values(each as object).filter((value) => typeof value === "object" && value !== null),
+      );
     }
   });
 
   it("drops __proto__ from the claims at every depth, so that no copy of them gets another prototype", () => {
-    const text = '{"sub":"a","__proto__":{"admin":true},"deep":[{"__proto__":{"admin":true}}],"\\u005f_proto__":1}';
+    const text =
+      '{"sub":"a","__proto__":{"admin":true},"deep":[{"__proto__":{"admin":true}}],"\\u005f_proto__":1}';
     const { claims } = toPrincipal(JSON.parse(text) as Record<string, unknown>, names);
     expect(Object.getOwnPropertyNames(claims)).to.deep.equal(["sub", "deep"]);
     expect(JSON.stringify(claims)).to.equal('{"sub":"a","deep":[{}]}');
@@ -101,7 +117,10 @@ describe("toPrincipal", () => {
   });
 
   it("freezes 8 KiB of nested lists", () => {
-    const claims = JSON.parse(`{"sub":"a","deep":${"[".repeat(4000)}${"]".repeat(4000)}}`) as Record<string, unknown>;
+    const claims = JSON.parse(`{"sub":"a","deep":${"[".repeat(4000)}${"]".repeat(4000)}}`) as Record<
+      string,
+      unknown
+    >;
     expect(toPrincipal(claims, names).claims).to.be.frozen;
   });
 });

@@ -78,7 +78,20 @@ describe("parseToken", () => {
   });
 
   it("takes JSON objects only, as header and as payload", () => {
-    for (const text of ["", "null", "[]", "1", '"x"', "true", "{", "{}{}", "{'a':1}", "NaN", "{}\0", '{"a":1,}']) {
+    for (const text of [
+      "",
+      "null",
+      "[]",
+      "1",
+      '"x"',
+      "true",
+      "{",
+      "{}{}",
+      "{'a':1}",
+      "NaN",
+      "{}\0",
+      '{"a":1,}',
+    ]) {
       if (text !== "") expect(reasonOf(token(text)), text).to.equal("header");
       if (text !== "") expect(reasonOf(token(header, text)), text).to.equal("payload");
     }
@@ -88,7 +101,13 @@ describe("parseToken", () => {
     for (const alg of ["none", "None", "", "hs256", "HS256 ", "RS256", "HS384", "__proto__", "constructor"]) {
       expect(reasonOf(token(JSON.stringify({ alg }))), alg).to.equal("algorithm_not_allowed alg");
     }
-    for (const bad of ["{}", '{"alg":null}', '{"alg":["HS256"]}', '{"alg":{"x":1}}', '{"__proto__":{"alg":"HS256"}}']) {
+    for (const bad of [
+      "{}",
+      '{"alg":null}',
+      '{"alg":["HS256"]}',
+      '{"alg":{"x":1}}',
+      '{"__proto__":{"alg":"HS256"}}',
+    ]) {
       expect(reasonOf(token(bad)), bad).to.equal("header alg");
     }
   });
@@ -112,7 +131,9 @@ describe("parseToken", () => {
     expect(reasonOf(token('{"alg":"HS256","alg":"none"}'))).to.equal("algorithm_not_allowed alg");
     expect(reasonOf(token('{"alg":"none","alg":"HS256"}'))).to.equal(undefined);
     expect(reasonOf(token('{"alg":"HS256","\\u0061lg":"none"}'))).to.equal("algorithm_not_allowed alg");
-    expect(parseToken(token(header, '{"sub":"a","sub":"b"}'), allowed)).to.deep.include({ claims: { sub: "b" } });
+    expect(parseToken(token(header, '{"sub":"a","sub":"b"}'), allowed)).to.deep.include({
+      claims: { sub: "b" },
+    });
   });
 
   it("gets through 8 KiB of brackets", () => {
@@ -124,9 +145,15 @@ describe("parseToken", () => {
   it("AUTH-3 reads another header anew after one that it knows", () => {
     const verifier = verifierWith({ cacheTokens: 0 });
     expect(verifier.verify(hs256())).to.have.property("principal");
-    expect(verifier.verify(hs256({ claims: { sub: "eve" } }))).to.have.nested.property("principal.subject", "eve");
+    expect(verifier.verify(hs256({ claims: { sub: "eve" } }))).to.have.nested.property(
+      "principal.subject",
+      "eve",
+    );
     expect(verifier.verify(hs256({ header: { kid: 1 } }))).to.deep.equal({ reason: "kid", at: "kid" });
-    expect(verifier.verify(hs256({ header: { alg: "none" } }))).to.have.property("reason", "algorithm_not_allowed");
+    expect(verifier.verify(hs256({ header: { alg: "none" } }))).to.have.property(
+      "reason",
+      "algorithm_not_allowed",
+    );
     const [, payload, signature] = partsOf(hs256());
     const cut = base64url(JSON.stringify({ alg: "HS256", typ: "JWT" })).slice(0, -1);
     expect(verifier.verify(`${cut}.${payload}.${signature}`)).to.have.property("reason");

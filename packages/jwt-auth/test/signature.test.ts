@@ -1,0 +1,164 @@
+import { type Algorithm, algorithms, createVerifier, type KeySource } from "@svc/jwt-auth";
+import { expect } from "chai";
+import { createPublicKey, createSecretKey, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
+import { keyFault } from "../src/key-check.ts";
+import { everyKey } from "./support/fixed-keys.ts";
+import { forge, now, partsOf } from "./support/forge.ts";
+import { keyFixture, keyFor, type KeyName } from "./support/key-fixtures.ts";
+import { thrownBy } from "./support/verifying.ts";
+
+/** The one key for whatever is asked. */
+function only(key: KeyObject): KeySource {
+  return { generation: 0, find: () => key };
+}
+
+function signatureRefused(algorithm: Algorithm, signature: (bytes: Buffer) => Uint8Array): Promise<void> {
+  return refusedBy(everyKey(), algorithm, forge({ algorithm, signature }), "signature");
+}
+
+async function refusedBy(
+  keys: KeySource,
+  algorithm: Algorithm,
+  token: string,
+  reason: string,
+): Promise<void> {
+  for (const useThreadPool of [true, false]) {
+    const verifier = createVerifier({ keys, algorithms: [algorithm], now, useThreadPool });
+    expect(await verifier.verify(token), algorithm).to.have.property("reason", reason);
+    expect(verifier.cachedTokens).to.equal(0);
+  }
+}
+
+const ecdsa = ["ES256", "ES384", "ES512"] as const;
+const rsa = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"] as const;
+
+describe("signatures", () => {
+  for (const algorithm of algorithms) {
+    it(`AUTH-26 ${algorithm}: the right one is accepted, and none that differs in a bit, its length or its key`, async () => {
+      const token = forge({ algorithm });
+      for (const useThreadPool of [true, false]) {
+        const verifier = createVerifier({ keys: everyKey(), algorithms: [algorithm], now, useThreadPool });
+        expect(await verifier.verify(token)).to.have.nested.property("principal.subject", "ada");
+      }
+      await signatureRefused(algorithm, (bytes) => bytes.with(0, (bytes[0] ?? 0) ^ 1));
+      await signatureRefused(algorithm, (bytes) => bytes.with(-1, (bytes.at(-1) ?? 0) ^ 0x80));
+      await signatureRefused(algorithm, (bytes) => bytes.subarray(1));
+      await signatureRefused(algorithm, (bytes) => bytes.subarray(0, -1));
+      await signatureRefused(algorithm, (bytes) => Buffer.concat([bytes, Buffer.alloc(1)]));
+      await signatureRefused(algorithm, (bytes) => Buffer.alloc(bytes.length));
+      await signatureRefused(algorithm, () => Buffer.alloc(1));
+      const [header, , signature] = partsOf(token);
+      const [, payload] = partsOf(forge({ algorithm, claims: { sub: "eve" } }));
+      await refusedBy(everyKey(), algorithm, `${header}.${payload}.${signature}`, "signature");
+    });
+  }
+
+  for (const algorithm of ecdsa) {
+    it(`AUTH-26 ${algorithm}: signatures have a fixed length, DER is refused`, async () => {
+      const { privateKey } = keyFor(algorithm);
+      const [header, payload] = partsOf(forge({ algorithm }));
+      const der = sign(`sha${algorithm.slice(2)}`, Buffer.from(`${header}.${payload}`), privateKey);
+      await refusedBy(
+        everyKey(),
+        algorithm,
+        `${header}.${payload}.${der.toString("base64url")}`,
+        "signature",
+      );
+    });
+  }
+
+  it("AUTH-3 the key of an algorithm verifies no token of another one", async () => {
+    for (const [signed, listed] of [
+      ["RS256", "PS256"],
+      ["PS256", "RS256"],
+      ["RS256", "RS512"],
+    ] as const) {
+      const token = forge({ algorithm: signed, header: { alg: listed } });
+      await refusedBy(everyKey(), listed, token, "signature");
+      await refusedBy(everyKey(), listed, forge({ algorithm: signed }), "algorithm_not_allowed");
+    }
+  });
+
+  it("AUTH-3 answers at once for HMAC and RSA, and in the thread pool for curves when it may", async () => {
+    for (const algorithm of algorithms) {
+      const curve = algorithm.startsWith("E");
+      for (const useThreadPool of [true, false]) {
+        const verifier = createVerifier({ keys: everyKey(), algorithms: [algorithm], now, useThreadPool });
+        const first = verifier.verify(forge({ algorithm }));
+        expect(first instanceof Promise, algorithm).to.equal(curve && useThreadPool);
+        expect(await first).to.have.property("principal");
+        expect(verifier.verify(forge({ algorithm, signature: Buffer.from })) instanceof Promise).to.be.a(
+          "boolean",
+        );
+      }
+    }
+  });
+});
+
+describe("keys that do not fit", () => {
+  function wrongFor(algorithm: Algorithm): readonly KeyName[] {
+    if (algorithm.startsWith("HS")) return ["rsa2048", "p256", "ed25519"];
+    if (algorithm === "ES256") return ["p384", "p521", "secp256k1", "rsa2048", "ed25519", "secret"];
+    if (algorithm === "ES384") return ["p256", "p521", "rsa2048", "secret"];
+    if (algorithm === "ES512") return ["p256", "p384", "rsa2048", "secret"];
+    if (algorithm === "EdDSA") return ["ed448", "p256", "rsa2048", "secret"];
+    return ["rsa1024", "p256", "ed25519", "secret"];
+  }
+
+  for (const algorithm of algorithms) {
+    it(`AUTH-25 AUTH-26 ${algorithm}: a source's key of another type, curve or size verifies nothing`, async () => {
+      for (const name of wrongFor(algorithm)) {
+        const { publicKey } = keyFixture(name);
+        expect(keyFault(publicKey, algorithm), name).to.be.a("string");
+        await refusedBy(only(publicKey), algorithm, forge({ algorithm }), "unknown_key");
+      }
+      expect(keyFault(keyFor(algorithm).publicKey, algorithm)).to.equal(undefined);
+    });
+  }
+
+  it("AUTH-25 an RSA key of 1,024 bits verifies nothing, though its signature is right", async () => {
+    const { privateKey: key, publicKey } = keyFixture("rsa1024");
+    for (const algorithm of ["RS256", "PS256"] as const) {
+      expect(keyFault(publicKey, algorithm)).to.contain("2048 bits; this one has 1024");
+      await refusedBy(only(publicKey), algorithm, forge({ algorithm, key }), "unknown_key");
+    }
+  });
+
+  it("AUTH-26 a private key verifies nothing: it is in the wrong hands", async () => {
+    for (const algorithm of ["RS256", "ES256", "EdDSA"] as const) {
+      expect(keyFault(keyFor(algorithm).privateKey, algorithm)).to.contain("not a private key");
+      await refusedBy(only(keyFor(algorithm).privateKey), algorithm, forge({ algorithm }), "unknown_key");
+    }
+  });
+
+  it("AUTH-26 a key that is bound to PSS fits none: it may fix another hash", () => {
+    const { publicKey } = generateKeyPairSync("rsa-pss", { modulusLength: 2048, hashAlgorithm: "sha512" });
+    for (const algorithm of rsa) expect(keyFault(publicKey, algorithm)).to.contain("type rsa, not rsa-pss");
+  });
+
+  it("AUTH-32 an empty secret verifies nothing", async () => {
+    const empty = createSecretKey(Buffer.alloc(0));
+    expect(keyFault(empty, "HS256")).to.equal("the secret is empty");
+    const token = forge({ algorithm: "HS256", key: empty });
+    await refusedBy(only(empty), "HS256", token, "unknown_key");
+  });
+
+  it("AUTH-3 a public key is never a secret, however it is written down", async () => {
+    const { publicKey } = keyFor("RS256");
+    const spki = publicKey.export({ type: "spki", format: "pem" }).toString();
+    for (const text of [spki, spki.trim(), JSON.stringify(publicKey.export({ format: "jwk" }))]) {
+      const key = createSecretKey(Buffer.from(text));
+      const token = forge({ algorithm: "HS256", key });
+      await refusedBy(only(createPublicKey(spki)), "RS256", token, "algorithm_not_allowed");
+      await refusedBy(only(createPublicKey(spki)), "HS256", token, "unknown_key");
+    }
+  });
+
+  it("a source that answers with anything but a key is refused, not followed", async () => {
+    for (const answer of ["", "secret", {}, 7, null]) {
+      const keys = { generation: 0, find: () => answer } as object as KeySource;
+      await refusedBy(keys, "HS256", forge({ algorithm: "HS256" }), "unknown_key");
+    }
+    expect(thrownBy(() => createVerifier({ keys: {} as KeySource })).message).to.contain("keys");
+  });
+});

@@ -1,0 +1,235 @@
+import type { Algorithm, KeySource } from "@svc/jwt-auth";
+import { expect } from "chai";
+import { createHash, type KeyObject } from "node:crypto";
+import { cacheCost, type CachedToken, cacheId, createVerifiedCache } from "../src/verified-cache.ts";
+import { forge, nowSeconds } from "./support/forge.ts";
+import { keyFixture, keyFor } from "./support/key-fixtures.ts";
+import { hs256, thrownBy, verifierWith } from "./support/verifying.ts";
+
+/** A source whose key and generation a test can change, and that counts how often it is asked. */
+function changing(
+  key: KeyObject | undefined,
+): KeySource & { generation: number; key: typeof key; asked: number } {
+  return {
+    generation: 1,
+    key,
+    asked: 0,
+    find() {
+      this.asked++;
+      return this.key;
+    },
+  };
+}
+
+const secret = keyFor("HS256").publicKey;
+
+describe("the memory for verified tokens", () => {
+  it("answers a token that was seen with the same object, without asking for its key", () => {
+    const keys = changing(secret);
+    const verifier = verifierWith({ keys });
+    const token = hs256();
+    const first = verifier.verify(token);
+    expect(verifier.verify(token)).to.equal(first);
+    expect(verifier.verify(`${token} `.trim())).to.equal(first);
+    expect(keys.asked).to.equal(1);
+    expect(verifier.cachedTokens).to.equal(1);
+  });
+
+  it("AUTH-3 remembers tokens of every kind, those from the thread pool too", async () => {
+    for (const algorithm of ["RS256", "ES256", "EdDSA"] as const satisfies readonly Algorithm[]) {
+      const verifier = verifierWith({ keys: changing(keyFor(algorithm).publicKey), algorithms: [algorithm] });
+      const token = forge({ algorithm });
+      expect(verifier.verify(token) instanceof Promise).to.equal(algorithm !== "RS256");
+      const first = await verifier.verify(token);
+      expect(verifier.verify(token)).to.equal(first);
+    }
+  });
+
+  it("CLAIM-2 never mixes up two tokens, though subject and id are the same", () => {
+    const verifier = verifierWith();
+    const weak = hs256({ claims: { jti: "1", scope: "read" } });
+    const strong = hs256({ claims: { jti: "1", scope: "read write" } });
+    for (let i = 0; i < 1000; i++) {
+      expect(verifier.verify(weak)).to.deep.nested.include({ "principal.scopes": ["read"] });
+      expect(verifier.verify(strong)).to.deep.nested.include({ "principal.scopes": ["read", "write"] });
+    }
+    expect(verifier.cachedTokens).to.equal(2);
+  });
+
+  it("refuses a token that shares all but its last character with one that it knows", () => {
+    const verifier = verifierWith();
+    const token = hs256();
+    void verifier.verify(token);
+    for (const last of "AEIMQUYcgkosw048") {
+      const other = token.slice(0, -1) + last;
+      if (other === token) continue;
+      expect(verifier.verify(other)).to.have.property("reason", "signature");
+    }
+    expect(verifier.verify(token.slice(0, -1))).to.have.property("reason");
+  });
+
+  it("remembers no refusal", () => {
+    const verifier = verifierWith();
+    for (const bad of [
+      hs256({ claims: { exp: 1 } }),
+      hs256({ signature: (bytes) => bytes.reverse() }),
+      "x",
+    ]) {
+      expect(verifier.verify(bad)).to.have.property("reason");
+    }
+    expect(verifier.cachedTokens).to.equal(0);
+  });
+
+  it("AUTH-30 a token that is remembered still expires, to the second", () => {
+    let seconds = nowSeconds;
+    const verifier = verifierWith({ now: () => seconds * 1000 });
+    const token = hs256({ claims: { exp: nowSeconds + 10 } });
+    expect(verifier.verify(token)).to.have.property("principal");
+    seconds = nowSeconds + 39;
+    expect(verifier.verify(token)).to.have.property("principal");
+    seconds = nowSeconds + 40;
+    expect(verifier.verify(token)).to.deep.equal({ reason: "expired", at: "exp" });
+    expect(verifier.cachedTokens).to.equal(0);
+  });
+
+  it("AUTH-8 AUTH-29 a token that is remembered is refused when the clock goes back before it", () => {
+    let seconds = nowSeconds;
+    const verifier = verifierWith({ now: () => seconds * 1000 });
+    const issued = hs256({ claims: { iat: nowSeconds } });
+    const begins = hs256({ claims: { iat: nowSeconds - 60, nbf: nowSeconds } });
+    for (const token of [issued, begins]) expect(verifier.verify(token)).to.have.property("principal");
+    seconds = nowSeconds - 30;
+    for (const token of [issued, begins]) expect(verifier.verify(token)).to.have.property("principal");
+    seconds = nowSeconds - 31;
+    expect(verifier.verify(issued)).to.have.property("reason", "issued_in_future");
+    expect(verifier.verify(begins)).to.have.property("reason", "not_yet_valid");
+  });
+
+  it("CLAIM-6 a token that is remembered dies with its key", () => {
+    const keys = changing(secret);
+    const verifier = verifierWith({ keys });
+    const token = hs256({ header: { kid: "k" } });
+    void verifier.verify(token);
+    keys.key = undefined;
+    keys.generation++;
+    expect(verifier.verify(token)).to.deep.equal({ reason: "unknown_key", at: "kid" });
+    expect(verifier.cachedTokens).to.equal(0);
+  });
+
+  it("CLAIM-6 and when another key has taken the place of its key", () => {
+    const keys = changing(secret);
+    const verifier = verifierWith({ keys });
+    const token = hs256();
+    void verifier.verify(token);
+    keys.key = keyFixture("otherSecret").publicKey;
+    keys.generation++;
+    expect(verifier.verify(token)).to.deep.equal({ reason: "signature" });
+  });
+
+  it("CLAIM-6 it stays when other keys came or went, and its key is looked up once a change", () => {
+    const keys = changing(secret);
+    const verifier = verifierWith({ keys });
+    const token = hs256();
+    const first = verifier.verify(token);
+    keys.generation++;
+    for (let i = 0; i < 5; i++) expect(verifier.verify(token)).to.equal(first);
+    expect(keys.asked).to.equal(2);
+  });
+
+  it("CLAIM-6 a source that breaks is no reason to trust what is remembered", () => {
+    const keys = changing(secret);
+    const verifier = verifierWith({ keys });
+    const token = hs256();
+    void verifier.verify(token);
+    keys.generation++;
+    keys.find = () => {
+      throw new Error("broken");
+    };
+    expect(verifier.verify(token)).to.deep.equal({ reason: "keys_unavailable" });
+  });
+
+  it("CLAIM-6 a key that goes while a signature is checked takes the token along", async () => {
+    const keys = changing(keyFor("ES256").publicKey);
+    const verifier = verifierWith({ keys, algorithms: ["ES256"] });
+    const token = forge({ algorithm: "ES256" });
+    const pending = verifier.verify(token);
+    keys.key = undefined;
+    keys.generation++;
+    expect(await pending).to.have.property("principal");
+    expect(verifier.verify(token)).to.have.property("reason", "unknown_key");
+  });
+
+  it("keeps no more than it may, those that were used last", () => {
+    const verifier = verifierWith({ cacheTokens: 3 });
+    const [a = "", b = "", c = "", d = ""] = ["a", "b", "c", "d"].map((sub) => hs256({ claims: { sub } }));
+    const [first, second] = [verifier.verify(a), verifier.verify(b)];
+    void verifier.verify(c);
+    expect(verifier.verify(a)).to.equal(first);
+    void verifier.verify(d);
+    expect(verifier.cachedTokens).to.equal(3);
+    expect(verifier.verify(a)).to.equal(first);
+    expect(verifier.verify(b)).not.to.equal(second);
+  });
+
+  it("0 switches it off", () => {
+    const verifier = verifierWith({ cacheTokens: 0 });
+    const token = hs256();
+    expect(verifier.verify(token)).not.to.equal(verifier.verify(token));
+    expect(verifier.cachedTokens).to.equal(0);
+  });
+
+  it("its bounds are options, and checked", () => {
+    expect(thrownBy(() => verifierWith({ cacheTokens: 1.5 })).message).to.contain("cacheTokens");
+    expect(thrownBy(() => verifierWith({ cacheBytes: 1 })).message).to.contain("cacheBytes");
+    const verifier = verifierWith({ cacheBytes: 65_536 });
+    for (let i = 0; i < 100; i++)
+      void verifier.verify(hs256({ claims: { sub: `${i}`, pad: "x".repeat(3000) } }));
+    expect(verifier.cachedTokens).to.be.within(1, 8);
+  });
+});
+
+describe("createVerifiedCache", () => {
+  const verified = { principal: undefined } as object as CachedToken["verified"];
+  const entry = (bytes: number): CachedToken => {
+    const header = { algorithm: "HS256", kid: undefined } as const;
+    return { verified, header, key: secret, from: 0, until: 1, generation: 0, bytes };
+  };
+
+  it("stays within both bounds over 100,000 entries", () => {
+    const cache = createVerifiedCache(5000, 4_000_000);
+    let most = 0;
+    for (let i = 0; i < 100_000; i++) {
+      cache.set(`${i}`, entry(i < 50_000 ? 100 : 2000));
+      if (cache.size > 5000 || cache.bytes > 4_000_000) throw new Error(`too much after ${i}`);
+      most = Math.max(most, cache.size);
+    }
+    expect(most).to.equal(5000);
+    expect(cache).to.include({ size: 2000, bytes: 4_000_000 });
+    expect(cache.get("99999")).not.to.equal(undefined);
+    expect(cache.get("97999")).to.equal(undefined);
+  });
+
+  it("counts an entry once that is set twice, and forgets what is deleted", () => {
+    const cache = createVerifiedCache(10, 1000);
+    cache.set("a", entry(100));
+    cache.set("a", entry(200));
+    expect(cache).to.include({ size: 1, bytes: 200 });
+    cache.delete("a");
+    cache.delete("a");
+    expect(cache).to.include({ size: 0, bytes: 0 });
+  });
+
+  it("turns an entry away that is larger than all its room, and keeps the others", () => {
+    const cache = createVerifiedCache(10, 1000);
+    cache.set("a", entry(900));
+    cache.set("b", entry(1001));
+    expect(cache).to.include({ size: 1, bytes: 900 });
+  });
+
+  it("is keyed by a hash of the whole token", () => {
+    const token = hs256();
+    expect(Buffer.from(cacheId(token), "latin1")).to.deep.equal(createHash("sha256").update(token).digest());
+    expect(cacheId(token)).not.to.contain(token.slice(0, 8));
+    expect(cacheCost(600)).to.be.above(600);
+  });
+});

@@ -1,0 +1,134 @@
+import { createSecretSource, createVerifier, type KeySource, type Verification } from "@svc/jwt-auth";
+import { ConfigurationError } from "@svc/options";
+import { expect } from "chai";
+import { everyKey } from "./support/fixed-keys.ts";
+import { forge, now } from "./support/forge.ts";
+import { keyFixture, keyFor } from "./support/key-fixtures.ts";
+import { hs256, thrownBy, verifierWith } from "./support/verifying.ts";
+
+describe("createVerifier", () => {
+  it("AUTH-3 takes RS256 when nothing is said", () => {
+    const verifier = createVerifier({ keys: everyKey(), now });
+    expect(verifier.algorithms).to.deep.equal(["RS256"]);
+    expect(verifier.verify(forge())).to.have.property("principal");
+    expect(verifier.verify(hs256())).to.deep.equal({ reason: "algorithm_not_allowed", at: "alg" });
+  });
+
+  it("AUTH-3 takes the algorithms of its key source, and no others", () => {
+    const keys = createSecretSource({ secret: "s".repeat(32), algorithms: ["HS384", "HS512"] });
+    expect(createVerifier({ keys }).algorithms).to.deep.equal(["HS384", "HS512"]);
+    expect(createVerifier({ keys, algorithms: ["HS512"] }).algorithms).to.deep.equal(["HS512"]);
+    const error = thrownBy(() => createVerifier({ keys, algorithms: ["HS256"] }));
+    expect(error).to.be.instanceOf(ConfigurationError);
+    expect(error.message).to.contain("algorithms: has HS256, for which the key source has no keys");
+  });
+
+  it("AUTH-4 AUTH-5 refuses none and mixed families", () => {
+    const algorithms = ["none"] as unknown as ["RS256"];
+    expect(thrownBy(() => verifierWith({ algorithms })).message).to.contain("must not have none");
+    expect(thrownBy(() => verifierWith({ algorithms: ["ES256", "HS256"] })).message).to.contain("one family");
+  });
+
+  it("names every wrong option at once", () => {
+    const wrong = { leeway: 3, cacheTokens: -1, tokenUse: "any", audience: 7 } as object;
+    const error = thrownBy(() => verifierWith(wrong));
+    expect(error).to.be.instanceOf(ConfigurationError);
+    for (const name of ["leeway", "cacheTokens", "tokenUse", "audience"])
+      expect(error.message).to.contain(name);
+  });
+
+  it("says how it verifies", () => {
+    const keys = everyKey();
+    const verifier = verifierWith({ keys, tokenUse: "refresh", leewaySeconds: 5 });
+    expect(verifier).to.include({ keys, tokenUse: "refresh", leewaySeconds: 5, cachedTokens: 0 });
+    expect(verifierWith()).to.include({ tokenUse: "access", leewaySeconds: 30 });
+  });
+
+  it("its answers are frozen, accepted or not", () => {
+    for (const token of [hs256(), "x", hs256({ claims: { sub: 1 } })]) {
+      expect(verifierWith().verify(token)).to.be.frozen;
+    }
+  });
+
+  it("AUTH-11 a refusal never holds anything of the token", () => {
+    const secret = "not-for-the-log";
+    const bad = [
+      hs256({ claims: { sub: [secret] } }),
+      hs256({ claims: { typ: "refresh", sub: secret } }),
+      hs256({ header: { alg: secret } }),
+      hs256({ header: { kid: secret.repeat(20) } }),
+    ];
+    for (const token of bad) expect(JSON.stringify(verifierWith().verify(token))).not.to.contain(secret);
+  });
+
+  it("CLAIM-6 asks its source for the kid and algorithm of the header", () => {
+    const asked: unknown[] = [];
+    const inner = everyKey();
+    const keys: KeySource = {
+      generation: inner.generation,
+      find: (kid, algorithm) => {
+        asked.push([kid, algorithm]);
+        return inner.find(kid, algorithm);
+      },
+    };
+    const verifier = verifierWith({ keys });
+    void verifier.verify(hs256({ header: { kid: "a" } }));
+    void verifier.verify(hs256());
+    expect(asked).to.deep.equal([
+      ["a", "HS256"],
+      [undefined, "HS256"],
+    ]);
+  });
+
+  it("CLAIM-6 does not ask for a key before shape and claims are right", () => {
+    const keys: KeySource = {
+      generation: 0,
+      find: () => {
+        throw new Error("asked for a key");
+      },
+    };
+    const verifier = verifierWith({ keys, issuer: "i" });
+    for (const token of ["a.b.c", hs256({ claims: { exp: 1 } }), hs256({ claims: { iss: "j" } })]) {
+      expect(verifier.verify(token)).not.to.have.property("reason", "keys_unavailable");
+    }
+  });
+});
+
+describe("a verifier and a source that can fetch", () => {
+  function fetching(refresh: NonNullable<KeySource["refresh"]>): KeySource {
+    return { generation: 0, find: () => undefined, refresh };
+  }
+  const verify = (keys: KeySource): Promise<Verification> | Verification =>
+    verifierWith({ keys }).verify(hs256());
+
+  it("CLAIM-6 waits for a key that is not there yet", async () => {
+    const answer = verify(fetching(async () => keyFor("HS256").publicKey));
+    expect(answer).to.be.instanceOf(Promise);
+    expect(await answer).to.have.property("principal");
+  });
+
+  it("CLAIM-6 refuses when there is no such key", async () => {
+    expect(await verify(fetching(async () => undefined))).to.deep.equal({ reason: "unknown_key", at: "kid" });
+    expect(verify({ generation: 0, find: () => undefined })).to.deep.equal({
+      reason: "unknown_key",
+      at: "kid",
+    });
+  });
+
+  it("CLAIM-6 says so when nobody can tell, however the source fails", async () => {
+    const unavailable = { reason: "keys_unavailable" };
+    expect(await verify(fetching(() => Promise.reject(new Error("down"))))).to.deep.equal(unavailable);
+    const thrown = (): never => {
+      throw new Error("broken");
+    };
+    expect(await verify(fetching(thrown))).to.deep.equal(unavailable);
+    expect(verify({ generation: 0, find: thrown })).to.deep.equal(unavailable);
+  });
+
+  it("AUTH-26 looks at fetched keys as at any others", async () => {
+    const wrong = async () => keyFixture("rsa2048").publicKey;
+    expect(await verify(fetching(wrong))).to.deep.equal({ reason: "unknown_key", at: "alg" });
+    const other = async () => keyFixture("otherSecret").publicKey;
+    expect(await verify(fetching(other))).to.deep.equal({ reason: "signature" });
+  });
+});
