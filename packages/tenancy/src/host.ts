@@ -14,11 +14,7 @@ export const RESERVED_SUBDOMAINS: readonly string[] = Object.freeze([
   "localhost",
 ]);
 
-// Outside of ASCII a capital may turn into an ASCII letter: the Kelvin sign becomes a k.
-const ASCII = /^[!-~]+$/;
-const PORT = /^\d{0,5}$/;
-
-// A label, a domain and a port; whatever is longer is none of them.
+// A label, a domain and a port: whatever is longer is none of them.
 const LONGEST_HOST = 512;
 
 /**
@@ -34,20 +30,40 @@ export function tenantInHost(
   suffix: string,
   reserved: ReadonlySet<string>,
 ): string | undefined {
-  if (host.length > LONGEST_HOST || !ASCII.test(host)) return undefined;
-  let end = host.length;
+  if (host.length > LONGEST_HOST) return undefined;
   const colon = host.lastIndexOf(":");
+  let end = host.length;
   if (colon !== -1) {
-    if (!PORT.test(host.slice(colon + 1))) return undefined;
+    if (!isPort(host, colon + 1)) return undefined;
     end = colon;
   }
   if (host.charCodeAt(end - 1) === DOT) end -= 1;
   const labelEnd = end - suffix.length;
-  if (labelEnd < 1) return undefined;
-  const name = host.slice(0, end).toLowerCase();
-  if (!name.endsWith(suffix)) return undefined;
-  const label = name.slice(0, labelEnd);
+  if (labelEnd < 1 || labelEnd > LONGEST_LABEL) return undefined;
+  const domain = host.slice(labelEnd, end);
+  if (domain !== suffix && domain.toLowerCase() !== suffix) return undefined;
+  const label = inLowerCase(host.slice(0, labelEnd));
   return isSlug(label) && !reserved.has(label) ? label : undefined;
 }
 
+// Outside of ASCII a capital may turn into an ASCII letter: the Kelvin sign becomes a k.
+function inLowerCase(label: string): string {
+  return LETTERS.test(label) ? label.toLowerCase() : label;
+}
+
+const LETTERS = /^[A-Za-z0-9-]+$/;
+
+function isPort(host: string, start: number): boolean {
+  if (host.length - start > LONGEST_PORT) return false;
+  for (let index = start; index < host.length; index++) {
+    const code = host.charCodeAt(index);
+    if (code < ZERO || code > NINE) return false;
+  }
+  return true;
+}
+
+const LONGEST_LABEL = 63;
+const LONGEST_PORT = 5;
 const DOT = 0x2e;
+const ZERO = 0x30;
+const NINE = 0x39;
