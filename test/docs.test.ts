@@ -69,7 +69,12 @@ describe("docs/operate.md", () => {
   const [toml = ""] = codeBlocks(operate, "toml");
   const keys = matches(toml, /^#? ?(\w+) = /gm);
   const nowhere = { write: () => undefined };
-  const env = { DATABASE_URL: "postgres://app@127.0.0.1:9/app" };
+  const env = {
+    DATABASE_URL: "postgres://app@127.0.0.1:9/app",
+    KEY_SET_URL: "https://127.0.0.1:9/jwks",
+    PUBLIC_KEY: "not read in this mode",
+    SECRET: "not read in this mode",
+  };
 
   it("CFG-18 shows every key of the file with its default", async () => {
     const required = { toml: '[service]\nname = "expenses"\nenv = "prod"\n' + pluginsOf(toml) };
@@ -185,7 +190,9 @@ function expanded(name: string): string[] {
 
 /** The part of a configuration that cannot be left out. */
 function pluginsOf(toml: string): string {
-  return `[plugins]\n${/^enabled = .*$/m.exec(toml)?.[0]}\n[plugin.database]\nurl = "\${DATABASE_URL}"\n`;
+  const needed =
+    '[plugin.auth]\njwks_url = "${KEY_SET_URL}"\n[plugin.tenancy]\nbase_domain = "example.com"\n';
+  return `[plugins]\n${/^enabled = .*$/m.exec(toml)?.[0]}\n[plugin.database]\nurl = "\${DATABASE_URL}"\n${needed}`;
 }
 
 function section(markdown: string, heading: string): string {

@@ -1,4 +1,4 @@
-import { describeConfig, loadConfig, type LoadOptions } from "@svc/config";
+import { describeConfig, loadConfig, type LoadOptions, processEnvironment } from "@svc/config";
 import { health as healthRoutes } from "@svc/health";
 import { createLogger } from "@svc/log";
 import { ConfigurationError } from "@svc/options";
@@ -10,7 +10,8 @@ import { edgeLayers } from "./edge.ts";
 import { type FrameworkRoute, frameworkRoutes } from "./framework-routes.ts";
 import { createHttpServer } from "./http-server.ts";
 import { trackRequests } from "./in-flight.ts";
-import { defaultPlugins, type PluginSettings, pluginTables, reducedPlugins } from "./plugins/built.ts";
+import { defaultPlugins, type PluginSettings, pluginTables } from "./plugins/built.ts";
+import { reducedProfile } from "./plugins/reduced.ts";
 import { startPlugins } from "./plugins/start.ts";
 import { createRunner } from "./runner.ts";
 import type { Service } from "./service.ts";
@@ -56,7 +57,7 @@ export async function createService(options?: ServiceOptions): Promise<Service> 
   app.set("etag", settings.etag ? weakEtag : false);
   app.set("trust proxy", settings.trustedProxies.length > 0 ? [...settings.trustedProxies] : false);
 
-  const plugins = await startPlugins(config, log);
+  const plugins = await startPlugins(config, { logger: log, profile: resolved.profile, auth: resolved.auth });
   const health = healthRoutes({
     service: settings.name,
     version: settings.version,
@@ -115,6 +116,7 @@ export async function createService(options?: ServiceOptions): Promise<Service> 
     health,
     metrics: plugins.metrics,
     db: plugins.db,
+    auth: plugins.auth,
     get address() {
       return runner.address;
     },
@@ -159,7 +161,7 @@ function refuseLayers(app: Express): void {
 
 /** Where the configuration comes from; the reduced profile has the environment and nothing else (PROF-1). */
 function source({ config, env, profile }: ResolvedServiceOptions): LoadOptions<PluginSettings, NoSections> {
-  if (profile === "reduced") return { env, plugins: pluginTables, defaultPlugins: reducedPlugins };
+  if (profile === "reduced") return { env, ...reducedProfile(env ?? processEnvironment()) };
   const inline = typeof config === "object" && "toml" in config;
   return {
     ...(inline ? { text: config.toml } : { file: config }),

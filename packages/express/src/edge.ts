@@ -19,6 +19,7 @@ export function edgeLayers(settings: ServiceSettings, plugins: StartedPlugins): 
       ? trustedHosts(settings.trustedHosts, calledByAddress(plugins))
       : undefined,
     bodyLimit({ maxBytes: maxBodyBytes }),
+    ...plugins.identity,
     jsonBody({ maxBytes: maxBodyBytes }),
   ];
   return layers.filter((layer) => layer !== undefined);

@@ -17,6 +17,7 @@ import {
 } from "@svc/options";
 import type { LineDestination } from "@svc/log";
 import type { Express } from "express";
+import type { AuthCode } from "./plugins/auth.ts";
 import type { Service } from "./service.ts";
 
 /** Options of {@link createService}. What depends on the environment stands in the file, what is code stands here. */
@@ -38,6 +39,11 @@ export interface ServiceOptions {
   readonly app?: Express | undefined;
   /** Runs for every request behind the request id and in front of the routes. Default none. */
   readonly middleware?: readonly Middleware[] | undefined;
+  /**
+   * What authentication takes from code: the store that knows revoked tokens, a second place for tokens, keys of one's
+   * own. Needs the plugin `auth`. Default none.
+   */
+  readonly auth?: AuthCode | undefined;
   /** Readiness checks of the application's own. Default none. */
   readonly checks?: readonly ReadinessCheck[] | undefined;
   /** Where log lines go, for example `{ write(line) {} }`. Default standard output. */
@@ -66,6 +72,7 @@ export interface ResolvedServiceOptions {
   readonly routes: ServiceOptions["routes"];
   readonly app: Express | undefined;
   readonly middleware: readonly Middleware[];
+  readonly auth: AuthCode | undefined;
   readonly checks: readonly ReadinessCheck[];
   readonly logDestination: LineDestination | undefined;
   readonly signals: boolean;
@@ -81,6 +88,7 @@ export function resolveServiceOptions(given: ServiceOptions | undefined): Resolv
     routes: optional(func<NonNullable<ServiceOptions["routes"]>>()),
     app: optional(objectWith<Express>("an Express application", "use", "set", "get")),
     middleware: withDefault(listOf(func<Middleware>()), []),
+    auth: optional(objectWith<AuthCode>("an object { revocation, tokenFrom, keys }")),
     checks: withDefault(listOf(objectWith<ReadinessCheck>("a readiness check", "check")), []),
     logDestination: optional(objectWith<LineDestination>("a destination", "write")),
     signals: withDefault(boolean(), true),

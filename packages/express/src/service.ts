@@ -1,6 +1,7 @@
 import type { Config } from "@svc/config";
 import type { Database } from "@svc/database";
 import type { HealthMiddleware } from "@svc/health";
+import type { JwtAuth } from "@svc/jwt-auth";
 import type { createLogger } from "@svc/log";
 import type { MetricsMiddleware } from "@svc/metrics";
 import type { Express } from "express";
@@ -24,6 +25,8 @@ export interface Service extends AsyncDisposable {
   readonly metrics: MetricsMiddleware | undefined;
   /** With plugin `database`. */
   readonly db: Database | undefined;
+  /** With plugin `auth`; its verifier serves whoever takes tokens from elsewhere. */
+  readonly auth: JwtAuth | undefined;
   /** Where it listens, once it does. */
   readonly address: AddressInfo | undefined;
   /**

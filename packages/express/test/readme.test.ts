@@ -1,7 +1,9 @@
 import { readFile } from "node:fs/promises";
+import { loggingTable, serviceTable } from "@svc/config";
 import { codeBlocks, runSample } from "@svc/test-support";
 import { expect } from "chai";
 import { createService } from "@svc/express";
+import { pluginTables } from "../src/plugins/built.ts";
 
 const readme = new URL("../README.md", import.meta.url);
 
@@ -73,6 +75,26 @@ describe("README of @svc/express", function () {
     expect(shown).to.deep.equal(defaults);
     const keys = (await toml(2)).match(/^\w+ =/gm) ?? [];
     expect(keys).to.have.length(settingsIn(defaults.plugin));
+  });
+
+  it("AUTH-38 TEN-23 shows every key of auth and tenancy with its default", async () => {
+    const env = { SVC_AUTH_JWKS_URL: "https://127.0.0.1:1/keys", SVC_TENANCY_BASE_DOMAIN: "example.com" };
+    const enabled = '[service]\nname = "orders"\n[plugins]\nenabled = ["auth", "tenancy"]\n';
+    const shown = await configOf(`${enabled}${await toml(3)}`, env);
+    const defaults = await configOf(enabled, env);
+    expect(shown).to.deep.equal(defaults);
+    const keys = (await toml(3)).match(/^(?:# )?\w+ =/gm) ?? [];
+    expect(keys).to.have.length(settingsIn(defaults.plugin));
+  });
+
+  it("ENV-6 names every variable that is read", async () => {
+    const tables = [...Object.values(pluginTables), serviceTable, loggingTable];
+    const read = tables.flatMap(({ keys }) =>
+      Object.values<object>(keys).flatMap((entry) => ("env" in entry ? [String(entry.env)] : [])),
+    );
+    const named = new Set((await readFile(readme, "utf8")).match(/\bSVC_[A-Z_]+\b/g));
+    expect(read).to.have.length.above(15);
+    expect(read.filter((name) => !named.has(name))).to.deep.equal([]);
   });
 });
 

@@ -1,3 +1,4 @@
+import type { EnvironmentName } from "@svc/config";
 import type { Logger, Middleware, ReadinessCheck } from "@svc/context";
 import type { FrameworkRoute } from "../framework-routes.ts";
 import type { StopHook, StopPhase } from "../stop.ts";
@@ -7,12 +8,17 @@ export interface PluginContext {
   readonly service: string;
   readonly version: string;
   readonly logger: Logger;
+  readonly env: EnvironmentName;
+  /** The reduced profile has no file, so its faults name variables alone. */
+  readonly profile: "full" | "reduced";
 }
 
 /** What a plugin adds to a service. */
 export interface PluginParts {
   /** Runs for every request, in front of the application's routes. */
   readonly edge?: Middleware | undefined;
+  /** Runs behind whatever answers for the edge itself (CORS, trusted hosts), in front of the body. */
+  readonly identity?: Middleware | undefined;
   readonly routes?: readonly FrameworkRoute[] | undefined;
   readonly checks?: readonly ReadinessCheck[] | undefined;
   /** What `/info` shows of it beside its name; nothing secret. */

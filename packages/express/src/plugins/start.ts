@@ -1,49 +1,83 @@
 import type { Config } from "@svc/config";
 import type { Middleware, ReadinessCheck } from "@svc/context";
 import type { Database } from "@svc/database";
+import type { JwtAuth } from "@svc/jwt-auth";
 import type { MetricsMiddleware } from "@svc/metrics";
 import type { FrameworkRoute } from "../framework-routes.ts";
+import { ConfigurationError } from "@svc/options";
 import type { ServiceLogger } from "../service.ts";
 import type { StopHook, StopPhase } from "../stop.ts";
 import type { PluginSettings } from "./built.ts";
+import { type AuthCode, authPlugin } from "./auth.ts";
 import { databasePlugin } from "./database.ts";
 import { metricsPlugin } from "./metrics.ts";
 import { observability } from "./observability.ts";
 import type { PluginContext, PluginParts } from "./plugin.ts";
+import { tenancyPlugin } from "./tenancy.ts";
 
 /** What the enabled plugins add up to. */
 export interface StartedPlugins {
   readonly edge: readonly (Middleware | undefined)[];
+  /** Who is calling, and for which tenant. */
+  readonly identity: readonly (Middleware | undefined)[];
   readonly routes: readonly FrameworkRoute[];
   readonly checks: readonly ReadinessCheck[];
   readonly info: readonly { readonly name: string }[];
   readonly stopHooks: readonly (readonly [StopPhase, StopHook])[];
   readonly metrics: MetricsMiddleware | undefined;
   readonly db: Database | undefined;
+  readonly auth: JwtAuth | undefined;
+}
+
+/** What decides how the plugins run, beside their settings. */
+export interface PluginSurroundings {
+  readonly logger: ServiceLogger;
+  readonly profile: "full" | "reduced";
+  /** What the application adds to `[plugin.auth]` in code. */
+  readonly auth: AuthCode | undefined;
 }
 
 /** Puts the enabled plugins to work, in the order in which a request should meet them. */
 export async function startPlugins(
   { service, plugin }: Config<PluginSettings, Record<never, object>>,
-  logger: ServiceLogger,
+  { logger, profile, auth: authCode }: PluginSurroundings,
 ): Promise<StartedPlugins> {
-  const context: PluginContext = { service: service.name, version: service.version, logger };
+  const { name, version, env } = service;
+  const context: PluginContext = { service: name, version, logger, env, profile };
+  if (authCode !== undefined && plugin.auth === undefined) refuseAuthCode();
   const lines = plugin.observability && observability(plugin.observability, logger);
   const metrics = plugin.metrics && (await metricsPlugin(plugin.metrics, context));
   const database = plugin.database && (await databasePlugin(plugin.database, context));
+  const auth = plugin.auth && (await authPlugin(plugin.auth, context, authCode));
+  const tenancy =
+    plugin.tenancy &&
+    (await tenancyPlugin(plugin.tenancy, context, {
+      auth: auth !== undefined,
+      systemPaths: metrics?.routes?.map(({ path }) => path) ?? [],
+    }));
   const started: readonly (readonly [name: string, parts: PluginParts | undefined])[] = [
     ["observability", lines],
     ["metrics", metrics],
     ["database", database],
+    ["auth", auth],
+    ["tenancy", tenancy],
   ];
   const parts = started.flatMap(([name, each]) => (each === undefined ? [] : [{ name, ...each }]));
   return {
     edge: parts.map((each) => each.edge),
+    identity: parts.map((each) => each.identity),
     routes: parts.flatMap((each) => each.routes ?? []),
     checks: parts.flatMap((each) => each.checks ?? []),
     info: parts.map(({ name, info }) => ({ ...info, name })),
     stopHooks: parts.flatMap((each) => (each.onStop === undefined ? [] : [each.onStop])),
     metrics: metrics?.metrics,
     db: database?.db,
+    auth: auth?.auth,
   };
+}
+
+function refuseAuthCode(): never {
+  const key = "auth";
+  const message = "is of no use without authentication; enable the plugin auth or take it away";
+  throw new ConfigurationError("createService()", [{ key, message }]);
 }

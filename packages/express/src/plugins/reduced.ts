@@ -1,0 +1,66 @@
+import { type Environment, type Tables } from "@svc/config";
+import { ConfigurationError, listOf, oneOf, string, withDefault } from "@svc/options";
+import { authTable } from "./auth.ts";
+import { type PluginSettings, pluginTables } from "./built.ts";
+
+type Mode = "secret" | "public_key" | "jwks";
+
+const keyVariables: readonly (readonly [Mode, string])[] = [
+  ["secret", "SVC_AUTH_SECRET"],
+  ["public_key", "SVC_AUTH_PUBLIC_KEY"],
+  ["jwks", "SVC_AUTH_JWKS_URL"],
+];
+
+/** What runs in the reduced profile, which has no plugins to choose from. */
+export interface ReducedProfile {
+  readonly plugins: Tables<PluginSettings>;
+  readonly defaultPlugins: readonly (keyof PluginSettings)[];
+}
+
+/**
+ * Reads off the environment what the reduced profile switches on: authentication by `SVC_AUTH_MODE` or by exactly one
+ * key (AUTH-35), tenancy by its sources (TEN-11).
+ *
+ * @throws ConfigurationError for what the profile cannot enforce (AUTH-37)
+ */
+export function reducedProfile(env: Environment): ReducedProfile {
+  const isSet = (name: string): boolean => (env[name] ?? "") !== "";
+  const given = keyVariables.filter(([, name]) => isSet(name));
+  const said = isSet("SVC_AUTH_MODE") ? env["SVC_AUTH_MODE"] : undefined;
+  if (said === undefined && given.length > 1) {
+    const names = given.map(([, name]) => name).join(" and ");
+    refuse("SVC_AUTH_MODE", `is required where ${names} are set: it says which of them counts`);
+  }
+  const mode = said ?? given[0]?.[0];
+  if (mode === "jwks") {
+    refuse(
+      said === undefined ? "SVC_AUTH_JWKS_URL" : "SVC_AUTH_MODE",
+      "asks for mode jwks, which the reduced profile does not have; use secret or public_key, or the full profile",
+    );
+  }
+  const auth = mode === undefined ? [] : (["auth"] as const);
+  const tenancy = isSet("SVC_TENANCY_SOURCES") ? (["tenancy"] as const) : [];
+  return {
+    plugins: { ...pluginTables, auth: reducedAuthTable(mode === "secret" ? "secret" : "public_key") },
+    defaultPlugins: ["observability", "metrics", ...auth, ...tenancy],
+  };
+}
+
+// AUTH-36: the key names the mode, and the mode the algorithm.
+function reducedAuthTable(mode: "secret" | "public_key"): typeof authTable {
+  const { keys } = authTable;
+  return {
+    keys: {
+      ...keys,
+      mode: { ...keys.mode, kind: withDefault(oneOf("secret", "public_key"), mode) },
+      algorithms: {
+        ...keys.algorithms,
+        kind: withDefault(listOf(string()), [mode === "secret" ? "HS256" : "RS256"]),
+      },
+    },
+  };
+}
+
+function refuse(key: string, message: string): never {
+  throw new ConfigurationError("the service", [{ key, message }]);
+}
