@@ -2,8 +2,9 @@ import { parseArgs } from "node:util";
 import type { Bench, BenchOptions } from "./harness/bench.ts";
 import { budget } from "./budget.ts";
 import { http } from "./http/bench.ts";
+import { keyset } from "./keyset/bench.ts";
 
-const benches: Readonly<Record<string, Bench>> = { http, budget };
+const benches: Readonly<Record<string, Bench>> = { http, keyset, budget };
 
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({

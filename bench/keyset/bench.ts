@@ -1,0 +1,55 @@
+import type { Bench, BenchOptions } from "../harness/bench.ts";
+import { cases, ours } from "./cases.ts";
+import { keeps, type Scenario, scenarios } from "./scenarios.ts";
+
+/** How often an issuer is asked, and who is still answered when it is out. */
+export const keyset: Bench = {
+  description: "how often a key set is fetched, and who is answered during an outage; ours has bounds",
+  async run(options) {
+    const names = chosen(options.only);
+    const table: string[][] = [["", ...names, `bound for ${ours}`]];
+    let broken = 0;
+    for (const scenario of scenarios) {
+      const values = await measured(scenario, names, options);
+      const own = values.get(ours);
+      if (own !== undefined && !keeps(scenario, own)) {
+        broken += 1;
+        options.note(`${ours}: ${scenario.metric} is ${own}; the bound is ${boundOf(scenario)}`);
+      }
+      table.push([scenario.metric, ...[...values.values()].map(String), boundOf(scenario)]);
+    }
+    if (!options.json) for (const row of table) options.print(line(row));
+    return broken === 0 ? 0 : 1;
+  },
+};
+
+async function measured(
+  { metric, run }: Scenario,
+  names: readonly string[],
+  { json, print }: BenchOptions,
+): Promise<ReadonlyMap<string, number>> {
+  const values = new Map<string, number>();
+  for (const name of names) {
+    const make = cases[name];
+    if (make === undefined) continue;
+    const value = await run(make);
+    values.set(name, value);
+    if (json) print(JSON.stringify({ bench: "keyset", case: name, metric, value, unit: "count" }));
+  }
+  return values;
+}
+
+function chosen(only: readonly string[] | undefined): readonly string[] {
+  const all = Object.keys(cases);
+  const unknown = only?.find((name) => !all.includes(name));
+  if (unknown !== undefined) throw new Error(`there is no case ${unknown}; there are ${all.join(", ")}`);
+  return all.filter((name) => name === ours || only === undefined || only.includes(name));
+}
+
+function boundOf({ better, bound }: Scenario): string {
+  return better === "less" ? `at most ${bound}` : `${bound} of 20`;
+}
+
+function line([head = "", ...cells]: readonly string[]): string {
+  return head.padEnd(26) + cells.map((cell) => cell.padStart(14)).join("");
+}
