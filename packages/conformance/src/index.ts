@@ -1,1 +1,18 @@
-export {};
+export type { Verdict } from "./check.ts";
+export { checkConformance, type ConformanceReport } from "./conformance.ts";
+export { InvalidUse } from "./faults.ts";
+export { notChecked, type NotChecked } from "./not-checked.ts";
+export type {
+  Algorithm,
+  ConformanceOptions,
+  DependencyProbe,
+  Feature,
+  Keys,
+  Limits,
+  Probe,
+  Probes,
+  TenancySettings,
+} from "./options.ts";
+export { asJUnit, asTable } from "./report.ts";
+export { type Rule, rules } from "./rules.ts";
+export type { Finding } from "./run-checks.ts";

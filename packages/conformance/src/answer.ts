@@ -1,0 +1,53 @@
+/** One answer of the service under test, with every header as it came. */
+export class Answer {
+  readonly status: number;
+  /** Names as they were sent, in order; a repeated header stands here twice. */
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body: Buffer;
+  /** From the last byte of the request to the last byte of the answer. */
+  readonly durationMs: number;
+
+  constructor(status: number, headers: Answer["headers"], body: Buffer, durationMs: number) {
+    this.status = status;
+    this.headers = headers;
+    this.body = body;
+    this.durationMs = durationMs;
+  }
+
+  get ok(): boolean {
+    return this.status >= 200 && this.status < 300;
+  }
+
+  /** Every value of a header. */
+  all(name: string): readonly string[] {
+    const key = name.toLowerCase();
+    return this.headers.filter(([each]) => each.toLowerCase() === key).map(([, value]) => value);
+  }
+
+  header(name: string): string | undefined {
+    return this.all(name)[0];
+  }
+
+  /** The media type without parameters, in lower case. */
+  get mediaType(): string {
+    return (this.header("content-type") ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
+  }
+
+  get text(): string {
+    return this.body.toString("utf8");
+  }
+
+  /** The body when it is a JSON object. */
+  get object(): Readonly<Record<string, unknown>> | undefined {
+    try {
+      const value: unknown = JSON.parse(this.text);
+      return isObject(value) ? value : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

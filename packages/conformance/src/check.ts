@@ -1,0 +1,61 @@
+import type { Kit } from "./kit.ts";
+
+/** What a check found. */
+export type Verdict =
+  | { readonly status: "pass" }
+  | {
+      readonly status: "fail";
+      /** What the service did. */
+      readonly seen: string;
+      /** What the rule asks for. */
+      readonly expected: string;
+    }
+  | { readonly status: "not applicable"; readonly reason: string };
+
+/** Something without which a check has nothing to look at. */
+export type Need =
+  | "auth"
+  | "tenancy"
+  | "metrics"
+  | "security_headers"
+  | "keys"
+  | "log"
+  | "key set"
+  | "full"
+  | "reduced"
+  | `probe:${string}`;
+
+/** One rule, looked at from outside. */
+export interface Check {
+  /** The id of the rule. */
+  readonly rule: string;
+  readonly needs?: readonly Need[] | undefined;
+  /** Changes the state of the service or of the key set: runs alone, after all others, in the order of the list. */
+  readonly alone?: boolean | undefined;
+  run(kit: Kit): Promise<Verdict>;
+}
+
+export const pass: Verdict = { status: "pass" };
+
+export function fail(seen: string, expected: string): Verdict {
+  return { status: "fail", seen, expected };
+}
+
+export function notApplicable(reason: string): Verdict {
+  return { status: "not applicable", reason };
+}
+
+/** Pass when something holds, else a failure. */
+export function must(holds: boolean, seen: string | (() => string), expected: string): Verdict {
+  return holds ? pass : fail(typeof seen === "string" ? seen : seen(), expected);
+}
+
+/** The first verdict that is a failure; else pass, unless nothing was applicable. */
+export function every(verdicts: readonly Verdict[]): Verdict {
+  return (
+    verdicts.find(({ status }) => status === "fail") ??
+    verdicts.find(({ status }) => status === "pass") ??
+    verdicts[0] ??
+    pass
+  );
+}

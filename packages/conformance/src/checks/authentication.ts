@@ -1,0 +1,323 @@
+import type { Answer } from "../answer.ts";
+import { type Check, every, must, type Need, notApplicable, type Verdict } from "../check.ts";
+import type { Kit } from "../kit.ts";
+import type { Algorithm, Probe } from "../options.ts";
+import { requestOf } from "../requests.ts";
+import { show } from "../show.ts";
+import type { TokenShape } from "../tokens.ts";
+import { accepts, isRefusal, refuses, refusesAll, rights } from "./callers.ts";
+
+const needs: readonly Need[] = ["auth", "keys", "probe:protected"];
+
+const families: readonly (readonly Algorithm[])[] = [
+  ["HS256", "HS384", "HS512"],
+  ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
+];
+
+/** Algorithms that the key could sign with although the service was not told to take them. */
+function foreignAlgorithms(kit: Kit): readonly Algorithm[] {
+  const { algorithm, keys } = kit.tokens;
+  const allowed = keys.algorithms ?? [algorithm];
+  const family = families.find((each) => each.includes(algorithm)) ?? [];
+  return family.filter((each) => !allowed.includes(each)).slice(0, 3);
+}
+
+/** What a client can see of a refusal, without what differs between any two requests. */
+function visible(answer: Answer): string {
+  const { request_id: _id, instance: _instance, ...rest } = answer.object ?? { text: answer.text };
+  return JSON.stringify([answer.status, rest, answer.all("www-authenticate")]);
+}
+
+export const authenticationChecks: readonly Check[] = [
+  {
+    rule: "AUTH-1",
+    async run(kit) {
+      if (kit.has("auth")) return notApplicable("authentication is on");
+      const open = kit.settings.probes.open ?? "/health";
+      const [without, withToken] = [await kit.ask(open), await kit.ask(open, { token: "a.b.c" })];
+      return must(
+        without.status === withToken.status,
+        `${withToken.status} with an Authorization header, ${without.status} without`,
+        "no difference",
+      );
+    },
+  },
+  {
+    rule: "AUTH-3",
+    needs,
+    async run(kit) {
+      const { algorithm, key, publicKey } = kit.tokens;
+      const verdicts: Verdict[] = [];
+      for (const foreign of foreignAlgorithms(kit)) {
+        const shape = { header: { alg: foreign }, signWith: { algorithm: foreign, key } };
+        verdicts.push(await refuses(kit, `${foreign}, which is not configured`, shape));
+      }
+      if (publicKey !== undefined) {
+        // The oldest trick: the public key as the secret of an HMAC.
+        for (const type of ["spki", "pkcs1"] as const) {
+          if (type === "pkcs1" && publicKey.asymmetricKeyType !== "rsa") continue;
+          const pem = publicKey.export({ format: "pem", type }).toString();
+          for (const text of [pem, pem.trim()]) {
+            const signWith = { algorithm: "HS256" as const, key: Buffer.from(text) };
+            verdicts.push(
+              await refuses(kit, "HS256 with the public key as secret", { header: { alg: "HS256" }, signWith }),
+            );
+          }
+        }
+      }
+      const odd = algorithm.toLowerCase();
+      verdicts.push(await refuses(kit, `alg ${odd}`, { header: { alg: odd } }));
+      return every(verdicts);
+    },
+  },
+  {
+    rule: "AUTH-4",
+    needs,
+    async run(kit) {
+      const verdicts: Verdict[] = [];
+      for (const alg of ["none", "None", "NONE", "nOnE"]) {
+        const { header, claims } = kit.tokens.parts({ header: { alg }, ...rights(kit) });
+        const input = [header, claims].map((part) => Buffer.from(JSON.stringify(part)).toString("base64url"));
+        for (const end of ["", "c2lnbmF0dXJl"]) {
+          verdicts.push(await refuses(kit, `alg ${alg}`, [...input, end].join(".")));
+        }
+      }
+      return every(verdicts);
+    },
+  },
+  {
+    rule: "AUTH-6",
+    needs,
+    async run(kit) {
+      const { issuer, audience } = kit.tokens.keys;
+      if (issuer === undefined && audience === undefined) return notApplicable("neither issuer nor audience");
+      const shapes: [string, TokenShape][] = [];
+      if (issuer !== undefined) {
+        shapes.push(["no iss", { claims: { iss: undefined } }]);
+        shapes.push(["another iss", { claims: { iss: `${issuer}/other` } }]);
+      }
+      if (audience !== undefined) {
+        shapes.push(["no aud", { claims: { aud: undefined } }]);
+        shapes.push(["another aud", { claims: { aud: `${audience}-other` } }]);
+        shapes.push(["a list of other aud", { claims: { aud: ["a", "b"] } }]);
+      }
+      const verdicts = [await refusesAll(kit, shapes)];
+      if (audience !== undefined) {
+        verdicts.push(await accepts(kit, "a list of aud with ours", { claims: { aud: ["x", audience] } }));
+      }
+      return every(verdicts);
+    },
+  },
+  {
+    rule: "AUTH-8",
+    needs,
+    async run(kit) {
+      const { leeway } = kit.tokens;
+      const now = kit.tokens.now();
+      const verdicts = [
+        await refusesAll(kit, [
+          ["an exp in the past", { claims: { iat: now - 900, exp: now - leeway - 15 } }],
+          ["an nbf in the future", { claims: { nbf: now + leeway + 15 } }],
+        ]),
+      ];
+      if (leeway >= 20) {
+        verdicts.push(
+          await accepts(kit, "an exp within the leeway", { claims: { exp: now - leeway + 15 } }),
+          await accepts(kit, "an nbf within the leeway", { claims: { nbf: now + leeway - 10 } }),
+          await accepts(kit, "an iat within the leeway", { claims: { iat: now + leeway - 10 } }),
+        );
+      }
+      return every(verdicts);
+    },
+  },
+  {
+    rule: "AUTH-9",
+    needs,
+    run: (kit) =>
+      refusesAll(
+        kit,
+        ["exp", "iat", "sub"].map((claim) => [`no ${claim}`, { claims: { [claim]: undefined } }]),
+      ),
+  },
+  {
+    rule: "AUTH-10",
+    needs,
+    run: (kit) =>
+      refusesAll(kit, [["typ refresh", { claims: { typ: "refresh", fam: "f", grt: { scopes: [], roles: [] } } }]]),
+  },
+  {
+    rule: "AUTH-11",
+    needs,
+    async run(kit) {
+      const now = kit.tokens.now();
+      const good = kit.tokens.mint(rights(kit));
+      const flipped = `${good.slice(0, -8)}${good.at(-8) === "A" ? "B" : "A"}${good.slice(-7)}`;
+      const tokens: [string, string][] = [
+        ["an expired token", kit.tokens.mint({ claims: { iat: now - 9000, exp: now - 8000 } })],
+        ["a bad signature", flipped],
+        ["no token at all", "x"],
+        ["a missing claim", kit.tokens.mint({ claims: { sub: undefined } })],
+        ["a refresh token", kit.tokens.mint({ claims: { typ: "refresh" } })],
+      ];
+      const answers = await Promise.all(
+        tokens.map(async ([what, token]) => [what, await protectedRoute(kit, token)] as const),
+      );
+      // One that was let in is for the rule of its defect.
+      const refused = answers.filter(([, answer]) => isRefusal(answer));
+      const [first] = refused;
+      if (first === undefined) return notApplicable("no token was refused");
+      const other = refused.find(([, answer]) => visible(answer) !== visible(first[1]));
+      return must(
+        other === undefined,
+        () => `${other?.[0]}: ${show(visible(other?.[1] ?? first[1]))}`,
+        `the same answer as to ${first[0]}`,
+      );
+    },
+  },
+  {
+    rule: "AUTH-12",
+    needs: ["auth", "keys"],
+    async run(kit) {
+      const open = kit.settings.probes.open ?? "/health";
+      const now = kit.tokens.now();
+      const tokens: [string, string][] = [
+        ["garbage", "not-a-token"],
+        ["an expired token", kit.tokens.mint({ claims: { iat: now - 9000, exp: now - 8000 } })],
+        ["an unsigned token", `${kit.tokens.mint().split(".").slice(0, 2).join(".")}.AAAA`],
+      ];
+      const verdicts: Verdict[] = [];
+      for (const [what, token] of tokens) {
+        const { ok, status } = await kit.ask(open, { token });
+        verdicts.push(must(ok, `${status} on an open route with ${what}`, "the token is ignored"));
+      }
+      return every(verdicts);
+    },
+  },
+  {
+    rule: "AUTH-13",
+    needs: ["auth", "probe:protected"],
+    async run(kit) {
+      const { protected: route, scoped, role } = kit.settings.probes;
+      const verdicts: Verdict[] = [];
+      for (const probe of [route, scoped?.request, role?.request]) {
+        if (probe === undefined) continue;
+        const { status } = await kit.ask(probe);
+        verdicts.push(must(status === 401, `${status} without a caller`, "401"));
+      }
+      if (kit.settings.keys === undefined) return every(verdicts);
+      const bad = await protectedRoute(kit, "not-a-token");
+      verdicts.push(must(bad.status === 401, `${bad.status} with a bad token`, "401"));
+      for (const [what, probe, names] of [
+        ["scopes", scoped?.request, scoped?.scopes],
+        ["role", role?.request, []],
+      ] as const) {
+        if (probe === undefined) continue;
+        const answer = await kit.ask(probe, { token: kit.tokens.mint() });
+        if (answer.ok) continue;
+        verdicts.push(
+          must(answer.status === 403, `${answer.status} for a caller without ${what}`, "403"),
+          must(
+            answer.status !== 403 || (names ?? []).every((name) => answer.text.includes(name)),
+            "a 403 that does not name the missing scopes",
+            "the missing scopes named",
+          ),
+        );
+      }
+      return every(verdicts);
+    },
+  },
+  {
+    rule: "AUTH-14",
+    needs,
+    run: (kit) => accepts(kit, "a valid token", { roles: [], scopes: [] }),
+  },
+  {
+    rule: "AUTH-15",
+    needs: ["auth", "keys", "probe:scoped"],
+    async run(kit) {
+      const { scoped } = kit.settings.probes;
+      if (scoped === undefined) return notApplicable("no probe");
+      const verdicts: Verdict[] = [];
+      for (const missing of [undefined, ...scoped.scopes]) {
+        const scopes = scoped.scopes.filter((scope) => scope !== missing);
+        const answer = await kit.ask(scoped.request, { token: kit.tokens.mint({ scopes }) });
+        verdicts.push(
+          missing === undefined
+            ? must(!isRefusal(answer), `${answer.status} with all scopes`, "an answer")
+            : must(!answer.ok, `${answer.status} without ${missing}`, "all listed scopes are needed"),
+        );
+      }
+      return every(verdicts);
+    },
+  },
+  {
+    rule: "AUTH-16",
+    needs: ["auth", "keys", "probe:role"],
+    async run(kit) {
+      const { role } = kit.settings.probes;
+      if (role === undefined) return notApplicable("no probe");
+      const verdicts: Verdict[] = [];
+      for (const each of role.roles) {
+        const answer = await kit.ask(role.request, { token: kit.tokens.mint({ roles: [each, "other"] }) });
+        verdicts.push(must(!isRefusal(answer), `${answer.status} with the role ${each}`, "any one is enough"));
+      }
+      const none = await kit.ask(role.request, { token: kit.tokens.mint({ roles: ["other"] }) });
+      verdicts.push(must(!none.ok, `${none.status} with none of the roles`, "a refusal"));
+      return every(verdicts);
+    },
+  },
+  {
+    rule: "AUTH-17",
+    needs: ["auth", "keys", "probe:mixed"],
+    async run(kit) {
+      const { mixed } = kit.settings.probes;
+      if (mixed === undefined) return notApplicable("no probe");
+      const without = await kit.ask(mixed);
+      const withCaller = await kit.ask(mixed, { token: kit.tokens.mint(rights(kit)) });
+      return every([
+        must(without.ok, `${without.status} without a caller`, "an answer"),
+        must(withCaller.ok, `${withCaller.status} with a caller`, "an answer"),
+      ]);
+    },
+  },
+  {
+    rule: "AUTH-26",
+    needs,
+    async run(kit) {
+      const { keys, algorithm, key } = kit.tokens;
+      const others = (keys.algorithms ?? []).filter((each) => each !== algorithm);
+      const family = families.find((each) => each.includes(algorithm)) ?? [algorithm];
+      const verdicts: Verdict[] = [];
+      for (const each of [algorithm, ...others.filter((other) => family.includes(other))]) {
+        const shape = { header: { alg: each }, signWith: { algorithm: each, key } };
+        verdicts.push(await accepts(kit, `a token of ${each}`, shape));
+      }
+      return every(verdicts);
+    },
+  },
+  {
+    rule: "AUTH-33",
+    needs,
+    async run(kit) {
+      const token = kit.tokens.mint(rights(kit));
+      const probe: Probe = kit.settings.probes.protected ?? "/";
+      const { path } = requestOf(probe);
+      const ways: [string, Parameters<Kit["ask"]>[1]][] = [
+        ["the query", { path: `${path}${path.includes("?") ? "&" : "?"}access_token=${token}` }],
+        ["a cookie", { headers: [["Cookie", `access_token=${token}; token=${token}; jwt=${token}`]] }],
+        ["another header", { headers: [["X-Access-Token", token]] }],
+        ["another scheme", { headers: [["Authorization", `Token ${token}`]] }],
+      ];
+      const verdicts: Verdict[] = [];
+      for (const [what, extra] of ways) {
+        const answer = await kit.ask(probe, extra);
+        verdicts.push(must(!answer.ok, `${answer.status} with a token in ${what}`, "the bearer header alone"));
+      }
+      return every(verdicts);
+    },
+  },
+];
+
+function protectedRoute(kit: Kit, token: string): Promise<Answer> {
+  return kit.ask(kit.settings.probes.protected ?? "/", { token });
+}

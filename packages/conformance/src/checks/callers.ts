@@ -1,0 +1,39 @@
+import type { Answer } from "../answer.ts";
+import { every, must, type Verdict } from "../check.ts";
+import type { Kit } from "../kit.ts";
+import type { TokenShape } from "../tokens.ts";
+
+/** Whether a request was turned away for who called; with which of the two is AUTH-13's to judge. */
+export function isRefusal({ status }: Answer): boolean {
+  return status === 401 || status === 403;
+}
+
+/** All rights that the probes name, so that nothing but the defect of a token can be the reason of a refusal. */
+export function rights(kit: Kit): TokenShape {
+  const { scoped, role } = kit.settings.probes;
+  return { scopes: scoped?.scopes ?? [], roles: role?.roles ?? [] };
+}
+
+async function protectedRoute(kit: Kit, given: TokenShape | string): Promise<Answer> {
+  const token = typeof given === "string" ? given : kit.tokens.mint({ ...rights(kit), ...given });
+  return await kit.ask(kit.settings.probes.protected ?? "/", { token });
+}
+
+/** The protected route must turn a token away. */
+export async function refuses(kit: Kit, what: string, given: TokenShape | string): Promise<Verdict> {
+  const answer = await protectedRoute(kit, given);
+  return must(isRefusal(answer), `${answer.status} for a token with ${what}`, "401");
+}
+
+export async function refusesAll(
+  kit: Kit,
+  cases: readonly (readonly [what: string, given: TokenShape | string])[],
+): Promise<Verdict> {
+  return every(await Promise.all(cases.map(([what, given]) => refuses(kit, what, given))));
+}
+
+/** The protected route must let a token in. */
+export async function accepts(kit: Kit, what: string, given: TokenShape | string): Promise<Verdict> {
+  const answer = await protectedRoute(kit, given);
+  return must(answer.ok, `${answer.status} for ${what}`, "an answer");
+}

@@ -1,0 +1,292 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { Answer } from "../answer.ts";
+import { type Check, every, fail, must, notApplicable, pass, type Verdict } from "../check.ts";
+import type { Kit } from "../kit.ts";
+import { requestOf } from "../requests.ts";
+import { show } from "../show.ts";
+
+/** A request for a path that does not exist: its problem names the id that the service works with. */
+async function unknownPath(kit: Kit, headers: readonly (readonly [string, string])[]): Promise<Answer> {
+  return await kit.get(`/${kit.unique()}`, { headers });
+}
+
+/** The id that the service gave a request, from wherever it tells. */
+function idOf(answer: Answer): unknown {
+  return answer.object?.["request_id"] ?? answer.header("x-request-id");
+}
+
+function traceparent(traceId: string): string {
+  return `00-${traceId}-00f067aa0ba902b7-01`;
+}
+
+/** 32 hex that no other request has. */
+function newTraceId(kit: Kit): string {
+  return `a${kit.unique()}${kit.unique()}`.replaceAll(/[^0-9a-f]/g, "").padEnd(32, "a").slice(0, 32);
+}
+
+interface Traced {
+  readonly traceId: string;
+  readonly logged: boolean;
+  readonly loggedAsTraceId: boolean;
+  readonly sent: IncomingHttpHeaders | undefined;
+  readonly requestId: string;
+}
+
+const tracestate = "vendor=opaque,other=1";
+
+/** A request with a trace context, and what became of it in the log and in an outbound call. */
+async function traced(kit: Kit, make: (traceId: string) => string): Promise<Traced> {
+  const traceId = newTraceId(kit);
+  const requestId = kit.unique();
+  const headers = [
+    ["X-Request-ID", requestId],
+    ["traceparent", make(traceId)],
+    ["tracestate", tracestate],
+  ] as const;
+  let sent: IncomingHttpHeaders | undefined;
+  const { outbound } = kit.settings.probes;
+  if (outbound === undefined) {
+    await kit.get(`/${kit.unique()}`, { headers });
+  } else {
+    const echo = await kit.echo();
+    const call = requestOf(outbound);
+    const path = call.path.replaceAll("{url}", encodeURIComponent(echo.urlFor(requestId)));
+    await kit.ask(outbound, { path, headers });
+    sent = echo.headersOf(requestId);
+  }
+  const about = (await kit.log?.about(requestId)) ?? [];
+  const has = (value: unknown): boolean =>
+    typeof value === "string" && value.toLowerCase().includes(traceId.toLowerCase());
+  return {
+    traceId,
+    requestId,
+    sent,
+    logged: about.some(({ text }) => has(text)),
+    loggedAsTraceId: about.some(({ value }) => has(value?.["trace_id"])),
+  };
+}
+
+function valid(kit: Kit): Promise<Traced> {
+  return kit.once("valid trace", () => traced(kit, traceparent));
+}
+
+/** Whether anything shows that the service read the trace context of that request. */
+function wasRead({ logged, sent, traceId }: Traced): boolean {
+  return logged || String(sent?.["traceparent"]).includes(traceId);
+}
+
+function needsSight(kit: Kit): Verdict | undefined {
+  if (kit.log === undefined && kit.settings.probes.outbound === undefined) {
+    return notApplicable("needs the log or a probe `outbound`");
+  }
+  return undefined;
+}
+
+const invalid: readonly (readonly [what: string, (traceId: string) => string])[] = [
+  ["version 01", (id) => `01-${id}-00f067aa0ba902b7-01`],
+  ["version ff", (id) => `ff-${id}-00f067aa0ba902b7-01`],
+  ["upper case", (id) => `00-${id.toUpperCase()}-00F067AA0BA902B7-01`],
+  ["a parent id of zeros", (id) => `00-${id}-0000000000000000-01`],
+  ["a short parent id", (id) => `00-${id}-00f067aa0ba902b-01`],
+  ["a fifth part", (id) => `00-${id}-00f067aa0ba902b7-01-more`],
+  ["flags of one digit", (id) => `00-${id}-00f067aa0ba902b7-1`],
+];
+
+export const correlationChecks: readonly Check[] = [
+  {
+    rule: "COR-1",
+    async run(kit) {
+      const id = kit.unique();
+      const answer = await unknownPath(kit, [["X-Request-ID", id]]);
+      return must(
+        answer.header("x-request-id") === id || answer.object?.["request_id"] === id,
+        () => `${show(idOf(answer))} for ${id}`,
+        "the id that the request brought",
+      );
+    },
+  },
+  {
+    rule: "COR-2",
+    async run(kit) {
+      const ids = [idOf(await unknownPath(kit, [])), idOf(await unknownPath(kit, []))];
+      return every([
+        must(
+          ids.every((id) => typeof id === "string" && id !== ""),
+          () => `${show(ids[0])} and ${show(ids[1])}`,
+          "an id for a request that brings none",
+        ),
+        must(ids[0] !== ids[1], () => `${show(ids[0])} twice`, "a new id for each request"),
+      ]);
+    },
+  },
+  {
+    rule: "COR-3",
+    async run(kit) {
+      const verdicts: Verdict[] = [];
+      for (const path of ["/health", `/${kit.unique()}`]) {
+        const id = kit.unique();
+        const answer = await kit.get(path, { headers: [["X-Request-ID", id]] });
+        const echoed = answer.header("x-request-id");
+        const differs = answer.object?.["request_id"] === id && echoed !== id;
+        verdicts.push(
+          must(Boolean(echoed), `no X-Request-ID on ${answer.status}`, "the id of the request"),
+          must(!differs, () => `${show(echoed)} on a problem of ${id}`, "the id of the request"),
+        );
+      }
+      return every(verdicts);
+    },
+  },
+  {
+    rule: "COR-4",
+    needs: ["log"],
+    async run(kit) {
+      const path = `/${kit.unique()}`;
+      const id = kit.unique();
+      await kit.get(path, { headers: [["X-Request-ID", id]] });
+      const lines = (await kit.log?.about(path)) ?? [];
+      if (lines.length === 0) return notApplicable("no line of the log names the path of the request");
+      const without = lines.find(({ value }) => typeof value?.["request_id"] !== "string");
+      return must(without === undefined, "a line of the request without request_id", "request_id on each");
+    },
+  },
+  {
+    rule: "COR-5",
+    needs: ["probe:outbound"],
+    async run(kit) {
+      const { sent, requestId } = await valid(kit);
+      if (sent === undefined) return fail("no outbound call came", "a call to the URL in the path");
+      return must(
+        sent["x-request-id"] === requestId,
+        () => show(sent["x-request-id"]),
+        "X-Request-ID of the request on the outbound call",
+      );
+    },
+  },
+  {
+    rule: "COR-6",
+    async run(kit) {
+      const ids = ["7", "!~#$%&'()*+,-./:;<=>?@[]^_`{|}", `${kit.unique()}${"x".repeat(128)}`.slice(0, 128)];
+      const verdicts: Verdict[] = [];
+      for (const id of ids) {
+        const answer = await unknownPath(kit, [["X-Request-ID", id]]);
+        verdicts.push(must(idOf(answer) === id, () => `${show(idOf(answer))} for ${show(id)}`, "the id reused"));
+      }
+      return every(verdicts);
+    },
+  },
+  {
+    rule: "COR-7",
+    async run(kit) {
+      const bad: readonly (readonly [string, readonly string[]])[] = [
+        ["129 characters", [`${kit.unique()}${"y".repeat(129)}`.slice(0, 129)]],
+        ["a space", [`${kit.unique()} x`]],
+        ["a byte above ASCII", [`${kit.unique()}\u00e9`]],
+        ["a tab", [`${kit.unique()}\tx`]],
+        ["two headers", [kit.unique(), kit.unique()]],
+      ];
+      const verdicts: Verdict[] = [];
+      for (const [what, values] of bad) {
+        const answer = await kit.get("/health", {
+          headers: values.map((value) => ["X-Request-ID", value] as const),
+        });
+        const echoed = answer.header("x-request-id") ?? "";
+        verdicts.push(
+          must(answer.status === 200, `${answer.status} for an id with ${what}`, "no refusal"),
+          must(
+            !values.some((value) => echoed.includes(value.slice(0, 19))),
+            `an id with ${what} was echoed`,
+            "a minted id instead",
+          ),
+        );
+      }
+      return every(verdicts);
+    },
+  },
+  {
+    rule: "COR-8",
+    async run(kit) {
+      const id = idOf(await unknownPath(kit, []));
+      if (typeof id !== "string" || id === "") return notApplicable("no id was minted: see COR-2");
+      return must(/^[0-9a-f]{32}$/.test(id), () => show(id), "32 lowercase hex characters");
+    },
+  },
+  {
+    rule: "COR-9",
+    async run(kit) {
+      const blind = needsSight(kit);
+      if (blind !== undefined) return blind;
+      return must(wasRead(await valid(kit)), "a valid traceparent left no trace", "the trace id in log or call");
+    },
+  },
+  {
+    rule: "COR-10",
+    async run(kit) {
+      const blind = needsSight(kit);
+      if (blind !== undefined) return blind;
+      const seen = await kit.once("invalid traces", () =>
+        Promise.all(invalid.map(async ([what, make]) => [what, await traced(kit, make)] as const)),
+      );
+      return every(
+        seen.map(([what, trace]) =>
+          must(
+            !trace.loggedAsTraceId &&
+              !String(trace.sent?.["traceparent"]).toLowerCase().includes(trace.traceId),
+            `a traceparent with ${what} was taken`,
+            "it is invalid and dropped",
+          ),
+        ),
+      );
+    },
+  },
+  {
+    rule: "COR-11",
+    needs: ["probe:outbound"],
+    async run(kit) {
+      const { sent } = await traced(kit, (id) => `00-${id}-0000000000000000-01`);
+      return must(
+        sent?.["tracestate"] !== tracestate,
+        "the tracestate of an invalid traceparent went on",
+        "both are dropped",
+      );
+    },
+  },
+  {
+    rule: "COR-12",
+    needs: ["log"],
+    async run(kit) {
+      const trace = await valid(kit);
+      if (!wasRead(trace)) return notApplicable("the context was not read: see COR-9");
+      return must(trace.loggedAsTraceId, "no trace_id in the log", "the trace id of the caller as trace_id");
+    },
+  },
+  {
+    rule: "COR-13",
+    needs: ["probe:outbound"],
+    async run(kit) {
+      const trace = await valid(kit);
+      if (trace.sent === undefined) return notApplicable("no outbound call came: see COR-5");
+      if (!wasRead(trace)) return notApplicable("the context was not read: see COR-9");
+      return must(
+        String(trace.sent["traceparent"]).includes(trace.traceId) && trace.sent["tracestate"] !== undefined,
+        () => show({ traceparent: trace.sent?.["traceparent"], tracestate: trace.sent?.["tracestate"] }),
+        "traceparent of the same trace, and tracestate",
+      );
+    },
+  },
+  {
+    rule: "COR-15",
+    needs: ["probe:outbound"],
+    async run(kit) {
+      if (kit.has("telemetry")) return notApplicable("the service exports spans");
+      const { sent, traceId } = await valid(kit);
+      // Nothing at all is COR-13's to judge.
+      if (sent?.["traceparent"] === undefined) return pass;
+      return must(
+        sent["traceparent"] === traceparent(traceId) &&
+          (sent["tracestate"] === undefined || sent["tracestate"] === tracestate),
+        () => show(sent["traceparent"]),
+        "the caller's context exactly as it came",
+      );
+    },
+  },
+];

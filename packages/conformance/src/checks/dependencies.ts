@@ -1,0 +1,107 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Answer, isObject } from "../answer.ts";
+import type { Kit } from "../kit.ts";
+import type { DependencyProbe, Probe } from "../options.ts";
+import { createHttpClient } from "../http-client.ts";
+import { requestOf, withExtra } from "../requests.ts";
+
+/** What `/ready` and `/health` said while some dependencies were broken. */
+export interface Fault {
+  readonly dependencies: readonly DependencyProbe[];
+  readonly ready: Answer;
+  readonly health: Answer;
+  /** From the moment it was broken until `/ready` showed it; undefined when it never did. */
+  readonly noticedMs: number | undefined;
+  /** Whether a check of them hangs. */
+  readonly hangs: boolean;
+}
+
+export interface FaultsSeen {
+  /** The check results before anything was broken. */
+  readonly before: Readonly<Record<string, unknown>>;
+  /** With every dependency broken that is not critical. */
+  readonly harmless: Fault | undefined;
+  /** With one critical dependency broken whose check fails. */
+  readonly critical: Fault | undefined;
+  /** With one critical dependency broken whose check throws or hangs. */
+  readonly criticalThrown: Fault | undefined;
+}
+
+/** `/ready` may show an older result for a second; a service that breaks that rule is given longer. */
+const patienceMs = 4000;
+
+/** Breaks dependencies, looks and repairs them; once for all checks. */
+export function faultsSeen(kit: Kit): Promise<FaultsSeen> {
+  return kit.once("faults", async () => {
+    const all = kit.settings.probes.dependencies ?? [];
+    const before = checksOf(await kit.get("/ready"));
+    const harmless = all.filter(({ critical }) => !critical);
+    const failing = all.find(({ critical, fault }) => critical && (fault ?? "fails") === "fails");
+    const throwing = all.find(({ critical, fault }) => critical && fault !== undefined && fault !== "fails");
+    return {
+      before,
+      harmless: harmless.length === 0 ? undefined : await look(kit, harmless),
+      critical: failing && (await look(kit, [failing])),
+      criticalThrown: throwing && (await look(kit, [throwing])),
+    };
+  });
+}
+
+async function look(kit: Kit, dependencies: readonly DependencyProbe[]): Promise<Fault> {
+  await Promise.all(dependencies.map((each) => control(kit, each.break)));
+  const brokenAt = performance.now();
+  try {
+    let ready = await kit.get("/ready");
+    let noticed = shows(ready, dependencies);
+    while (!noticed && performance.now() - brokenAt < patienceMs) {
+      await sleep(50);
+      ready = await kit.get("/ready");
+      noticed = shows(ready, dependencies);
+    }
+    const noticedMs = noticed ? performance.now() - brokenAt : undefined;
+    const health = await kit.get("/health");
+    return {
+      dependencies,
+      ready,
+      health,
+      noticedMs,
+      hangs: dependencies.some(({ fault }) => fault === "hangs"),
+    };
+  } finally {
+    await Promise.all(dependencies.map((each) => control(kit, each.restore)));
+    const restoredAt = performance.now();
+    while (shows(await kit.get("/ready"), dependencies) && performance.now() - restoredAt < patienceMs) {
+      await sleep(50);
+    }
+  }
+}
+
+/** Whether any of the dependencies is reported as broken. */
+function shows(ready: Answer, dependencies: readonly DependencyProbe[]): boolean {
+  const checks = checksOf(ready);
+  return dependencies.some(({ check }) => {
+    const result = checks[check];
+    return isObject(result) && result["healthy"] === false;
+  });
+}
+
+export function checksOf(answer: Answer): Readonly<Record<string, unknown>> {
+  const checks = answer.object?.["checks"];
+  return isObject(checks) ? checks : {};
+}
+
+/** Sends a request that breaks or repairs something, to the service or to whatever it names. */
+async function control(kit: Kit, probe: Probe): Promise<void> {
+  const request = requestOf(probe);
+  if (!/^https?:/.test(request.path)) {
+    await kit.http.send(withExtra(request));
+    return;
+  }
+  const url = new URL(request.path);
+  const http = createHttpClient(new URL(url.origin), kit.settings.requestSeconds * 1000);
+  try {
+    await http.send(withExtra(request, { path: `${url.pathname}${url.search}` }));
+  } finally {
+    http.close();
+  }
+}

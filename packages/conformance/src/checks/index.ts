@@ -1,0 +1,33 @@
+import type { Check } from "../check.ts";
+import { authenticationChecks } from "./authentication.ts";
+import { claimChecks } from "./claims.ts";
+import { correlationChecks } from "./correlation.ts";
+import { edgeChecks } from "./edge.ts";
+import { errorChecks } from "./errors.ts";
+import { keySetChecks } from "./key-sets.ts";
+import { limitChecks } from "./limits.ts";
+import { logChecks } from "./logs.ts";
+import { metricsChecks } from "./metrics.ts";
+import { profileChecks } from "./profiles.ts";
+import { readinessChecks } from "./readiness.ts";
+import { systemChecks } from "./system.ts";
+import { tenancyChecks } from "./tenancy.ts";
+import { tokenFormChecks } from "./tokens.ts";
+
+/** Every check, one a rule. Those that run alone keep this order. */
+export const checks: readonly Check[] = [
+  ...systemChecks,
+  ...readinessChecks,
+  ...correlationChecks,
+  ...errorChecks,
+  ...limitChecks,
+  ...logChecks,
+  ...metricsChecks,
+  ...edgeChecks,
+  ...authenticationChecks,
+  ...tokenFormChecks,
+  ...claimChecks,
+  ...keySetChecks,
+  ...tenancyChecks,
+  ...profileChecks,
+];

@@ -1,0 +1,88 @@
+import type { KeyObject } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Check, every, must, type Need, notApplicable } from "../check.ts";
+import type { Kit } from "../kit.ts";
+import { accepts, refuses } from "./callers.ts";
+
+const needs: readonly Need[] = ["full", "key set", "auth", "keys", "probe:protected"];
+
+/** Waits until the service accepts a token, as long as the checks of the key set are patient. */
+async function untilAccepted(kit: Kit, header: Readonly<Record<string, unknown>>, key: KeyObject): Promise<boolean> {
+  const deadline = performance.now() + kit.settings.keySetPatienceSeconds * 1000;
+  const { algorithm } = kit.tokens;
+  for (;;) {
+    const verdict = await accepts(kit, "", { header, signWith: { algorithm, key } });
+    if (verdict.status === "pass") return true;
+    if (performance.now() > deadline) return false;
+    await sleep(Math.min(1000, kit.settings.keySetPatienceSeconds * 250));
+  }
+}
+
+export const keySetChecks: readonly Check[] = [
+  {
+    rule: "KEY-11",
+    needs,
+    run: (kit) => refuses(kit, "no kid while the set has several keys", { header: { kid: undefined } }),
+  },
+  {
+    rule: "KEY-12",
+    needs,
+    async run(kit) {
+      const { keySet, tokens } = kit;
+      if (keySet === undefined) return notApplicable("no key set");
+      const { kid, key } = keySet.forEncryption;
+      const { algorithm } = tokens;
+      return await refuses(kit, "a key for encryption", { header: { kid }, signWith: { algorithm, key } });
+    },
+  },
+  {
+    rule: "KEY-2",
+    needs,
+    alone: true,
+    async run(kit) {
+      const { keySet } = kit;
+      if (keySet === undefined) return notApplicable("no key set");
+      const { kid, key } = keySet.rotate();
+      return must(
+        await untilAccepted(kit, { kid }, key),
+        "a new key was not fetched",
+        "fetched at the first token that names it",
+      );
+    },
+  },
+  {
+    rule: "KEY-1",
+    needs,
+    alone: true,
+    async run(kit) {
+      const { keySet } = kit;
+      if (keySet === undefined) return notApplicable("no key set");
+      const before = keySet.fetches;
+      const flood = Array.from({ length: 25 }, () =>
+        refuses(kit, "a kid that no key has", { header: { kid: kit.unique() } }),
+      );
+      const refused = every(await Promise.all(flood));
+      const caused = keySet.fetches - before;
+      return every([
+        refused,
+        must(caused <= 1, `${caused} fetches for 25 unknown kids`, "one a minute at most"),
+      ]);
+    },
+  },
+  {
+    rule: "KEY-4",
+    needs,
+    alone: true,
+    async run(kit) {
+      const { keySet } = kit;
+      if (keySet === undefined) return notApplicable("no key set");
+      keySet.setDown(true);
+      try {
+        await refuses(kit, "a kid that no key has", { header: { kid: kit.unique() } });
+        return await accepts(kit, "a token of a known key while the endpoint is down", {});
+      } finally {
+        keySet.setDown(false);
+      }
+    },
+  },
+];

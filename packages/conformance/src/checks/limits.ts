@@ -1,0 +1,95 @@
+import type { Answer } from "../answer.ts";
+import { type Check, every, must, notApplicable } from "../check.ts";
+import { NoAnswer } from "../http-client.ts";
+import type { Kit } from "../kit.ts";
+import { requestOf } from "../requests.ts";
+import { grant, samples } from "./samples.ts";
+
+/** Sends a head that announces a body, and only as much of the body as is given; the connection stays open. */
+async function unfinished(
+  kit: Kit,
+  headers: readonly (readonly [string, string])[],
+  start: string,
+): Promise<Answer | undefined> {
+  const { json } = kit.settings.probes;
+  const { path, method } = requestOf(json ?? "/");
+  const token = grant(kit);
+  const head = kit.http.head({
+    method: method === "GET" ? "POST" : method,
+    path,
+    headers: [
+      ["Content-Type", "application/json"],
+      ...(token === undefined ? [] : [["Authorization", `Bearer ${token}`] as const]),
+      ...headers,
+    ],
+  });
+  try {
+    return await kit.http.sendBytes(Buffer.concat([Buffer.from(head, "latin1"), Buffer.from(start)]));
+  } catch (error) {
+    if (error instanceof NoAnswer) return undefined;
+    throw error;
+  }
+}
+
+export const limitChecks: readonly Check[] = [
+  {
+    rule: "LIM-1",
+    needs: ["probe:json"],
+    async run(kit) {
+      const seen = (await samples(kit)).find(({ what }) => what === "a body that is too long");
+      return must(seen?.answer.status === 413, `${seen?.answer.status} for a body over the limit`, "413");
+    },
+  },
+  {
+    rule: "LIM-2",
+    needs: ["probe:json"],
+    async run(kit) {
+      const length = kit.settings.limits.maxBodyBytes + 1;
+      const answer = await unfinished(kit, [["Content-Length", String(length)]], "");
+      return must(
+        answer !== undefined,
+        "no answer before the body was sent",
+        "413 by Content-Length alone",
+      );
+    },
+  },
+  {
+    rule: "LIM-3",
+    needs: ["probe:json"],
+    async run(kit) {
+      const size = kit.settings.limits.maxBodyBytes + 1024;
+      const chunk = `${size.toString(16)}\r\n{"text":"${"x".repeat(size - 9)}\r\n`;
+      const answer = await unfinished(kit, [["Transfer-Encoding", "chunked"]], chunk);
+      return must(
+        answer !== undefined,
+        "no answer to a chunked body over the limit that goes on",
+        "413 as soon as it is over the limit",
+      );
+    },
+  },
+  {
+    rule: "LIM-4",
+    needs: ["probe:slow"],
+    async run(kit) {
+      const { slow } = kit.settings.probes;
+      if (slow === undefined) return notApplicable("no probe");
+      const answer = await kit.ask(slow, { token: grant(kit) });
+      return must(answer.status === 504, `${answer.status} from a route that takes too long`, "504");
+    },
+  },
+  {
+    rule: "LIM-5",
+    needs: ["probe:streaming"],
+    async run(kit) {
+      const { streaming } = kit.settings.probes;
+      if (streaming === undefined) return notApplicable("no probe");
+      try {
+        const answer = await kit.ask(streaming, { token: grant(kit) });
+        return every([must(answer.ok, `${answer.status}`, "an answer that has begun is left alone")]);
+      } catch (error) {
+        if (!(error instanceof NoAnswer)) throw error;
+        return must(false, error.message, "an answer that has begun is left alone");
+      }
+    },
+  },
+];

@@ -1,0 +1,136 @@
+import type { Answer } from "../answer.ts";
+import { type Check, every, must, notApplicable } from "../check.ts";
+import type { Kit } from "../kit.ts";
+import { requestOf } from "../requests.ts";
+import { short, show } from "../show.ts";
+import { grant } from "./samples.ts";
+
+interface Scrape {
+  readonly answer: Answer;
+  /** What stood for `{random}` in the templated path, and in a path that does not exist. */
+  readonly marks: readonly string[];
+  readonly templated: boolean;
+}
+
+/** Sends requests whose paths can be told apart, and then looks at the metrics. */
+function scrape(kit: Kit): Promise<Scrape> {
+  return kit.once("scrape", async () => {
+    const marks = [kit.unique(), kit.unique()];
+    const { templated } = kit.settings.probes;
+    const token = grant(kit);
+    await kit.get(`/${marks[0]}`, { token });
+    if (templated !== undefined) {
+      const { path } = requestOf(templated.request);
+      await kit.ask(templated.request, { path: path.replaceAll("{random}", marks[1] ?? ""), token });
+    }
+    return { answer: await kit.get("/metrics"), marks, templated: templated !== undefined };
+  });
+}
+
+/** The label sets of a metric, as text between the braces. */
+async function labelsOf(kit: Kit, name: string): Promise<readonly string[]> {
+  const { answer } = await scrape(kit);
+  const line = new RegExp(`^${name}\\{([^\\n]*)\\} `, "gm");
+  return [...answer.text.matchAll(line)].map(([, labels]) => labels ?? "");
+}
+
+function hasLabels(labels: string, names: readonly string[]): boolean {
+  return names.every((name) => new RegExp(`(?:^|,)${name}="`).test(labels));
+}
+
+function labelled(rule: string, name: string, sample: string, labels: readonly string[]): Check {
+  return {
+    rule,
+    needs: ["metrics"],
+    async run(kit) {
+      const seen = await labelsOf(kit, sample);
+      return every([
+        must(seen.length > 0, `no ${sample}`, `${name}{${labels.join(",")}}`),
+        must(
+          seen.every((each) => hasLabels(each, labels)),
+          () => `${sample}{${short(seen.find((each) => !hasLabels(each, labels)) ?? "", 80)}}`,
+          `${name}{${labels.join(",")}}`,
+        ),
+      ]);
+    },
+  };
+}
+
+export const metricsChecks: readonly Check[] = [
+  {
+    rule: "MET-1",
+    needs: ["metrics"],
+    async run(kit) {
+      const { answer } = await scrape(kit);
+      return must(
+        answer.mediaType === "text/plain" && /^[a-zA-Z_:][\w:]*(?:\{.*\})? [-+\d.eENaIinf]+/m.test(answer.text),
+        () => `${answer.mediaType || "no content type"}: ${short(answer.text, 40)}`,
+        "Prometheus text as text/plain",
+      );
+    },
+  },
+  {
+    rule: "MET-2",
+    needs: ["metrics"],
+    async run(kit) {
+      const open = "application/openmetrics-text";
+      const asked = await kit.get("/metrics", { headers: [["Accept", `${open};version=1.0.0`]] });
+      const { answer } = await scrape(kit);
+      return every([
+        must(answer.mediaType !== open, "OpenMetrics for any Accept", "OpenMetrics only when asked for"),
+        must(
+          asked.mediaType === open ? asked.text.trimEnd().endsWith("# EOF") : asked.mediaType === answer.mediaType,
+          () => `${asked.mediaType} without # EOF`,
+          "OpenMetrics when Accept asks for it, and then complete",
+        ),
+      ]);
+    },
+  },
+  labelled("MET-3", "http_requests_total", "http_requests_total", ["method", "endpoint", "status"]),
+  labelled("MET-4", "http_request_duration_seconds", "http_request_duration_seconds_count", ["method", "endpoint"]),
+  labelled("MET-5", "http_requests_in_progress", "http_requests_in_progress", ["method"]),
+  labelled("MET-6", "service_info", "service_info", ["service", "version"]),
+  {
+    rule: "MET-7",
+    needs: ["metrics"],
+    async run(kit) {
+      const { answer } = await scrape(kit);
+      return must(/^process_\w+/m.test(answer.text), "no metric named process_*", "metrics of the process");
+    },
+  },
+  {
+    rule: "MET-8",
+    needs: ["metrics", "probe:templated"],
+    async run(kit) {
+      const template = kit.settings.probes.templated?.template ?? "";
+      const labels = await labelsOf(kit, "http_requests_total");
+      return must(
+        labels.some((each) => each.includes(`endpoint="${template}"`)),
+        `no series of ${show(template)}`,
+        `endpoint="${template}"`,
+      );
+    },
+  },
+  {
+    rule: "MET-9",
+    needs: ["metrics"],
+    async run(kit) {
+      const labels = await labelsOf(kit, "http_requests_total");
+      if (labels.length === 0) return notApplicable("there is no http_requests_total: see MET-3");
+      return must(
+        labels.some((each) => each.includes('endpoint="<unmatched>"')),
+        "no series of <unmatched>",
+        'endpoint="<unmatched>" for a path that no route took',
+      );
+    },
+  },
+  {
+    rule: "MET-10",
+    needs: ["metrics"],
+    async run(kit) {
+      const { answer, marks } = await scrape(kit);
+      const leaked = marks.some((mark) => answer.text.includes(mark));
+      return must(!leaked, "a raw path in a label", "templates only");
+    },
+  },
+];

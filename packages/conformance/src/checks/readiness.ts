@@ -1,0 +1,224 @@
+import { type Answer, isObject } from "../answer.ts";
+import { type Check, every, fail, must, notApplicable, pass, type Verdict } from "../check.ts";
+import type { Kit } from "../kit.ts";
+import { show } from "../show.ts";
+import { checksOf, faultsSeen } from "./dependencies.ts";
+
+function ready(kit: Kit): Promise<Answer> {
+  return kit.once("ready", () => kit.get("/ready"));
+}
+
+const statuses: readonly unknown[] = ["ok", "fail", "timeout", "error"];
+
+/** Judges every check result of the report as it is now. */
+async function eachResult(
+  kit: Kit,
+  judge: (name: string, result: Readonly<Record<string, unknown>>) => Verdict,
+): Promise<Verdict> {
+  const entries = Object.entries(checksOf(await ready(kit)));
+  if (entries.length === 0) return notApplicable("the report lists no checks");
+  return every(
+    entries.map(([name, result]) =>
+      isObject(result) ? judge(name, result) : fail(`${name}: ${show(result)}`, "an object for each check"),
+    ),
+  );
+}
+
+/** A rule about the check with a fixed name: not applicable when the service has none of that name. */
+async function named(
+  kit: Kit,
+  name: string,
+  judge: (result: Readonly<Record<string, unknown>>) => Verdict,
+): Promise<Verdict> {
+  const result = checksOf(await ready(kit))[name];
+  return isObject(result) ? judge(result) : notApplicable(`the report has no check \`${name}\``);
+}
+
+export const readinessChecks: readonly Check[] = [
+  {
+    rule: "RDY-1",
+    async run(kit) {
+      const report = (await ready(kit)).object;
+      const status = report?.["status"];
+      return every([
+        must(
+          status === "ok" || status === "degraded" || (await ready(kit)).status !== 200,
+          () => `status ${show(status)}`,
+          "ok or degraded",
+        ),
+        must(typeof report?.["service"] === "string", () => `service ${show(report?.["service"])}`, "a text"),
+        must(isObject(report?.["checks"]), () => `checks ${show(report?.["checks"])}`, "an object"),
+      ]);
+    },
+  },
+  {
+    rule: "RDY-2",
+    run: (kit) =>
+      eachResult(kit, (name, { healthy, detail, critical }) =>
+        must(
+          typeof healthy === "boolean" && typeof detail === "string" && typeof critical === "boolean",
+          () => `${name}: ${show({ healthy, detail, critical })}`,
+          "healthy and critical true or false, detail a text",
+        ),
+      ),
+  },
+  {
+    rule: "RDY-3",
+    run: (kit) =>
+      eachResult(kit, (name, { status, meta }) =>
+        must(
+          statuses.includes(status) && (meta === undefined || isObject(meta)),
+          () => `${name}: ${show({ status, meta })}`,
+          "status ok, fail, timeout or error; meta an object when there is one",
+        ),
+      ),
+  },
+  {
+    rule: "RDY-4",
+    alone: true,
+    needs: ["probe:dependencies"],
+    async run(kit) {
+      const { harmless } = await faultsSeen(kit);
+      if (harmless === undefined) return notApplicable("no dependency that is not critical was given");
+      if (harmless.noticedMs === undefined) return fail("the report does not show what is broken", "degraded");
+      const status = harmless.ready.object?.["status"];
+      return must(
+        harmless.ready.status === 200 && status === "degraded",
+        () => `${harmless.ready.status} with status ${show(status)}`,
+        '200 with status "degraded"',
+      );
+    },
+  },
+  {
+    rule: "RDY-5",
+    alone: true,
+    needs: ["probe:dependencies"],
+    async run(kit) {
+      const { critical } = await faultsSeen(kit);
+      if (critical === undefined) return notApplicable("no critical dependency was given");
+      return must(critical.ready.status === 503, `${critical.ready.status}`, "503");
+    },
+  },
+  {
+    rule: "RDY-6",
+    alone: true,
+    needs: ["probe:dependencies"],
+    async run(kit) {
+      const { critical } = await faultsSeen(kit);
+      if (critical?.ready.status !== 503) return notApplicable("no 503 was seen");
+      const { mediaType, object } = critical.ready;
+      return must(
+        mediaType === "application/json" && object?.["status"] === "unavailable" && isObject(object["checks"]),
+        () => `${mediaType} with status ${show(object?.["status"])}`,
+        'the report with status "unavailable"',
+      );
+    },
+  },
+  {
+    rule: "RDY-7",
+    alone: true,
+    needs: ["probe:dependencies"],
+    async run(kit) {
+      const { criticalThrown } = await faultsSeen(kit);
+      if (criticalThrown === undefined) return notApplicable("no critical dependency that throws was given");
+      const [dependency] = criticalThrown.dependencies;
+      const result = checksOf(criticalThrown.ready)[dependency?.check ?? ""];
+      return must(
+        isObject(result) && result["critical"] === true,
+        () => `critical ${show(isObject(result) ? result["critical"] : undefined)} of a check that threw`,
+        "critical true, as declared",
+      );
+    },
+  },
+  {
+    rule: "RDY-8",
+    alone: true,
+    needs: ["probe:dependencies"],
+    async run(kit) {
+      const { harmless } = await faultsSeen(kit);
+      const hanging = harmless?.dependencies.filter(({ fault }) => fault === "hangs").length ?? 0;
+      if (harmless === undefined || hanging < 2) {
+        return notApplicable("needs two dependencies that are not critical and whose checks hang");
+      }
+      // Between one timeout and all of them in turn.
+      const limitMs = (kit.settings.limits.readinessTimeoutSeconds * 1000 * (1 + hanging)) / 2;
+      return must(
+        harmless.ready.durationMs < limitMs,
+        () => `${Math.round(harmless.ready.durationMs)} ms with ${hanging} checks that hang`,
+        `less than ${limitMs} ms`,
+      );
+    },
+  },
+  {
+    rule: "RDY-10",
+    alone: true,
+    needs: ["probe:dependencies"],
+    async run(kit) {
+      const { critical } = await faultsSeen(kit);
+      if (critical === undefined) return notApplicable("no critical dependency was given");
+      const { noticedMs } = critical;
+      // A second for the reuse, and one for a slow machine.
+      return must(
+        noticedMs !== undefined && noticedMs < 2000,
+        noticedMs === undefined ? "never noticed" : `noticed after ${Math.round(noticedMs)} ms`,
+        "noticed after 1 s",
+      );
+    },
+  },
+  {
+    rule: "RDY-11",
+    alone: true,
+    needs: ["probe:dependencies"],
+    async run(kit) {
+      const { harmless } = await faultsSeen(kit);
+      const hanging = harmless?.dependencies.filter(({ fault }) => fault === "hangs") ?? [];
+      if (harmless === undefined || hanging.length === 0) {
+        return notApplicable("no dependency whose check hangs was given");
+      }
+      const text = `health check did not answer within ${kit.settings.limits.readinessTimeoutSeconds.toFixed(1)}s`;
+      return details(harmless.ready, hanging, (detail) => detail === text, text);
+    },
+  },
+  {
+    rule: "RDY-12",
+    alone: true,
+    needs: ["probe:dependencies"],
+    async run(kit) {
+      const { harmless, criticalThrown } = await faultsSeen(kit);
+      const seen = [harmless, criticalThrown].filter((each) => each !== undefined);
+      const verdicts = seen.flatMap(({ ready: answer, dependencies }) => {
+        const throwing = dependencies.filter(({ fault }) => fault === "throws");
+        if (throwing.length === 0) return [];
+        const fits = (detail: string): boolean => /^health check raised: [\w$.]+$/.test(detail);
+        return [details(answer, throwing, fits, "`health check raised: <class>`")];
+      });
+      return verdicts.length === 0
+        ? notApplicable("no dependency whose check throws was given")
+        : every(verdicts);
+    },
+  },
+  {
+    rule: "RDY-13",
+    run: (kit) =>
+      named(kit, "database", ({ critical }) => must(critical === true, () => `critical ${show(critical)}`, "true")),
+  },
+  {
+    rule: "RDY-18",
+    run: (kit) =>
+      named(kit, "metrics", ({ critical }) => must(critical === false, () => `critical ${show(critical)}`, "false")),
+  },
+];
+
+function details(
+  answer: Answer,
+  dependencies: readonly { readonly check: string }[],
+  fits: (detail: string) => boolean,
+  expected: string,
+): Verdict {
+  const checks = checksOf(answer);
+  const wrong = dependencies
+    .map(({ check }) => checks[check])
+    .find((result) => !(isObject(result) && typeof result["detail"] === "string" && fits(result["detail"])));
+  if (wrong === undefined) return pass;
+  return fail(`detail ${show(isObject(wrong) ? wrong["detail"] : wrong)}`, expected);
+}

@@ -1,0 +1,88 @@
+import type { Answer } from "../answer.ts";
+import type { Kit } from "../kit.ts";
+import { requestOf, withExtra } from "../requests.ts";
+
+/** A request that has to fail, and what came back. */
+export interface Sample {
+  readonly what: string;
+  readonly path: string;
+  readonly requestId: string;
+  readonly answer: Answer;
+}
+
+type Extra = NonNullable<Parameters<typeof withExtra>[1]>;
+
+/** Requests that fail for every reason that the probes allow; sent once for all checks. */
+export function samples(kit: Kit): Promise<readonly Sample[]> {
+  return kit.once("samples", () => Promise.all(failing(kit).map((make) => make())));
+}
+
+/** The samples whose answer is a failure of a certain status. */
+export async function samplesOf(kit: Kit, ...statuses: readonly number[]): Promise<readonly Sample[]> {
+  return (await samples(kit)).filter(({ answer }) => statuses.includes(answer.status));
+}
+
+/** Those of all samples that were answered by a failure. */
+export async function failures(kit: Kit): Promise<readonly Sample[]> {
+  return (await samples(kit)).filter(({ answer }) => answer.status >= 400);
+}
+
+function failing(kit: Kit): readonly (() => Promise<Sample>)[] {
+  const { probes, limits } = kit.settings;
+  const made: (() => Promise<Sample>)[] = [];
+  function add(what: string, probe: Parameters<typeof requestOf>[0], extra: Extra = {}): void {
+    made.push(async () => {
+      const requestId = kit.unique();
+      const request = requestOf(probe);
+      const path = extra.path ?? request.path;
+      const query = `${path.includes("?") ? "&" : "?"}conformance=1`;
+      const answer = await kit.http.send(
+        withExtra(request, {
+          ...extra,
+          path: `${path}${query}`,
+          headers: [...(extra.headers ?? []), ["X-Request-ID", requestId]],
+        }),
+      );
+      return { what, path: path.split("?", 1)[0] ?? path, requestId, answer };
+    });
+  }
+
+  const token = kit.settings.keys === undefined || !kit.has("auth") ? undefined : kit.tokens.mint();
+  add("an unknown path", `/${kit.unique()}`, { token });
+  add("a method that a path does not have", "POST /health", { token });
+  if (probes.failing !== undefined) add("an exception", probes.failing.request, { token: grant(kit) });
+  if (probes.json !== undefined) {
+    const { method, path } = requestOf(probes.json);
+    const call = { method: method === "GET" ? "POST" : method, path };
+    const type = (value: string): readonly (readonly [string, string])[] => [["Content-Type", value]];
+    add("malformed JSON", call, { token: grant(kit), headers: type("application/json"), body: malformed });
+    add("a body of another type", call, { token: grant(kit), headers: type("text/csv"), body: "a,b" });
+    add("a body that is too long", call, {
+      token: grant(kit),
+      headers: type("application/json"),
+      body: JSON.stringify({ text: "x".repeat(limits.maxBodyBytes) }),
+    });
+  }
+  if (probes.invalid !== undefined) add("an invalid body", probes.invalid.request, { token: grant(kit) });
+  if (kit.has("auth")) {
+    if (probes.protected !== undefined) add("no caller", probes.protected);
+    if (probes.scoped !== undefined && token !== undefined) {
+      add("a caller without the scopes", probes.scoped.request, { token });
+    }
+    if (probes.role !== undefined && token !== undefined) {
+      add("a caller without the role", probes.role.request, { token });
+    }
+  }
+  return made;
+}
+
+/** What the malformed body contains: it must not come back. */
+export const echoMark = "svc-conformance-mark";
+const malformed = `{"a": "${echoMark}", }`;
+
+/** A token with every right that the probes name, where there are keys. */
+export function grant(kit: Kit): string | undefined {
+  const { keys, probes } = kit.settings;
+  if (keys === undefined || !kit.has("auth")) return undefined;
+  return kit.tokens.mint({ scopes: probes.scoped?.scopes ?? [], roles: probes.role?.roles ?? [] });
+}

@@ -1,0 +1,187 @@
+import type { Answer } from "../answer.ts";
+import { type Check, every, fail, must, notApplicable } from "../check.ts";
+import type { Kit } from "../kit.ts";
+import { show } from "../show.ts";
+import { faultsSeen } from "./dependencies.ts";
+
+/** `/health`, asked once for all checks that read it. */
+export function health(kit: Kit): Promise<Answer> {
+  return kit.once("health", () => kit.get("/health"));
+}
+
+function info(kit: Kit): Promise<Answer> {
+  return kit.once("info", () => kit.get("/info"));
+}
+
+async function isProd(kit: Kit): Promise<boolean> {
+  return (await health(kit)).object?.["env"] === "prod";
+}
+
+export const systemChecks: readonly Check[] = [
+  {
+    rule: "SYS-1",
+    async run(kit) {
+      const answer = await health(kit);
+      const { object } = answer;
+      if (answer.status !== 200) return fail(`${answer.status}`, "200");
+      const missing = ["service", "version", "env"].filter(
+        (member) => typeof object?.[member] !== "string" || object[member] === "",
+      );
+      return every([
+        must(object?.["status"] === "ok", () => `status ${show(object?.["status"])}`, 'status "ok"'),
+        must(missing.length === 0, `no text for ${missing.join(", ")}`, "service, version and env as texts"),
+      ]);
+    },
+  },
+  {
+    rule: "SYS-2",
+    alone: true,
+    needs: ["probe:dependencies"],
+    async run(kit) {
+      const seen = await faultsSeen(kit);
+      if (seen.harmless === undefined) return notApplicable("no dependency that is not critical was given");
+      const { health: answer } = seen.harmless;
+      const limitMs = kit.settings.limits.readinessTimeoutSeconds * 1000;
+      return every([
+        must(answer.status === 200, `${answer.status} with dependencies down`, "200"),
+        must(
+          !seen.harmless.hangs || answer.durationMs < limitMs,
+          () => `an answer after ${Math.round(answer.durationMs)} ms while a check hangs`,
+          "an answer that waits for nothing",
+        ),
+      ]);
+    },
+  },
+  {
+    rule: "SYS-3",
+    async run(kit) {
+      const answer = await kit.once("ready", () => kit.get("/ready"));
+      return must(answer.status === 200, `${answer.status}`, "200 from a service that can serve");
+    },
+  },
+  {
+    rule: "SYS-4",
+    alone: true,
+    needs: ["probe:dependencies"],
+    async run(kit) {
+      const seen = await faultsSeen(kit);
+      if (seen.critical === undefined) return notApplicable("no critical dependency was given");
+      const { status } = seen.critical.health;
+      return must(status === 200, `/health ${status} with a critical dependency down`, "200");
+    },
+  },
+  {
+    rule: "SYS-5",
+    async run(kit) {
+      const answer = await info(kit);
+      if (await isProd(kit)) return notApplicable("the environment is prod");
+      if (answer.status !== 200) return fail(`${answer.status}`, "200");
+      const { service, version, env, providers, plugins } = answer.object ?? {};
+      const named = (each: unknown): boolean =>
+        typeof each === "object" && each !== null && typeof (each as { name?: unknown }).name === "string";
+      return every([
+        must(
+          [service, version, env].every((each) => typeof each === "string"),
+          () => show({ service, version, env }),
+          "service, version and env as texts",
+        ),
+        must(
+          Array.isArray(providers) && providers.every((each) => typeof each === "string"),
+          () => `providers ${show(providers)}`,
+          "providers: a list of names",
+        ),
+        must(Array.isArray(plugins) && plugins.every(named), () => `plugins ${show(plugins)}`, "objects with name"),
+      ]);
+    },
+  },
+  {
+    rule: "SYS-6",
+    async run(kit) {
+      if (!(await isProd(kit))) return notApplicable("the environment is not prod");
+      const { status } = await info(kit);
+      return must(status === 404, `${status}`, "404, as of any unknown path");
+    },
+  },
+  {
+    rule: "SYS-7",
+    needs: ["metrics"],
+    async run(kit) {
+      const answer = await kit.get("/metrics");
+      return must(
+        answer.status === 200 && answer.body.length > 0,
+        `${answer.status} with ${answer.body.length} bytes`,
+        "200 with the metrics",
+      );
+    },
+  },
+  {
+    rule: "SYS-8",
+    async run(kit) {
+      const answers: readonly (readonly [string, Answer])[] = [
+        ["/health", await health(kit)],
+        ["/ready", await kit.once("ready", () => kit.get("/ready"))],
+        ...((await isProd(kit)) ? [] : ([["/info", await info(kit)]] as const)),
+      ];
+      return every(
+        answers.map(([path, { mediaType, object }]) =>
+          must(
+            mediaType === "application/json" && object !== undefined,
+            `${path}: ${mediaType || "no content type"}`,
+            "a JSON object as application/json",
+          ),
+        ),
+      );
+    },
+  },
+  {
+    rule: "VER-1",
+    async run(kit) {
+      const reported = (await health(kit)).object?.["version"];
+      const second = await info(kit);
+      if (second.status !== 200) return must(Boolean(reported), "no version in /health", "a version");
+      const other = second.object?.["version"];
+      return must(
+        Boolean(reported) && reported === other,
+        () => `${show(reported)} in /health, ${show(other)} in /info`,
+        "the same version in both",
+      );
+    },
+  },
+  {
+    rule: "ENV-1",
+    async run(kit) {
+      const name = (await health(kit)).object?.["service"];
+      const names: [string, unknown][] = [
+        ["/ready", (await kit.once("ready", () => kit.get("/ready"))).object?.["service"]],
+      ];
+      if (kit.log !== undefined) {
+        const id = kit.unique();
+        await kit.get("/health", { headers: [["X-Request-ID", id]] });
+        const line = (await kit.log.about(id)).find(({ value }) => typeof value?.["service"] === "string");
+        if (line !== undefined) names.push(["the log", line.value?.["service"]]);
+      }
+      if (kit.has("metrics")) {
+        const { text } = await kit.get("/metrics");
+        const label = /^service_info\{[^}]*\bservice="([^"]*)"/m.exec(text)?.[1];
+        if (label !== undefined) names.push(["/metrics", label]);
+      }
+      const other = names.find(([, each]) => each !== name);
+      return must(
+        other === undefined,
+        () => `${show(name)} in /health, ${show(other?.[1])} in ${other?.[0]}`,
+        "one name everywhere",
+      );
+    },
+  },
+  {
+    rule: "ENV-2",
+    async run(kit) {
+      const env = (await health(kit)).object?.["env"];
+      return must(
+        typeof env === "string" && ["local", "dev", "staging", "prod"].includes(env),
+        () => `env ${show(env)}`,
+        "local, dev, staging or prod",
+      );
+    },
+  },
+];

@@ -1,0 +1,157 @@
+import { type Check, every, must, type Need, notApplicable, type Verdict } from "../check.ts";
+import type { Kit } from "../kit.ts";
+import { accepts, refuses, refusesAll, rights } from "./callers.ts";
+
+const needs: readonly Need[] = ["auth", "keys", "probe:protected"];
+
+/** Header and payload of a valid token as JSON text, to be spoilt. */
+function texts(kit: Kit, claims: Readonly<Record<string, unknown>> = {}): { header: string; payload: string } {
+  const parts = kit.tokens.parts({ ...rights(kit), claims });
+  return { header: JSON.stringify(parts.header), payload: JSON.stringify(parts.claims) };
+}
+
+/** The same bytes in another spelling of base64url: the unused bits of the last character are set. */
+function otherSpelling(token: string): string | undefined {
+  const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+  const spare = [1, 4, 2, 1][(token.length - token.lastIndexOf(".") - 1) % 4] ?? 1;
+  if (spare === 1) return undefined;
+  const at = alphabet.indexOf(token.slice(-1));
+  return `${token.slice(0, -1)}${alphabet[at + 1]}`;
+}
+
+/** Rules about the form of a token, whoever signed it. */
+export const tokenFormChecks: readonly Check[] = [
+  {
+    rule: "AUTH-20",
+    needs,
+    run: (kit) => refusesAll(kit, [["more than 8 KiB", { claims: { pad: "p".repeat(6600) } }]]),
+  },
+  {
+    rule: "AUTH-21",
+    needs,
+    async run(kit) {
+      const token = kit.tokens.mint(rights(kit));
+      const { header, payload } = texts(kit);
+      const bad = Buffer.concat([Buffer.from(`{"x":"`), Buffer.from([0xff]), Buffer.from(`",${payload.slice(1)}`)]);
+      const bom = Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), Buffer.from(payload)]);
+      const cases: [string, string][] = [
+        ["padding", `${token}=`],
+        ["bytes that are not UTF-8", kit.tokens.mintBytes(header, bad)],
+        ["a byte order mark", kit.tokens.mintBytes(header, bom)],
+      ];
+      const spelling = otherSpelling(token);
+      if (spelling !== undefined) cases.push(["another spelling of its signature", spelling]);
+      return await refusesAll(kit, cases);
+    },
+  },
+  {
+    rule: "AUTH-22",
+    needs,
+    async run(kit) {
+      if (kit.keySet !== undefined) return notApplicable("a kid that no key has is refused anyway");
+      return await refuses(kit, "a kid of 257 characters", { header: { kid: "k".repeat(257) } });
+    },
+  },
+  {
+    rule: "AUTH-23",
+    needs,
+    async run(kit) {
+      const { header, payload } = texts(kit, { exp: 1 });
+      const infinite = kit.tokens.mintBytes(header, payload.replace('"exp":1,', '"exp":1e999,'));
+      return await refusesAll(kit, [
+        ["an infinite exp", infinite],
+        ["an exp of 9e12", { claims: { exp: 9e12 } }],
+        ["a negative iat", { claims: { iat: -1 } }],
+      ]);
+    },
+  },
+  {
+    rule: "AUTH-24",
+    needs,
+    run: (kit) =>
+      refusesAll(kit, [
+        ["crit: [exp]", { header: { crit: ["exp"], exp: 1 } }],
+        ["crit: []", { header: { crit: [] } }],
+      ]),
+  },
+  {
+    rule: "AUTH-25",
+    needs: ["key set", ...needs],
+    async run(kit) {
+      const weak = kit.keySet?.weak;
+      if (weak === undefined) return notApplicable("the algorithm takes no RSA keys");
+      const { algorithm } = kit.tokens;
+      const shape = { header: { kid: weak.kid }, signWith: { algorithm, key: weak.key } };
+      return await refuses(kit, "an RSA key of 1,024 bits", shape);
+    },
+  },
+  {
+    rule: "AUTH-27",
+    needs: ["auth", "keys"],
+    async run(kit) {
+      const { scoped, role } = kit.settings.probes;
+      const { scopeClaim = "scope", rolesClaim = "roles" } = kit.tokens.keys;
+      const verdicts: Verdict[] = [];
+      for (const [what, probe, claim, names] of [
+        ["scopes", scoped?.request, scopeClaim, scoped?.scopes ?? []],
+        ["roles", role?.request, rolesClaim, role?.roles ?? []],
+      ] as const) {
+        if (probe === undefined) continue;
+        for (const value of [names, names.join(" ")]) {
+          const { ok, status } = await kit.ask(probe, { token: kit.tokens.mint({ claims: { [claim]: value } }) });
+          const form = typeof value === "string" ? "a text" : "a list";
+          verdicts.push(must(ok, `${status} with ${what} as ${form}`, "both forms are read"));
+        }
+      }
+      return verdicts.length === 0 ? notApplicable("no probe `scoped` or `role`") : every(verdicts);
+    },
+  },
+  {
+    rule: "AUTH-28",
+    needs,
+    async run(kit) {
+      const now = kit.tokens.now();
+      const { audience } = kit.tokens.keys;
+      const { header, payload } = texts(kit);
+      const claims: [string, Readonly<Record<string, unknown>>][] = [
+        ["a number as sub", { sub: 7 }],
+        ["an empty sub", { sub: "" }],
+        ["a number as jti", { jti: 7 }],
+        ["a number as fam", { fam: 7 }],
+        ["exp as a text", { exp: String(now + 600) }],
+        ["iat as a text", { iat: String(now) }],
+        ["nbf as a text", { nbf: String(now) }],
+      ];
+      if (audience !== undefined) claims.push(["a number in aud", { aud: [audience, 7] }]);
+      return every([
+        await refusesAll(
+          kit,
+          claims.map(([what, each]) => [what, { claims: each }]),
+        ),
+        await refusesAll(kit, [
+          ["a payload that is a list", kit.tokens.mintBytes(header, `[${payload}]`)],
+          ["a number as kid", { header: { kid: 7 } }],
+        ]),
+        await accepts(kit, "dates with a fraction", { claims: { exp: now + 600.5, iat: now - 1.5 } }),
+      ]);
+    },
+  },
+  {
+    rule: "AUTH-29",
+    needs,
+    run: (kit) =>
+      refusesAll(kit, [
+        ["an iat in the future", { claims: { iat: kit.tokens.now() + kit.tokens.leeway + 15 } }],
+      ]),
+  },
+  {
+    rule: "AUTH-30",
+    needs,
+    async run(kit) {
+      const { leeway } = kit.tokens;
+      const late = await accepts(kit, "", { claims: { exp: kit.tokens.now() - leeway - 15 } });
+      if (late.status === "pass") return notApplicable("a token over the leeway is accepted: see AUTH-8");
+      return await refuses(kit, "an exp exactly at the leeway", { claims: { exp: kit.tokens.now() - leeway } });
+    },
+  },
+];

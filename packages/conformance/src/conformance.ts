@@ -1,0 +1,86 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { checks } from "./checks/index.ts";
+import type { Check } from "./check.ts";
+import { InvalidUse } from "./faults.ts";
+import { NoAnswer } from "./http-client.ts";
+import { createKit, type Kit } from "./kit.ts";
+import type { ConformanceOptions } from "./options.ts";
+import { ruleOf } from "./rules.ts";
+import { type Finding, runChecks } from "./run-checks.ts";
+import { resolveSettings, type Settings } from "./settings.ts";
+
+/** What a run has found. */
+export interface ConformanceReport {
+  /** The service under test. */
+  readonly url: string;
+  readonly profile: "full" | "reduced";
+  /** Whether the choices of the house were checked too. */
+  readonly house: boolean;
+  /** In the order of the contract. */
+  readonly findings: readonly Finding[];
+  readonly passed: number;
+  readonly failed: number;
+  readonly notApplicable: number;
+  /** Whether nothing failed. */
+  readonly conforms: boolean;
+  readonly durationMs: number;
+}
+
+/**
+ * Checks a running service against the contract, from outside. Never rejects for what the service does.
+ *
+ * @throws InvalidUse for wrong options, and for a service that cannot be reached at all
+ */
+export async function checkConformance(options: ConformanceOptions): Promise<ConformanceReport> {
+  const settings = resolveSettings(options);
+  const startedAt = performance.now();
+  const kit = await createKit(settings);
+  try {
+    await reach(kit);
+    if (kit.keySet !== undefined) await untilKeysAreKnown(kit);
+    const findings = await runChecks(kit, selected(settings));
+    const count = (status: string): number => findings.filter((each) => each.verdict.status === status).length;
+    return {
+      url: settings.url.href,
+      profile: settings.profile,
+      house: settings.house,
+      findings,
+      passed: count("pass"),
+      failed: count("fail"),
+      notApplicable: count("not applicable"),
+      conforms: count("fail") === 0,
+      durationMs: performance.now() - startedAt,
+    };
+  } finally {
+    await kit.close();
+  }
+}
+
+/** The checks that a run has to make. */
+function selected({ house, only, profile }: Settings): readonly Check[] {
+  return checks.filter(({ rule: id }) => {
+    if (only !== undefined) return only.has(id);
+    const rule = ruleOf(id);
+    return (house || rule.source === "contract") && (profile === "full" || rule.profile === "both");
+  });
+}
+
+async function reach(kit: Kit): Promise<void> {
+  try {
+    await kit.get("/health");
+  } catch (error) {
+    if (!(error instanceof NoAnswer)) throw error;
+    throw new InvalidUse([`url: ${kit.settings.url.href} does not answer: ${error.message}`]);
+  }
+}
+
+/** A service that started before the key set was served may wait before it asks again. */
+async function untilKeysAreKnown(kit: Kit): Promise<void> {
+  const { protected: probe } = kit.settings.probes;
+  if (probe === undefined) return;
+  const deadline = performance.now() + kit.settings.keySetPatienceSeconds * 1000;
+  while (performance.now() < deadline) {
+    if ((await kit.ask(probe, { token: kit.tokens.mint() })).ok) return;
+    await sleep(Math.min(1000, kit.settings.keySetPatienceSeconds * 250));
+  }
+}

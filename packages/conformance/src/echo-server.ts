@@ -1,0 +1,31 @@
+import { once } from "node:events";
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** What the outbound probe calls: it notes the headers that it was called with. */
+export interface EchoServer {
+  /** The URL to call for one request. */
+  urlFor(id: string): string;
+  /** The headers of the call to that URL, when it was called. */
+  headersOf(id: string): IncomingHttpHeaders | undefined;
+  stop(): Promise<void>;
+}
+
+export async function startEchoServer(): Promise<EchoServer> {
+  const calls = new Map<string, IncomingHttpHeaders>();
+  const server = createServer((req, res) => {
+    calls.set(req.url?.slice(1) ?? "", req.headers);
+    res.writeHead(200, { "Content-Type": "application/json" }).end("{}");
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    urlFor: (id) => `http://127.0.0.1:${port}/${id}`,
+    headersOf: (id) => calls.get(id),
+    async stop() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

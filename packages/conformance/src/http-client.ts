@@ -1,0 +1,121 @@
+import { connect as connectPlain, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import type { Answer } from "./answer.ts";
+import { AnswerReader, MalformedAnswer } from "./http-message.ts";
+
+/** What goes out. Headers are sent as they stand here, in this order, twice when they stand here twice. */
+export interface Outgoing {
+  readonly method?: string | undefined;
+  /** Path and query; the base URL's path is put in front. */
+  readonly path: string;
+  readonly headers?: readonly (readonly [name: string, value: string])[] | undefined;
+  readonly body?: string | Buffer | undefined;
+  /** Sent instead of the host of the base URL. */
+  readonly host?: string | undefined;
+}
+
+/** Something on the way to an answer went wrong: no connection, no answer in time, no HTTP. */
+export class NoAnswer extends Error {
+  override readonly name = "NoAnswer";
+}
+
+/** Sends requests to one service, one connection each. */
+export interface HttpClient {
+  send(request: Outgoing): Promise<Answer>;
+  /** Sends bytes exactly as they are and reads the first answer. */
+  sendBytes(bytes: string | Buffer, options?: { readonly isHead?: boolean }): Promise<Answer>;
+  /** The head of a request as bytes, for those that send a body by hand. */
+  head(request: Outgoing): string;
+  /** Ends what is under way. */
+  close(): void;
+}
+
+/** @param timeoutMs for one request, from connecting to the last byte of its answer */
+export function createHttpClient(base: URL, timeoutMs: number): HttpClient {
+  const prefix = base.pathname.replace(/\/$/, "");
+  const open = new Set<Socket>();
+  let closed = false;
+
+  function head({ method = "GET", path, headers = [], host = base.host }: Outgoing): string {
+    const lines = [["Host", host], ["Connection", "close"], ["Accept", "*/*"], ...headers];
+    const given = new Set(headers.map(([name]) => name.toLowerCase()));
+    const sent = lines.filter(
+      ([name = ""], index) => index > 2 || index === 0 || !given.has(name.toLowerCase()),
+    );
+    return `${method} ${prefix}${path} HTTP/1.1\r\n${sent.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n`;
+  }
+
+  function sendBytes(bytes: string | Buffer, { isHead = false } = {}): Promise<Answer> {
+    if (closed) return Promise.reject(new NoAnswer("the time for all checks is up"));
+    return new Promise((resolve, reject) => {
+      const socket = connect(base);
+      open.add(socket);
+      const reader = new AnswerReader(isHead);
+      let sentAt = performance.now();
+      const timer = setTimeout(() => {
+        settle(() => reject(new NoAnswer(`no complete answer within ${timeoutMs / 1000} s`)));
+      }, timeoutMs);
+
+      function settle(how: () => void): void {
+        clearTimeout(timer);
+        open.delete(socket);
+        socket.destroy();
+        how();
+      }
+      function read(ended: boolean, chunk?: Buffer): void {
+        try {
+          if (chunk !== undefined) reader.add(chunk);
+          const answer = reader.read(ended, performance.now() - sentAt);
+          if (answer !== undefined) settle(() => resolve(answer));
+        } catch (error) {
+          settle(() => reject(error instanceof MalformedAnswer ? new NoAnswer(error.message) : error));
+        }
+      }
+
+      socket.setNoDelay(true);
+      socket.once(base.protocol === "https:" ? "secureConnect" : "connect", () => {
+        sentAt = performance.now();
+        socket.write(typeof bytes === "string" ? Buffer.from(bytes, "latin1") : bytes);
+      });
+      socket.on("data", (chunk: Buffer) => read(false, chunk));
+      socket.on("error", (error: NodeJS.ErrnoException) => {
+        // A server may close while the request is still being sent; what it said before counts.
+        if (reader.isEmpty) settle(() => reject(new NoAnswer(error.code ?? error.message)));
+        else read(true);
+      });
+      socket.on("close", () => {
+        if (!open.has(socket)) return;
+        if (reader.isEmpty) settle(() => reject(new NoAnswer("the connection was closed without an answer")));
+        else read(true);
+        if (open.has(socket)) settle(() => reject(new NoAnswer("the answer broke off")));
+      });
+    });
+  }
+
+  return {
+    head,
+    sendBytes,
+    send(request) {
+      const body = typeof request.body === "string" ? Buffer.from(request.body) : request.body;
+      const headers = request.headers ?? [];
+      const all =
+        body === undefined ? headers : [...headers, ["Content-Length", String(body.length)] as const];
+      const bytes = Buffer.from(head({ ...request, headers: all }), "latin1");
+      return sendBytes(body === undefined ? bytes : Buffer.concat([bytes, body]), {
+        isHead: request.method === "HEAD",
+      });
+    },
+    close() {
+      closed = true;
+      for (const socket of open) socket.destroy(new NoAnswer("the time for all checks is up"));
+    },
+  };
+}
+
+function connect(base: URL): Socket {
+  const host = base.hostname.replace(/^\[|\]$/g, "");
+  if (base.protocol === "https:") {
+    return connectTls({ host, port: Number(base.port || 443), servername: host, ALPNProtocols: ["http/1.1"] });
+  }
+  return connectPlain({ host, port: Number(base.port || 80) });
+}

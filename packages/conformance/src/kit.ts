@@ -1,0 +1,77 @@
+import { randomBytes } from "node:crypto";
+import type { Answer } from "./answer.ts";
+import { type EchoServer, startEchoServer } from "./echo-server.ts";
+import { createHttpClient, type HttpClient } from "./http-client.ts";
+import { type KeyServer, serveKeys } from "./key-server.ts";
+import { createLogReader, type LogReader } from "./log-reader.ts";
+import type { Feature, Probe } from "./options.ts";
+import { type Extra, requestOf, withExtra } from "./requests.ts";
+import type { Settings } from "./settings.ts";
+import { createMinter, type Minter } from "./tokens.ts";
+
+/** What the checks work with. */
+export interface Kit {
+  readonly settings: Settings;
+  readonly http: HttpClient;
+  readonly log: LogReader | undefined;
+  readonly keySet: KeyServer | undefined;
+  /** @throws Error when there are no keys; checks that need them say so. */
+  readonly tokens: Minter;
+  has(feature: Feature): boolean;
+  /** Letters and digits that were never used before. */
+  unique(): string;
+  get(path: string, extra?: Extra): Promise<Answer>;
+  ask(probe: Probe, extra?: Extra): Promise<Answer>;
+  /** Makes something once for all checks that ask for it. */
+  once<T>(name: string, make: () => Promise<T>): Promise<T>;
+  echo(): Promise<EchoServer>;
+  close(): Promise<void>;
+}
+
+export async function createKit(settings: Settings): Promise<Kit> {
+  const http = createHttpClient(settings.url, settings.requestSeconds * 1000);
+  const log = settings.log === undefined ? undefined : await createLogReader(settings.log);
+  const { keys } = settings;
+  const keySet =
+    settings.serveKeys === undefined || keys === undefined
+      ? undefined
+      : await serveKeys(settings.serveKeys, keys.algorithm);
+  let tokens: Minter | undefined;
+  try {
+    tokens = keys && createMinter(keys, keySet?.first, settings.tokenTenant);
+  } catch (error) {
+    await keySet?.stop();
+    throw error;
+  }
+  const made = new Map<string, Promise<unknown>>();
+  let echo: Promise<EchoServer> | undefined;
+
+  function ask(probe: Probe, extra?: Extra): Promise<Answer> {
+    return http.send(withExtra(requestOf(probe), extra));
+  }
+  return {
+    settings,
+    http,
+    log,
+    keySet,
+    get tokens() {
+      if (tokens === undefined) throw new Error("there are no keys to make tokens with");
+      return tokens;
+    },
+    has: (feature) => settings.features.has(feature),
+    unique: () => `svc${randomBytes(8).toString("hex")}`,
+    get: (path, extra) => ask(path, extra),
+    ask,
+    once<T>(name: string, make: () => Promise<T>): Promise<T> {
+      const known = made.get(name) ?? make();
+      made.set(name, known);
+      return known as Promise<T>;
+    },
+    echo: () => (echo ??= startEchoServer()),
+    async close() {
+      http.close();
+      await (await echo)?.stop();
+      await keySet?.stop();
+    },
+  };
+}

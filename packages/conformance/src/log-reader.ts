@@ -1,0 +1,98 @@
+import { open, stat } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { isObject } from "./answer.ts";
+import { InvalidUse } from "./faults.ts";
+
+/** One line of the service's log. */
+export interface LogLine {
+  readonly text: string;
+  /** The line as a JSON object, when it is one. */
+  readonly value: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** The log that the service writes while the checks run. */
+export interface LogReader {
+  /** All lines so far. */
+  lines(): Promise<readonly LogLine[]>;
+  /** The lines that contain a text, once one of them fits or the patience is over. */
+  about(text: string, fits?: (line: LogLine) => boolean): Promise<readonly LogLine[]>;
+}
+
+/** Log lines may be written a moment after the answer. */
+const patienceMs = 2000;
+
+/** @param source a file, of which what stands in it already is skipped, or a function that gives all text so far */
+export async function createLogReader(source: string | (() => string | Promise<string>)): Promise<LogReader> {
+  const readMore = typeof source === "string" ? await fileReader(source) : textReader(source);
+  const lines: LogLine[] = [];
+  let rest = "";
+
+  async function update(): Promise<void> {
+    const more = await readMore();
+    if (more === "") return;
+    const parts = (rest + more).split("\n");
+    rest = parts.pop() ?? "";
+    for (const text of parts) if (text.trim() !== "") lines.push({ text, value: parse(text) });
+  }
+  let updating: Promise<void> | undefined;
+  // Several checks look at once; what one of them reads must not be missing for another.
+  const refresh = (): Promise<void> => (updating ??= update().finally(() => (updating = undefined)));
+
+  return {
+    async lines() {
+      await refresh();
+      return lines;
+    },
+    async about(text, fits = () => true) {
+      const deadline = performance.now() + patienceMs;
+      for (;;) {
+        await refresh();
+        const found = lines.filter((line) => line.text.includes(text));
+        if (found.some(fits) || performance.now() > deadline) return found;
+        await sleep(20);
+      }
+    },
+  };
+}
+
+function parse(text: string): LogLine["value"] {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function fileReader(path: string): Promise<() => Promise<string>> {
+  let at: number;
+  try {
+    at = (await stat(path)).size;
+  } catch {
+    throw new InvalidUse([`log: ${path} cannot be read`]);
+  }
+  return async () => {
+    const file = await open(path, "r");
+    try {
+      const { size } = await file.stat();
+      if (size <= at) return "";
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(size - at), 0, size - at, at);
+      // A character that is only half written stays for the next time.
+      const whole = buffer.subarray(0, bytesRead).lastIndexOf(0x0a) + 1;
+      at += whole;
+      return buffer.subarray(0, whole).toString("utf8");
+    } finally {
+      await file.close();
+    }
+  };
+}
+
+function textReader(give: () => string | Promise<string>): () => Promise<string> {
+  let at = 0;
+  return async () => {
+    const text = await give();
+    const more = text.slice(at);
+    at = text.length;
+    return more;
+  };
+}

@@ -1,0 +1,97 @@
+import { type Check, fail, type Need, notApplicable, type Verdict } from "./check.ts";
+import { NoAnswer } from "./http-client.ts";
+import type { Kit } from "./kit.ts";
+import type { Probes } from "./options.ts";
+import { ruleOf } from "./rules.ts";
+import { short } from "./show.ts";
+
+/** What a check has found, with what it looked at. */
+export interface Finding {
+  readonly id: string;
+  readonly title: string;
+  /** The section of the contract. */
+  readonly section: string;
+  readonly source: "contract" | "house";
+  readonly verdict: Verdict;
+  readonly durationMs: number;
+}
+
+/** Runs the checks side by side, and those that change something one after the other behind them. */
+export async function runChecks(
+  kit: Kit,
+  checks: readonly Check[],
+  onFinding?: (finding: Finding) => void,
+): Promise<readonly Finding[]> {
+  const { totalSeconds, concurrency } = kit.settings;
+  const deadline = performance.now() + totalSeconds * 1000;
+  const findings = new Map<Check, Finding>();
+
+  async function run(check: Check): Promise<void> {
+    const startedAt = performance.now();
+    const verdict = await judge(kit, check, deadline);
+    const { id, title, section, source } = ruleOf(check.rule);
+    const finding = { id, title, section, source, verdict, durationMs: performance.now() - startedAt };
+    findings.set(check, finding);
+    onFinding?.(finding);
+  }
+
+  const waiting = checks.filter(({ alone }) => alone !== true);
+  async function work(): Promise<void> {
+    for (let check = waiting.shift(); check !== undefined; check = waiting.shift()) await run(check);
+  }
+  await Promise.all(Array.from({ length: concurrency }, work));
+  for (const check of checks) if (check.alone === true) await run(check);
+  return checks.flatMap((check) => findings.get(check) ?? []);
+}
+
+async function judge(kit: Kit, check: Check, deadline: number): Promise<Verdict> {
+  for (const need of check.needs ?? []) {
+    const reason = missing(kit, need);
+    if (reason !== undefined) return notApplicable(reason);
+  }
+  const leftMs = Math.min(kit.settings.checkSeconds * 1000, deadline - performance.now());
+  if (leftMs <= 0) return fail("the time for all checks is up", "an end in time");
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<Verdict>((resolve) => {
+    timer = setTimeout(() => {
+      resolve(fail(`no verdict within ${Math.round(leftMs / 1000)} s`, "answers in time"));
+    }, leftMs);
+  });
+  try {
+    return await Promise.race([check.run(kit), late]);
+  } catch (error) {
+    if (error instanceof NoAnswer) return fail(error.message, "an answer");
+    return fail(`the check broke off: ${short(String(error))}`, "a verdict");
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Why a check has nothing to look at, or undefined when it has. */
+function missing(kit: Kit, need: Need): string | undefined {
+  const { settings } = kit;
+  switch (need) {
+    case "full":
+    case "reduced":
+      return settings.profile === need ? undefined : `the profile is ${settings.profile}`;
+    case "keys":
+      return settings.keys === undefined ? "no keys were given" : undefined;
+    case "log":
+      return kit.log === undefined ? "no log was given" : undefined;
+    case "key set":
+      return kit.keySet === undefined ? "the kit does not serve the key set" : undefined;
+    case "auth":
+    case "tenancy":
+    case "metrics":
+    case "security_headers":
+      return kit.has(need) ? undefined : `the service does not claim the feature ${need}`;
+    default: {
+      const name = need.slice("probe:".length) as keyof Probes;
+      return settings.probes[name] === undefined ? `no probe \`${snake(name)}\` was given` : undefined;
+    }
+  }
+}
+
+function snake(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}

@@ -1,0 +1,105 @@
+import { InvalidUse } from "./faults.ts";
+import {
+  type ConformanceOptions,
+  type Feature,
+  features as knownFeatures,
+  type Keys,
+  type Limits,
+  type Probes,
+  type TenancySettings,
+} from "./options.ts";
+import { isRule } from "./rules.ts";
+
+/** The options with every default filled in. */
+export interface Settings {
+  readonly url: URL;
+  readonly profile: "full" | "reduced";
+  readonly features: ReadonlySet<Feature>;
+  readonly keys: Keys | undefined;
+  readonly probes: Probes;
+  readonly tenancy: Required<{ [Key in keyof TenancySettings]: NonNullable<TenancySettings[Key]> }>;
+  readonly limits: Required<{ [Key in keyof Limits]: NonNullable<Limits[Key]> }>;
+  /** The tenant in the claim of ordinary tokens. */
+  readonly tokenTenant: string | undefined;
+  readonly house: boolean;
+  readonly only: ReadonlySet<string> | undefined;
+  readonly serveKeys: string | undefined;
+  readonly log: ConformanceOptions["log"];
+  readonly requestSeconds: number;
+  readonly checkSeconds: number;
+  readonly totalSeconds: number;
+  readonly keySetPatienceSeconds: number;
+  readonly concurrency: number;
+}
+
+/** @throws InvalidUse that lists everything that is wrong */
+export function resolveSettings(options: ConformanceOptions): Settings {
+  const faults: string[] = [];
+  const url = URL.parse(options.url);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    faults.push(`url: ${JSON.stringify(options.url)} is no http or https URL`);
+  }
+  const given = options.features ?? [
+    "metrics",
+    "security_headers",
+    ...(options.keys === undefined ? [] : (["auth"] as const)),
+    ...(options.tenancy === undefined ? [] : (["tenancy"] as const)),
+  ];
+  for (const each of given) {
+    if (!knownFeatures.includes(each)) {
+      faults.push(`features: ${JSON.stringify(each)} is none of ${knownFeatures.join(", ")}`);
+    }
+  }
+  for (const each of options.only ?? []) {
+    if (!isRule(each)) faults.push(`only: ${JSON.stringify(each)} is no rule that this kit knows`);
+  }
+  if (options.serveKeys !== undefined && options.keys === undefined) {
+    faults.push("serve-keys: needs keys with at least the algorithm");
+  }
+  if (options.profile !== undefined && !["full", "reduced"].includes(options.profile)) {
+    faults.push(`profile: ${JSON.stringify(options.profile)} is neither full nor reduced`);
+  }
+  const sources = options.tenancy?.sources ?? ["token", "subdomain"];
+  if (options.tenancy !== undefined && sources.includes("subdomain") && !options.tenancy.baseDomain) {
+    faults.push("tenancy.base_domain: is needed for the source subdomain");
+  }
+  const tenants = options.tenancy?.tenants ?? ["acme", "globex"];
+  if (tenants.length < 2) faults.push("tenancy.tenants: are two at least");
+  for (const name of ["requestSeconds", "checkSeconds", "totalSeconds", "concurrency"] as const) {
+    const value = options[name];
+    if (value !== undefined && !(value > 0)) faults.push(`${name}: is a number above 0`);
+  }
+  if (faults.length > 0 || url === null) throw new InvalidUse(faults);
+
+  const features = new Set(given);
+  return {
+    url,
+    profile: options.profile ?? "full",
+    features,
+    keys: options.keys,
+    probes: options.probes ?? {},
+    tenancy: {
+      sources,
+      baseDomain: options.tenancy?.baseDomain ?? "",
+      pathPrefix: options.tenancy?.pathPrefix ?? "/t",
+      requireTenant: options.tenancy?.requireTenant ?? false,
+      trustUnscopedPrincipals: options.tenancy?.trustUnscopedPrincipals ?? false,
+      tenants,
+    },
+    limits: {
+      maxBodyBytes: options.limits?.maxBodyBytes ?? 2_097_152,
+      requestTimeoutSeconds: options.limits?.requestTimeoutSeconds ?? 30,
+      readinessTimeoutSeconds: options.limits?.readinessTimeoutSeconds ?? 2,
+    },
+    tokenTenant: options.keys?.tenant ?? (features.has("tenancy") ? tenants[0] : undefined),
+    house: options.house ?? false,
+    only: options.only === undefined ? undefined : new Set(options.only),
+    serveKeys: options.serveKeys,
+    log: options.log,
+    requestSeconds: options.requestSeconds ?? 10,
+    checkSeconds: options.checkSeconds ?? 60,
+    totalSeconds: options.totalSeconds ?? 300,
+    keySetPatienceSeconds: options.keySetPatienceSeconds ?? 65,
+    concurrency: options.concurrency ?? 8,
+  };
+}

@@ -1,0 +1,115 @@
+import { createPrivateKey, createPublicKey, type JsonWebKey, type KeyObject, randomUUID } from "node:crypto";
+import { InvalidUse } from "./faults.ts";
+import type { Algorithm, Keys } from "./options.ts";
+import { fits, signature, type SigningKey } from "./signing.ts";
+
+export type Claims = Readonly<Record<string, unknown>>;
+
+/** How one token differs from a valid one. */
+export interface TokenShape {
+  /** Claims that differ; `undefined` leaves one out. */
+  readonly claims?: Claims | undefined;
+  readonly header?: Claims | undefined;
+  /** Scopes of the token. Default: none. */
+  readonly scopes?: readonly string[] | undefined;
+  readonly roles?: readonly string[] | undefined;
+  /** Signs with another key or algorithm than the one in the header would. */
+  readonly signWith?: { readonly algorithm: Algorithm; readonly key: SigningKey } | undefined;
+}
+
+/** Makes tokens that the service under test accepts, and such as it must refuse. */
+export interface Minter {
+  readonly keys: Keys;
+  readonly algorithm: Algorithm;
+  readonly leeway: number;
+  readonly key: SigningKey;
+  /** The public key, where there is one. */
+  readonly publicKey: KeyObject | undefined;
+  /** Seconds since the Unix epoch. */
+  now(): number;
+  mint(shape?: TokenShape): string;
+  /** A token of the bytes given, signed properly. */
+  mintBytes(header: Buffer | string, payload: Buffer | string): string;
+  /** The header and the claims that `mint` would sign. */
+  parts(shape?: TokenShape): { readonly header: Claims; readonly claims: Claims };
+}
+
+/** @param generated the key and its id when the kit serves the key set itself */
+export function createMinter(
+  keys: Keys,
+  generated: { readonly key: KeyObject; readonly kid: string } | undefined,
+  tenant: string | undefined,
+): Minter {
+  const { algorithm } = keys;
+  const key = generated?.key ?? signingKey(keys);
+  const kid = generated?.kid ?? keys.kid;
+  const publicKey = Buffer.isBuffer(key) ? undefined : createPublicKey(key);
+  const now = (): number => Math.floor(Date.now() / 1000);
+
+  function parts({ claims, header, scopes, roles }: TokenShape = {}): {
+    readonly header: Claims;
+    readonly claims: Claims;
+  } {
+    const at = now();
+    return {
+      header: { alg: algorithm, typ: "JWT", kid, ...header },
+      claims: {
+        sub: keys.subject ?? "conformance-kit",
+        iss: keys.issuer,
+        aud: keys.audience,
+        iat: at - 1,
+        exp: at + 600,
+        jti: randomUUID().replaceAll("-", ""),
+        ...(tenant === undefined ? {} : { [keys.tenantClaim ?? "tenant_id"]: tenant }),
+        ...(scopes === undefined ? {} : { [keys.scopeClaim ?? "scope"]: scopes.join(" ") }),
+        ...(roles === undefined ? {} : { [keys.rolesClaim ?? "roles"]: roles }),
+        ...claims,
+      },
+    };
+  }
+
+  function assemble(header: Buffer, payload: Buffer, how: { algorithm: Algorithm; key: SigningKey }): string {
+    const input = `${header.toString("base64url")}.${payload.toString("base64url")}`;
+    return `${input}.${signature(how.algorithm, how.key, Buffer.from(input)).toString("base64url")}`;
+  }
+
+  return {
+    keys,
+    algorithm,
+    leeway: keys.leeway ?? 30,
+    key,
+    publicKey,
+    now,
+    parts,
+    mint(shape) {
+      const { header, claims } = parts(shape);
+      return assemble(
+        Buffer.from(JSON.stringify(header)),
+        Buffer.from(JSON.stringify(claims)),
+        shape?.signWith ?? { algorithm, key },
+      );
+    },
+    mintBytes: (header, payload) =>
+      assemble(Buffer.from(header), Buffer.from(payload), { algorithm, key }),
+  };
+}
+
+function signingKey({ algorithm, secret, privateKey }: Keys): SigningKey {
+  if (algorithm.startsWith("HS")) {
+    if (secret === undefined) throw new InvalidUse([`keys.secret: is needed for ${algorithm}`]);
+    return Buffer.from(secret);
+  }
+  if (privateKey === undefined) throw new InvalidUse([`keys.private_key: is needed for ${algorithm}`]);
+  let key: KeyObject;
+  try {
+    key =
+      typeof privateKey === "string"
+        ? createPrivateKey(privateKey.replaceAll("\\n", "\n"))
+        : createPrivateKey({ key: privateKey as JsonWebKey, format: "jwk" });
+  } catch {
+    // What the library says may quote the key.
+    throw new InvalidUse(["keys.private_key: is no private key, neither as PEM nor as JWK"]);
+  }
+  if (!fits(algorithm, key)) throw new InvalidUse([`keys.private_key: is no key for ${algorithm}`]);
+  return key;
+}
