@@ -22,7 +22,7 @@ import { lend, type LentConnection } from "./lent-connection.ts";
 import { type DatabaseOptions, resolveDatabaseOptions } from "./options.ts";
 import { exhausted, notAnswering } from "./problems.ts";
 import { createProbe } from "./readiness.ts";
-import { createWithTenant, mentions } from "./tenant.ts";
+import { createWatch, createWithTenant, type Watch } from "./tenant.ts";
 
 /**
  * A pool of connections whose waits all end. Also what `withTransaction` and `ensureSchema` of `@svc/sql` take, and
@@ -57,7 +57,8 @@ export interface Database extends Queryable, Connectable, AsyncDisposable {
   ): Promise<T>;
   /**
    * Lends a connection; give it back with `release()`. One that was given back inside of a transaction is closed, and one on
-   * which a statement named the tenant's setting.
+   * which a statement named the tenant's setting. A statement that sets it is a `TenantError`, here and in `query` and
+   * `transaction`.
    *
    * @throws ProblemError 503
    */
@@ -119,7 +120,7 @@ export function createDatabase(given: DatabaseOptions): Database {
     rowSecurity: () => rowSecurity,
     meta: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount, max }),
   });
-  const setsTenant = mentions(tenantSetting);
+  const watch = createWatch(tenantSetting);
   let stopping: Promise<void> | undefined;
 
   function tell({ from, to, failures }: BreakerChange): void {
@@ -136,14 +137,14 @@ export function createDatabase(given: DatabaseOptions): Database {
   }
 
   function connect(): Promise<LentConnection> {
-    return connectWith(setsTenant);
+    return connectWith(watch);
   }
 
-  async function connectWith(spoils?: typeof setsTenant): Promise<LentConnection> {
+  async function connectWith(watching?: Watch): Promise<LentConnection> {
     for (;;) {
       const client = await lendable();
       if (guard.madeIn.get(client) === guard.generation) {
-        return lend(client, onStuck, spoils);
+        return lend(client, onStuck, watching);
       }
       client.release(true);
       cut(client);

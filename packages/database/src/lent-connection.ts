@@ -1,6 +1,7 @@
 import type { PooledConnection, QueryResult, Row } from "@svc/sql";
 import type { PoolClient } from "pg";
 import { notAnswering, tooSlow, verdictOf } from "./problems.ts";
+import type { Watch } from "./tenant.ts";
 
 /** A connection out of the pool. Its errors are problems where the connection is at fault. */
 export interface LentConnection extends PooledConnection {
@@ -14,13 +15,9 @@ interface WithStatus {
 
 /**
  * @param onStuck called when the server is found to hang
- * @param spoils whether a statement may change the connection for whoever is next; then it is closed, not reused
+ * @param watch sees every statement before it is sent: it throws, or says that the connection must not be reused
  */
-export function lend(
-  client: PoolClient,
-  onStuck: () => void,
-  spoils?: (text: unknown, values: unknown) => boolean,
-): LentConnection {
+export function lend(client: PoolClient, onStuck: () => void, watch?: Watch): LentConnection {
   let spoilt = false;
   let broken: Error | undefined;
   let returned = false;
@@ -48,7 +45,7 @@ export function lend(
       if (returned) throw new Error("a connection was used after it was given back to the pool");
       // A statement would queue up behind the one that hangs.
       if (broken !== undefined) throw broken;
-      if (spoils?.(text, values) === true) spoilt = true;
+      if (watch?.(text, values) === true) spoilt = true;
       try {
         return await client.query<R>(text, values);
       } catch (error) {

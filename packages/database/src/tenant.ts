@@ -22,6 +22,7 @@ interface Call {
 }
 
 const MAX_LENGTH = 255;
+const CALL = /\bset_config\s*\(/i;
 const calls = new AsyncLocalStorage<Call>();
 
 /** @param setting the name of the setting that row security asks for */
@@ -67,11 +68,28 @@ function refuseNested(pool: Connectable, innermost: Call | undefined): void {
 }
 
 /**
- * Whether a statement may set the tenant for a whole session: it names the setting. A connection on which that was done
- * must not be used again.
+ * Watches statements outside of `withTenant` for the setting's name. One that sets it is refused: it would hold for whoever
+ * uses the connection next, and behind a pooler for other processes too. One that only names it may still set it in ways
+ * that are not seen here.
+ *
+ * @returns whether the connection must not be used again
+ * @throws TenantError
  */
-export function mentions(setting: string): (text: unknown, values: unknown) => boolean {
-  const pattern = new RegExp(setting.replace(".", String.raw`\W{1,5}`), "i");
-  const isName = (value: unknown): boolean => typeof value === "string" && pattern.test(value);
-  return (text, values) => isName(text) || (Array.isArray(values) && values.some(isName));
+export type Watch = (text: unknown, values: unknown) => boolean;
+
+export function createWatch(setting: string): Watch {
+  const name = setting.replace(".", String.raw`\W{1,5}`);
+  const named = new RegExp(name, "i");
+  const sets = new RegExp(String.raw`(?:^|;)\s*set\s+(?:session\s+|local\s+)?"?${name}`, "i");
+  const isNamed = (value: unknown): boolean => typeof value === "string" && named.test(value);
+  return (text, values) => {
+    if (typeof text !== "string") return false;
+    const inText = named.test(text);
+    // Of parameters only those of set_config count: what clients send must not cost a connection.
+    const inCall = CALL.test(text) && (inText || (Array.isArray(values) && values.some(isNamed)));
+    if (inCall || (inText && sets.test(text))) {
+      throw new TenantError(`${setting} is set by withTenant() and by nobody else`);
+    }
+    return inText;
+  };
 }

@@ -194,29 +194,49 @@ describe("withTenant", () => {
     });
   });
 
-  describe("closes a connection on which a statement of others names the setting:", () => {
-    const sets: [string, (on: Database) => unknown][] = [
+  describe("is the only one that may set the tenant: refuses", () => {
+    const sets: [string, (on: Database) => Promise<unknown>][] = [
       ["a statement", (on) => on.query("set svc.tenant = 'acme'")],
       ["a statement in odd letters", (on) => on.query(`SET SESSION "svc" . "Tenant" TO acme`)],
-      ["parameters", (on) => on.query("select set_config($1, $2, false)", ["SVC.tenant", "acme"])],
-      ["a transaction", (on) => on.transaction((tx) => tx.query("set svc.tenant = 'acme'"))],
+      ["the second of two statements", (on) => on.query("select 1; set svc.tenant to acme")],
+      ["a function", (on) => on.query("select set_config('svc.tenant', 'acme', false)")],
+      ["parameters", (on) => on.query("select Set_Config ($1, $2, false)", ["SVC.tenant", "acme"])],
+      ["a transaction", (on) => on.transaction((tx) => tx.query("set local svc.tenant = 'acme'"))],
       [
         "a connection that was lent",
         async (on) => {
           const lent = await on.connect();
-          await lent.query("select set_config('svc.tenant', 'acme', false)");
-          lent.release();
+          try {
+            await lent.query("set svc.tenant = 'acme'");
+          } finally {
+            lent.release();
+          }
         },
       ],
     ];
     for (const [what, set] of sets) {
       it(what, async () => {
-        const before = await pid(db);
-        await set(db);
+        const error = await rejection(set(db));
+        expect(error).to.be.instanceOf(TenantError);
+        expect(error.message).to.equal("svc.tenant is set by withTenant() and by nobody else");
         await expectNothingLeft();
-        expect(await pid(db)).not.to.equal(before);
       });
     }
+  });
+
+  it("closes a connection on which a statement of others has named the setting in another way", async () => {
+    const before = await pid(db);
+    await db.query("do $$ begin set svc.tenant = 'acme'; end $$");
+    await expectNothingLeft();
+    expect(await pid(db)).not.to.equal(before);
+  });
+
+  it("leaves settings of other names, and statements that say nothing of it, alone", async () => {
+    const before = await pid(db);
+    await db.query("select set_config('lock_timeout', '1s', false), 'tenant', 'svc'");
+    await db.query("reset lock_timeout");
+    await db.query("select $1::text", ["set svc.tenant = 'sent by a client'"]);
+    expect(await pid(db)).to.equal(before);
   });
 
   it("is not misled by a tenant that a data mapper has set on the pool for a whole session", async () => {
