@@ -1,0 +1,29 @@
+import { expect } from "chai";
+import { tokenDifferential } from "../token-differential.ts";
+import { expectBroken, expectHeld, quickRun } from "./support/quick-run.ts";
+
+// The same tokens in every run, so that a failure comes again.
+const seed = 20_261_121;
+
+describe("token-differential", function () {
+  this.timeout(120_000);
+
+  it("AUTH-3 AUTH-21 differs from jose's verdicts in the listed classes alone", async () => {
+    const report = await quickRun(tokenDifferential, { seed, cases: 1500 });
+    expectHeld(report);
+    expect(report.value("all", "tokens")).to.equal(1500);
+    expect(report.value("all", "accepted by both")).to.be.above(300);
+  });
+
+  for (const variant of ["broken-crit", "broken-base64", "broken-cache"]) {
+    it(`fails for a verifier that accepts too much: ${variant}`, async () => {
+      const report = await quickRun(tokenDifferential, { seed, cases: 400, variant });
+      expectBroken(report, /no token with a defect of the list is accepted/);
+    });
+  }
+
+  it("fails for a verifier that refuses what nobody decided", async () => {
+    const report = await quickRun(tokenDifferential, { seed, cases: 400, variant: "broken-strict" });
+    expectBroken(report, /of a listed class/);
+  });
+});

@@ -1,0 +1,82 @@
+import { brokenVerifiers } from "../packages/jwt-auth/test/differential/broken-verifiers.ts";
+import { compare, type Comparison, type Fault } from "../packages/jwt-auth/test/differential/compare.ts";
+import { kinds } from "../packages/jwt-auth/test/differential/mutations.ts";
+import { stricterClasses } from "../packages/jwt-auth/test/differential/stricter.ts";
+import { algorithms } from "@svc/jwt-auth";
+import type { Experiment } from "./harness/experiment.ts";
+import type { Report } from "./harness/report.ts";
+
+const fullSize = 100_000;
+const samples = 5;
+
+/** Shows generated tokens to the verifier of jwt-auth and to jose's, and explains every difference. */
+export const tokenDifferential: Experiment = {
+  name: "token-differential",
+  description:
+    "100,000 tokens, good, changed and hostile: no verdict differs from jose's but in the listed classes",
+  brokenVariants: Object.keys(brokenVerifiers),
+  async run(run, report) {
+    const seed = run.seed ?? Math.floor(Math.random() * 1e9);
+    const cases = run.cases ?? (run.quick ? 2000 : fullSize);
+    report.note(`the same again: --seed ${seed} --cases ${cases}`);
+    const result = await compare({ cases, seed, wrap: brokenVerifiers[run.variant] });
+    tellCounts(result, seed, report);
+    for (const [what, faults] of Map.groupBy(result.faults, (each) => each.what)) {
+      report.figure("faults", what, faults.length, "count");
+      for (const fault of faults.slice(0, samples)) report.note(textOf(fault));
+    }
+    tellRules(result, report);
+  },
+};
+
+function tellCounts(result: Comparison, seed: number, report: Report): void {
+  report.figure("all", "tokens", result.cases, "count");
+  report.figure("all", "seed", seed, "seed");
+  report.figure("all", "accepted by both", result.valid, "count");
+  report.figure("all", "refused by both", result.refusedByBoth, "count");
+  report.figure("all", "refused here alone", sum(result.stricter), "count");
+  report.figure("all", "accepted here alone, by a fraction of a second", result.subSecond, "count");
+  for (const [name, count] of sorted(result.stricter))
+    report.figure("refused here alone", name, count, "count");
+  for (const [name, count] of sorted(result.perAlgorithm)) report.figure("algorithm", name, count, "count");
+  for (const [name, count] of sorted(result.perKind)) report.figure("kind of change", name, count, "count");
+  for (const [name, count] of sorted(result.perReason)) report.figure("verdict here", name, count, "count");
+}
+
+function tellRules(result: Comparison, report: Report): void {
+  const found = (what: string): number => result.faults.filter((each) => each.what === what).length;
+  const least = Math.min(
+    ...algorithms.map((each) => result.perAlgorithm.get(each) ?? 0),
+    ...kinds.map((each) => result.perKind.get(each) ?? 0),
+  );
+  const enough = Math.floor((500 * result.cases) / fullSize);
+  report.rule(
+    found("accepted, and refused by jose") === 0,
+    "what jose refuses is refused, but for fractions of a second",
+  );
+  report.rule(found("stricter in no listed class") === 0, "what is refused here alone is of a listed class");
+  report.rule(
+    found("accepted what has to be refused") === 0,
+    "no token with a defect of the list is accepted",
+  );
+  report.rule(found("other claims than jose's") === 0, "a token that both accept says the same to both");
+  report.rule(found("another answer the second time") === 0, "a token is judged the same the second time");
+  report.rule(
+    [...result.stricter.keys()].every((each) => each in stricterClasses),
+    "every class has a name",
+  );
+  report.rule(result.valid >= result.cases / 5, "at least 20 % of the tokens are valid");
+  report.rule(least >= enough, `every algorithm and every kind of change comes ${enough} times or more`);
+}
+
+function textOf({ what, index, kind, detail, token }: Fault): string {
+  return `${what}: number ${index}, ${kind}, ${detail}: ${JSON.stringify(token.slice(0, 240))}`;
+}
+
+function sorted(counts: ReadonlyMap<string, number>): readonly (readonly [string, number])[] {
+  return [...counts].toSorted(([a], [b]) => a.localeCompare(b));
+}
+
+function sum(counts: ReadonlyMap<string, number>): number {
+  return [...counts.values()].reduce((all, each) => all + each, 0);
+}
