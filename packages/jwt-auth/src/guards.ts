@@ -6,11 +6,13 @@ import type { IncomingMessage } from "node:http";
 // For whoever describes the routes of an application: what a guard asks for.
 const GUARD: unique symbol = Symbol.for("@svc/guard") as never;
 
+const NOTHING: readonly string[] = Object.freeze([]);
+
 type GuardKind = "auth" | "scopes" | "roles" | "optional_auth";
 
 /** Lets any verified caller pass (AUTH-14). Everybody else gets the 401 (AUTH-11). */
 export function requireAuth(): Middleware {
-  return described("auth", [], function requireAuthGuard(req, _res, next) {
+  return described("auth", NOTHING, function requireAuthGuard(req, _res, next) {
     if (principalIn(req) === undefined) next(unauthorized());
     else next();
   });
@@ -50,7 +52,7 @@ export function requireRoles(...roles: readonly string[]): Middleware {
 
 /** Lets everybody pass (AUTH-17). Says to people and to descriptions of the routes that a caller is looked at. */
 export function optionalAuth(): Middleware {
-  return described("optional_auth", [], function optionalAuthGuard(_req, _res, next) {
+  return described("optional_auth", NOTHING, function optionalAuthGuard(_req, _res, next) {
     next();
   });
 }

@@ -45,7 +45,7 @@ export function resolveJwtAuth(given: JwtAuthOptions): ResolvedJwtAuth {
   const faults: Fault[] = [];
   const material = materialOf(options, faults);
   const algorithms = algorithmsOf(options, material, faults);
-  const keys = attempted(faults, KEY_SET_NAMES, () => keysOf(options, material, algorithms)) ?? NO_KEYS;
+  const keys = readKeys(options, material, algorithms, faults) ?? NO_KEYS;
   const verifier = attempted(faults, {}, () =>
     createVerifier({ ...verifierOptions(options), keys, algorithms }),
   );
@@ -110,6 +110,17 @@ function algorithmsOf(
     faults.push({ key: "algorithms", message: `has ${list.join(", ")}; ${remedy}` });
   }
   return list;
+}
+
+function readKeys(
+  options: GivenOptions,
+  material: Material | undefined,
+  algorithms: readonly Algorithm[],
+  faults: Fault[],
+): KeySource | undefined {
+  // With algorithms of the wrong family whatever could be said of the key would mislead.
+  if (faults.some(({ key }) => key === "algorithms")) return undefined;
+  return attempted(faults, KEY_SET_NAMES, () => keysOf(options, material, algorithms));
 }
 
 function keysOf(

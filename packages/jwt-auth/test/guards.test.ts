@@ -1,0 +1,155 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { openContext, type Principal, runWithContext, RequestContext } from "@svc/context";
+import {
+  currentPrincipal,
+  optionalAuth,
+  principalOf,
+  requireAuth,
+  requireRoles,
+  requireScopes,
+} from "@svc/jwt-auth";
+import { ConfigurationError } from "@svc/options";
+import { isProblemError } from "@svc/problem";
+import { expressMajors, listen } from "@svc/test-support";
+import { expect } from "chai";
+
+const GUARD = Symbol.for("@svc/guard");
+
+const principal: Principal = {
+  subject: "ada",
+  scopes: ["a"],
+  roles: [],
+  tenant: undefined,
+  tokenId: undefined,
+  family: undefined,
+  issuer: undefined,
+  expiresAt: undefined,
+  claims: {},
+};
+
+describe("guards", () => {
+  it("say what they ask for, sorted and once each, and nobody can change it", () => {
+    const cases = [
+      [requireAuth(), { kind: "auth", values: [] }],
+      [requireScopes("b", "a", "b"), { kind: "scopes", values: ["a", "b"] }],
+      [requireRoles("z", "y"), { kind: "roles", values: ["y", "z"] }],
+      [optionalAuth(), { kind: "optional_auth", values: [] }],
+    ] as const;
+    for (const [guard, expected] of cases) {
+      const said = (guard as unknown as Record<symbol, { values: string[] }>)[GUARD];
+      expect(said).to.eql(expected);
+      expect(() => said?.values.push("x")).to.throw(TypeError);
+      expect(Object.keys(guard)).to.eql([]);
+    }
+  });
+
+  it("have a name and three parameters, as a stack trace and Express want them", () => {
+    const guards = [requireAuth(), requireScopes("a"), requireRoles("a"), optionalAuth()];
+    expect(guards.map(({ name, length }) => [name, length])).to.eql([
+      ["requireAuthGuard", 3],
+      ["requireScopesGuard", 3],
+      ["requireRolesGuard", 3],
+      ["optionalAuthGuard", 3],
+    ]);
+  });
+
+  it("refuse to be made for nothing, for lists, for requests and for names that no token can hold", () => {
+    const request = { method: "GET", headers: {} };
+    const wrong: readonly (readonly [unknown[], RegExp])[] = [
+      [[], /needs at least one; for any verified caller there is requireAuth\(\)/],
+      [[["a", "b"]], /argument 1 is a list; pass the names one by one/],
+      [[request, {}, () => undefined], /argument 1 is an object; call the guard with names/],
+      [["a", ""], /argument 2 must be .*; it is ""/],
+      [["  "], /argument 1 must be/],
+      [["a", undefined], /argument 2 must be .*; it is undefined/],
+      [["a", null], /argument 2 must be/],
+      [[7], /argument 1 must be .*; it is number/],
+    ];
+    for (const make of [requireScopes, requireRoles] as ((...names: unknown[]) => unknown)[]) {
+      for (const [names, message] of wrong) {
+        expect(() => make(...names), JSON.stringify(names))
+          .to.throw(ConfigurationError, message)
+          .with.property("code", "ERR_SVC_CONFIGURATION");
+      }
+    }
+    expect(() => requireScopes("a b")).to.throw(
+      ConfigurationError,
+      /a scope without white space; it is "a b"/,
+    );
+    expect(requireRoles("Domain Admins")).to.be.a("function");
+  });
+
+  it("AUTH-15 AUTH-16 compare whole names, with their case", async () => {
+    for (const guard of [
+      requireScopes("A"),
+      requireScopes("aa"),
+      requireScopes("a", "A"),
+      requireRoles("a"),
+    ]) {
+      const fault = await run(guard, principal);
+      expect(isProblemError(fault) && fault.status).to.equal(403);
+    }
+    expect(await run(requireScopes("a"), principal)).to.equal(undefined);
+  });
+
+  it("AUTH-11 AUTH-13 ERR-13 ERR-14 fail with problems that have a code", async () => {
+    const codes = [];
+    for (const [guard, caller] of [
+      [requireAuth(), undefined],
+      [requireScopes("b"), undefined],
+      [requireRoles("b"), undefined],
+      [requireScopes("b"), principal],
+      [requireRoles("b"), principal],
+    ] as const) {
+      const fault = await run(guard, caller);
+      if (isProblemError(fault)) codes.push([fault.status, fault.code]);
+    }
+    expect(codes).to.eql([
+      [401, "ERR_SVC_UNAUTHORIZED"],
+      [401, "ERR_SVC_UNAUTHORIZED"],
+      [401, "ERR_SVC_UNAUTHORIZED"],
+      [403, "ERR_SVC_MISSING_SCOPES"],
+      [403, "ERR_SVC_MISSING_ROLES"],
+    ]);
+  });
+
+  it("AUTH-11 are answered with their status without a problem handler too", async () => {
+    for (const express of Object.values(expressMajors)) {
+      const app = express();
+      app.set("env", "test");
+      app.get("/me", requireAuth(), (_req, res) => void res.end("{}"));
+      await using server = await listen(app);
+      const response = await fetch(`${server.url}/me`);
+      expect([response.status, response.headers.get("www-authenticate")]).to.eql([401, "Bearer"]);
+    }
+  });
+});
+
+describe("accessors", () => {
+  it("AUTH-18 give the caller of a request and of a job, undefined or the 401 when there is none", async () => {
+    await using server = await listen((req, res) => {
+      const before = principalOf(req);
+      openContext(req).principal = principal;
+      res.end(`${before?.subject} ${principalOf(req)?.subject}`);
+    });
+    expect(await (await fetch(server.url)).text()).to.equal("undefined ada");
+    expect(runWithContext(new RequestContext({ principal }), currentPrincipal)).to.equal(principal);
+    expect(currentPrincipal).to.throw("authentication required").with.property("status", 401);
+    const nobody = (): unknown => runWithContext(new RequestContext(), currentPrincipal);
+    expect(nobody).to.throw("authentication required").with.property("code", "ERR_SVC_UNAUTHORIZED");
+  });
+});
+
+/** What a guard calls `next` with. */
+async function run(guard: ReturnType<typeof requireAuth>, caller: Principal | undefined): Promise<unknown> {
+  let fault: unknown;
+  await using server = await listen((req: IncomingMessage, res: ServerResponse) => {
+    if (caller !== undefined) openContext(req).principal = caller;
+    guard(req, res, (error) => {
+      fault = error;
+      res.end();
+    });
+  });
+  await fetch(server.url);
+  return fault;
+}
