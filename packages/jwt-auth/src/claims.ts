@@ -113,9 +113,10 @@ function dateFault(
   now: number,
   leeway: number,
 ): Refused | undefined {
-  if (expiresAt <= now - leeway) return refuse("expired", "exp");
-  if (issuedAt > now + leeway) return refuse("issued_in_future", "iat");
-  return from > now + leeway ? refuse("not_yet_valid", "nbf") : undefined;
+  // Asked this way round, a clock that says NaN lets nothing pass.
+  if (!(expiresAt > now - leeway)) return refuse("expired", "exp");
+  if (!(issuedAt <= now + leeway)) return refuse("issued_in_future", "iat");
+  return from <= now + leeway ? undefined : refuse("not_yet_valid", "nbf");
 }
 
 function signInDate(claims: Readonly<Record<string, unknown>>, issuedAt: number): number {

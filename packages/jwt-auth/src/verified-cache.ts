@@ -30,9 +30,19 @@ export function cacheId(token: string): string {
   return hash("sha256", token, "binary");
 }
 
-/** What a token of a length costs to remember, in bytes; generous, since its parts become objects. */
-export function cacheCost(tokenLength: number): number {
-  return 1024 + 4 * tokenLength;
+/**
+ * What a token costs to remember, in bytes, estimated from above: its text, and its claims, whose small objects take
+ * far more room than their text.
+ */
+export function cacheCost(tokenLength: number, claims: object): number {
+  let cost = 1024 + 2 * tokenLength;
+  const open: object[] = [claims];
+  for (let each = open.pop(); each !== undefined; each = open.pop()) {
+    const members: unknown[] = Object.values(each);
+    cost += 64 + 16 * members.length;
+    for (const member of members) if (typeof member === "object" && member !== null) open.push(member);
+  }
+  return cost;
 }
 
 /** @param maxEntries how many tokens, at least 1 */

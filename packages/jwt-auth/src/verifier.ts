@@ -14,13 +14,7 @@ import {
   parseToken,
 } from "./token-parser.ts";
 import type { Verification, Verified } from "./verification.ts";
-import {
-  cacheCost,
-  type CachedToken,
-  cacheId,
-  createVerifiedCache,
-  type VerifiedCache,
-} from "./verified-cache.ts";
+import { cacheCost, type CachedToken, cacheId, createVerifiedCache } from "./verified-cache.ts";
 import {
   type ResolvedVerifierOptions,
   resolveVerifierOptions,
@@ -79,7 +73,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
       parsed,
       checked,
       id,
-      bytes: cacheCost(token.length),
+      length: token.length,
       generation: keys.generation,
     };
     const key = findKey(keys, parsed);
@@ -108,14 +102,17 @@ export function createVerifier(options: VerifierOptions): Verifier {
   }
 
   function accept(seen: Candidate, key: KeyObject): Verified {
-    const { parsed, checked, id, bytes, generation } = seen;
+    const { parsed, checked, id, length, generation } = seen;
     if (lastHeader?.header !== parsed.header) lastHeader = knownHeader(parsed);
     const verified: Verified = Object.freeze({
       principal: toPrincipal(parsed.claims, settings),
       signedInAt: checked.signedInAt,
     });
-    if (id !== undefined)
-      remember(cache, id, { verified, header: parsed.header, key, generation, bytes, checked });
+    if (id !== undefined) {
+      const { from, until } = checked;
+      const bytes = cacheCost(length, parsed.claims);
+      cache?.set(id, { verified, header: parsed.header, key, from, until, generation, bytes });
+    }
     return verified;
   }
 
@@ -136,21 +133,13 @@ interface Candidate {
   readonly parsed: ParsedToken;
   readonly checked: CheckedClaims;
   readonly id: string | undefined;
-  readonly bytes: number;
+  readonly length: number;
   readonly generation: number;
-}
-
-function remember(
-  cache: VerifiedCache | undefined,
-  id: string,
-  { checked, ...token }: Omit<CachedToken, "from" | "until"> & { readonly checked: CheckedClaims },
-): void {
-  cache?.set(id, { ...token, from: checked.from, until: checked.until });
 }
 
 /** Whether a token from memory holds at this second, with the keys of this moment. */
 function stillHolds(known: CachedToken, now: number, keys: KeySource): boolean {
-  if (now < known.from || now >= known.until) return false;
+  if (!(now >= known.from && now < known.until)) return false;
   const { generation } = keys;
   if (known.generation === generation) return true;
   if (lookUp(keys, known.header.kid, known.header.algorithm) !== known.key) return false;

@@ -160,4 +160,14 @@ describe("claims of a token", () => {
     const verification = verifierWith().verify(hs256({ rawPayload: hidden }));
     expect(verification).to.deep.equal({ reason: "claim_missing", at: "sub" });
   });
+
+  it("AUTH-30 a clock that says NaN lets no token pass, remembered or not", () => {
+    let time = nowSeconds * 1000;
+    const verifier = verifierWith({ now: () => time });
+    const token = hs256();
+    expect(verifier.verify(token)).to.have.property("principal");
+    time = Number.NaN;
+    expect(verifier.verify(token)).to.have.property("reason", "expired");
+    expect(verifier.verify(hs256({ claims: { sub: "eve" } }))).to.have.property("reason", "expired");
+  });
 });

@@ -230,6 +230,13 @@ describe("createVerifiedCache", () => {
     const token = hs256();
     expect(Buffer.from(cacheId(token), "latin1")).to.deep.equal(createHash("sha256").update(token).digest());
     expect(cacheId(token)).not.to.contain(token.slice(0, 8));
-    expect(cacheCost(600)).to.be.above(600);
+  });
+
+  it("counts what claims take in memory, not only their text", () => {
+    expect(cacheCost(600, { sub: "ada" })).to.be.within(1200, 4000);
+    const lists = { sub: "ada", lists: Array.from({ length: 1500 }, () => []) };
+    expect(cacheCost(6400, lists)).to.be.above(1500 * 64);
+    const nested = JSON.parse("[".repeat(2000) + "]".repeat(2000)) as object;
+    expect(cacheCost(6400, nested)).to.be.above(2000 * 64);
   });
 });
