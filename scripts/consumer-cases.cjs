@@ -107,7 +107,12 @@ const cases = {
   async tenancy({ use, app }) {
     const { requireTenant, tenancy, tenantOf } = await use("@svc/tenancy");
     app.use(
-      tenancy({ sources: ["subdomain"], baseDomain: "0.0.1", auth: false, hostOf: () => "acme.0.0.1" }),
+      tenancy({
+        sources: ["subdomain"],
+        baseDomain: "example.com",
+        auth: false,
+        hostOf: () => "acme.example.com",
+      }),
     );
     app.use(requireTenant());
     app.get("/", (req, res) => res.json({ tenant: tenantOf(req) }));
