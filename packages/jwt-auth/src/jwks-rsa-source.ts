@@ -26,7 +26,8 @@ const MOST_PENDING = 4;
 /**
  * The keys of a `jwks-rsa` client that the application already has, with its proxy agent and headers. The client is asked
  * for the whole set, never for a single key, under the same rules as `createKeySetSource()`: one set, one call at a time,
- * deadline, breaker, stale keys, `/ready`. The bounds on body, redirects and tries are those of the client.
+ * deadline, breaker, stale keys, `/ready`. The bounds on body, redirects and tries are those of the client, and the keys
+ * of its `getKeysInterceptor` are not in its set.
  *
  * @throws ConfigurationError for wrong options, and for something that is no client
  */

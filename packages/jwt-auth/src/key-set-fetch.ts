@@ -23,6 +23,7 @@ const HEADERS = { accept: "application/jwk-set+json, application/json" } as cons
  * deadline (KEY-6): every try but the last has an even share of the time that is left, or one that hangs would leave
  * nothing for the next.
  *
+ * @param signal aborts at the deadline of the plan; whoever calls has set it
  * @throws KeySetError
  */
 export async function fetchDocument(plan: FetchPlan, signal: AbortSignal): Promise<unknown> {
@@ -32,13 +33,13 @@ export async function fetchDocument(plan: FetchPlan, signal: AbortSignal): Promi
   for (let made = 1; ; made++) {
     const left = endsAt - performance.now();
     try {
-      const share = left / (attempts - made + 1);
-      return await withDeadline(share, (ends) => tryOnce(plan, ends), { signal });
+      if (made === attempts) return await tryOnce(plan, signal);
+      return await withDeadline(left / (attempts - made + 1), (ends) => tryOnce(plan, ends), { signal });
     } catch (error) {
       signal.throwIfAborted();
       const failure = keySetErrorOf(error);
       const pause = pauseMs(failure, delayMs(made), endsAt - performance.now());
-      if (made >= attempts || pause === undefined) throw failure;
+      if (made === attempts || pause === undefined) throw failure;
       await sleep(pause, undefined, { signal });
     }
   }

@@ -1,6 +1,7 @@
 import type { Logger } from "@svc/context";
 import {
   ConfigurationError,
+  type Fault,
   func,
   integer,
   number,
@@ -85,7 +86,10 @@ function isAnything(_value: unknown): _value is readonly Algorithm[] {
 
 /** @throws ConfigurationError */
 export function resolveRefreshOptions(subject: string, given: RefreshOptions): ResolvedRefresh {
-  return refreshOf(subject, resolveOptions(subject, given, refreshKinds));
+  const resolved = resolveOptions(subject, given, refreshKinds);
+  const faults = refreshFaults(subject, resolved);
+  if (faults.length > 0) throw new ConfigurationError(subject, faults);
+  return refreshOf(resolved);
 }
 
 /** @throws ConfigurationError */
@@ -102,10 +106,10 @@ export function resolveKeySetOptions(given: KeySetOptions): ResolvedKeySet {
   });
   const parsed = URL.parse(url);
   const message = parsed === null ? "must be a URL; it is none" : faultOf(parsed, env);
-  if (message !== undefined || parsed === null) {
-    throw new ConfigurationError(subject, [{ key: "url", message: message ?? "" }]);
-  }
-  return { ...refreshOf(subject, rest), url: parsed, attempts, fetch };
+  const faults = refreshFaults(subject, rest);
+  if (message !== undefined) faults.unshift({ key: "url", message });
+  if (parsed === null || faults.length > 0) throw new ConfigurationError(subject, faults);
+  return { ...refreshOf(rest), url: parsed, attempts, fetch };
 }
 
 function faultOf({ protocol, username, password }: URL, env: Env): string | undefined {
@@ -127,19 +131,29 @@ interface Seconds extends Required<Pick<RefreshPlan, "breakerFailures" | "logger
   readonly maxStaleSeconds: number | undefined;
 }
 
-function refreshOf(subject: string, given: Seconds): ResolvedRefresh {
-  const { maxAgeSeconds, maxStaleSeconds, breakerFailures, logger, now, random } = given;
-  const algorithms = checkAlgorithms(subject, given.algorithms);
-  if (algorithms.some(isSymmetric)) {
-    const message = `has ${algorithms.join(", ")}; a key set is public, so name RS*, PS*, ES* or EdDSA`;
-    throw new ConfigurationError(subject, [{ key: "algorithms", message }]);
+function refreshFaults(subject: string, { algorithms, maxAgeSeconds, maxStaleSeconds }: Seconds): Fault[] {
+  const faults: Fault[] = [];
+  try {
+    const symmetric = checkAlgorithms(subject, algorithms).filter(isSymmetric);
+    if (symmetric.length > 0) {
+      const message = `has ${symmetric.join(", ")}; a key set is public, so name RS*, PS*, ES* or EdDSA`;
+      faults.push({ key: "algorithms", message });
+    }
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    faults.push(...error.faults);
   }
   if (maxStaleSeconds !== undefined && maxStaleSeconds < 2 * maxAgeSeconds) {
     const message = `must be at least twice maxAgeSeconds (${2 * maxAgeSeconds}); it is ${maxStaleSeconds}`;
-    throw new ConfigurationError(subject, [{ key: "maxStaleSeconds", message }]);
+    faults.push({ key: "maxStaleSeconds", message });
   }
+  return faults;
+}
+
+function refreshOf(given: Seconds): ResolvedRefresh {
+  const { algorithms, maxAgeSeconds, maxStaleSeconds, breakerFailures, logger, now, random } = given;
   return {
-    algorithms,
+    algorithms: [...new Set(algorithms)],
     timeoutMs: given.timeoutSeconds * 1000,
     breakerFailures,
     coolDownMs: given.breakerCoolDownSeconds * 1000,

@@ -88,18 +88,23 @@ describe("the fetch of a key set", () => {
     expect(tries).to.equal(3);
   });
 
-  it("KEY-8 tries again when a try hangs, and still ends by the one deadline", async () => {
+  it("KEY-8 tries again when a try hangs", async () => {
     await using keys = await issuer();
-    const hang: Answer = () => undefined;
     keys.answer(() => keys.publish(jwkOf("p256")));
-    using source = sourceOf(keys.url, { timeoutSeconds: 1 });
+    using source = sourceOf(keys.url, { timeoutSeconds: 4 });
     expect(await source.refresh("p256", ES)).not.to.equal(undefined);
     expect(keys.requests).to.equal(2);
-    keys.answer(hang);
-    expect((await rejection(source.refresh("another", ES))).message).to.match(
-      /no complete answer within [\d.]+ s$/,
-    );
-    expect(keys.requests).to.equal(4);
+  });
+
+  it("KEY-6 KEY-8 ends by the one deadline when every try hangs", async () => {
+    let tries = 0;
+    const hanging: typeof fetch = () => {
+      tries += 1;
+      return new Promise(() => undefined);
+    };
+    using source = sourceOf("http://127.0.0.1:9/", { fetch: hanging, timeoutSeconds: 2, attempts: 2 });
+    expect((await rejection(source.refresh("p256", ES))).message).to.match(/no complete answer within 2 s$/);
+    expect(tries).to.equal(2);
   });
 
   it("KEY-8 waits 0.2 to 1.0 s before it tries again, by full jitter", async () => {
@@ -142,7 +147,7 @@ describe("the fetch of a key set", () => {
   it("KEY-6 does not begin another try for which there is no time", async () => {
     await using keys = await issuer();
     keys.answer(failing());
-    using source = sourceOf(keys.url, { timeoutSeconds: 0.15 });
+    using source = sourceOf(keys.url, { timeoutSeconds: 0.9, random: () => 0.999 });
     expect((await rejection(source.refresh("p256", ES))).message).to.include("answered 503");
     expect(keys.requests).to.equal(1);
   });
@@ -150,9 +155,9 @@ describe("the fetch of a key set", () => {
   it("KEY-6 the deadline holds for an endpoint that hangs, and the connection is cut", async () => {
     const cut = Promise.withResolvers<void>();
     const reason = await reasonOf((_req, res) => void res.once("close", cut.resolve), {
-      timeoutSeconds: 0.1,
+      timeoutSeconds: 0.5,
     });
-    expect(reason).to.equal("no complete answer within 0.1 s");
+    expect(reason).to.equal("no complete answer within 0.5 s");
     await cut.promise;
   });
 
@@ -167,9 +172,9 @@ describe("the fetch of a key set", () => {
           cut.resolve();
         });
       },
-      { timeoutSeconds: 0.2 },
+      { timeoutSeconds: 0.5 },
     );
-    expect(reason).to.equal("no complete answer within 0.2 s");
+    expect(reason).to.equal("no complete answer within 0.5 s");
     await cut.promise;
   });
 

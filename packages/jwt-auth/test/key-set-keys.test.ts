@@ -1,5 +1,6 @@
-import { type Algorithm, createKeySetSource, type KeySetError } from "@svc/jwt-auth";
+import { type Algorithm, createKeySetSource, KeySetError } from "@svc/jwt-auth";
 import { expect } from "chai";
+import fc from "fast-check";
 import { issuer, jwkOf, rejection } from "./support/issuer.ts";
 import { keyFixture } from "./support/key-fixtures.ts";
 
@@ -171,5 +172,49 @@ describe("the keys of a key set", () => {
     const source = await fetched([...rubbish, ...many]);
     expect(source.find("63", "ES256")).not.to.equal(undefined);
     expect(source.find("64", "ES256")).to.equal(undefined);
+  });
+
+  it("KEY-12 whatever is published, there are usable keys or there is the one error", async () => {
+    const members = Object.keys({ ...jwkOf("rsa2048"), ...jwkOf("p256"), alg: 0, use: 0, key_ops: 0, d: 0 });
+    const value = fc.oneof(
+      fc.constantFrom(
+        "RSA",
+        "EC",
+        "OKP",
+        "oct",
+        "P-256",
+        "Ed25519",
+        "RS256",
+        "ES256",
+        "sig",
+        "verify",
+        "AQAB",
+      ),
+      fc.base64String(),
+      fc.jsonValue(),
+    );
+    const made = fc.dictionary(fc.constantFrom(...members), value);
+    const bent = fc.tuple(fc.constantFrom(jwkOf("rsa2048"), jwkOf("p256"), jwkOf("ed25519")), made);
+    const key = fc.oneof(
+      fc.jsonValue(),
+      made,
+      bent.map(([jwk, other]) => ({ ...jwk, ...other })),
+    );
+    const document = fc.oneof(fc.jsonValue(), fc.record({ keys: fc.array(key, { maxLength: 4 }) }));
+    await fc.assert(
+      fc.asyncProperty(document, async (published) => {
+        const answer: typeof fetch = () => Promise.resolve(Response.json(published));
+        const url = "https://issuer.test/jwks";
+        using source = createKeySetSource({ url, algorithms: asymmetric, fetch: answer, attempts: 1 });
+        try {
+          await source.refresh("whatever", "RS256");
+          expect(source.generation).to.equal(1);
+        } catch (error) {
+          expect(error).to.be.instanceOf(KeySetError);
+          expect(source.generation).to.equal(0);
+        }
+      }),
+      { numRuns: 500 },
+    );
   });
 });

@@ -76,4 +76,13 @@ describe("the options of createKeySetSource()", () => {
     );
     take({ maxStaleSeconds: 1200 });
   });
+
+  it("names all that is wrong at once", () => {
+    const message = faultOf({ url: "ftp://x", algorithms: ["HS256"], maxStaleSeconds: 2 });
+    expect(message.split("\n").map((line) => line.split(" ")[0])).to.deep.equal([
+      "url",
+      "algorithms",
+      "maxStaleSeconds",
+    ]);
+  });
 });

@@ -128,6 +128,33 @@ describe("a key set during an outage", () => {
     expect((await readinessOf(source)).detail).to.equal("2 key(s), cached 0s ago");
   });
 
+  it("KEY-10 RDY-24 heals by one trial in the background, without a token", async () => {
+    await using keys = await issuer(jwkOf("p256"));
+    const settings = { maxAgeSeconds: 1, breakerFailures: 1, breakerCoolDownSeconds: 1 };
+    using source = sourceOf(keys.url, settings);
+    await source.refresh("p256", ES);
+    keys.answer(failing());
+    await until(() => (source.generation === 1 && keys.requests >= 3 ? true : undefined));
+    expect((await readinessOf(source)).detail).to.match(/^serving keys cached .* 503 \(breaker open\)$/);
+    keys.publish(jwkOf("p256"), jwkOf("otherP256"));
+    await until(() => source.find("otherP256", ES));
+    expect((await readinessOf(source)).healthy).to.equal(true);
+  });
+
+  it("KEY-4 a fetch that hangs holds up nobody whose key is known", async () => {
+    await using keys = await issuer(jwkOf("p256"));
+    using source = sourceOf(keys.url);
+    const key = await source.refresh("p256", ES);
+    keys.answer(() => undefined);
+    const stuck = rejection(source.refresh("another", ES));
+    await keys.arrived(2);
+    expect(source.find("p256", ES)).to.equal(key);
+    expect(await source.refresh("p256", ES)).to.equal(key);
+    expect(await readinessOf(source)).to.include({ healthy: true });
+    source.stop();
+    await stuck;
+  });
+
   it("KEY-9 has no breaker when the number of failures is 0", async () => {
     const clock = stoppedClock();
     await using keys = await issuer();
