@@ -1,6 +1,13 @@
 import { type Algorithm, algorithms, createVerifier, type KeySource } from "@svc/jwt-auth";
 import { expect } from "chai";
-import { createPublicKey, createSecretKey, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
+import {
+  constants,
+  createPublicKey,
+  createSecretKey,
+  generateKeyPairSync,
+  type KeyObject,
+  sign,
+} from "node:crypto";
 import { keyFault } from "../src/key-check.ts";
 import { everyKey } from "./support/fixed-keys.ts";
 import { forge, now, partsOf } from "./support/forge.ts";
@@ -66,6 +73,19 @@ describe("signatures", () => {
       );
     });
   }
+
+  it("AUTH-26 the salt of PSS is as long as its hash", async () => {
+    const { privateKey: key } = keyFor("PS256");
+    const [header, payload] = partsOf(forge({ algorithm: "PS256" }));
+    const signed = Buffer.from(`${header}.${payload}`);
+    const withSalt = (saltLength: number): string => {
+      const padding = constants.RSA_PKCS1_PSS_PADDING;
+      return `${header}.${payload}.${sign("sha256", signed, { key, padding, saltLength }).toString("base64url")}`;
+    };
+    const verifier = createVerifier({ keys: everyKey(), algorithms: ["PS256"], now });
+    expect(verifier.verify(withSalt(32))).to.have.property("principal");
+    for (const length of [0, 20, 64]) await refusedBy(everyKey(), "PS256", withSalt(length), "signature");
+  });
 
   it("AUTH-3 the key of an algorithm verifies no token of another one", async () => {
     for (const [signed, listed] of [

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { parseToken } from "../src/token-parser.ts";
-import { base64url, goodClaims, partsOf } from "./support/forge.ts";
+import { base64url, goodClaims, nonCanonical, partsOf } from "./support/forge.ts";
 import { hs256, verifierWith } from "./support/verifying.ts";
 
 const allowed = new Set(["HS256"]);
@@ -62,6 +62,16 @@ describe("parseToken", () => {
         }).length,
     );
     expect(taken).to.deep.equal([0, 4, 16, 64]);
+  });
+
+  it("AUTH-21 refuses bits that are left over in header and payload too", () => {
+    for (const spaces of [1, 2]) {
+      const text = `{"alg":"HS256"}${" ".repeat(spaces)}`;
+      const [first, second] = partsOf(token(text, text));
+      expect(reasonOf(`${first}.${second}.AAAA`)).to.equal(undefined);
+      expect(reasonOf(`${nonCanonical(first)}.${second}.AAAA`)).to.equal("encoding");
+      expect(reasonOf(`${first}.${nonCanonical(second)}.AAAA`)).to.equal("encoding");
+    }
   });
 
   it("AUTH-21 refuses a byte order mark and bytes that are not UTF-8, in header and payload", () => {
