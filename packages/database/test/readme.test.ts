@@ -1,12 +1,18 @@
+import { createDatabase } from "@svc/database";
 import { freePort, testDatabase } from "@svc/dev-services";
-import { runSample } from "@svc/test-support";
+import { codeBlocks, runSample, signToken } from "@svc/test-support";
 import { expect } from "chai";
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { type Login, makeLogin } from "./support/login.ts";
 
 const readme = new URL("../README.md", import.meta.url);
 const sampleUrl = "postgres://app:secret@127.0.0.1:5432/app";
 
 describe("README of @svc/database", function () {
   this.timeout(60_000);
+  let login: Login | undefined;
+  after(() => login?.drop());
   const postgres = testDatabase({ name: "readme" });
 
   it("shows a service that answers from the database", async () => {
@@ -32,5 +38,45 @@ describe("README of @svc/database", function () {
     const ready = await fetch(`${url}/ready`);
     expect(ready.status).to.equal(503);
     expect(await ready.json()).to.deep.equal({ healthy: false, detail: "not answering (ECONNREFUSED)" });
+  });
+
+  it("shows tenants that see their own rows, in a program and behind their tokens, and logins for it", async () => {
+    login = await makeLogin(postgres.url);
+    const replace = { [sampleUrl]: login.url };
+    {
+      await using sample = await runSample(readme, 1, { replace });
+      const { stdout, stderr, code } = await sample.ended;
+      expect(code, stderr).to.equal(0);
+      expect(stdout).to.equal("[ { text: 'to acme' } ]\n[]\n");
+    }
+    await using sample = await runSample(readme, 2, { replace });
+    const token = signToken({ tenant_id: "globex" }, "only-for-this-example-0123456789");
+    const url = `${await sample.url}/letters`;
+    const answer = await fetch(url, { headers: { authorization: `Bearer ${token}` } });
+    expect(await answer.json()).to.deep.equal([{ text: "to globex" }]);
+    expect((await fetch(url)).status).to.equal(401);
+    const suffix = randomBytes(4).toString("hex");
+    const sql = codeBlocks(readFileSync(readme, "utf8"), "sql").map((block) =>
+      block.replaceAll(/\b(app|operator)\b/g, `$1_${suffix}`),
+    );
+    await using admin = createDatabase({ url: postgres.url, max: 1 });
+    for (const statements of sql) await admin.query(statements);
+    try {
+      const seen = async (name: string, tenant: string): Promise<unknown[]> => {
+        const url = new URL(postgres.url);
+        url.username = `${name}_${suffix}`;
+        url.password = "secret";
+        await using db = createDatabase({ url: url.href });
+        return (await db.withTenant(tenant, (tx) => tx.query("select tenant_id from letters order by 1")))
+          .rows;
+      };
+      const [acme, globex] = [{ tenant_id: "acme" }, { tenant_id: "globex" }];
+      expect(await seen("app", "acme")).to.deep.equal([acme]);
+      expect(await seen("operator", "acme")).to.deep.equal([acme, globex]);
+    } finally {
+      for (const name of ["app", "operator"]) {
+        await admin.query(`drop owned by ${name}_${suffix}; drop role ${name}_${suffix}`);
+      }
+    }
   });
 });

@@ -247,6 +247,22 @@ describe("withTenant", () => {
     await expectNothingLeft(mapped);
   });
 
+  it("keeps a login apart that does not own the tables, which can check row security and not make it", async () => {
+    const guest = await makeLogin(postgres.url);
+    try {
+      await db.query(`create table guarded (tenant_id text not null);
+        grant select on items, guarded to public`);
+      await using guests = createDatabase({ url: guest.url });
+      expect(await guests.withTenant("acme", tenants)).to.deep.equal(["acme"]);
+      expect(await tenants(guests)).to.deep.equal([]);
+      expect(await enableRowSecurity(guests, { table: "items" })).to.equal("present");
+      const error = await rejection(enableRowSecurity(guests, { table: "guarded" }));
+      expect(sqlStateOf(error)).to.equal("42501");
+    } finally {
+      await guest.drop();
+    }
+  });
+
   it("goes by a setting of another name, for policies that ask for it", async () => {
     await using named = createDatabase({ url: login.url, tenantSetting: "app.customer" });
     await named.query("create table named (tenant_id text not null)");
