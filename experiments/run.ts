@@ -8,6 +8,8 @@ import { memorySoak } from "./memory-soak.ts";
 import { readinessHerd } from "./readiness-herd.ts";
 import { slowClients } from "./slow-clients.ts";
 import { stopUnderLoad } from "./stop-under-load.ts";
+import { tokenDifferential } from "./token-differential.ts";
+import { tenantLeak } from "./tenant-leak.ts";
 
 const experiments: readonly Experiment[] = [
   stopUnderLoad,
@@ -17,6 +19,8 @@ const experiments: readonly Experiment[] = [
   fuzz,
   logPressure,
   memorySoak,
+  tenantLeak,
+  tokenDifferential,
 ];
 
 async function main(): Promise<number> {
