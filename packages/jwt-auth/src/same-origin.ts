@@ -18,9 +18,13 @@ function isOwnOrigin(req: IncomingMessage): boolean {
   if (typeof origin !== "string" || typeof host !== "string") return false;
   const page = parsed(origin);
   if (page === undefined || page.origin !== origin) return false;
-  // Behind a proxy that ends TLS the scheme of the request is not known; where it is, a page without TLS is another origin.
-  if (page.protocol !== "https:" && ("encrypted" in req.socket || page.protocol !== "http:")) return false;
+  if (page.protocol !== "https:" && (isSecure(req) || page.protocol !== "http:")) return false;
   return parsed(`${page.protocol}//${host}`)?.host === page.host;
+}
+
+// Behind a proxy that ends TLS only Express can tell, when it was told which proxy to trust.
+function isSecure(req: IncomingMessage & { readonly protocol?: unknown }): boolean {
+  return "encrypted" in req.socket || req.protocol === "https";
 }
 
 function parsed(url: string): URL | undefined {

@@ -1,7 +1,12 @@
 import type { CheckResult, ReadinessCheck } from "@svc/context";
-import { jwtAuth, type KeySource } from "@svc/jwt-auth";
+import { jwtAuth, type KeySource, requireAuth } from "@svc/jwt-auth";
+import { listen } from "@svc/test-support";
 import { expect } from "chai";
+import { collectingLogger } from "./support/collecting-logger.ts";
 import { everyKey } from "./support/fixed-keys.ts";
+import { forge, now } from "./support/forge.ts";
+import { keyFixture } from "./support/key-fixtures.ts";
+import { ask, bearer, serve } from "./support/stacks.ts";
 
 const { signal } = new AbortController();
 
@@ -47,5 +52,30 @@ describe("the check auth", () => {
       expect(auth.readiness().check(signal)).to.have.property("healthy");
       auth.stop();
     }
+  });
+
+  it("RDY-14 follows a key set: critical without any key, healthy with one", async () => {
+    const { publicKey } = keyFixture("rsa2048");
+    const keys = [{ ...publicKey.export({ format: "jwk" }), kid: "k" }];
+    let isUp = false;
+    await using issuer = await listen((_req, res) => {
+      res.statusCode = isUp ? 200 : 404;
+      res.end(JSON.stringify({ keys }));
+    });
+    const settings = { jwksUrl: issuer.url, env: "local", audience: "", now } as const;
+    const token = bearer(forge({ header: { kid: "k" } }));
+    const logger = collectingLogger();
+    {
+      await using down = jwtAuth({ ...settings, logger });
+      await using server = await serve("bare http", [down], { "/me": [requireAuth()] });
+      expect((await ask(`${server.url}/me`, token)).status).to.equal(401);
+      expect(logger.lines.at(-1)?.fields["reason"]).to.equal("keys_unavailable");
+      expect(await down.readiness().check(signal)).to.include({ healthy: false, critical: true });
+    }
+    isUp = true;
+    await using up = jwtAuth(settings);
+    await using server = await serve("bare http", [up], { "/me": [requireAuth()] });
+    expect((await ask(`${server.url}/me`, token)).body.caller).to.equal("ada");
+    expect(await up.readiness().check(signal)).to.include({ healthy: true, critical: false });
   });
 });

@@ -1,5 +1,7 @@
 import type { IncomingMessage } from "node:http";
-import { jwtAuth, type JwtAuthOptions, requireAuth } from "@svc/jwt-auth";
+import { jwtAuth, type JwtAuthOptions, principalOf, requireAuth } from "@svc/jwt-auth";
+import { problemHandler } from "@svc/problem";
+import { expressMajors, listen } from "@svc/test-support";
 import { expect } from "chai";
 import { collectingLogger } from "./support/collecting-logger.ts";
 import { everyKey } from "./support/fixed-keys.ts";
@@ -137,3 +139,22 @@ for (const stack of stacks) {
     });
   });
 }
+
+describe("tokenFrom behind a proxy that ends TLS", () => {
+  it("AUTH-34 takes no page without TLS, where Express knows that the request had it", async () => {
+    for (const express of Object.values(expressMajors)) {
+      const app = express();
+      app.set("trust proxy", "loopback");
+      app.use(jwtAuth(options), (req, res) => res.json({ caller: principalOf(req)?.subject }));
+      app.use(problemHandler());
+      await using server = await listen(app);
+      const { host } = new URL(server.url);
+      const statuses = [];
+      for (const scheme of ["http", "https"]) {
+        const headers = { ...cookie, Origin: `${scheme}://${host}`, "X-Forwarded-Proto": "https" };
+        statuses.push((await ask(server.url, headers, "POST")).status);
+      }
+      expect(statuses).to.eql([403, 200]);
+    }
+  });
+});

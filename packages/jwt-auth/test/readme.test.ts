@@ -1,0 +1,80 @@
+import { createHmac } from "node:crypto";
+import { runSample } from "@svc/test-support";
+import { expect } from "chai";
+import { base64url, forge } from "./support/forge.ts";
+import { keyFixture } from "./support/key-fixtures.ts";
+import { listen } from "@svc/test-support";
+
+const readme = new URL("../README.md", import.meta.url);
+const SECRET = "a secret of at least 32 bytes, not in code";
+
+/** A token that holds now, signed with the secret of the samples. */
+function token(claims: object = {}): string {
+  const at = Math.floor(Date.now() / 1000);
+  const payload = { sub: "ada", aud: "orders", iat: at, exp: at + 900, ...claims };
+  const signed = `${base64url('{"alg":"HS256"}')}.${base64url(JSON.stringify(payload))}`;
+  return `${signed}.${createHmac("sha256", SECRET).update(signed).digest("base64url")}`;
+}
+
+function bearer(each: string): RequestInit {
+  return { headers: { Authorization: `Bearer ${each}` } };
+}
+
+describe("the README of @svc/jwt-auth", () => {
+  it("AUTH-1 AUTH-13 AUTH-15 verifies with a key set and guards a route, in five lines", async () => {
+    const { privateKey, publicKey } = keyFixture("rsa2048");
+    const keys = [{ ...publicKey.export({ format: "jwk" }), kid: "k", alg: "RS256", use: "sig" }];
+    await using issuer = await listen((_req, res) => res.end(JSON.stringify({ keys })));
+    const url = 'jwksUrl: "https://issuer.example/jwks.json"';
+    const replace = { [url]: `jwksUrl: "${issuer.url}", env: "local"` };
+    await using sample = await runSample(readme, 0, { replace });
+    const at = Math.floor(Date.now() / 1000);
+    const good = {
+      iss: "https://issuer.example",
+      aud: "orders",
+      iat: at,
+      exp: at + 900,
+      scope: "orders:read",
+    };
+    const statuses = [];
+    for (const claims of [good, { ...good, scope: "other" }, { ...good, aud: "other" }]) {
+      const each = forge({ key: privateKey, header: { kid: "k" }, claims });
+      const answer = await fetch(`${await sample.url}/orders`, bearer(each));
+      statuses.push(answer.status);
+      if (answer.ok) expect(await answer.json()).to.eql({ caller: "ada" });
+    }
+    expect(statuses).to.eql([200, 403, 401]);
+  });
+
+  it("CLAIM-3 REV-1 refuses a revoked session on a bare server", async () => {
+    await using sample = await runSample(readme, 1);
+    const url = await sample.url;
+    const said = async (fam: string) => (await fetch(url, bearer(token({ fam })))).text();
+    expect([await said("session-7"), await said("session-8")]).to.eql(["nobody", "ada"]);
+  });
+
+  it("AUTH-33 AUTH-34 takes the cookie of a page, and no page of somebody else", async () => {
+    await using sample = await runSample(readme, 2);
+    const url = `${await sample.url}/orders`;
+    const Cookie = `__Host-session=${token()}`;
+    expect(await (await fetch(url, { headers: { Cookie } })).json()).to.eql({ caller: "ada" });
+    const post = async (site: string) => {
+      const headers = { Cookie, "Sec-Fetch-Site": site };
+      return (await fetch(url, { method: "POST", headers })).status;
+    };
+    expect([await post("same-origin"), await post("cross-site")]).to.eql([200, 403]);
+  });
+
+  it("verifies a token without HTTP", async () => {
+    for (const [argument, expected] of [
+      ['"not a token"', "refused: malformed"],
+      [JSON.stringify(token()), "ada"],
+    ] as const) {
+      await using sample = await runSample(readme, 3, {
+        replace: { 'process.argv[2] ?? "not a token"': argument },
+      });
+      const { stdout } = await sample.ended;
+      expect(stdout.trim()).to.equal(expected);
+    }
+  });
+});
