@@ -24,7 +24,7 @@ function isOwnOrigin(req: IncomingMessage): boolean {
 
 // Behind a proxy that ends TLS only Express can tell, when it was told which proxy to trust.
 function isSecure(req: IncomingMessage & { readonly protocol?: unknown }): boolean {
-  return "encrypted" in req.socket || req.protocol === "https";
+  return (req.socket as { readonly encrypted?: unknown }).encrypted === true || req.protocol === "https";
 }
 
 function parsed(url: string): URL | undefined {
