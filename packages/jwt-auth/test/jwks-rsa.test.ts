@@ -1,9 +1,10 @@
 import { createSecretKey } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import type { Algorithm, KeySource } from "@svc/jwt-auth";
 import { createKeySetSource, createSecretSource } from "@svc/jwt-auth";
 import { expressJwtSecret, fromJwksRsa, type JwksRsaClient, passportJwtSecret } from "@svc/jwt-auth/jwks-rsa";
 import { ConfigurationError } from "@svc/options";
-import { expressMajors, listen } from "@svc/test-support";
+import { codeBlocks, expressMajors, listen, runSample } from "@svc/test-support";
 import { expect } from "chai";
 import type { NextFunction, Request, Response } from "express";
 import { expressjwt } from "express-jwt";
@@ -230,3 +231,20 @@ for (const [major, express] of Object.entries(expressMajors)) {
     });
   }
 }
+
+describe("the sample with jwks-rsa in the README", () => {
+  it("CLAIM-6 lets express-jwt verify with the keys of a jwks-rsa client", async () => {
+    await using keys = await issuer(jwkOf("rsa2048"));
+    const readme = new URL("../README.md", import.meta.url);
+    const blocks = codeBlocks(await readFile(readme, "utf8"), "js");
+    const index = blocks.findIndex((block) => block.includes("fromJwksRsa"));
+    await using sample = await runSample(readme, index, {
+      replace: { "https://issuer.example/jwks.json": keys.url },
+    });
+    const url = await sample.url;
+    const good = await request(url).get("/orders").set("authorization", `Bearer ${tokenOf()}`);
+    expect(good.body).to.deep.equal({ caller: "ada" });
+    expect((await request(url).get("/orders")).status).to.equal(401);
+    expect(keys.requests).to.equal(1);
+  });
+});
