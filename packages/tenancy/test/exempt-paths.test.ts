@@ -49,6 +49,7 @@ const guarded = [
   "GET /docs/",
   "GET /openapi.jsonx",
   "GET http://example.com/health",
+  "GET *health",
   "GET /.well-known",
   "GET /.well-known/",
   "GET /.well-known//orders",

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type Middleware, openContext, RequestContext, runWithContext } from "@svc/context";
+import { type Middleware, RequestContext, runWithContext } from "@svc/context";
 import { isProblemError, type ProblemError } from "@svc/problem";
 import {
   currentTenant,
@@ -117,15 +117,17 @@ function guardNoting(guard: Middleware, note: (error: unknown) => void): Middlew
 
 async function codeOfFault(options: TenancyOptions): Promise<unknown> {
   let code: unknown;
+  const before = tenancy({ sources: ["path"], auth: false });
   const middleware = tenancy(options);
   await using server = await listen((req: IncomingMessage, res: ServerResponse) => {
-    openContext(req).tenantId = "left over";
-    middleware(req, res, (error) => {
-      code = [(error as { code?: unknown }).code, tenantOf(req)];
-      res.end();
+    before(req, res, () => {
+      middleware(req, res, (error) => {
+        code = [(error as { code?: unknown }).code, tenantOf(req), requestedTenantOf(req)];
+        res.end();
+      });
     });
   });
-  await ask(server.port);
-  expect(code).to.eql(["ERR_SVC_TENANCY_OPTION", undefined]);
+  await ask(server.port, { target: "/t/left-over/" });
+  expect(code).to.eql(["ERR_SVC_TENANCY_OPTION", undefined, undefined]);
   return (code as unknown[])[0];
 }

@@ -135,6 +135,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
         undefined,
       ]);
       expect(await seen({ lines: ["X-Tenant-ID: globex"] })).to.eql([undefined, undefined, "globex"]);
+      expect(await seen({ lines: ["X-Tenant-ID:"] })).to.eql([undefined, undefined, undefined]);
       expect(await seen(globex)).to.eql([undefined, "globex", "globex"]);
       expect(await seen({ ...globex, caller: acme })).to.eql([undefined, "globex", "globex"]);
       expect(await seen({ lines: [...globex.lines, "X-Tenant-ID: x"], caller: acme })).to.eql([
