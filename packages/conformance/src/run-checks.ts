@@ -2,7 +2,7 @@ import { type Check, fail, type Need, notApplicable, type Verdict } from "./chec
 import { NoAnswer } from "./http-client.ts";
 import type { Kit } from "./kit.ts";
 import type { Probes } from "./options.ts";
-import { ruleOf } from "./rules.ts";
+import { ruleOf, rules } from "./rules.ts";
 import { short } from "./show.ts";
 
 /** What a check has found, with what it looked at. */
@@ -41,7 +41,8 @@ export async function runChecks(
   }
   await Promise.all(Array.from({ length: concurrency }, work));
   for (const check of checks) if (check.alone === true) await run(check);
-  return checks.flatMap((check) => findings.get(check) ?? []);
+  const order = new Map(rules.map(({ id }, index) => [id, index]));
+  return [...findings.values()].toSorted((a, b) => (order.get(a.id) ?? 0) - (order.get(b.id) ?? 0));
 }
 
 async function judge(kit: Kit, check: Check, deadline: number): Promise<Verdict> {

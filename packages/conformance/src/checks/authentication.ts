@@ -200,7 +200,8 @@ export const authenticationChecks: readonly Check[] = [
       const { protected: route, scoped, role } = kit.settings.probes;
       const verdicts: Verdict[] = [];
       for (const probe of [route, scoped?.request, role?.request]) {
-        if (probe === undefined) continue;
+        // Where every request needs a tenant, one without a caller is refused for that (TEN-3).
+        if (probe === undefined || kit.settings.tenancy.requireTenant) continue;
         const { status } = await kit.ask(probe);
         verdicts.push(must(status === 401, `${status} without a caller`, "401"));
       }

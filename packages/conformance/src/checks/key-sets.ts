@@ -25,17 +25,6 @@ export const keySetChecks: readonly Check[] = [
     run: (kit) => refuses(kit, "no kid while the set has several keys", { header: { kid: undefined } }),
   },
   {
-    rule: "KEY-12",
-    needs,
-    async run(kit) {
-      const { keySet, tokens } = kit;
-      if (keySet === undefined) return notApplicable("no key set");
-      const { kid, key } = keySet.forEncryption;
-      const { algorithm } = tokens;
-      return await refuses(kit, "a key for encryption", { header: { kid }, signWith: { algorithm, key } });
-    },
-  },
-  {
     rule: "KEY-2",
     needs,
     alone: true,
@@ -67,6 +56,31 @@ export const keySetChecks: readonly Check[] = [
         refused,
         must(caused <= 1, `${caused} fetches for 25 unknown kids`, "one a minute at most"),
       ]);
+    },
+  },
+  {
+    rule: "KEY-12",
+    needs,
+    // A kid of no usable key is an unknown one: before KEY-2 it would use up the fetch of that minute.
+    alone: true,
+    async run(kit) {
+      const { keySet, tokens } = kit;
+      if (keySet === undefined) return notApplicable("no key set");
+      const { kid, key } = keySet.forEncryption;
+      const { algorithm } = tokens;
+      return await refuses(kit, "a key for encryption", { header: { kid }, signWith: { algorithm, key } });
+    },
+  },
+  {
+    rule: "AUTH-25",
+    needs,
+    alone: true,
+    async run(kit) {
+      const weak = kit.keySet?.weak;
+      if (weak === undefined) return notApplicable("the algorithm takes no RSA keys");
+      const { algorithm } = kit.tokens;
+      const shape = { header: { kid: weak.kid }, signWith: { algorithm, key: weak.key } };
+      return await refuses(kit, "an RSA key of 1,024 bits", shape);
     },
   },
   {

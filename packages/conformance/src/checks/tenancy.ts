@@ -59,6 +59,11 @@ function inTenant(kit: Kit, answer: Answer, tenant: string, what: string): Verdi
   );
 }
 
+/** Whether a caller whose token names no tenant has one all the same. */
+function subjectsAreTenants(kit: Kit): boolean {
+  return kit.settings.tenancy.sources.includes("user");
+}
+
 /** Whether a caller is asked for at all: with authentication off a named tenant is the tenant. */
 function callers(kit: Kit): boolean {
   return kit.has("auth");
@@ -128,7 +133,13 @@ export const tenancyChecks: readonly Check[] = [
       const verdicts = [must(!anonymous.ok, `${anonymous.status} for X-Tenant-ID alone`, "it is ignored")];
       if (callers(kit) && kit.settings.keys !== undefined) {
         const unscoped = await tenantRoute(kit, { ...named, token: tokenOf(kit, undefined) });
-        verdicts.push(must(!unscoped.ok, `${unscoped.status} for X-Tenant-ID and a caller`, "it is ignored"));
+        verdicts.push(
+          must(
+            !unscoped.ok || subjectsAreTenants(kit),
+            `${unscoped.status} for X-Tenant-ID and a caller`,
+            "it is ignored",
+          ),
+        );
         const scoped = await tenantRoute(kit, { ...named, token: tokenOf(kit, own) });
         // Acting in the named tenant is TEN-4's to judge.
         if (actsIn(kit, scoped) !== other) {
@@ -155,7 +166,7 @@ export const tenancyChecks: readonly Check[] = [
             must(foreign.status === 403, `${foreign.status} by ${source} with a token of another tenant`, "403"),
           );
         }
-        if (!kit.settings.tenancy.trustUnscopedPrincipals) {
+        if (!kit.settings.tenancy.trustUnscopedPrincipals && !subjectsAreTenants(kit)) {
           const unscoped = await tenantRoute(kit, { ...named, token: tokenOf(kit, undefined) });
           verdicts.push(
             must(unscoped.status === 403, `${unscoped.status} by ${source} with a token of no tenant`, "403"),
@@ -219,8 +230,8 @@ export const tenancyChecks: readonly Check[] = [
     rule: "TEN-10",
     needs,
     async run(kit) {
-      const token = callers(kit) && kit.settings.keys !== undefined ? tokenOf(kit, undefined) : undefined;
-      const answer = await tenantRoute(kit, { token });
+      const unscoped = callers(kit) && kit.settings.keys !== undefined && !subjectsAreTenants(kit);
+      const answer = await tenantRoute(kit, unscoped ? { token: tokenOf(kit, undefined) } : {});
       return must(isRefusal(answer), `${answer.status} without any tenant`, "403");
     },
   },
@@ -258,7 +269,8 @@ export const tenancyChecks: readonly Check[] = [
       const { baseDomain } = kit.settings.tenancy;
       const token = tokenOf(kit, tenant);
       const verdicts: Verdict[] = [];
-      for (const host of [`www.${baseDomain}`, `api.${baseDomain}`, `a.${other}.${baseDomain}`, `${other}.else`]) {
+      const strangers = kit.has("trusted_hosts") ? [] : [`${other}.else`];
+      for (const host of [`www.${baseDomain}`, `api.${baseDomain}`, `a.${other}.${baseDomain}`, ...strangers]) {
         const answer = await tenantRoute(kit, { host, token });
         verdicts.push(inTenant(kit, answer, tenant, `Host: ${host}, which names none`));
       }
@@ -309,13 +321,10 @@ export const tenancyChecks: readonly Check[] = [
     rule: "TEN-17",
     needs: ["tenancy", "auth"],
     async run(kit) {
-      const { open } = kit.settings.probes;
       const source = listened(kit).find((each) => each !== "path");
-      if (open === undefined || source === undefined) {
-        return notApplicable("needs a probe `open` and the source subdomain or header");
-      }
+      if (source === undefined) return notApplicable("neither subdomain nor header is a source");
       if (!kit.settings.tenancy.requireTenant) return notApplicable("a tenant is not required");
-      const { status } = await kit.ask(open, naming(kit, source, tenants(kit)[1]));
+      const { status } = await kit.get(`/${kit.unique()}`, naming(kit, source, tenants(kit)[1]));
       return must(status === 401, `${status} for a named tenant without a session`, "401");
     },
   },

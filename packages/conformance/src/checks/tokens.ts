@@ -75,17 +75,6 @@ export const tokenFormChecks: readonly Check[] = [
       ]),
   },
   {
-    rule: "AUTH-25",
-    needs: ["key set", ...needs],
-    async run(kit) {
-      const weak = kit.keySet?.weak;
-      if (weak === undefined) return notApplicable("the algorithm takes no RSA keys");
-      const { algorithm } = kit.tokens;
-      const shape = { header: { kid: weak.kid }, signWith: { algorithm, key: weak.key } };
-      return await refuses(kit, "an RSA key of 1,024 bits", shape);
-    },
-  },
-  {
     rule: "AUTH-27",
     needs: ["auth", "keys"],
     async run(kit) {

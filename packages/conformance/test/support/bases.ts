@@ -1,0 +1,134 @@
+import { generateKeyPairSync } from "node:crypto";
+import type { ConformanceOptions, Keys, Probes } from "@svc/conformance";
+
+/** The services that are broken: one for each set of settings that rules are about. */
+export interface Base {
+  readonly toml?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly profile?: "full" | "reduced";
+  readonly keys?: Keys;
+  readonly tenancy?: ConformanceOptions["tenancy"];
+  readonly features: NonNullable<ConformanceOptions["features"]>;
+  readonly probes?: Probes;
+  /** Whether the kit serves the key set; `{jwks}` in the TOML is where. */
+  readonly serveKeys?: boolean;
+}
+
+const { publicKey, privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+export const publicPem: string = publicKey.export({ type: "spki", format: "pem" }).toString();
+export const privatePem: string = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+export const secret = "a-secret-of-forty-characters-or-somewhat-more";
+
+const service = `
+[service]
+name = "tested"
+version = "1.2.3"
+port = 0
+max_body_bytes = 65536
+request_timeout = 2
+readiness_timeout = 0.5
+`;
+
+const rsaKeys: Keys = {
+  algorithm: "RS256",
+  algorithms: ["RS256", "PS256"],
+  privateKey: privatePem,
+  issuer: "https://issuer.example",
+  audience: "tested",
+};
+
+const rsaAuth = `
+[plugin.auth]
+mode = "public_key"
+algorithms = ["RS256", "PS256"]
+public_key = """${publicPem}"""
+issuer = "https://issuer.example"
+audience = "tested"
+`;
+
+function tenancyTable(settings: string): string {
+  return `\n[plugin.tenancy]\nbase_domain = "svc.example"\n${settings}\n`;
+}
+
+const enabled = (...names: string[]): string =>
+  `\n[plugins]\nenabled = ${JSON.stringify(["observability", "metrics", ...names])}\n`;
+
+const features = ["metrics", "security_headers", "auth", "tenancy"] as const;
+const signed = { sources: ["token", "subdomain", "path"], baseDomain: "svc.example" } as const;
+
+export const bases = {
+  /** Everything on, tokens of a pinned key. */
+  full: {
+    toml: `${service}${enabled("auth", "tenancy")}${rsaAuth}${tenancyTable('sources = ["token", "subdomain", "path"]')}`,
+    keys: rsaKeys,
+    tenancy: signed,
+    features,
+  },
+  /** The reduced profile, with claims of other names. */
+  reduced: {
+    profile: "reduced",
+    env: {
+      SVC_APP_NAME: "tested",
+      SVC_PORT: "0",
+      SVC_AUTH_SECRET: secret,
+      SVC_AUTH_ISSUER: "https://issuer.example",
+      SVC_AUTH_SCOPE_CLAIM: "permissions",
+      SVC_AUTH_ROLES_CLAIM: "groups",
+      SVC_AUTH_TENANT_CLAIM: "org",
+      SVC_TENANCY_SOURCES: "token,header",
+    },
+    keys: {
+      algorithm: "HS256",
+      secret,
+      issuer: "https://issuer.example",
+      scopeClaim: "permissions",
+      rolesClaim: "groups",
+      tenantClaim: "org",
+    },
+    tenancy: { sources: ["token", "header"] },
+    features,
+  },
+  /** A key set that the kit serves. */
+  jwks: {
+    toml: `${service}${enabled("auth")}\n[plugin.auth]\nmode = "jwks"\njwks_url = "{jwks}"\nalgorithms = ["RS256"]\n`,
+    keys: { algorithm: "RS256" },
+    features: ["metrics", "security_headers", "auth"],
+    serveKeys: true,
+  },
+  /** Production. */
+  prod: {
+    toml: `${service}env = "prod"\n${enabled("auth", "tenancy")}${rsaAuth}${tenancyTable('sources = ["token", "subdomain"]')}`,
+    keys: rsaKeys,
+    tenancy: { ...signed, sources: ["token", "subdomain"] },
+    features,
+  },
+  /** A tenant is needed everywhere, and the unsigned source is listed first. */
+  required: {
+    toml: `${service}${enabled("auth", "tenancy")}${rsaAuth}${tenancyTable('sources = ["subdomain", "token"]\nrequire_tenant = true\nexempt_paths = ["/open", "/mixed", "/outbound", "/break", "/restore"]')}`,
+    keys: rsaKeys,
+    tenancy: { ...signed, sources: ["subdomain", "token"], requireTenant: true },
+    features,
+  },
+  /** Callers without a tenant are trusted; their subject is a tenant of its own. */
+  trusting: {
+    toml: `${service}trusted_hosts = ["127.0.0.1", "*.svc.example"]\n${enabled("auth", "tenancy")}${rsaAuth}${tenancyTable('sources = ["token", "subdomain"]\ntrust_unscoped_principals = true')}`,
+    keys: rsaKeys,
+    tenancy: { ...signed, sources: ["token", "subdomain"], trustUnscopedPrincipals: true },
+    features: [...features, "trusted_hosts"],
+  },
+  /** The verified subject is the tenant where the token names none. */
+  user: {
+    toml: `${service}${enabled("auth", "tenancy")}${rsaAuth}${tenancyTable('sources = ["token", "user"]')}`,
+    keys: rsaKeys,
+    tenancy: { ...signed, sources: ["token", "user"] },
+    features,
+  },
+  /** Tenants without callers. */
+  anonymous: {
+    toml: `${service}${enabled("tenancy")}${tenancyTable('sources = ["path", "header"]')}`,
+    tenancy: { ...signed, sources: ["path", "header"] },
+    features: ["metrics", "security_headers", "tenancy"],
+  },
+} satisfies Readonly<Record<string, Base>>;
+
+export type BaseName = keyof typeof bases;

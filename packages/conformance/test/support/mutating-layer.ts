@@ -1,0 +1,105 @@
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
+
+/** An answer that was held back so that it can be changed. */
+export interface HeldAnswer {
+  status: number;
+  body: Buffer;
+  readonly path: string;
+  readonly res: ServerResponse;
+  text(): string;
+  /** The body as a JSON object; an empty one when it is none. */
+  json(): Record<string, unknown>;
+  setJson(value: unknown, type?: string): void;
+  setText(text: string, type: string): void;
+}
+
+/** What stands between the wire and a sound service, and breaks one thing. */
+export interface Layer {
+  /** Sees a request before the service does. Returns true when it has answered itself. */
+  readonly request?: ((req: IncomingMessage, res: ServerResponse) => boolean | void | Promise<boolean | void>) | undefined;
+  /** Changes an answer. Not asked about answers that are streamed. */
+  readonly answer?: ((answer: HeldAnswer, req: IncomingMessage) => void) | undefined;
+  /** Changes headers when they are about to go out, the security headers too. */
+  readonly head?: ((res: ServerResponse, req: IncomingMessage) => void) | undefined;
+}
+
+type Head = (this: ServerResponse, status: number, ...rest: unknown[]) => ServerResponse;
+
+/** Puts a layer in front of a server's own listener. */
+export function breakServer(server: Server, layer: Layer): void {
+  const listeners = server.listeners("request") as RequestListener[];
+  server.removeAllListeners("request");
+  server.on("request", (req, res) => {
+    const path = req.url?.split("?", 1)[0] ?? "";
+    if (path !== "/streaming" && (layer.answer !== undefined || layer.head !== undefined)) hold(req, res, layer);
+    void Promise.resolve(layer.request?.(req, res)).then((answered) => {
+      if (answered !== true) for (const listener of listeners) listener(req, res);
+    });
+  });
+}
+
+function hold(req: IncomingMessage, res: ServerResponse, layer: Layer): void {
+  const chunks: Buffer[] = [];
+  let sending = false;
+  const { writeHead: realHead, end: realEnd } = Object.getPrototypeOf(res) as ServerResponse;
+  const keep = (chunk: unknown, encoding: unknown): void => {
+    if (typeof chunk === "string") {
+      chunks.push(Buffer.from(chunk, typeof encoding === "string" ? (encoding as BufferEncoding) : "utf8"));
+    } else if (chunk instanceof Uint8Array) chunks.push(Buffer.from(chunk));
+  };
+  const writeHead: Head = function writeHead(status, ...rest) {
+    const headers = rest.at(-1);
+    if (typeof headers === "object" && headers !== null && !Array.isArray(headers)) {
+      for (const [name, value] of Object.entries(headers)) res.setHeader(name, value as string);
+    }
+    res.statusCode = status;
+    if (sending) {
+      layer.head?.(res, req);
+      (realHead as Head).call(res, status);
+    }
+    return res;
+  };
+  res.writeHead = writeHead as typeof res.writeHead;
+  res.write = ((chunk: unknown, encoding?: unknown) => {
+    keep(chunk, encoding);
+    return true;
+  }) as typeof res.write;
+  res.end = ((chunk?: unknown, encoding?: unknown) => {
+    if (sending) return res;
+    keep(chunk, encoding);
+    sending = true;
+    const answer = held(req, res, Buffer.concat(chunks));
+    layer.answer?.(answer, req);
+    res.statusCode = answer.status;
+    if (res.hasHeader("content-length")) res.setHeader("Content-Length", answer.body.length);
+    (realEnd as unknown as (this: ServerResponse, body: Buffer) => void).call(res, answer.body);
+    return res;
+  }) as typeof res.end;
+}
+
+function held(req: IncomingMessage, res: ServerResponse, body: Buffer): HeldAnswer {
+  return {
+    status: res.statusCode,
+    body,
+    path: req.url?.split("?", 1)[0] ?? "",
+    res,
+    text() {
+      return this.body.toString("utf8");
+    },
+    json() {
+      try {
+        return JSON.parse(this.text()) as Record<string, unknown>;
+      } catch {
+        return {};
+      }
+    },
+    setJson(value, type) {
+      this.setText(JSON.stringify(value), type ?? String(res.getHeader("content-type") ?? "application/json"));
+    },
+    setText(text, type) {
+      this.body = Buffer.from(text);
+      res.setHeader("Content-Type", type);
+      res.setHeader("Content-Length", this.body.length);
+    },
+  };
+}

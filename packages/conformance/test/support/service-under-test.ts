@@ -1,0 +1,208 @@
+import { contextOf, type Middleware, type ReadinessCheck } from "@svc/context";
+import { createService, type Service } from "@svc/express";
+import { optionalAuth, requireAuth, requireRoles, requireScopes } from "@svc/jwt-auth";
+import { unprocessable } from "@svc/problem";
+import { propagationHeaders } from "@svc/request-id";
+import { requestedTenant, requireTenant, tenantOf } from "@svc/tenancy";
+import { requireContentType } from "@svc/json-body";
+import { freePort } from "@svc/dev-services";
+import type { ConformanceOptions, Probes } from "@svc/conformance";
+import express from "express";
+import { type Base, type BaseName, bases } from "./bases.ts";
+import { breakServer, type Layer } from "./mutating-layer.ts";
+
+/** How one service differs from a sound one. */
+export interface Differences extends Layer {
+  /** Runs behind authentication and tenancy and in front of the routes. */
+  readonly middleware?: Middleware | undefined;
+  /** Changes a line of the log, or what is written instead of it; undefined leaves it out. */
+  readonly log?: ((line: Record<string, unknown>) => Record<string, unknown> | string | undefined) | undefined;
+  /** Text in the TOML and what stands in for it. */
+  readonly toml?: readonly (readonly [string, string])[] | undefined;
+  readonly env?: Readonly<Record<string, string>> | undefined;
+  /** Headers of the outbound call. */
+  readonly outbound?: ((headers: Record<string, string>) => Record<string, string>) | undefined;
+  /** Changes the dependencies' checks. */
+  readonly check?: ((check: ReadinessCheck) => ReadinessCheck) | undefined;
+  /** The address of the key set, for layers that look at it. */
+  readonly keySet?: ((url: string) => Layer) | undefined;
+}
+
+/** A service that runs, with the options that the kit needs to check it. */
+export interface ServiceUnderTest extends AsyncDisposable {
+  readonly options: ConformanceOptions;
+}
+
+const dependencies = [
+  { name: "orders", critical: true, fault: "fails" },
+  { name: "ledger", critical: true, fault: "throws" },
+  { name: "search", critical: false, fault: "fails" },
+  { name: "mail", critical: false, fault: "throws" },
+  { name: "maps", critical: false, fault: "hangs" },
+  { name: "tiles", critical: false, fault: "hangs" },
+  { name: "weather", critical: false, fault: "hangs" },
+] as const;
+
+const scopes = ["orders:read", "orders:write"];
+const roles = ["admin", "auditor"];
+
+export async function startUnderTest(name: BaseName, differences: Differences = {}): Promise<ServiceUnderTest> {
+  const base: Base = bases[name];
+  const lines: string[] = [];
+  const broken = new Set<string>();
+  const keyPort = base.serveKeys === true ? await freePort() : undefined;
+  const keyUrl = `http://127.0.0.1:${keyPort}/keys`;
+  let toml = base.toml?.replace("{jwks}", keyUrl);
+  for (const [from, to] of differences.toml ?? []) {
+    if (toml?.includes(from) !== true) throw new Error(`the file of ${name} does not contain ${from}`);
+    toml = toml.replace(from, to);
+  }
+  const service = await createService({
+    ...(base.profile === "reduced" ? { profile: "reduced" } : { config: { toml: toml ?? "" } }),
+    env: { ...base.env, ...differences.env },
+    signals: false,
+    logDestination: { write: (text) => void lines.push(changed(text, differences)) },
+    checks: dependencies.map((each) => {
+      const check = checkOf(each.name, each.critical, each.fault, broken);
+      return differences.check?.(check) ?? check;
+    }),
+    ...(differences.middleware === undefined ? {} : { middleware: [differences.middleware] }),
+    routes: (app) => routes(app, base, broken, differences),
+  });
+  breakServer(service.server, differences);
+  if (differences.keySet !== undefined) breakServer(service.server, differences.keySet(keyUrl));
+  await service.start();
+  return {
+    options: optionsFor(base, service, () => lines.join(""), keyPort),
+    async [Symbol.asyncDispose]() {
+      service.server.closeAllConnections();
+      await service.stop();
+    },
+  };
+}
+
+function changed(text: string, { log }: Differences): string {
+  if (log === undefined) return text;
+  const line = log(JSON.parse(text) as Record<string, unknown>);
+  if (line === undefined) return "";
+  return typeof line === "string" ? line : `${JSON.stringify(line)}\n`;
+}
+
+function checkOf(name: string, critical: boolean, fault: string, broken: ReadonlySet<string>): ReadinessCheck {
+  return {
+    name,
+    critical,
+    async check(signal?: unknown) {
+      void signal;
+      if (!broken.has(name)) return { healthy: true, detail: "fine" };
+      if (fault === "throws") throw new TypeError("postgres://user:password@db is gone");
+      if (fault === "hangs") await new Promise((resolve) => setTimeout(resolve, 3000).unref());
+      return { healthy: false, detail: "gone" };
+    },
+  };
+}
+
+function routes(app: express.Express, base: Base, broken: Set<string>, differences: Differences): void {
+  const withAuth = base.features.includes("auth");
+  const guard = (each: Middleware): Middleware => (withAuth ? each : optionalAuth());
+  app.get("/open", (_req, res) => void res.json({ open: true }));
+  app.get("/mine", guard(requireAuth()), (_req, res) => void res.json({ mine: true }));
+  app.get("/orders", guard(requireScopes(...scopes)), (_req, res) => void res.json({ orders: [] }));
+  app.get("/admin", guard(requireRoles(...roles)), (_req, res) => void res.json({ admin: true }));
+  app.get("/mixed", optionalAuth(), (req, res) => {
+    res.json({ caller: contextOf(req)?.principal?.subject ?? null });
+  });
+  if (base.tenancy !== undefined) {
+    app.get(["/tenant", "/t/:slug/tenant"], requireTenant(), (req, res) => {
+      res.json({ tenant: tenantOf(req) });
+    });
+    app.get("/asked", requestedTenant(), (_req, res) => void res.json({}));
+  }
+  app.get("/failing", () => {
+    throw new Error("the password of the vault is 1234");
+  });
+  app.post("/json", requireContentType("application/json"), (req, res) => void res.json({ got: typeof req.body }));
+  app.post("/invalid", (req, _res) => {
+    const { name } = req.body as { name?: unknown };
+    throw unprocessable([{ type: "too_long", loc: ["body", "name"], msg: "is not a name", input: name }]);
+  });
+  app.get("/items/:id", (_req, res) => void res.json({}));
+  app.get("/page", (_req, res) => void res.type("html").send("<!doctype html><title>page</title>"));
+  app.get("/outbound", async (req, res) => {
+    const headers = propagationHeaders() as Record<string, string>;
+    const answer = await fetch(String(req.query["to"]), {
+      headers: differences.outbound?.(headers) ?? headers,
+    });
+    res.json({ status: answer.status });
+  });
+  app.get("/slow", (_req, res) => {
+    setTimeout(() => {
+      if (!res.headersSent) res.json({ late: true });
+    }, 6000).unref();
+  });
+  app.get("/streaming", (_req, res) => {
+    res.type("text").write("first ");
+    setTimeout(() => res.end("last"), 3200);
+  });
+  app.post("/break/:name", (req, res) => {
+    broken.add(req.params.name);
+    res.json({});
+  });
+  app.post("/restore/:name", (req, res) => {
+    broken.delete(req.params.name);
+    res.json({});
+  });
+}
+
+function optionsFor(
+  base: Base,
+  { address }: Service,
+  log: () => string,
+  keyPort: number | undefined,
+): ConformanceOptions {
+  const hasAuth = base.features.includes("auth");
+  const probes: Probes = {
+    open: "/open",
+    ...(hasAuth
+      ? {
+          protected: "/mine",
+          scoped: { request: "/orders", scopes },
+          role: { request: "/admin", roles },
+          mixed: "/mixed",
+        }
+      : {}),
+    ...(base.tenancy === undefined
+      ? {}
+      : { tenant: { request: "/tenant" }, requestedTenant: "/asked" }),
+    failing: { request: "/failing", message: "the password of the vault is 1234" },
+    json: "POST /json",
+    invalid: { request: { path: "/invalid", body: { name: "x" } }, longMember: "name" },
+    templated: { request: "/items/{random}", template: "/items/:id" },
+    html: "/page",
+    outbound: "/outbound?to={url}",
+    ...(base.profile === "reduced" ? {} : { slow: "/slow", streaming: "/streaming" }),
+    dependencies: dependencies.map(({ name, critical, fault }) => ({
+      check: name,
+      critical,
+      fault,
+      break: `POST /break/${name}`,
+      restore: `POST /restore/${name}`,
+    })),
+  };
+  return {
+    url: `http://127.0.0.1:${address?.port ?? 0}`,
+    profile: base.profile,
+    features: base.features,
+    keys: base.keys,
+    tenancy: base.tenancy,
+    probes,
+    limits:
+      base.profile === "reduced"
+        ? {}
+        : { maxBodyBytes: 65_536, requestTimeoutSeconds: 2, readinessTimeoutSeconds: 0.5 },
+    log,
+    serveKeys: keyPort === undefined ? undefined : `127.0.0.1:${keyPort}`,
+    requestSeconds: 5,
+    keySetPatienceSeconds: 1,
+  };
+}
