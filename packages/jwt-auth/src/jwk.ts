@@ -33,8 +33,8 @@ interface Candidate {
 }
 
 /**
- * Makes a set of a JWK set (RFC 7517). Keys that are not for verifying with one of the algorithms are passed over one by
- * one (KEY-12, AUTH-25, AUTH-26); a key that was known before keeps its object.
+ * Makes a set of a JWK set (RFC 7517). Keys that are not for verifying with one of the algorithms are passed
+ * over one by one (KEY-12, AUTH-25, AUTH-26); a key that was known before keeps its object.
  *
  * @throws KeySetError when it is no key set, or no key of it can be used
  */

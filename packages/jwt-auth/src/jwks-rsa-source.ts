@@ -1,5 +1,6 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
 import { ConfigurationError } from "@svc/options";
+import type jwksRsa from "jwks-rsa";
 import type { Algorithm } from "./algorithms.ts";
 import { MOST_KEYS } from "./jwk.ts";
 import { keyFault } from "./key-check.ts";
@@ -8,26 +9,24 @@ import { type RefreshOptions, resolveRefreshOptions } from "./key-set-options.ts
 import { type KeySet, keySetOf, type UsableKey } from "./key-set.ts";
 import { type RefreshedKeySource, refreshedKeys } from "./refreshed-keys.ts";
 
-/** A key as a `jwks-rsa` client gives it. */
-export interface JwksRsaKey {
+/** What is asked of a `jwks-rsa` client. */
+export type JwksRsaClient = Pick<jwksRsa.JwksClient, "getSigningKeys">;
+
+/** A key as a client gives it: its types do not say that a key may go without an id or an algorithm. */
+interface GivenKey {
   readonly kid?: string | undefined;
   readonly alg?: string | undefined;
   getPublicKey(): string;
-}
-
-/** What is asked of a `jwks-rsa` client. */
-export interface JwksRsaClient {
-  getSigningKeys(): Promise<readonly JwksRsaKey[]>;
 }
 
 // A client without a timeout of its own may hang for ever; each of its calls holds a connection.
 const MOST_PENDING = 4;
 
 /**
- * The keys of a `jwks-rsa` client that the application already has, with its proxy agent and headers. The client is asked
- * for the whole set, never for a single key, under the same rules as `createKeySetSource()`: one set, one call at a time,
- * deadline, breaker, stale keys, `/ready`. The bounds on body, redirects and tries are those of the client, and the keys
- * of its `getKeysInterceptor` are not in its set.
+ * The keys of a `jwks-rsa` client that the application already has, with its proxy agent and headers. The
+ * client is asked for the whole set, never for a single key, under the same rules as `createKeySetSource()`:
+ * one set, one call at a time, deadline, breaker, stale keys, `/ready`. The bounds on body, redirects and
+ * tries are those of the client, and the keys of its `getKeysInterceptor` are not in its set.
  *
  * @throws ConfigurationError for wrong options, and for something that is no client
  */
@@ -62,7 +61,7 @@ function clientFailure(error: unknown): unknown {
     : error;
 }
 
-function keySetFrom(given: readonly JwksRsaKey[], allowed: readonly Algorithm[], before: KeySet): KeySet {
+function keySetFrom(given: readonly GivenKey[], allowed: readonly Algorithm[], before: KeySet): KeySet {
   const keys: UsableKey[] = [];
   for (const each of given) {
     const key = usable(each, allowed, before);
@@ -74,7 +73,7 @@ function keySetFrom(given: readonly JwksRsaKey[], allowed: readonly Algorithm[],
   return set;
 }
 
-function usable(given: JwksRsaKey, allowed: readonly Algorithm[], before: KeySet): UsableKey | undefined {
+function usable(given: GivenKey, allowed: readonly Algorithm[], before: KeySet): UsableKey | undefined {
   const { kid, alg } = given;
   let material: string;
   let key: KeyObject;

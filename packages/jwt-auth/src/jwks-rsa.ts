@@ -1,4 +1,4 @@
-export { fromJwksRsa, type JwksRsaClient, type JwksRsaKey } from "./jwks-rsa-source.ts";
+export { fromJwksRsa, type JwksRsaClient } from "./jwks-rsa-source.ts";
 export { expressJwtSecret, passportJwtSecret } from "./secret-provider.ts";
 export type { RefreshOptions } from "./key-set-options.ts";
 export { KeySetError } from "./key-set-error.ts";

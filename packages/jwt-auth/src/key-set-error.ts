@@ -9,8 +9,8 @@ export interface Retry {
 }
 
 /**
- * Keys could not be had. Its `reason` is safe to show: it holds nothing of the URL, and of what the endpoint said
- * the status alone.
+ * Keys could not be had. Its `reason` is safe to show: it holds nothing of the URL, and of what the endpoint
+ * said the status alone.
  */
 export class KeySetError extends Error {
   override readonly name = "KeySetError";

@@ -19,9 +19,9 @@ export interface FetchPlan {
 const HEADERS = { accept: "application/jwk-set+json, application/json" } as const;
 
 /**
- * Fetches a JSON document. Tries again after 429, 5xx, network errors and tries that hang (KEY-7, KEY-8), within one
- * deadline (KEY-6): every try but the last has an even share of the time that is left, or one that hangs would leave
- * nothing for the next.
+ * Fetches a JSON document. Tries again after 429, 5xx, network errors and tries that hang (KEY-7, KEY-8),
+ * within one deadline (KEY-6): every try but the last has an even share of the time that is left, or one that
+ * hangs would leave nothing for the next.
  *
  * @param signal aborts at the deadline of the plan; whoever calls has set it
  * @throws KeySetError

@@ -31,11 +31,14 @@ export interface RefreshOptions {
   /** Age at which keys are fetched again, in seconds, 1 to 86,400; give or take a tenth. Default: 600. */
   readonly maxAgeSeconds?: number | undefined;
   /**
-   * Age at which keys are dropped that could not be fetched again, in seconds; at least twice `maxAgeSeconds`.
-   * From then on no token is accepted. Default: none, they serve for as long as the outage lasts (KEY-4).
+   * Age at which keys are dropped that could not be fetched again, in seconds; at least twice
+   * `maxAgeSeconds`. From then on no token is accepted. Default: none, they serve for as long as the outage
+   * lasts (KEY-4).
    */
   readonly maxStaleSeconds?: number | undefined;
-  /** Gets a line when the keys change, when a refresh fails, and when the next one succeeds. Default: none. */
+  /**
+   * Gets a line when the keys change, when a refresh fails, and when the next one succeeds. Default: none.
+   */
   readonly logger?: Logger | undefined;
   /** A clock that never goes back, in milliseconds; for tests. Default: `performance.now`. */
   readonly now?: (() => number) | undefined;

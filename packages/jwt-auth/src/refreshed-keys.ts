@@ -9,7 +9,9 @@ import type { KeySource } from "./key-source.ts";
 
 /** How keys are fetched and kept. */
 export interface RefreshPlan {
-  /** Fetches all keys. What it rejects with is made safe; it is told the keys of before to keep their objects. */
+  /**
+   * Fetches all keys. What it rejects with is made safe; it is told the keys of before to keep their objects.
+   */
   readonly load: (signal: AbortSignal, before: KeySet) => Promise<KeySet>;
   /** Where the keys come from, for log lines; safe to show. */
   readonly place: string;
@@ -29,7 +31,9 @@ export interface RefreshPlan {
 export interface RefreshedKeySource extends KeySource, Disposable {
   /** Rejects with a KeySetError when no answer could be had. */
   refresh(kid: string | undefined, algorithm: Algorithm): Promise<KeyObject | undefined>;
-  /** The check `auth` (RDY-14, RDY-24, RDY-25): reads what is known, fetches nothing and waits for nothing. */
+  /**
+   * The check `auth` (RDY-14, RDY-24, RDY-25): reads what is known, fetches nothing and waits for nothing.
+   */
   readiness(): ReadinessCheck;
   /** Ends the timer and a fetch under way. The keys that are known stay. */
   stop(): void;
@@ -42,8 +46,9 @@ const SHORTEST_WAIT_MS = 20;
 const LONGEST_WAIT_MS = 2 ** 31 - 1;
 
 /**
- * Keys that are fetched at once, again by age, and again for an id that nobody knows. One set at a time, swapped whole;
- * one fetch at a time, shared by all who wait (KEY-5, KEY-15). A failure leaves the keys as they are (KEY-4).
+ * Keys that are fetched at once, again by age, and again for an id that nobody knows. One set at a time,
+ * swapped whole; one fetch at a time, shared by all who wait (KEY-5, KEY-15). A failure leaves the keys as
+ * they are (KEY-4).
  */
 export function refreshedKeys(plan: RefreshPlan): RefreshedKeySource {
   const { load, place, timeoutMs, coolDownMs, maxAgeMs, maxStaleMs, logger, now, random } = plan;
@@ -148,7 +153,6 @@ export function refreshedKeys(plan: RefreshPlan): RefreshedKeySource {
   function lookUp(kid: string | undefined): Promise<void> | undefined {
     const at = now();
     if (keys.size === 0) return at - startedAt < COLD_MS ? undefined : start();
-    // Without an id there is nothing that a newer set could have.
     if (kid === undefined || keys.has(kid) || at - lookedUpAt < UNKNOWN_KID_MS) return undefined;
     const started = start();
     if (started !== undefined) lookedUpAt = at;
@@ -159,6 +163,8 @@ export function refreshedKeys(plan: RefreshPlan): RefreshedKeySource {
     dropStale();
     const found = keys.find(kid, algorithm);
     if (found !== undefined) return found;
+    // Nobody waits for an id whose key is of another kind, or for none where there is a choice of keys.
+    if (keys.size > 0 && (kid === undefined || keys.has(kid))) return undefined;
     if (ended.signal.aborted) throw stopped();
     if (flight !== undefined) {
       await flight;
@@ -172,8 +178,7 @@ export function refreshedKeys(plan: RefreshPlan): RefreshedKeySource {
       return keys.find(kid, algorithm);
     }
     // Keys that are there without this one are an answer only when they are the newest.
-    const answered = keys.size > 0 && (kid === undefined || keys.has(kid));
-    if (failure !== undefined && !answered) throw failure;
+    if (failure !== undefined) throw failure;
     return undefined;
   }
 

@@ -11,9 +11,9 @@ const LONGEST_TOKEN = 8192;
 const LONGEST_KID = 256;
 
 /**
- * The option `secret` of `express-jwt` 7 or 8, with the keys of a source. A token whose key is not known gets none, and is
- * refused there; the promise rejects when the keys could not be had. The option `algorithms` of `express-jwt` should name
- * those of the source.
+ * The option `secret` of `express-jwt` 7 or 8, with the keys of a source. A token whose key is not known gets
+ * none, and is refused there; the promise rejects when the keys could not be had. The option `algorithms` of
+ * `express-jwt` should name those of the source.
  */
 export function expressJwtSecret(
   source: KeySource,
@@ -24,8 +24,8 @@ export function expressJwtSecret(
 }
 
 /**
- * The option `secretOrKeyProvider` of `passport-jwt` 4, with the keys of a source. A token whose key is not known gets
- * none, and is refused there; `done` gets an error when the keys could not be had.
+ * The option `secretOrKeyProvider` of `passport-jwt` 4, with the keys of a source. A token whose key is not
+ * known gets none, and is refused there; `done` gets an error when the keys could not be had.
  */
 export function passportJwtSecret(
   source: KeySource,

@@ -150,6 +150,8 @@ describe("a key set during an outage", () => {
     await keys.arrived(2);
     expect(source.find("p256", ES)).to.equal(key);
     expect(await source.refresh("p256", ES)).to.equal(key);
+    expect(await source.refresh("p256", "RS256")).to.equal(undefined);
+    expect(await source.refresh(undefined, "RS256")).to.equal(undefined);
     expect(await readinessOf(source)).to.include({ healthy: true });
     source.stop();
     await stuck;
