@@ -33,7 +33,7 @@ describe("the documents", () => {
       const row = rowsOf(readme).find(([first = ""]) => first.includes(`\`${name}\``));
       expect(row, name).to.have.lengthOf(3);
       expect(row?.[2]).to.match(
-        hidden === true ? /private/ : new RegExp(`^\`npm install (express )?${name}\`$`),
+        hidden === true ? /private/ : new RegExp(`^\`(npm install (express )?${name}|npx ${name} <url>)\`$`),
       );
     }
   });

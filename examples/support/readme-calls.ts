@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs";
 import { codeBlocks } from "@svc/test-support";
 import { expect } from "chai";
+import request from "supertest";
 
 interface Call {
-  readonly method: string;
+  readonly method: keyof typeof methods;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
@@ -18,19 +19,32 @@ interface Call {
  */
 export async function makeCalls(readme: URL, origin: string): Promise<number> {
   const text = readFileSync(readme, "utf8");
-  const calls = linesOf(text, "sh").filter((line) => line.startsWith("curl "));
+  const commands = linesOf(text, "sh");
+  const calls = commands.filter((line) => line.startsWith("curl "));
   const answers = linesOf(text, "text");
   expect(answers, "one answer for each call").to.have.length(calls.length);
+  const variables = new Map<string, string>();
+  for (const line of commands) {
+    const [, name = "", command] = /^([A-Z]+)=\$\((curl .*)\)$/.exec(line) ?? [];
+    if (command !== undefined) variables.set(name, (await make(parse(command, variables), origin)).text);
+  }
   for (const [index, line] of calls.entries()) {
-    const { method, url, headers, body } = parse(line);
-    const { pathname, search } = new URL(url);
-    const answer = await fetch(`${origin}${pathname}${search}`, { method, headers, ...(body && { body }) });
+    const answer = await make(parse(line, variables), origin);
     const [, status, start = ""] = /^(\d{3}) (.*?)(?: \.\.\.)?$/.exec(answers[index] ?? "") ?? [];
-    const got = await answer.text();
     expect({ line, status: String(answer.status) }).to.deep.equal({ line, status });
-    expect(got.slice(0, start.length), line).to.equal(start);
+    expect(answer.text.slice(0, start.length), line).to.equal(start);
   }
   return calls.length;
+}
+
+const methods = { GET: "get", POST: "post", PUT: "put", DELETE: "delete" } as const;
+
+async function make({ method, url, headers, body }: Call, origin: string): Promise<request.Response> {
+  const { pathname, search, host } = new URL(url);
+  const asked = request(origin)
+    [methods[method]](`${pathname}${search}`)
+    .set({ ...headers, Host: host });
+  return body === undefined ? asked : asked.send(body);
 }
 
 function linesOf(markdown: string, language: string): string[] {
@@ -38,19 +52,27 @@ function linesOf(markdown: string, language: string): string[] {
 }
 
 /** The words of a command line, quoted ones as one, by the flags that the READMEs use. */
-function parse(line: string): Call {
-  const words = [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare = ""]) => quoted ?? bare);
+function parse(line: string, variables: ReadonlyMap<string, string>): Call {
+  const words = [...line.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(
+    ([, quoted, open, bare = ""]) =>
+      quoted ?? open?.replace(/\$([A-Z]+)/g, (_all, name: string) => variables.get(name) ?? "") ?? bare,
+  );
   const headers: Record<string, string> = {};
-  let [method, url, body]: [string, string, string | undefined] = ["GET", "", undefined];
+  let [method, url, body]: [Call["method"], string, string | undefined] = ["GET", "", undefined];
   for (let i = 1; i < words.length; i++) {
     const word = words[i] ?? "";
-    if (word === "-i") continue;
+    if (word === "-i" || word === "-s") continue;
     const value = word.startsWith("-") ? (words[++i] ?? "") : word;
-    if (word === "-X") method = value;
+    if (word === "-X") method = knownMethod(value);
     else if (word === "-d") [method, body] = [method === "GET" ? "POST" : method, value];
     else if (word === "-H") headers[value.split(": ")[0] ?? ""] = value.split(": ")[1] ?? "";
     else if (word.startsWith("-")) throw new Error(`${word} of ${line} is not understood here`);
     else url = word;
   }
   return { method, url, headers, body };
+}
+
+function knownMethod(name: string): Call["method"] {
+  if (Object.hasOwn(methods, name)) return name as Call["method"];
+  throw new Error(`the method ${name} is not understood here`);
 }

@@ -1,9 +1,11 @@
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
-import { configurationExitCode, loadConfig, ports } from "@svc/config";
+import { configurationExitCode, loadConfig, ports, type ServiceSettings } from "@svc/config";
 import { demoPostgres, freePort } from "@svc/dev-services";
 import type { Service } from "@svc/express";
 import { ConfigurationError } from "@svc/options";
+import { serviceUrl } from "./database-role.ts";
 import { startExpenses } from "./service.ts";
 
 /** What {@link startDemo} takes. */
@@ -25,12 +27,14 @@ export async function startDemo({ checkout, env = process.env }: StartDemoOption
     const { service } = loadConfig({ env: { ...env, SVC_APP_NAME: "expenses" } });
     if (env["DATABASE_URL"]) {
       // Whoever names a database of another environment wants to work with it, not to fill it.
-      await tellWhereToLook(await startExpenses(env, { seed: service.env === "local" }));
+      const isLocal = service.env === "local";
+      const withSecret = isLocal ? { SVC_AUTH_SECRET: demoSecret(), ...env } : env;
+      await tellWhereToLook(await startExpenses(withSecret, { seed: isLocal, demoTokens: isLocal }));
       return;
     }
     if (service.env === "prod") throw new ConfigurationError("the demo", [noDemoInProduction]);
     await requireFree(service.port, service.host);
-    await startWithDatabase(checkout, service.port, env);
+    await startWithDatabase(checkout, service, env);
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
     process.exit(error instanceof ConfigurationError ? configurationExitCode : 1);
@@ -42,18 +46,30 @@ const noDemoInProduction = {
   message: "must be set where SVC_ENV is prod: the demo's own database and data are not for production",
 };
 
-async function startWithDatabase(checkout: string, port: number, env: NodeJS.ProcessEnv): Promise<void> {
+async function startWithDatabase(
+  checkout: string,
+  { port, env: environment }: ServiceSettings,
+  env: NodeJS.ProcessEnv,
+): Promise<void> {
   process.stderr.write("starting PostgreSQL; the first time its files are made, which takes a few seconds\n");
   const databasePort = port === 0 ? await freePort() : ports(port).database;
   const postgres = await demoPostgres({ checkout, servicePort: databasePort - 1, database: "expenses", env });
   process.stderr.write(`${postgres.description}\n`);
-  const service = await startExpenses({ ...env, DATABASE_URL: postgres.url }, { seed: true });
+  const service = await startExpenses(
+    { SVC_AUTH_SECRET: demoSecret(), ...env, DATABASE_URL: await serviceUrl(postgres.url) },
+    { seed: true, demoTokens: environment === "local" },
+  );
   service.onStop("close", async () => {
     // Stopping twice is stopping once: its connections should be gone before the server is.
     await service.db?.stop();
     await postgres.stop();
   });
   await tellWhereToLook(service);
+}
+
+// Another one at every start: a token of the demo is worth nothing anywhere else, nor for long.
+function demoSecret(): string {
+  return randomBytes(32).toString("base64url");
 }
 
 // Looked at before a database is started in vain; whoever takes the port after this is told of by the

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Queryable, Row } from "@svc/sql";
-import type { Expense, ExpenseFilter, NewExpense } from "./expense.ts";
+import type { CategoryTotal, Expense, ExpenseFilter, NewExpense } from "./expense.ts";
 
 const columns = `id, tenant, category, amount::text as amount, note, paid_at`;
 
@@ -8,16 +8,18 @@ interface ExpenseRow extends Omit<Expense, "paid_at">, Row {
   readonly paid_at: Date;
 }
 
-/** Records an expense and returns it with its id. */
-export async function recordExpense(db: Queryable, expense: NewExpense): Promise<Expense> {
-  const { rows } = await db.query<ExpenseRow>(
+// Every statement runs in a transaction of a tenant, whose rows are all that it sees: none says `where tenant = ...`.
+
+/** Records an expense of a tenant and returns it with its id. */
+export async function recordExpense(tx: Queryable, tenant: string, expense: NewExpense): Promise<Expense> {
+  const { rows } = await tx.query<ExpenseRow>(
     `
 insert into expenses (id, tenant, category, amount, note, paid_at)
 values ($1, $2, $3, $4, $5, $6)
 returning ${columns}`,
     [
       randomBytes(16).toString("hex"),
-      expense.tenant,
+      tenant,
       expense.category,
       expense.amount,
       expense.note,
@@ -30,17 +32,16 @@ returning ${columns}`,
 }
 
 /** The expense of an id, or undefined. */
-export async function findExpense(db: Queryable, id: string): Promise<Expense | undefined> {
-  const { rows } = await db.query<ExpenseRow>(`select ${columns} from expenses where id = $1`, [id]);
+export async function findExpense(tx: Queryable, id: string): Promise<Expense | undefined> {
+  const { rows } = await tx.query<ExpenseRow>(`select ${columns} from expenses where id = $1`, [id]);
   return rows[0] && shape(rows[0]);
 }
 
 /** A page of expenses, the newest first, with one more than asked for when there is a next page. */
-export async function listExpenses(db: Queryable, filter: ExpenseFilter): Promise<readonly Expense[]> {
+export async function listExpenses(tx: Queryable, filter: ExpenseFilter): Promise<readonly Expense[]> {
   const values: unknown[] = [];
   const bind = (value: unknown): string => `$${values.push(value)}`;
   const conditions: string[] = [];
-  if (filter.tenant !== undefined) conditions.push(`tenant = ${bind(filter.tenant)}`);
   if (filter.category !== undefined) conditions.push(`category = ${bind(filter.category)}`);
   if (filter.month !== undefined) {
     const start = bind(`${filter.month}-01T00:00:00Z`);
@@ -54,11 +55,21 @@ export async function listExpenses(db: Queryable, filter: ExpenseFilter): Promis
     conditions.push(`(paid_at, id) < (${bind(paidAt)}::timestamptz, ${bind(id)})`);
   }
   const where = conditions.length === 0 ? "" : `where ${conditions.join(" and ")}`;
-  const { rows } = await db.query<ExpenseRow>(
+  const { rows } = await tx.query<ExpenseRow>(
     `select ${columns} from expenses ${where} order by paid_at desc, id desc limit ${bind(filter.limit + 1)}`,
     values,
   );
   return rows.map(shape);
+}
+
+/** What the tenant spent, by category. */
+export async function totals(tx: Queryable): Promise<readonly CategoryTotal[]> {
+  const { rows } = await tx.query<CategoryTotal & Row>(
+    `
+select category, count(*)::int as expenses, sum(amount)::text as amount
+from expenses group by category order by category`,
+  );
+  return rows;
 }
 
 function shape({ id, tenant, category, amount, note, paid_at }: ExpenseRow): Expense {

@@ -13,17 +13,24 @@ export interface Expense {
 export const categories = ["travel", "meals", "office", "software", "other"] as const;
 export type Category = (typeof categories)[number];
 
-/** What a client sends to record one. */
-export type NewExpense = Omit<Expense, "id">;
+/** What a client sends to record one: the id is the service's, the tenant is the caller's. */
+export type NewExpense = Omit<Expense, "id" | "tenant">;
 
 /** What a listing is narrowed to. */
 export interface ExpenseFilter {
-  readonly tenant: string | undefined;
   readonly category: Category | undefined;
   /** `2026-03`: that month in UTC. */
   readonly month: string | undefined;
   readonly after: Position | undefined;
   readonly limit: number;
+}
+
+/** What a tenant spent on one category. */
+export interface CategoryTotal {
+  readonly category: Category;
+  readonly expenses: number;
+  /** With two decimals, as text. */
+  readonly amount: string;
 }
 
 /** Where a page of a listing ended. */

@@ -2,48 +2,87 @@ import type { Database } from "@svc/database";
 import type { Service } from "@svc/express";
 import { requireContentType } from "@svc/json-body";
 import { notFoundError } from "@svc/problem";
-import type { Express, Request } from "express";
+import type { Queryable } from "@svc/sql";
+import type { Express, Request, Response } from "express";
+import { optionalAuth, principalOf, requireRoles, requireScopes } from "@svc/jwt-auth";
+import { currentTenant, requireTenant, tenantOf } from "@svc/tenancy";
 import { cursorOf } from "./cursor.ts";
 import { isExpenseId } from "./expense.ts";
-import { findExpense, listExpenses, recordExpense } from "./expense-store.ts";
+import { findExpense, listExpenses, recordExpense, totals } from "./expense-store.ts";
 import { startPage } from "./start-page.ts";
 import { expenseFilter, newExpense } from "./validation.ts";
 
-/**
- * @param prepared resolves once the table is there; asked at every request, because the database may come later
- *   than the service
- */
-export function routes(app: Express, service: Service, db: Database, prepared: () => Promise<void>): void {
+/** What the routes stand on. */
+export interface RoutesOptions {
+  readonly db: Database;
+  /** Resolves once the table is there; asked at every request, because the database may come later than the service. */
+  readonly prepared: () => Promise<void>;
+  /** Whether `GET /demo/token` is there. */
+  readonly demoTokens: boolean;
+}
+
+export function routes(app: Express, service: Service, { db, prepared, demoTokens }: RoutesOptions): void {
   const { env } = service.config.service;
+  const mayRead = [requireScopes("expenses:read"), requireTenant()];
+  const mayWrite = [requireScopes("expenses:write"), requireTenant()];
+
+  /** Works in the tenant of the request: rows of others are not there. */
+  async function inTenant<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
+    await prepared();
+    return db.withTenant(currentTenant(), work);
+  }
 
   app.get("/", (req, res) => {
-    res.type("html").send(startPage({ port: req.socket.localPort, hasInfo: env !== "prod" }));
+    res
+      .type("html")
+      .send(startPage({ port: req.socket.localPort, hasInfo: env !== "prod", hasDemoTokens: demoTokens }));
   });
 
-  app.post("/expenses", requireContentType("application/json"), async (req, res) => {
-    const expense = newExpense(req.body);
-    await prepared();
-    const recorded = await recordExpense(db, expense);
-    res.status(201).location(`/expenses/${recorded.id}`).json(recorded);
+  app.get("/whoami", optionalAuth(), (req, res) => {
+    const caller = principalOf(req);
+    res.json(
+      caller === undefined
+        ? { signed_in: false }
+        : {
+            signed_in: true,
+            subject: caller.subject,
+            tenant: tenantOf(req),
+            scopes: caller.scopes,
+            roles: caller.roles,
+          },
+    );
   });
 
-  app.get("/expenses/:id", async (req, res) => {
+  app.post(
+    "/expenses",
+    mayWrite,
+    requireContentType("application/json"),
+    async (req: Request, res: Response) => {
+      const expense = newExpense(req.body);
+      const recorded = await inTenant((tx) => recordExpense(tx, currentTenant(), expense));
+      res.status(201).location(`/expenses/${recorded.id}`).json(recorded);
+    },
+  );
+
+  app.get("/expenses/:id", mayRead, async (req: Request<{ id: string }>, res: Response) => {
     const { id } = req.params;
     if (!isExpenseId(id)) throw notFoundError("no expense has this id");
-    await prepared();
-    const expense = await findExpense(db, id);
+    const expense = await inTenant((tx) => findExpense(tx, id));
     if (expense === undefined) throw notFoundError("no expense has this id");
     res.json(expense);
   });
 
-  app.get("/expenses", async (req, res) => {
+  app.get("/expenses", mayRead, async (req: Request, res: Response) => {
     const filter = expenseFilter(queryOf(req));
-    await prepared();
-    const found = await listExpenses(db, filter);
+    const found = await inTenant((tx) => listExpenses(tx, filter));
     const page = found.slice(0, filter.limit);
     const last = page.at(-1);
     const next = found.length > page.length && last ? cursorOf({ paidAt: last.paid_at, id: last.id }) : null;
     res.json({ expenses: page, next });
+  });
+
+  app.get("/totals", requireRoles("admin"), requireTenant(), async (_req, res) => {
+    res.json({ totals: await inTenant(totals) });
   });
 }
 

@@ -1,5 +1,5 @@
 import type { Database } from "@svc/database";
-import { ensureSchema, type Queryable } from "@svc/sql";
+import { enableRowSecurity, ensureSchema, type Queryable } from "@svc/sql";
 import { seedDemoData } from "./seed.ts";
 
 const columns = {
@@ -33,14 +33,18 @@ create table if not exists expenses (
 
 /**
  * Makes the table where it is missing, with demo data in it when asked to: both or neither, by one of any
- * number of processes that start at once. A table that is there keeps what it has.
+ * number of processes that start at once. A table that is there keeps what it has. From then on a statement sees the
+ * rows of the tenant that its transaction is for, whatever it asks.
  *
  * @returns how many demo rows were written
  */
 export function ensureExpenses(db: Database, { seed }: { readonly seed: boolean }): Promise<number> {
   const work = async (tx: Queryable): Promise<number> => {
     const made = await ensureSchema(tx, schema);
-    return made === "created" && seed ? seedDemoData(tx) : 0;
+    // Before the rows are shut away: those of the demo belong to several tenants.
+    const rows = made === "created" && seed ? await seedDemoData(tx) : 0;
+    await enableRowSecurity(tx, { table: "expenses", column: "tenant" });
+    return rows;
   };
   return db.transaction(work, { isolation: "read committed" });
 }

@@ -1,7 +1,8 @@
 import type { Environment } from "@svc/config";
 import type { ReadinessCheck } from "@svc/context";
 import { type Service, type ServiceOptions, startService } from "@svc/express";
-import { ConfigurationError } from "@svc/options";
+import { ConfigurationError, type Fault } from "@svc/options";
+import { demoTokenRoute } from "./demo-token.ts";
 import { routes } from "./routes.ts";
 import { ensureExpenses } from "./schema.ts";
 
@@ -9,10 +10,15 @@ import { ensureExpenses } from "./schema.ts";
 export interface ExpensesOptions {
   /** Whether the table, where it has to be made, gets demo data. Refused in `prod` (CFG-16). Default false. */
   readonly seed?: boolean | undefined;
+  /** Whether `GET /demo/token` hands out tokens. Refused outside of `local` (CFG-16). Default false. */
+  readonly demoTokens?: boolean | undefined;
 }
 
 /** How the service is put together; the tests use it without listening. */
-export function expensesService(env: Environment, { seed = false }: ExpensesOptions = {}): ServiceOptions {
+export function expensesService(
+  env: Environment,
+  { seed = false, demoTokens = false }: ExpensesOptions = {},
+): ServiceOptions {
   let prepare: (() => Promise<void>) | undefined;
   const table: ReadinessCheck = {
     name: "expenses",
@@ -28,7 +34,7 @@ export function expensesService(env: Environment, { seed = false }: ExpensesOpti
     env,
     checks: [table],
     routes(app, service) {
-      refuseInProduction(service, seed);
+      refuseDemo(service, { seed, demoTokens });
       const { db } = service;
       if (db === undefined) {
         throw new ConfigurationError("the expenses service", [
@@ -39,7 +45,8 @@ export function expensesService(env: Environment, { seed = false }: ExpensesOpti
         const rows = await ensureExpenses(db, { seed });
         if (rows > 0) service.log.info({ rows }, "demo data written");
       });
-      routes(app, service, db, prepare);
+      routes(app, service, { db, prepared: prepare, demoTokens });
+      if (demoTokens) demoTokenRoute(app, secretOf(service));
     },
   };
 }
@@ -49,10 +56,23 @@ export function startExpenses(env: Environment, options?: ExpensesOptions): Prom
   return startService(expensesService(env, options));
 }
 
-function refuseInProduction({ config }: Service, seed: boolean): void {
-  if (!seed || config.service.env !== "prod") return;
-  const message = "demo data are refused in prod; start without them, or elsewhere";
-  throw new ConfigurationError("the expenses service", [{ key: "seed", message }]);
+function refuseDemo({ config }: Service, { seed, demoTokens }: ExpensesOptions): void {
+  const { env } = config.service;
+  const faults: Fault[] = [];
+  if (seed === true && env === "prod") {
+    faults.push({ key: "seed", message: "demo data are refused in prod; start without them, or elsewhere" });
+  }
+  if (demoTokens === true && env !== "local") {
+    faults.push({ key: "demoTokens", message: "tokens for whoever asks are for SVC_ENV=local only" });
+  }
+  if (faults.length > 0) throw new ConfigurationError("the expenses service", faults);
+}
+
+function secretOf({ config }: Service): string {
+  const { secret } = config.plugin.auth ?? {};
+  if (secret !== undefined) return secret;
+  const message = "must be secret: the tokens of the demo are signed with it";
+  throw new ConfigurationError("the expenses service", [{ key: "plugin.auth.mode", message }]);
 }
 
 /** Runs it until it has succeeded once; whoever asks meanwhile waits for the same run. */

@@ -4,15 +4,14 @@ export interface StartPageFacts {
   readonly port: number | undefined;
   /** Whether there is `/info`. */
   readonly hasInfo: boolean;
+  /** Whether there is `/demo/token`. */
+  readonly hasDemoTokens: boolean;
 }
 
 const links = [
-  ["/expenses?tenant=harbour-cafe", "the newest expenses of one tenant"],
-  ["/expenses?month=2026-03&category=travel", "all travel in March 2026"],
-  ["/expenses?limit=5", "five expenses, and the cursor of the page after them"],
-  ["/expenses?tenant=nowhere-at-all", "a tenant that has none: an empty list"],
-  ["/expenses?month=march", "a filter that is wrong: a 422 problem that names it"],
-  ["/expenses/0123456789abcdef0123456789abcdef", "an expense that does not exist: a 404 problem"],
+  ["/whoami", "a route for everybody, signed in or not"],
+  ["/expenses", "the expenses of a tenant, without a token: a 401 problem"],
+  ["/nowhere", "a path that does not exist: a 404 problem"],
   ["/health", "is it up?"],
   ["/ready", "can it serve? With what it found out about its database"],
   ["/info", "what is in it?"],
@@ -20,7 +19,7 @@ const links = [
 ] as const;
 
 /** What a newcomer sees first: an HTML document. */
-export function startPage({ port = 8000, hasInfo }: StartPageFacts): string {
+export function startPage({ port = 8000, hasInfo, hasDemoTokens }: StartPageFacts): string {
   const items = links
     .filter(([href]) => hasInfo || href !== "/info")
     .map(([href, text]) => [href.replaceAll("&", "&amp;"), text] as const)
@@ -52,12 +51,31 @@ harbour-cafe, nordic-bikes and stone-and-leaf.</p>
 <ul>
 ${items.join("\n")}
 </ul>
-<h2>Record one</h2>
-<pre tabindex="0">curl -i -H 'Content-Type: application/json' \\
-  -d '{"tenant":"harbour-cafe","category":"meals","amount":"12.50","paid_at":"2026-03-01T12:00:00Z"}' \\
-  http://localhost:${port}/expenses</pre>
+${hasDemoTokens ? demoCalls(port) : ""}
 </main>
 </body>
 </html>
 `;
+}
+
+function demoCalls(port: number): string {
+  const origin = `http://localhost:${port}`;
+  return `<h2>Be somebody</h2>
+<p>Somebody of a tenant sees the expenses of that tenant, whatever is asked for.</p>
+<pre tabindex="0">TOKEN=$(curl -s '${origin}/demo/token?tenant=harbour-cafe')
+
+# the newest expenses of the café, and those of one month
+curl -H "Authorization: Bearer $TOKEN" '${origin}/expenses?limit=5'
+curl -H "Authorization: Bearer $TOKEN" '${origin}/expenses?month=2026-03&amp;category=travel'
+
+# record one
+curl -i -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \\
+  -d '{"category":"meals","amount":"12.50","paid_at":"2026-03-01T12:00:00Z"}' ${origin}/expenses
+
+# a route for admins, with the token of one and without
+curl -H "Authorization: Bearer $(curl -s '${origin}/demo/token?tenant=harbour-cafe&amp;role=admin')" ${origin}/totals
+curl -H "Authorization: Bearer $TOKEN" ${origin}/totals
+
+# another tenant's address: 403
+curl -H "Authorization: Bearer $TOKEN" http://nordic-bikes.localhost:${port}/expenses</pre>`;
 }

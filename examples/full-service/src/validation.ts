@@ -3,8 +3,8 @@ import { positionOf } from "./cursor.ts";
 import { categories, type Category, type ExpenseFilter, type NewExpense, type Position } from "./expense.ts";
 import { utcTime } from "./timestamp.ts";
 
-const bodyMembers = ["tenant", "category", "amount", "note", "paid_at"];
-const filters = ["tenant", "category", "month", "cursor", "limit"];
+const bodyMembers = ["category", "amount", "note", "paid_at"];
+const filters = ["category", "month", "cursor", "limit"];
 
 /** The expense of a request body. @throws ProblemError 422 that lists all that is wrong with it */
 export function newExpense(body: unknown): NewExpense {
@@ -12,21 +12,19 @@ export function newExpense(body: unknown): NewExpense {
     throw unprocessable([{ type: "object", loc: ["body"], msg: "must be a JSON object" }]);
   }
   const fields = new Fields("body", Object.entries(body), bodyMembers);
-  const tenant = fields.required("tenant", tenantName);
   const category = fields.required("category", knownCategory);
   const amount = fields.required("amount", decimal);
   const note = fields.optional("note", noteText) ?? "";
   const paid_at = fields.required("paid_at", time);
   // One that is undefined has left an issue, so nothing is returned then.
   fields.throwIssues();
-  return { tenant, category, amount, note, paid_at } as NewExpense;
+  return { category, amount, note, paid_at } as NewExpense;
 }
 
 /** The filter of a query string. @throws ProblemError 422 that lists all that is wrong with it */
 export function expenseFilter(query: URLSearchParams): ExpenseFilter {
   const fields = new Fields("query", [...query], filters);
   const filter = {
-    tenant: fields.optional("tenant", tenantName),
     category: fields.optional("category", knownCategory),
     month: fields.optional("month", monthName),
     after: fields.optional("cursor", cursor),
@@ -49,10 +47,6 @@ function matching(pattern: RegExp, expects: string): Reading<string> {
   };
 }
 
-const tenantName = matching(
-  /^[a-z0-9][a-z0-9-]{0,62}$/,
-  "a tenant's name: lowercase letters, digits and hyphens, at most 63",
-);
 const decimal = matching(/^\d{1,10}(\.\d{1,2})?$/, 'a decimal as text, such as "12.50"');
 const monthName = matching(/^(19|20|21)\d\d-(0[1-9]|1[0-2])$/, "a month such as 2026-03");
 

@@ -16,6 +16,7 @@ import {
   processesWith,
   temporaryCheckout,
 } from "./support/demo-process.ts";
+import { authEnv, caller } from "./support/caller.ts";
 import { list, record, walk } from "./support/expenses.ts";
 import { runService } from "./support/running-service.ts";
 
@@ -33,7 +34,7 @@ describe("the start command", function () {
   it("PORT-2 serves on SVC_PORT, PORT-4 PORT-6 beside a database whose data the next start finds", async () => {
     using checkout = temporaryCheckout();
     const port = await freePair();
-    const env = { SVC_PORT: String(port) };
+    const env = { SVC_PORT: String(port), ...authEnv };
     let id = "";
     {
       await using demo = demoProcess(checkout, env);
@@ -50,7 +51,7 @@ describe("the start command", function () {
       expect([await isListening(port), await isListening(port + 1)]).to.deep.equal([false, false]);
     }
     await using again = demoProcess(checkout, env);
-    const { status, body } = await request(await again.opened).get(`/expenses/${id}`);
+    const { status, body } = await caller(await again.opened, "harbour-cafe").get(`/expenses/${id}`);
     expect({ status, note: (body as { note: string }).note }).to.deep.equal({ status: 200, note: "kept" });
     expect(await walk(await again.opened, { tenant: "harbour-cafe" })).to.have.length(121);
     again.interrupt();
@@ -146,8 +147,8 @@ describe("the start command with DATABASE_URL", function () {
     for (const [SVC_ENV, DATABASE_URL] of Object.entries(databases)) {
       using checkout = temporaryCheckout();
       const port = await freePair();
-      await using demo = demoProcess(checkout, { SVC_ENV, SVC_PORT: String(port), DATABASE_URL });
-      const { expenses } = await list(await demo.opened, { limit: "1" });
+      await using demo = demoProcess(checkout, { SVC_ENV, SVC_PORT: String(port), DATABASE_URL, ...authEnv });
+      const { expenses } = await list(await demo.opened, { tenant: "harbour-cafe", limit: "1" });
       expect({ SVC_ENV, rows: expenses.length }).to.deep.equal({
         SVC_ENV,
         rows: SVC_ENV === "local" ? 1 : 0,
@@ -159,7 +160,12 @@ describe("the start command with DATABASE_URL", function () {
 
   it("CFG-16 writes no demo data in prod", async () => {
     using checkout = temporaryCheckout();
-    const env = { SVC_ENV: "prod", SVC_PORT: String(await freePair()), DATABASE_URL: prod.url };
+    const env = {
+      SVC_ENV: "prod",
+      SVC_PORT: String(await freePair()),
+      DATABASE_URL: prod.url,
+      ...authEnv,
+    };
     await using demo = demoProcess(checkout, env, startFile);
     const url = await demo.opened;
     expect((await request(url).get("/ready")).status).to.equal(200);
@@ -167,13 +173,18 @@ describe("the start command with DATABASE_URL", function () {
   });
 
   it("CFG-16 refuses a service in prod that asks for demo data", async () => {
-    const options = expensesService({ SVC_ENV: "prod", DATABASE_URL: prod.url }, { seed: true });
+    const options = expensesService(
+      { SVC_ENV: "prod", DATABASE_URL: prod.url, ...authEnv },
+      { seed: true, demoTokens: true },
+    );
     const error = await createService({ ...options, logDestination: { write: () => undefined } }).then(
       () => undefined,
       (reason: unknown) => reason,
     );
     expect(error).to.be.instanceOf(ConfigurationError);
-    expect((error as Error).message).to.contain("demo data are refused in prod");
+    expect((error as Error).message)
+      .to.contain("demo data are refused in prod")
+      .and.to.contain("demoTokens");
   });
 
   it("keeps the rows of a table that is there", async () => {

@@ -1,6 +1,6 @@
 import { testDatabase } from "@svc/dev-services";
 import { expect } from "chai";
-import request from "supertest";
+import { caller } from "./support/caller.ts";
 import { expense, list, record, walk } from "./support/expenses.ts";
 import { serviceFor } from "./support/running-service.ts";
 
@@ -11,7 +11,7 @@ describe("expenses", () => {
 
   it("records one and answers 201 with its place", async () => {
     const note = "lunch for two ☕";
-    const made = await request(running.url).post("/expenses").send(expense({ note }));
+    const made = await caller(running.url).post("/expenses").send(expense({ note }));
     expect(made.status).to.equal(201);
     expect(made.body).to.deep.equal({
       id: (made.body as { id: string }).id,
@@ -23,7 +23,7 @@ describe("expenses", () => {
     });
     const place = made.headers["location"] ?? "";
     expect(place).to.match(/^\/expenses\/[0-9a-f]{32}$/);
-    const found = await request(running.url).get(place);
+    const found = await caller(running.url).get(place);
     expect(found.status).to.equal(200);
     expect(found.body).to.deep.equal(made.body);
   });
@@ -36,34 +36,34 @@ describe("expenses", () => {
       "9999999999.99": "9999999999.99",
     };
     for (const [amount, expected] of Object.entries({ ...kept, "7": "7.00", "0": "0.00" })) {
-      const { body } = await request(running.url).post("/expenses").send(expense({ amount }));
+      const { body } = await caller(running.url).post("/expenses").send(expense({ amount }));
       expect((body as { amount: string }).amount).to.equal(expected);
     }
   });
 
   it("reads a time of any zone and answers it in UTC", async () => {
     const paid_at = "2026-03-01T00:30:00.123+02:00";
-    const { body } = await request(running.url).post("/expenses").send(expense({ paid_at }));
+    const { body } = await caller(running.url).post("/expenses").send(expense({ paid_at }));
     expect((body as { paid_at: string }).paid_at).to.equal("2026-02-28T22:30:00.123Z");
   });
 
   it("answers 404 for an id that nobody has and for one that nobody can have", async () => {
     for (const id of ["0".repeat(32), "1", "0'; drop table expenses; --", "%00", "A".repeat(32)]) {
-      const { status, type, body } = await request(running.url).get(`/expenses/${encodeURIComponent(id)}`);
+      const { status, type, body } = await caller(running.url).get(`/expenses/${encodeURIComponent(id)}`);
       expect({ id, status, type }).to.deep.equal({ id, status: 404, type: problemType });
       expect((body as { request_id: string }).request_id).to.match(/^[0-9a-f]{32}$/);
     }
   });
 
   it("answers 405 with the methods that there are", async () => {
-    const { status, headers } = await request(running.url).delete("/expenses");
+    const { status, headers } = await caller(running.url).delete("/expenses");
     expect(status).to.equal(405);
     expect(headers["allow"]).to.match(/GET/).and.to.match(/POST/);
   });
 
   describe("a body that is wrong", () => {
     const wrong: Readonly<Record<string, readonly unknown[]>> = {
-      tenant: [undefined, "", "Acme", "-acme", "a".repeat(64), 7, "acme\n", { $ne: "" }],
+      tenant: ["acme", "other"],
       category: [undefined, "toys", "__proto__", ["meals"]],
       amount: [undefined, 12.5, "12.345", "-1", "1e3", "12345678901", "NaN", "١٢", " 1"],
       note: [7, "x".repeat(501), "nul \0", "half a pair \ud800"],
@@ -86,7 +86,7 @@ describe("expenses", () => {
     for (const [name, values] of Object.entries(wrong)) {
       it(`is a 422 problem that names ${name}`, async () => {
         for (const value of values) {
-          const { status, type, body } = await request(running.url)
+          const { status, type, body } = await caller(running.url)
             .post("/expenses")
             .send(expense({ [name]: value }));
           const errors = (body as { errors?: { loc: string[] }[] }).errors;
@@ -97,11 +97,10 @@ describe("expenses", () => {
     }
 
     it("names all that is wrong at once", async () => {
-      const { status, body } = await request(running.url).post("/expenses").send({});
+      const { status, body } = await caller(running.url).post("/expenses").send({});
       expect(status).to.equal(422);
       const { errors } = body as { errors: { loc: string[]; type: string }[] };
       expect(errors.map(({ type, loc }) => `${type} ${loc.join(".")}`)).to.deep.equal([
-        "missing body.tenant",
         "missing body.category",
         "missing body.amount",
         "missing body.paid_at",
@@ -110,14 +109,14 @@ describe("expenses", () => {
 
     it("is a 422 problem where it is no object, and where there is none", async () => {
       for (const text of ["[]", "[1]"]) {
-        const { status } = await request(running.url).post("/expenses").type("json").send(text);
+        const { status } = await caller(running.url).post("/expenses").type("json").send(text);
         expect(status, text).to.equal(422);
       }
-      expect((await request(running.url).post("/expenses")).status).to.equal(422);
+      expect((await caller(running.url).post("/expenses")).status).to.equal(422);
     });
 
     it("is a 400 problem that does not echo it where it is no JSON", async () => {
-      const { status, type, text } = await request(running.url)
+      const { status, type, text } = await caller(running.url)
         .post("/expenses")
         .type("json")
         .send('{"tenant": "hunter2-hunter2",');
@@ -127,14 +126,14 @@ describe("expenses", () => {
 
     it("is a 415 problem where it has another type", async () => {
       for (const type of ["text/plain", "application/x-www-form-urlencoded"]) {
-        const answer = await request(running.url).post("/expenses").type(type).send("tenant=acme");
+        const answer = await caller(running.url).post("/expenses").type(type).send("tenant=acme");
         expect({ type, status: answer.status }).to.deep.equal({ type, status: 415 });
         expect(answer.type).to.equal(problemType);
       }
     });
 
     it("is a 413 problem where it is larger than 2 MiB", async () => {
-      const { status, type } = await request(running.url)
+      const { status, type } = await caller(running.url)
         .post("/expenses")
         .send(expense({ note: "x".repeat(2 * 1024 * 1024) }));
       expect({ status, type }).to.deep.equal({ status: 413, type: problemType });
@@ -152,16 +151,16 @@ describe("expenses", () => {
       "'||(select version())||'",
     ];
     for (const note of notes) {
-      const found = await request(running.url).get(
+      const found = await caller(running.url, tenant).get(
         `/expenses/${await record(running.url, { tenant, note })}`,
       );
       expect((found.body as { note: string }).note).to.equal(note);
     }
-    for (const query of ["tenant=a' or '1'='1", "category=meals'--", "month=2026-03'", "limit=1;select 1"]) {
-      expect((await request(running.url).get(`/expenses?${encodeURI(query)}`)).status, query).to.equal(422);
+    for (const query of ["category=meals'--", "month=2026-03'", "limit=1;select 1"]) {
+      expect((await caller(running.url).get(`/expenses?${encodeURI(query)}`)).status, query).to.equal(422);
     }
     const position = Buffer.from(`2026-03-01T12:00:00.000Z ' or 1=1 --`).toString("base64url");
-    expect((await request(running.url).get("/expenses").query({ cursor: position })).status).to.equal(422);
+    expect((await caller(running.url).get("/expenses").query({ cursor: position })).status).to.equal(422);
     expect(await walk(running.url, { tenant })).to.have.length(notes.length);
   });
 
@@ -190,7 +189,7 @@ describe("expenses", () => {
 
   it("answers a filter that is wrong with a 422 problem that names it", async () => {
     const wrong: Readonly<Record<string, readonly string[]>> = {
-      tenant: ["", "Acme", "a b"],
+      tenant: ["acme", "other"],
       category: ["toys", "", "toString"],
       month: ["march", "2026-13", "2026-3", "2026-03-01", "0000-01"],
       cursor: [
@@ -204,7 +203,7 @@ describe("expenses", () => {
     };
     for (const [name, values] of Object.entries(wrong)) {
       for (const value of values) {
-        const { status, type, body } = await request(running.url)
+        const { status, type, body } = await caller(running.url)
           .get("/expenses")
           .query({ [name]: value });
         expect({ name, value, status, type }).to.deep.equal({ name, value, status: 422, type: problemType });
@@ -212,6 +211,6 @@ describe("expenses", () => {
         expect(error?.loc).to.deep.equal(["query", name]);
       }
     }
-    expect((await request(running.url).get("/expenses?tenant=a&tenant=b")).status).to.equal(422);
+    expect((await caller(running.url).get("/expenses?limit=1&limit=2")).status).to.equal(422);
   });
 });

@@ -3,17 +3,18 @@ import { createService } from "@svc/express";
 import { expect } from "chai";
 import request from "supertest";
 import { expensesService } from "../src/service.ts";
+import { authEnv } from "./support/caller.ts";
 import { serviceFor } from "./support/running-service.ts";
 
 /** What the page says of a link, and what is to come back. */
 const claims: readonly (readonly [RegExp, number])[] = [
-  [/a 422 problem/, 422],
+  [/a 401 problem/, 401],
   [/a 404 problem/, 404],
   [/./, 200],
 ];
 
 describe("the start page", () => {
-  const running = serviceFor(testDatabase({ name: "start page" }), { seed: true });
+  const running = serviceFor(testDatabase({ name: "start page" }), { seed: true, demoTokens: true });
 
   async function links(): Promise<readonly (readonly [href: string, text: string])[]> {
     const { text } = await request(running.url).get("/");
@@ -53,29 +54,39 @@ describe("the start page", () => {
 
   it("has links that answer what it says of them", async () => {
     const all = await links();
-    expect(all).to.have.length(10);
+    expect(all).to.have.length(7);
     for (const [href, words] of all) {
-      const { status, body, type } = await request(running.url).get(href);
+      const { status, type } = await request(running.url).get(href);
       const expected = claims.find(([pattern]) => pattern.test(words))?.[1];
       expect({ href, status }).to.deep.equal({ href, status: expected });
       if (status >= 400) expect(type).to.equal("application/problem+json");
-      if (status === 200 && href.startsWith("/expenses")) {
-        const found = (body as { expenses: object[] }).expenses.length;
-        expect({ href, empty: found === 0 }).to.deep.equal({ href, empty: words.includes("empty list") });
-      }
     }
   });
 
-  it("shows a call that records an expense here", async () => {
+  it("shows calls that do here what it says, with a token of the demo", async () => {
     const { text } = await request(running.url).get("/");
-    const [, sent = ""] = /-d '([^']+)'/.exec(text) ?? [];
-    const [, place = ""] = /(http:\/\/localhost:\d+\/expenses)/.exec(text) ?? [];
+    const shown = text.replaceAll("&amp;", "&");
+    const [, place = ""] = /(http:\/\/localhost:\d+\/expenses)/.exec(shown) ?? [];
     expect(new URL(place).port).to.equal(new URL(running.url).port);
-    expect((await request(running.url).post("/expenses").type("json").send(sent)).status).to.equal(201);
+    const [, ofSomebody = "", ofAdmin = ""] =
+      /'http:\S+(\/demo\/token\S+)'[^]*'http:\S+(\/demo\/token\S+)'/.exec(shown) ?? [];
+    const token = await request(running.url).get(ofSomebody);
+    expect(token.headers).to.include({ "cache-control": "no-store" });
+    const somebody = request.agent(running.url).set("Authorization", `Bearer ${token.text}`);
+    const [, listing = ""] = /(\/expenses\?month=[^']+)'/.exec(shown) ?? [];
+    const { status, body } = await somebody.get(listing);
+    expect([status, (body as { expenses: object[] }).expenses.length > 0]).to.deep.equal([200, true]);
+    const [, sent = ""] = /-d '([^']+)'/.exec(shown) ?? [];
+    expect((await somebody.post("/expenses").type("json").send(sent)).status).to.equal(201);
+    expect((await somebody.get("/totals")).status).to.equal(403);
+    const admin = await request(running.url).get(ofAdmin);
+    const totals = await request(running.url).get("/totals").set("Authorization", `Bearer ${admin.text}`);
+    expect(totals.status).to.equal(200);
+    expect((await somebody.get("/expenses").set("Host", "nordic-bikes.localhost")).status).to.equal(403);
   });
 
   it("names no /info in prod, where there is none", async () => {
-    const env = { SVC_ENV: "prod", DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" };
+    const env = { SVC_ENV: "prod", DATABASE_URL: "postgres://nobody@127.0.0.1:1/none", ...authEnv };
     await using service = await createService({
       ...expensesService(env),
       signals: false,
@@ -83,6 +94,9 @@ describe("the start page", () => {
     });
     const { status, text } = await request(service.app).get("/");
     expect(status).to.equal(200);
-    expect(text).to.contain('href="/health"').and.not.to.contain('href="/info"');
+    expect(text)
+      .to.contain('href="/health"')
+      .and.not.to.contain('href="/info"')
+      .and.not.to.contain("/demo/token");
   });
 });

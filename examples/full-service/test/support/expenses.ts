@@ -1,14 +1,17 @@
 import { expect } from "chai";
-import request from "supertest";
+import { caller } from "./caller.ts";
 
 /** An expense as it is sent; give what matters to the test. */
 export function expense(over: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
-  return { tenant: "acme", category: "meals", amount: "12.50", paid_at: "2026-03-01T12:00:00Z", ...over };
+  return { category: "meals", amount: "12.50", paid_at: "2026-03-01T12:00:00Z", ...over };
 }
 
-/** Records one and answers its id. */
-export async function record(url: string, over?: Readonly<Record<string, unknown>>): Promise<string> {
-  const { status, body } = await request(url).post("/expenses").send(expense(over));
+/** Of whom it is, and what matters to the test. */
+type OfTenant<T> = Readonly<Record<string, T>> & { readonly tenant?: string };
+
+/** Records one of a tenant and answers its id. */
+export async function record(url: string, { tenant, ...over }: OfTenant<unknown> = {}): Promise<string> {
+  const { status, body } = await caller(url, tenant).post("/expenses").send(expense(over));
   expect(status, JSON.stringify(body)).to.equal(201);
   return (body as { id: string }).id;
 }
@@ -19,15 +22,15 @@ export interface Page {
   readonly next: string | null;
 }
 
-/** One page of a listing. */
-export async function list(url: string, query: Readonly<Record<string, string>>): Promise<Page> {
-  const { status, body } = await request(url).get("/expenses").query(query);
+/** One page of a tenant's listing. */
+export async function list(url: string, { tenant, ...query }: OfTenant<string>): Promise<Page> {
+  const { status, body } = await caller(url, tenant).get("/expenses").query(query);
   expect(status, JSON.stringify(body)).to.equal(200);
   return body as Page;
 }
 
-/** Every id of a listing, page by page. */
-export async function walk(url: string, query: Readonly<Record<string, string>>): Promise<string[]> {
+/** Every id of a tenant's listing, page by page. */
+export async function walk(url: string, query: OfTenant<string>): Promise<string[]> {
   const ids: string[] = [];
   let cursor: string | null = null;
   do {

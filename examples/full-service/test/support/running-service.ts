@@ -1,5 +1,7 @@
 import { createService, type Service } from "@svc/express";
+import { serviceUrl } from "../../src/database-role.ts";
 import { type ExpensesOptions, expensesService } from "../../src/service.ts";
+import { authEnv } from "./caller.ts";
 
 /** The service on a free port. Leaving the block stops it. */
 export interface RunningService extends AsyncDisposable {
@@ -10,7 +12,7 @@ export interface RunningService extends AsyncDisposable {
 /** Starts the service on a database; its log lines go nowhere. */
 export async function runService(databaseUrl: string, options?: ExpensesOptions): Promise<RunningService> {
   const service = await createService({
-    ...expensesService({ SVC_PORT: "0", DATABASE_URL: databaseUrl }, options),
+    ...expensesService({ SVC_PORT: "0", DATABASE_URL: databaseUrl, ...authEnv }, options),
     signals: false,
     logDestination: { write: () => undefined },
   });
@@ -22,14 +24,20 @@ export async function runService(databaseUrl: string, options?: ExpensesOptions)
   };
 }
 
-/** For a `describe`: the service, started before the first test and stopped after the last. */
-export function serviceFor(
-  database: { readonly url: string },
-  options?: ExpensesOptions,
-): { readonly url: string } {
+/** The service of a `describe`, while its tests run. */
+export interface DescribedService {
+  readonly url: string;
+  /** What it reaches its database by: as a role that row security holds for. */
+  readonly databaseUrl: string;
+}
+
+/** For a `describe`: the service as a role of its own, started before the first test and stopped after the last. */
+export function serviceFor(database: { readonly url: string }, options?: ExpensesOptions): DescribedService {
   let running: RunningService | undefined;
+  let databaseUrl = "";
   before("the service", async () => {
-    running = await runService(database.url, options);
+    databaseUrl = await serviceUrl(database.url);
+    running = await runService(databaseUrl, options);
   });
   after("stop the service", async () => {
     await running?.[Symbol.asyncDispose]();
@@ -38,6 +46,9 @@ export function serviceFor(
     get url() {
       if (running === undefined) throw new Error("the service runs only inside of tests and hooks");
       return running.url;
+    },
+    get databaseUrl() {
+      return databaseUrl;
     },
   };
 }

@@ -1,0 +1,39 @@
+import { randomBytes } from "node:crypto";
+import { createDatabase } from "@svc/database";
+import { identifier, type Queryable, withTransaction } from "@svc/sql";
+
+/** The role that a service works as in a database: the owner of its table, and nobody beyond that. */
+export function roleOf(url: string): string {
+  return `${decodeURIComponent(new URL(url).pathname.slice(1)).slice(0, 50)}_service`;
+}
+
+/**
+ * Makes the role that the service works as, in the database of a superuser. A superuser sees the rows of every tenant,
+ * whatever a table says, so no service should be one.
+ *
+ * @param adminUrl of a superuser
+ * @returns the same URL for the role, with a password of its own
+ */
+export async function serviceUrl(adminUrl: string): Promise<string> {
+  await using admin = createDatabase({ url: adminUrl, applicationName: "expenses-setup", max: 1 });
+  const password = randomBytes(24).toString("hex");
+  const name = roleOf(adminUrl);
+  await withTransaction(admin, (tx) => makeRole(tx, name, password));
+  const url = new URL(adminUrl);
+  url.username = name;
+  url.password = password;
+  return url.href;
+}
+
+async function makeRole(tx: Queryable, name: string, password: string): Promise<void> {
+  const role = identifier(name);
+  // Two starts may come here at once.
+  await tx.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [`role ${name}`]);
+  const { rows } = await tx.query("select from pg_roles where rolname = $1", [name]);
+  if (rows.length === 0) await tx.query(`create role ${role}`);
+  // The password is hexadecimal, so it needs no quoting.
+  await tx.query(`alter role ${role} login nosuperuser nobypassrls password '${password}'`);
+  await tx.query(`grant usage, create on schema public to ${role}`);
+  // A table of an earlier start may be the superuser's.
+  await tx.query(`alter table if exists expenses owner to ${role}`);
+}

@@ -1,0 +1,87 @@
+import { testDatabase } from "@svc/dev-services";
+import { createDatabase } from "@svc/database";
+import { expect } from "chai";
+import request from "supertest";
+import { demoTenants } from "../src/seed.ts";
+import { caller, tokenOf } from "./support/caller.ts";
+import { expense, list, record, walk } from "./support/expenses.ts";
+import { serviceFor } from "./support/running-service.ts";
+
+const [cafe, bikes] = demoTenants;
+
+describe("who may see which expenses", () => {
+  const running = serviceFor(testDatabase({ name: "tenants" }), { seed: true, demoTokens: true });
+
+  it("TEN-4 is a matter of the token: everybody sees the own tenant's, all of them", async () => {
+    for (const tenant of demoTenants) expect(await walk(running.url, { tenant })).to.have.length(120);
+    const id = await record(running.url, { tenant: cafe });
+    expect((await caller(running.url, cafe).get(`/expenses/${id}`)).status).to.equal(200);
+    expect((await caller(running.url, bikes).get(`/expenses/${id}`)).status).to.equal(404);
+    expect(await list(running.url, { tenant: "nobody" })).to.deep.equal({ expenses: [], next: null });
+  });
+
+  it("AUTH-13 AUTH-15 is 401 without a caller and 403 without the scope", async () => {
+    const id = await record(running.url, { tenant: cafe });
+    for (const path of ["/expenses", `/expenses/${id}`, "/totals"]) {
+      expect((await request(running.url).get(path)).status, path).to.equal(401);
+    }
+    const reader = caller(running.url, cafe, { scope: "expenses:read" });
+    const { status, body } = await reader.post("/expenses").send(expense());
+    expect({ status, missing: (body as { missing_scopes: string[] }).missing_scopes }).to.deep.equal({
+      status: 403,
+      missing: ["expenses:write"],
+    });
+    expect((await caller(running.url, cafe, { scope: "expenses:write" }).get("/expenses")).status).to.equal(
+      403,
+    );
+  });
+
+  it("TEN-6 TEN-10 is 403 without a tenant and for the address of another one", async () => {
+    const unscoped = request(running.url)
+      .get("/expenses")
+      .set("Authorization", `Bearer ${tokenOf(undefined)}`);
+    expect((await unscoped).status).to.equal(403);
+    const elsewhere = caller(running.url, cafe).get("/expenses");
+    expect((await elsewhere.set("Host", `${bikes}.localhost`)).status).to.equal(403);
+    const own = caller(running.url, cafe).get("/expenses");
+    expect((await own.set("Host", `${cafe}.localhost`)).status).to.equal(200);
+  });
+
+  it("AUTH-16 shows totals to admins, and those of their tenant only", async () => {
+    expect((await caller(running.url, cafe).get("/totals")).status).to.equal(403);
+    const { status, body } = await caller(running.url, "stone-and-leaf", { roles: ["admin"] }).get("/totals");
+    const { totals } = body as { totals: { category: string; expenses: number; amount: string }[] };
+    expect(status).to.equal(200);
+    expect(totals.reduce((sum, each) => sum + each.expenses, 0)).to.equal(120);
+    expect(totals.every(({ amount }) => /^\d+\.\d\d$/.test(amount))).to.equal(true);
+  });
+
+  it("AUTH-17 says who is calling on a route for everybody", async () => {
+    expect((await request(running.url).get("/whoami")).body).to.deep.equal({ signed_in: false });
+    const { body } = await caller(running.url, cafe, { sub: "ann", roles: ["admin"] }).get("/whoami");
+    expect(body).to.deep.equal({
+      signed_in: true,
+      subject: "ann",
+      tenant: cafe,
+      scopes: ["expenses:read", "expenses:write"],
+      roles: ["admin"],
+    });
+  });
+
+  it("is guarded by the table itself: a statement without a tenant sees and writes nothing", async () => {
+    await using db = createDatabase({ url: running.databaseUrl });
+    expect((await db.query("select from expenses")).rowCount).to.equal(0);
+    const foreign = db.withTenant(cafe, (tx) => tx.query("update expenses set tenant = $1", [bikes]));
+    expect(String(await foreign.catch((error: unknown) => error))).to.contain("row-level security");
+    const counted = await db.withTenant(cafe, (tx) =>
+      tx.query("delete from expenses where tenant = $1", [bikes]),
+    );
+    expect(counted.rowCount).to.equal(0);
+  });
+
+  it("hands out tokens of the demo's tenants only", async () => {
+    for (const query of ["", "tenant=acme", "tenant=harbour-cafe&role=owner"]) {
+      expect((await request(running.url).get(`/demo/token?${query}`)).status, query).to.equal(422);
+    }
+  });
+});
