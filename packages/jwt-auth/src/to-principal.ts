@@ -49,10 +49,8 @@ function freezeDeeply(root: object): void {
   for (let each = open.pop(); each !== undefined; each = open.pop()) {
     // Copied with Object.assign or by hand, a member of this name would become the prototype of the copy.
     if (Object.hasOwn(each, "__proto__")) Reflect.deleteProperty(each, "__proto__");
-    const members = each as Readonly<Record<string, unknown>>;
-    for (const name in members) {
-      const value = members[name];
-      if (typeof value === "object" && value !== null && Object.hasOwn(members, name)) open.push(value);
+    for (const value of Object.values(each) as unknown[]) {
+      if (typeof value === "object" && value !== null) open.push(value);
     }
     Object.freeze(each);
   }
