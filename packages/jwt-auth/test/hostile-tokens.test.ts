@@ -6,11 +6,20 @@ import { claimClasses } from "./hostile/claim-classes.ts";
 import { encodingClasses } from "./hostile/encoding-classes.ts";
 import { headerClasses } from "./hostile/header-classes.ts";
 import { asymmetric, type HostileToken } from "./hostile/hostile-token.ts";
+import { jsonClasses } from "./hostile/json-classes.ts";
+import { wrongKeys } from "./hostile/key-classes.ts";
 import { signatureClasses } from "./hostile/signature-classes.ts";
 import { everyKey } from "./support/fixed-keys.ts";
 import { now } from "./support/forge.ts";
 
-const classes = [...signatureClasses, ...headerClasses, ...encodingClasses, ...claimClasses];
+const classes = [
+  ...signatureClasses,
+  wrongKeys,
+  ...headerClasses,
+  ...encodingClasses,
+  ...jsonClasses,
+  ...claimClasses,
+];
 
 describe("hostile tokens", () => {
   for (const { name, tokens } of classes) {

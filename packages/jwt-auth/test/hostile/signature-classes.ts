@@ -1,6 +1,4 @@
-import { createPublicKey, createSecretKey, type KeyObject } from "node:crypto";
-import type { RefusalReason } from "@svc/jwt-auth";
-import { fixedKeys } from "../support/fixed-keys.ts";
+import { createPublicKey, createSecretKey } from "node:crypto";
 import { base64url, forge, partsOf } from "../support/forge.ts";
 import { keyFixture, pemOf } from "../support/key-fixtures.ts";
 import {
@@ -269,65 +267,4 @@ function pastTheOrder(bytes: Buffer): Buffer {
   return Buffer.concat([bytes.subarray(0, 32), Buffer.from(text, "hex").reverse()]);
 }
 
-/** Keys of a source that are not of the algorithm's type, curve or size. */
-const wrongKeys: HostileClass = {
-  name: "keys that do not fit the algorithm",
-  tokens: [
-    withKey("AUTH-26", "an EC key for RS256", "RS256", keyFixture("p256").publicKey),
-    withKey("AUTH-26", "an Ed25519 key for RS256", "RS256", keyFixture("ed25519").publicKey),
-    withKey("AUTH-26", "a secret for RS256", "RS256", keyFixture("secret").publicKey),
-    withKey("AUTH-26", "a P-384 key for ES256", "ES256", keyFixture("p384").publicKey),
-    withKey("AUTH-26", "a secp256k1 key for ES256", "ES256", keyFixture("secp256k1").publicKey),
-    withKey("AUTH-26", "an RSA key for ES256", "ES256", keyFixture("rsa2048").publicKey),
-    withKey("AUTH-26", "a P-256 key for EdDSA", "EdDSA", keyFixture("p256").publicKey),
-    withKey("AUTH-26", "another RSA key", "RS256", keyFixture("otherRsa2048").publicKey, "signature"),
-    withKey("AUTH-26", "another P-256 key", "ES256", keyFixture("otherP256").publicKey, "signature"),
-    withKey("AUTH-26", "another Ed25519 key", "EdDSA", keyFixture("otherEd25519").publicKey, "signature"),
-    signedBy("AUTH-25", "signed with an RSA key of 1,024 bits", "RS256", "rsa1024"),
-    signedBy("AUTH-26", "signed with secp256k1 for ES256", "ES256", "secp256k1"),
-    signedBy("AUTH-26", "signed with Ed448 for EdDSA", "EdDSA", "ed448"),
-  ],
-};
-
-/** The source has the key for one kid, and the right one for the kid `good`. */
-function withKey(
-  rule: string,
-  defect: string,
-  algorithm: "RS256" | "ES256" | "EdDSA",
-  bad: KeyObject,
-  reason: RefusalReason = "unknown_key",
-  signer?: KeyObject,
-): HostileToken {
-  const right = { RS256: "rsa2048", ES256: "p256", EdDSA: "ed25519" } as const;
-  const keys = fixedKeys([
-    { kid: defect, algorithm, key: bad },
-    { kid: "good", algorithm, key: keyFixture(right[algorithm]).publicKey },
-  ]);
-  return hostile(
-    rule,
-    defect,
-    [reason],
-    { algorithm, key: signer, header: { kid: defect } },
-    { algorithm, header: { kid: "good" } },
-    { keys, algorithms: [algorithm] },
-  );
-}
-
-/** The source has that very key: the signature would hold. */
-function signedBy(
-  rule: string,
-  defect: string,
-  algorithm: "RS256" | "ES256" | "EdDSA",
-  name: "rsa1024" | "secp256k1" | "ed448",
-): HostileToken {
-  const { privateKey, publicKey } = keyFixture(name);
-  return withKey(rule, defect, algorithm, publicKey, "unknown_key", privateKey);
-}
-
-export const signatureClasses: readonly HostileClass[] = [
-  algorithmConfusion,
-  noSignature,
-  ownKeys,
-  ecdsa,
-  wrongKeys,
-];
+export const signatureClasses: readonly HostileClass[] = [algorithmConfusion, noSignature, ownKeys, ecdsa];

@@ -1,0 +1,31 @@
+import type { Random } from "../support/random.ts";
+import type { Draft } from "./draft.ts";
+
+/** A kind of change. True when what comes of it has to be refused, whatever else is done to the draft. */
+export type Mutation = (draft: Draft, random: Random) => boolean;
+
+/** Kinds of changes by their names. */
+export type Mutations = Readonly<Record<string, Mutation>>;
+
+/** Characters that no part of a token has, or that end one. */
+export const odd = [" ", "\n", "\t", "\r\n", "=", "+", "/", "é", "%20", "\u0000", "Ａ", ".", '"', "\u200b"];
+
+export function inserted(text: string, what: string, random: Random): string {
+  const at = random.whole(text.length + 1);
+  return text.slice(0, at) + what + text.slice(at);
+}
+
+export function encoded(
+  draft: Draft,
+  part: "encodedHeader" | "encodedPayload" | "encodedSignature",
+  change: (part: string) => string,
+): boolean {
+  draft.forgery[part] = change;
+  return true;
+}
+
+/** The payload's text. */
+export function withPayload(draft: Draft, text: string | Uint8Array): boolean {
+  draft.forgery.rawPayload = text;
+  return true;
+}

@@ -1,0 +1,120 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { algorithms, createVerifier, refusalReasons, type Verifier } from "@svc/jwt-auth";
+import { parseToken } from "../src/token-parser.ts";
+import { asymmetric, symmetric } from "./hostile/hostile-token.ts";
+import { everyKey } from "./support/fixed-keys.ts";
+import { base64url, forge, now } from "./support/forge.ts";
+
+// The same strings in every run, so that a failure comes again.
+const settings = { seed: 20_261_121, numRuns: 2000 } as const;
+const every = new Set<string>(algorithms);
+
+/** What looks like a token more and more: any text, three parts, parts of JSON, good tokens that were changed. */
+const texts: fc.Arbitrary<string> = fc.oneof(
+  fc.string({ unit: "binary", maxLength: 300 }),
+  fc.stringMatching(/^[\w-]{0,80}\.[\w-]{0,80}\.[\w-]{0,80}$/),
+  fc.tuple(fc.json(), fc.json(), fc.string()).map((parts) => parts.map((each) => base64url(each)).join(".")),
+  fc
+    .tuple(fc.constantFrom(...algorithms), fc.dictionary(fc.string(), fc.jsonValue()))
+    .map(([alg, claims]) => {
+      return [JSON.stringify({ alg }), JSON.stringify(claims), "signature"]
+        .map((each) => base64url(each))
+        .join(".");
+    }),
+  fc.tuple(fc.nat(600), fc.string({ unit: "binary", maxLength: 3 })).map(([at, what]) => {
+    const token = forge({ algorithm: "HS256" });
+    return token.slice(0, at) + what + token.slice(at + 1);
+  }),
+);
+
+describe("any string", () => {
+  it("AUTH-21 is taken apart or refused, and never makes the parser throw", () => {
+    fc.assert(
+      fc.property(texts, (text) => {
+        const parsed = parseToken(text, every);
+        if (parsed.reason !== undefined) expect(refusalReasons).to.include(parsed.reason);
+        else expect(`${parsed.signed}.${base64url(parsed.signature)}`).to.equal(text);
+      }),
+      settings,
+    );
+  });
+
+  it("AUTH-11 is judged, and never makes the verifier throw or reject", async () => {
+    const verifiers = createVerifiers();
+    await fc.assert(
+      fc.asyncProperty(texts, async (text) => {
+        for (const verifier of verifiers) {
+          const found = await verifier.verify(text);
+          if (found.reason !== undefined) expect(refusalReasons).to.include(found.reason);
+          else expect(text).to.equal(forge({ algorithm: "HS256" }));
+        }
+      }),
+      settings,
+    );
+  });
+
+  it("AUTH-11 is refused where a program hands over something else than a string", async () => {
+    for (const value of [undefined, null, 7, {}, [], Symbol("token"), Buffer.from(forge())]) {
+      for (const verifier of createVerifiers()) {
+        const found = await (verifier as { verify(token: unknown): ReturnType<Verifier["verify"]> }).verify(
+          value,
+        );
+        expect(found.reason).to.equal("malformed");
+      }
+    }
+  });
+});
+
+describe("a token that is accepted", () => {
+  const claims = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 }), { maxKeys: 5 }).map((given) => {
+    const reserved = ["sub", "exp", "iat", "nbf", "iss", "aud", "jti", "fam", "typ", "__proto__"];
+    return Object.fromEntries(Object.entries(given).filter(([name]) => !reserved.includes(name)));
+  });
+
+  it("AUTH-21 is the one way of writing its three parts", async () => {
+    const [, verifier] = createVerifiers();
+    await fc.assert(
+      fc.asyncProperty(claims, fc.constantFrom(...symmetric), async (given, algorithm) => {
+        const token = forge({ algorithm, claims: given });
+        expect((await verifier.verify(token)).reason).to.equal(undefined);
+        const again = token.split(".").map((part) => base64url(Buffer.from(part, "base64url")));
+        expect(again.join(".")).to.equal(token);
+      }),
+      { ...settings, numRuns: 500 },
+    );
+  });
+
+  it("AUTH-19 says what was signed, and is the same the second time", async () => {
+    const [, verifier] = createVerifiers();
+    await fc.assert(
+      fc.asyncProperty(claims, async (given) => {
+        const token = forge({ algorithm: "HS256", claims: given });
+        const found = await verifier.verify(token);
+        expect(found.principal?.claims).to.deep.include(JSON.parse(JSON.stringify(given)));
+        expect(await verifier.verify(token)).to.deep.equal(found);
+      }),
+      { ...settings, numRuns: 500 },
+    );
+  });
+
+  it("AUTH-3 is refused when any one of its characters is another one", async () => {
+    const [, verifier] = createVerifiers();
+    const token = forge({ algorithm: "HS256" });
+    expect((await verifier.verify(token)).reason).to.equal(undefined);
+    for (let at = 0; at < token.length; at++) {
+      for (const other of ["A", "Q", "_", "."].filter((each) => each !== token.charAt(at))) {
+        const changed = token.slice(0, at) + other + token.slice(at + 1);
+        expect((await verifier.verify(changed)).reason, changed).to.be.a("string");
+      }
+    }
+  });
+});
+
+/** For both families, the second one with a cache. */
+function createVerifiers(): readonly [Verifier, Verifier] {
+  return [
+    createVerifier({ keys: everyKey(), algorithms: asymmetric, now, cacheTokens: 0 }),
+    createVerifier({ keys: everyKey(), algorithms: symmetric, now }),
+  ];
+}
