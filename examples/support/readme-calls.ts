@@ -15,15 +15,20 @@ interface Call {
  * compares its status and the start of its body with what the text blocks say: one line for each call, `...`
  * at the end where it is cut.
  *
+ * @param given variables that the lines use and do not set
  * @returns how many calls were made
  */
-export async function makeCalls(readme: URL, origin: string): Promise<number> {
+export async function makeCalls(
+  readme: URL,
+  origin: string,
+  given: ReadonlyMap<string, string> = new Map(),
+): Promise<number> {
   const text = readFileSync(readme, "utf8");
   const commands = linesOf(text, "sh");
   const calls = commands.filter((line) => line.startsWith("curl "));
   const answers = linesOf(text, "text");
   expect(answers, "one answer for each call").to.have.length(calls.length);
-  const variables = new Map<string, string>();
+  const variables = new Map(given);
   for (const line of commands) {
     const [, name = "", command] = /^([A-Z]+)=\$\((curl .*)\)$/.exec(line) ?? [];
     if (command !== undefined) variables.set(name, (await make(parse(command, variables), origin)).text);

@@ -1,0 +1,4 @@
+import { startService } from "@svc/express";
+import { notesService } from "./src/service.ts";
+
+void startService(notesService(process.env));
