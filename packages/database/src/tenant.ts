@@ -4,7 +4,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 /** Thrown when `withTenant` is called without a tenant, or inside of itself. A mistake of the program, so a 500. */
 export class TenantError extends Error {
   override readonly name = "TenantError";
-  readonly code = "ERR_SVC_TENANT";
+  readonly code = "ERR_SVC_DATABASE_TENANT";
 }
 
 /** Runs work as a tenant, on connections that others give. */

@@ -115,6 +115,9 @@ describe("createDatabase", () => {
     await new Promise((resolve) => setTimeout(resolve, 50));
     await busy.stop();
     expect((await running).status).to.equal(503);
-    expect(logger.lines.join("\n")).to.contain('"connections":1}').and.to.contain("in use at the deadline");
+    // The one of the readiness check may still be closing.
+    expect(logger.lines.join("\n"))
+      .to.match(/"connections":[12]\}/)
+      .and.to.contain("in use at the deadline");
   });
 });

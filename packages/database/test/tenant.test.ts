@@ -79,7 +79,7 @@ describe("withTenant", () => {
     it(`refuses a tenant that is ${what}, before it takes a connection`, async () => {
       await using fresh = createDatabase({ url: login.url });
       const error = await rejection(fresh.withTenant(tenant as string, () => expect.fail("it ran")));
-      expect(error).to.be.instanceOf(TenantError).with.property("code", "ERR_SVC_TENANT");
+      expect(error).to.be.instanceOf(TenantError).with.property("code", "ERR_SVC_DATABASE_TENANT");
       expect(fresh.pool.totalCount).to.equal(0);
     });
   }

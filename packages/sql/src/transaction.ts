@@ -4,7 +4,8 @@ import { OptionError, TransactionError } from "./errors.ts";
 import { withLentConnection } from "./lent-connection.ts";
 import { checkNames, checkWhole } from "./options.ts";
 import { type Database, isPool, type Queryable, type Row } from "./queryable.ts";
-import { checkSettings, resets, setLocal, type Settings } from "./settings.ts";
+import { checkSettings, type Settings } from "./settings.ts";
+import { type Plan, SAVEPOINT, type Statements, whole } from "./transaction-statements.ts";
 
 export interface TransactionOptions {
   /** Default: the server's, usually `read committed`. Refused inside a transaction. */
@@ -74,14 +75,6 @@ export async function withTransaction<T>(
   });
 }
 
-interface Plan {
-  readonly begin: string;
-  /** Whether a savepoint may stand in for what `begin` asks for. */
-  readonly nestable: boolean;
-  readonly retries: number;
-  readonly settings?: Settings | undefined;
-}
-
 /** As `withTransaction`, with the opening statement given. */
 export async function runTransaction<T>(
   db: Database,
@@ -109,36 +102,6 @@ export async function runTransaction<T>(
     }
   }
 }
-
-interface Statements {
-  readonly begin: string;
-  readonly commit: string;
-  readonly rollback: readonly string[];
-  /** Whether a `begin` that failed may have begun all the same. */
-  readonly mayHaveBegun: boolean;
-}
-
-// Several statements without parameters are one query, and one round trip.
-function whole({ begin, settings }: Plan, pooled: boolean): Statements {
-  if (settings === undefined) {
-    return { begin, commit: "commit", rollback: ["rollback"], mayHaveBegun: false };
-  }
-  const after = pooled ? resets(settings) : [];
-  return {
-    begin: `${begin}; ${setLocal(settings)}`,
-    commit: ["commit", ...after].join("; "),
-    rollback: [["rollback", ...after].join("; ")],
-    mayHaveBegun: true,
-  };
-}
-
-// An inner savepoint hides an outer one of the same name until it is released, so one name is enough.
-const SAVEPOINT: Statements = {
-  begin: "savepoint svc",
-  commit: "release savepoint svc",
-  rollback: ["rollback to savepoint svc", "release savepoint svc"],
-  mayHaveBegun: false,
-};
 
 async function onConnection<T>(
   connection: Queryable,
