@@ -31,7 +31,7 @@ function checksOf(revoked: ReadonlySet<string>): Readonly<Record<string, readonl
     "the named tenant": [
       403,
       ({ tenant_id: tenant }, { hostname }) =>
-        !hostname.endsWith(baseDomain) || tenant === undefined || hostname.startsWith(`${String(tenant)}.`),
+        !hostname.endsWith(baseDomain) || tenant === undefined || hostname.startsWith(`${tenant as string}.`),
     ],
   };
 }

@@ -34,16 +34,19 @@ export async function start(setting: string, middleware: readonly Middleware[] =
   return httpSubject(service.server, proofOf(claims));
 }
 
-/** The example's file without its database, which the route of the bench does not ask. */
+/** The example's file without what the route of this case does not ask: its database, its callers, its tenants. */
 async function exampleConfig(level: string, etag: boolean): Promise<string> {
+  const leftOut = ["database", "auth", "tenancy"];
   const sections = (await readFile(exampleFile, "utf8")).split(/^(?=\[)/m);
-  let toml = sections.filter((section) => !/^\[plugin\.database\b/.test(section)).join("");
+  let toml = sections
+    .filter((section) => !leftOut.some((name) => section.startsWith(`[plugin.${name}`)))
+    .join("");
   const edit = (what: string, pattern: RegExp, replace: (...match: string[]) => string): void => {
     if (!pattern.test(toml)) throw new Error(`the example's file has no ${what} to replace`);
     toml = toml.replace(pattern, replace);
   };
   edit("list of plugins", /^enabled = (\[[^\]]*\])/m, (_line, names = "[]") => {
-    const plugins = (JSON.parse(names) as readonly string[]).filter((name) => name !== "database");
+    const plugins = (JSON.parse(names) as readonly string[]).filter((name) => !leftOut.includes(name));
     return `enabled = ${JSON.stringify(plugins)}`;
   });
   edit("level", /^level = .*$/m, () => `level = "${level}"`);

@@ -1,0 +1,88 @@
+import { createService } from "@svc/express";
+import { principalOf, requireScopes, type RevocationCheck } from "@svc/jwt-auth";
+import { requireTenant, tenantOf } from "@svc/tenancy";
+import type { Subject } from "../../harness/subject.ts";
+import { baseDomain, createRevokedIds, mintTokens, scope, trafficWith } from "../access.ts";
+import { httpSubject } from "../http-subject.ts";
+import { createLogTap } from "../log-tap.ts";
+import { proofOf } from "../proof.ts";
+import { addGuardedRoute, type Seen } from "../route.ts";
+import { audience, createIssuer, type Issuer, issuerUrl } from "../tokens.ts";
+
+interface Setting {
+  readonly algorithm: "HS256" | "RS256";
+  readonly callers: number;
+  readonly cacheTokens: number;
+  readonly etag: boolean;
+}
+
+const usual: Setting = { algorithm: "HS256", callers: 64, cacheTokens: 5000, etag: true };
+const settings: Readonly<Record<string, Setting>> = {
+  cached: usual,
+  "no-etag": { ...usual, etag: false },
+  uncached: { ...usual, cacheTokens: 0 },
+  // Whoever comes back finds that more callers than are remembered have come by since.
+  unseen: { ...usual, algorithm: "RS256", callers: 2500, cacheTokens: 1000 },
+};
+
+/** A whole service that knows its callers and tenants. Setting: `cached`, `no-etag`, `uncached` or `unseen`. */
+export async function start(name: string): Promise<Subject> {
+  const setting = settings[name] ?? usual;
+  const issuer = createIssuer(setting.algorithm);
+  const revoked = createRevokedIds();
+  const revocation: RevocationCheck = { isRevoked: ({ jti }) => jti !== undefined && revoked.has(jti) };
+  const tokens = mintTokens(issuer, setting.callers);
+  const traffic = trafficWith(tokens);
+  const seen: Seen = {};
+  const tap = createLogTap();
+  const service = await createService({
+    config: { toml: configOf(issuer, setting) },
+    env: { SVC_ENV: "prod" },
+    auth: { revocation },
+    routes(app) {
+      addGuardedRoute(app, [requireScopes(scope), requireTenant()], seen, {
+        tenant: tenantOf,
+        caller: principalOf,
+      });
+    },
+    logDestination: tap,
+    signals: false,
+  });
+  if (service.metrics === undefined) throw new Error("the service has no metrics");
+  const claims = {
+    requestId: true,
+    registry: service.metrics.registry,
+    log: { tap, logger: service.log, level: "warn" },
+    problems: true,
+    securityHeaders: true,
+    etag: setting.etag,
+    access: { issuer, revoked, seen, tokens, remembers: setting.cacheTokens >= setting.callers },
+    headers: traffic.headers,
+  } as const;
+  return httpSubject(service.server, proofOf(claims), traffic);
+}
+
+function configOf({ algorithm, secret, publicKey }: Issuer, { cacheTokens, etag }: Setting): string {
+  const key =
+    publicKey === undefined ? { mode: "secret", secret } : { mode: "public_key", public_key: publicKey };
+  const auth = {
+    ...key,
+    algorithms: [algorithm],
+    issuer: issuerUrl,
+    audience,
+    cache_tokens: cacheTokens,
+  };
+  return [
+    section("service", { name: "bench", version: "1.0.0", etag }),
+    section("plugins", { enabled: ["observability", "metrics", "auth", "tenancy"] }),
+    section("plugin.auth", auth),
+    section("plugin.tenancy", { base_domain: baseDomain }),
+    section("logging", { level: "WARN" }),
+  ].join("\n");
+}
+
+// The values used above are written alike in TOML and JSON.
+function section(name: string, values: object): string {
+  const lines = Object.entries(values).map(([key, value]) => `${key} = ${JSON.stringify(value)}`);
+  return [`[${name}]`, ...lines, ""].join("\n");
+}
