@@ -56,7 +56,10 @@ describe("beside jose", function () {
     const [one, same, other] = await Promise.all(
       [1, 1, 2].map((each) => compare({ cases: 200, seed: each })),
     );
-    expect(same?.perReason).to.deep.equal(one?.perReason);
-    expect(other?.perReason).to.not.deep.equal(one?.perReason);
+    // Signatures differ from run to run, and now and then what is wrong with one that was changed.
+    for (const counts of ["perAlgorithm", "perKind", "stricter", "valid"] as const) {
+      expect(same?.[counts]).to.deep.equal(one?.[counts]);
+    }
+    expect(other?.perKind).to.not.deep.equal(one?.perKind);
   });
 });

@@ -1,16 +1,20 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { connect } from "node:net";
 import { expect } from "chai";
-import { createVerifier, type Verifier } from "@svc/jwt-auth";
+import { createSecretSource, createVerifier, type Verifier } from "@svc/jwt-auth";
+import { ConfigurationError } from "@svc/options";
+import { keySetFromJwks } from "../src/jwk.ts";
+import { noKeys } from "../src/key-set.ts";
 import { claimClasses } from "./hostile/claim-classes.ts";
 import { encodingClasses } from "./hostile/encoding-classes.ts";
 import { headerClasses } from "./hostile/header-classes.ts";
 import { asymmetric, type HostileToken } from "./hostile/hostile-token.ts";
 import { jsonClasses } from "./hostile/json-classes.ts";
 import { wrongKeys } from "./hostile/key-classes.ts";
-import { signatureClasses } from "./hostile/signature-classes.ts";
+import { secretsOfPublicKey, signatureClasses } from "./hostile/signature-classes.ts";
 import { everyKey } from "./support/fixed-keys.ts";
-import { now } from "./support/forge.ts";
+import { forge, now } from "./support/forge.ts";
+import { keyFixture } from "./support/key-fixtures.ts";
 
 const classes = [
   ...signatureClasses,
@@ -44,6 +48,31 @@ describe("hostile tokens", () => {
       });
     });
   }
+
+  describe("public keys as secrets", () => {
+    // Bytes of a modulus look like those of any secret.
+    const forms = Object.entries(secretsOfPublicKey()).filter(([how]) => how !== "its modulus");
+    for (const [how, secret] of forms) {
+      it(`AUTH-32 a service that is given ${how} does not start`, () => {
+        for (const env of ["local", "prod"] as const) {
+          expect(() => createSecretSource({ secret, env })).to.throw(
+            ConfigurationError,
+            /not a shared secret/,
+          );
+          expect(() => createSecretSource({ secret: secret.subarray(-64), env })).to.not.throw();
+        }
+      });
+    }
+
+    it("AUTH-3 a key without alg verifies the configured algorithms alone, whatever the header says", async () => {
+      const jwk = keyFixture("rsa2048").publicKey.export({ format: "jwk" });
+      const set = await keySetFromJwks({ keys: [jwk] }, ["RS256"], noKeys);
+      const keys = { generation: 0, find: set.find };
+      const verifier = createVerifier({ keys, algorithms: ["RS256"], now });
+      expect((await verifier.verify(forge({ algorithm: "PS256" }))).reason).to.equal("algorithm_not_allowed");
+      expect((await verifier.verify(forge({ algorithm: "RS256" }))).reason).to.equal(undefined);
+    });
+  });
 
   it("AUTH-11 never says a value of the token in its reason", async () => {
     for (const row of classes.flatMap((each) => each.tokens)) {
