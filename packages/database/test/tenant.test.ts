@@ -59,7 +59,7 @@ describe("withTenant", () => {
     });
     await counted.withTenant("o'neil", (tx) => tx.query("select 1"), { readOnly: true });
     expect(texts).to.deep.equal([
-      "begin read only; select set_config('svc.tenant', 'o''neil', true)",
+      `begin read only; set local "svc"."tenant" = 'o''neil'`,
       "select 1",
       'commit; reset "svc"."tenant"',
     ]);

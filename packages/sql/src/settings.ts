@@ -25,15 +25,23 @@ export function checkSettings(subject: string, settings: Settings): void {
   }
 }
 
-/** The statement that sets them to the end of the transaction. */
-export function setLocal(settings: Settings): string {
-  const calls = Object.entries(settings).map(
-    ([name, value]) => `set_config(${literal(name)}, ${literal(value)}, true)`,
+/**
+ * The statements that set them to the end of the transaction. `set local` costs the server a fifth of `set_config`, but takes a
+ * list, as that of `search_path`, for one long name; a setting of somebody's own is no list.
+ */
+export function setLocal(settings: Settings): string[] {
+  return Object.entries(settings).map(([name, value]) =>
+    name.includes(".")
+      ? `set local ${quoted(name)} = ${literal(value)}`
+      : `select set_config(${literal(name)}, ${literal(value)}, true)`,
   );
-  return `select ${calls.join(", ")}`;
 }
 
 /** The statements that give them the values back that they had when the connection was made. */
 export function resets(settings: Settings): string[] {
-  return Object.keys(settings).map((name) => `reset ${name.split(".").map(identifier).join(".")}`);
+  return Object.keys(settings).map((name) => `reset ${quoted(name)}`);
+}
+
+function quoted(name: string): string {
+  return name.split(".").map(identifier).join(".");
 }

@@ -25,7 +25,7 @@ export function whole({ begin, settings }: Plan, pooled: boolean): Statements {
   }
   const after = pooled ? resets(settings) : [];
   return {
-    begin: `${begin}; ${setLocal(settings)}`,
+    begin: [begin, ...setLocal(settings)].join("; "),
     commit: ["commit", ...after].join("; "),
     rollback: [["rollback", ...after].join("; ")],
     mayHaveBegun: true,

@@ -40,11 +40,26 @@ describe("settings of a transaction", () => {
       isolation: "serializable",
     });
     expect(texts).to.deep.equal([
-      "begin isolation level serializable; select set_config('svc.tenant', 'acme', true)",
+      `begin isolation level serializable; set local "svc"."tenant" = 'acme'`,
       "select 1",
       'commit; reset "svc"."tenant"',
     ]);
     connection.release();
+  });
+
+  it("may be lists, and several", async () => {
+    const pool = newPool({ max: 1 });
+    const seen = await withTransaction(
+      pool,
+      async (tx) =>
+        (await tx.query("select current_schemas(false) as schemas, current_setting('a.b') as b")).rows,
+      { settings: { search_path: "public, pg_catalog", "a.b": "c" } },
+    );
+    expect(seen).to.deep.equal([{ schemas: "{public,pg_catalog}", b: "c" }]);
+    const { rows } = await pool.query(
+      "select current_schemas(false) as schemas, current_setting('a.b', true) as b",
+    );
+    expect(rows).to.deep.equal([{ schemas: "{public}", b: "" }]);
   });
 
   it("do not come back out of a pool when the function has set them for longer", async () => {
