@@ -146,8 +146,8 @@ const noSignature: HostileClass = {
   ],
 };
 
-/** Keys that a token brings along, or says where they are. Nobody listens at the address. */
-export const attackersUrl = "http://127.0.0.1:9/keys.json";
+/** Where a token says that its keys are. Nobody listens there, and `fetch` does not mind the port. */
+export const attackersUrl = "http://127.0.0.1:40009/keys.json";
 
 const ownKeys: HostileClass = {
   name: "keys that a token brings along",
