@@ -5,6 +5,7 @@ set -euo pipefail
 packages=(
   redis-server # a real Redis for the tests that want one
   prometheus   # promtool, which checks what /metrics says
+  pgbouncer    # the pooler that tenants must survive
 )
 
 missing=()
