@@ -69,9 +69,9 @@ const delivered: readonly (readonly Rule[])[] = [
       ],
       "PROF-2": [
         "The reduced profile verifies tokens only, in modes public_key and secret",
-        { package: "jwt-auth", status: "planned" },
+        { package: "jwt-auth" },
       ],
-      "PROF-3": ["The reduced profile does not check revocation", { package: "jwt-auth", status: "planned" }],
+      "PROF-3": ["The reduced profile does not check revocation", { package: "jwt-auth" }],
       "PROF-4": [
         "The reduced profile emits no spans and passes trace context through unchanged",
         { package: "request-id" },
@@ -126,7 +126,7 @@ const delivered: readonly (readonly Rule[])[] = [
       "RDY-13": ["The database check is critical", { ...decided, package: "database" }],
       "RDY-14": [
         "The auth check is critical only when no key was ever fetched; it reads state, never fetches or waits",
-        { ...decided, package: "jwt-auth", status: "planned" },
+        { ...decided, package: "jwt-auth" },
       ],
       "RDY-15": [
         "The queue check is critical when its table is unreachable; dead jobs are a note",
@@ -160,12 +160,9 @@ const delivered: readonly (readonly Rule[])[] = [
       ],
       "RDY-24": [
         "An unreachable key set with cached keys is degraded and reports the keys' age",
-        { package: "jwt-auth", status: "planned", profile: "full" },
+        { package: "jwt-auth", profile: "full" },
       ],
-      "RDY-25": [
-        "In jwks mode, no key ever fetched is critical",
-        { package: "jwt-auth", status: "planned", profile: "full" },
-      ],
+      "RDY-25": ["In jwks mode, no key ever fetched is critical", { package: "jwt-auth", profile: "full" }],
     },
   ),
 
@@ -221,11 +218,11 @@ const delivered: readonly (readonly Rule[])[] = [
       ],
       "ERR-13": [
         "The 403 of missing scopes names them, sorted, in detail and missing_scopes",
-        { ...decided, package: "jwt-auth", status: "planned" },
+        { ...decided, package: "jwt-auth" },
       ],
       "ERR-14": [
         "The 403 of missing roles says `requires one of: x, y`",
-        { ...decided, package: "jwt-auth", status: "planned" },
+        { ...decided, package: "jwt-auth" },
       ],
       "ERR-15": "A body that fails validation answers 422",
       "ERR-16": [
@@ -354,7 +351,7 @@ const delivered: readonly (readonly Rule[])[] = [
       "CFG-3": "The environment wins for env, debug and port",
       "CFG-4": [
         "The environment wins for issuer, audience, key-set URL, secret, public key and base domain",
-        { source: "contract", package: "jwt-auth", status: "planned" },
+        { source: "contract", package: "jwt-auth" },
       ],
       "CFG-5": ["The file wins for everything else that both can say", { source: "contract" }],
       "CFG-6": [
@@ -368,7 +365,7 @@ const delivered: readonly (readonly Rule[])[] = [
       ],
       "CFG-9": [
         "The reference set observability, cache, auth starts",
-        { package: "jwt-auth", status: "planned" },
+        { package: "cache", status: "planned" },
       ],
       "CFG-10": "Any string of the file may name environment variables: ${NAME} and ${NAME:-default}",
       "CFG-11": "A missing environment variable stops the start and names the key",
@@ -439,10 +436,7 @@ const delivered: readonly (readonly Rule[])[] = [
         "An implementation is built and run by a continuous-integration job",
         { package: "test", outside: false },
       ],
-      "VER-4": [
-        "A service that authenticates keeps the authentication rules too",
-        { package: "jwt-auth", status: "planned" },
-      ],
+      "VER-4": ["A service that authenticates keeps the authentication rules too", { package: "jwt-auth" }],
     },
   ),
 ];
@@ -483,7 +477,7 @@ const planned: readonly (readonly Rule[])[] = [
 
   section(
     "authentication",
-    { package: "jwt-auth", status: "planned" },
+    { package: "jwt-auth" },
     {
       "AUTH-1": "Authentication is off by default",
       "AUTH-2": "The modes are jwks (the full profile's default), public_key and secret",
@@ -549,7 +543,7 @@ const planned: readonly (readonly Rule[])[] = [
 
   section(
     "claims",
-    { package: "jwt-auth", status: "planned" },
+    { package: "jwt-auth" },
     {
       "CLAIM-1": "The names of the scope, roles and tenant claims are configurable",
       "CLAIM-2": "jti is the id of a token and can be revoked",
@@ -564,13 +558,13 @@ const planned: readonly (readonly Rule[])[] = [
 
   section(
     "key-sets",
-    { package: "jwt-auth", status: "planned", profile: "full" },
+    { package: "jwt-auth", profile: "full" },
     {
       "KEY-1": "An unknown kid triggers a refresh of the key set, at most once a minute",
       "KEY-2": "A new key is fetched on the first token that names it",
       "KEY-3": [
         "An old key stays published until every token signed with it has expired",
-        { package: "token-issuer" },
+        { package: "token-issuer", status: "planned" },
       ],
       "KEY-4": "Cached keys keep verifying while the endpoint is unreachable",
       "KEY-5": "Callers queued behind a failed fetch share its failure",
@@ -719,7 +713,7 @@ const planned: readonly (readonly Rule[])[] = [
 
   section(
     "tenancy",
-    { package: "tenancy", status: "planned" },
+    { package: "tenancy" },
     {
       "TEN-1": "The sources are token, user, subdomain, path and header; token and subdomain by default",
       "TEN-2": "The subdomain source needs a base domain",

@@ -33,7 +33,7 @@ async function refusal(options: Parameters<typeof makeService>[0]): Promise<stri
 }
 
 describe("the plugin auth", () => {
-  it("AUTH-2 AUTH-12 AUTH-13 AUTH-38 verifies with the secret of the environment", async () => {
+  it("VER-4 AUTH-2 AUTH-12 AUTH-13 AUTH-38 verifies with the secret of the environment", async () => {
     await using test = await startService({ toml: inSecretMode, env, routes });
     const get = (path: string, token?: string): request.Test =>
       token === undefined
