@@ -1,5 +1,8 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { jwtAuth, type JwtAuthOptions, type KeySource } from "@svc/jwt-auth";
 import { ConfigurationError } from "@svc/options";
+import { listen } from "@svc/test-support";
 import { expect } from "chai";
 import { collectingLogger } from "./support/collecting-logger.ts";
 import { everyKey } from "./support/fixed-keys.ts";
@@ -261,6 +264,19 @@ describe("what belongs to jwtAuth()", () => {
     auth.stop();
     auth.stop();
     expect(auth.verifier.keys.generation).to.be.a("number");
+  });
+
+  it("ends a fetch that is under way when it is stopped", async () => {
+    const issuer = createServer();
+    await using server = await listen(issuer);
+    const asked = once(issuer, "request");
+    // Longer than the test may take: nothing but stop() can end it in time.
+    const auth = jwtAuth({ jwksUrl: server.url, jwksTimeoutSeconds: 60, jwksAttempts: 1, env: "local" });
+    const [, response] = (await asked) as [IncomingMessage, ServerResponse];
+    const gone = once(response, "close");
+    auth.stop();
+    await gone;
+    expect(response.writableFinished).to.equal(false);
   });
 
   it("is a middleware with a name and three parameters", () => {

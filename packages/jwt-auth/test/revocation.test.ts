@@ -172,6 +172,36 @@ describe("the revocation check", () => {
     expect(asked).to.equal(4);
   });
 
+  for (const how of ["at once", "later"]) {
+    it(`REV-8 counts failures in a row only, and closes again when one trial is answered ${how}`, async () => {
+      let asked = 0;
+      let isDown = true;
+      const time = clock();
+      const answer = (): boolean => {
+        asked += 1;
+        if (isDown) throw new Error("down");
+        return false;
+      };
+      const revocation = { isRevoked: how === "later" ? async () => answer() : answer };
+      const auth = jwtAuth({ ...options, revocation, now: time.now });
+      await using server = await serve("bare http", [auth], routes);
+      for (let round = 0; round < 3; round++) {
+        isDown = true;
+        for (let i = 0; i < 2; i++) await ask(server.url, bearer(token));
+        isDown = false;
+        await ask(server.url, bearer(token));
+      }
+      expect(asked).to.equal(9);
+      isDown = true;
+      for (let i = 0; i < 5; i++) await ask(server.url, bearer(token));
+      expect(asked).to.equal(12);
+      isDown = false;
+      time.advance(2_000);
+      for (let i = 0; i < 5; i++) await ask(server.url, bearer(token));
+      expect(asked).to.equal(17);
+    });
+  }
+
   it("REV-8 costs at most one wait in a cool-down while the store hangs, however many ask", async () => {
     let asked = 0;
     const time = clock();
