@@ -2,6 +2,7 @@ import { constants, createHmac, type KeyObject, timingSafeEqual, verify } from "
 import type { Algorithm } from "./algorithms.ts";
 
 const hashes: Readonly<Record<string, string>> = { "256": "sha256", "384": "sha384", "512": "sha512" };
+const hashLengths: Readonly<Record<string, number>> = { sha256: 32, sha384: 48, sha512: 64 };
 const curveSignatureLengths: Readonly<Record<string, number>> = {
   ES256: 64,
   ES384: 96,
@@ -30,9 +31,11 @@ export function signatureCheck(algorithm: Algorithm, inThreadPool: boolean): Sig
 }
 
 function hmacCheck(hash: string): SignatureCheck {
+  // A digest as a text that is copied here costs half of what one in a buffer of its own does.
+  const expected = Buffer.alloc(hashLengths[hash] ?? 0);
   return (signed, signature, key) => {
-    const expected = createHmac(hash, key).update(signed).digest();
-    return expected.length === signature.length && timingSafeEqual(expected, signature);
+    const digest = createHmac(hash, key).update(signed, "latin1").digest("binary");
+    return signature.length === expected.write(digest, "latin1") && timingSafeEqual(expected, signature);
   };
 }
 

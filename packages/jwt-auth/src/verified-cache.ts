@@ -45,38 +45,74 @@ export function cacheCost(tokenLength: number, claims: object): number {
   return cost;
 }
 
-/** @param maxEntries how many tokens, at least 1 */
+/** An entry on the way from the one used last to the one used longest ago. */
+interface Link {
+  readonly id: string;
+  readonly token: CachedToken;
+  newer: Link | undefined;
+  older: Link | undefined;
+}
+
+/**
+ * The entries are linked in the order of their use. A Map alone, whose order would do, leaves a gap wherever an entry is
+ * moved or removed, and skips thousands of them to find its first.
+ *
+ * @param maxEntries how many tokens, at least 1
+ */
 export function createVerifiedCache(maxEntries: number, maxBytes: number): VerifiedCache {
-  // A Map keeps the order of insertion, so the entry used longest ago is its first.
-  const entries = new Map<string, CachedToken>();
+  const links = new Map<string, Link>();
+  let newest: Link | undefined;
+  let oldest: Link | undefined;
   let bytes = 0;
-  function remove(id: string): void {
-    const entry = entries.get(id);
-    if (entry === undefined) return;
-    entries.delete(id);
-    bytes -= entry.bytes;
+
+  function attach(link: Link): void {
+    link.older = newest;
+    if (newest === undefined) oldest = link;
+    else newest.newer = link;
+    newest = link;
   }
+
+  function detach(link: Link): void {
+    const { newer, older } = link;
+    if (newer === undefined) newest = older;
+    else newer.older = older;
+    if (older === undefined) oldest = newer;
+    else older.newer = newer;
+    link.newer = undefined;
+  }
+
+  function remove(link: Link): void {
+    links.delete(link.id);
+    detach(link);
+    bytes -= link.token.bytes;
+  }
+
   return {
     get(id) {
-      const entry = entries.get(id);
-      if (entry === undefined) return undefined;
-      entries.delete(id);
-      entries.set(id, entry);
-      return entry;
-    },
-    set(id, entry) {
-      remove(id);
-      if (entry.bytes > maxBytes) return;
-      entries.set(id, entry);
-      bytes += entry.bytes;
-      for (const oldest of entries.keys()) {
-        if (entries.size <= maxEntries && bytes <= maxBytes) return;
-        remove(oldest);
+      const link = links.get(id);
+      if (link === undefined) return undefined;
+      if (link !== newest) {
+        detach(link);
+        attach(link);
       }
+      return link.token;
     },
-    delete: remove,
+    set(id, token) {
+      const known = links.get(id);
+      if (known !== undefined) remove(known);
+      if (token.bytes > maxBytes) return;
+      const link: Link = { id, token, newer: undefined, older: undefined };
+      links.set(id, link);
+      attach(link);
+      bytes += token.bytes;
+      while (oldest !== undefined && (links.size > maxEntries || bytes > maxBytes)) remove(oldest);
+    },
+    delete(id) {
+      const link = links.get(id);
+      if (link !== undefined) remove(link);
+    },
     get size() {
-      return entries.size;
+      return links.size;
     },
     get bytes() {
       return bytes;

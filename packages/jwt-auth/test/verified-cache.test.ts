@@ -4,6 +4,7 @@ import { createHash, type KeyObject } from "node:crypto";
 import { cacheCost, type CachedToken, cacheId, createVerifiedCache } from "../src/verified-cache.ts";
 import { forge, nowSeconds } from "./support/forge.ts";
 import { keyFixture, keyFor } from "./support/key-fixtures.ts";
+import { createRandom } from "./support/random.ts";
 import { hs256, thrownBy, verifierWith } from "./support/verifying.ts";
 
 /** A source whose key and generation a test can change, and that counts how often it is asked. */
@@ -207,6 +208,32 @@ describe("createVerifiedCache", () => {
     expect(cache).to.include({ size: 2000, bytes: 4_000_000 });
     expect(cache.get("99999")).not.to.equal(undefined);
     expect(cache.get("97999")).to.equal(undefined);
+  });
+
+  it("holds what a plain list of the entries in the order of their use would hold", () => {
+    const random = createRandom(7);
+    const cache = createVerifiedCache(4, 1000);
+    let list: { readonly id: string; readonly token: CachedToken }[] = [];
+    const without = (id: string): typeof list => list.filter((each) => each.id !== id);
+    for (let step = 0; step < 20_000; step++) {
+      const id = `${random.whole(8)}`;
+      const known = list.find((each) => each.id === id);
+      if (random.chance(0.5)) {
+        expect(cache.get(id)).to.equal(known?.token);
+        if (known !== undefined) list = [...without(id), known];
+      } else if (random.chance(0.2)) {
+        cache.delete(id);
+        list = without(id);
+      } else {
+        const token = entry(50 + random.whole(1000));
+        cache.set(id, token);
+        list = without(id);
+        if (token.bytes <= 1000) list.push({ id, token });
+        const bytes = (): number => list.reduce((sum, each) => sum + each.token.bytes, 0);
+        while (list.length > 4 || bytes() > 1000) list.shift();
+        expect(cache).to.include({ size: list.length, bytes: bytes() });
+      }
+    }
   });
 
   it("counts an entry once that is set twice, and forgets what is deleted", () => {
