@@ -39,7 +39,8 @@ export async function checkConformance(options: ConformanceOptions): Promise<Con
     await reach(kit);
     if (kit.keySet !== undefined) await untilKeysAreKnown(kit);
     const findings = await runChecks(kit, selected(settings));
-    const count = (status: string): number => findings.filter((each) => each.verdict.status === status).length;
+    const count = (status: string): number =>
+      findings.filter((each) => each.verdict.status === status).length;
     return {
       url: settings.url.href,
       profile: settings.profile,

@@ -115,7 +115,12 @@ export function createHttpClient(base: URL, timeoutMs: number): HttpClient {
 function connect(base: URL): Socket {
   const host = base.hostname.replace(/^\[|\]$/g, "");
   if (base.protocol === "https:") {
-    return connectTls({ host, port: Number(base.port || 443), servername: host, ALPNProtocols: ["http/1.1"] });
+    return connectTls({
+      host,
+      port: Number(base.port || 443),
+      servername: host,
+      ALPNProtocols: ["http/1.1"],
+    });
   }
   return connectPlain({ host, port: Number(base.port || 80) });
 }

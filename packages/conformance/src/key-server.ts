@@ -63,7 +63,9 @@ export async function serveKeys(address: string, algorithm: Algorithm): Promise<
   try {
     await once(server, "listening");
   } catch (error) {
-    throw new InvalidUse([`serve-keys: cannot listen on ${address}: ${(error as NodeJS.ErrnoException).code}`]);
+    throw new InvalidUse([
+      `serve-keys: cannot listen on ${address}: ${(error as NodeJS.ErrnoException).code}`,
+    ]);
   }
 
   return {

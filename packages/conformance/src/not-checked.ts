@@ -21,7 +21,10 @@ export const notChecked: readonly NotChecked[] = [
     reason: "needs a start while the key-set endpoint is down, and a minute between unknown kids after that",
   },
   { rules: ["RDY-20", "RDY-21"], reason: "needs the end of the service under test" },
-  { rules: ["PORT-2", "PORT-4", "PORT-7", "ENV-3"], reason: "the kit is told a URL, not the port of the block" },
+  {
+    rules: ["PORT-2", "PORT-4", "PORT-7", "ENV-3"],
+    reason: "the kit is told a URL, not the port of the block",
+  },
   { rules: ["ENV-4", "ENV-5", "LOG-6"], reason: "needs a second start with another value of the variable" },
   {
     rules: ["EDGE-2"],
@@ -32,7 +35,10 @@ export const notChecked: readonly NotChecked[] = [
   { rules: ["AUTH-2"], reason: "a mode is configured; that it works is AUTH-14" },
   { rules: ["AUTH-34"], reason: "needs a page whose token comes in a cookie of the application's choice" },
   { rules: ["CLAIM-7"], reason: "a refresh token is never a caller, so its scopes are never seen" },
-  { rules: ["CLAIM-8"], reason: "what a service tells about its caller is not in the contract; see AUTH-15, AUTH-16, TEN-1" },
+  {
+    rules: ["CLAIM-8"],
+    reason: "what a service tells about its caller is not in the contract; see AUTH-15, AUTH-16, TEN-1",
+  },
   {
     rules: ["KEY-5", "KEY-6", "KEY-7", "KEY-8", "KEY-9", "KEY-10", "KEY-13", "KEY-15"],
     reason: "fetches are caused by unknown kids once a minute only: a series of failed ones takes minutes",

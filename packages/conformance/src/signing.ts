@@ -34,6 +34,10 @@ export function newKeyPair(
 export function fits(algorithm: Algorithm, key: KeyObject): boolean {
   if (algorithm === "EdDSA") return key.asymmetricKeyType === "ed25519";
   if (!algorithm.startsWith("ES")) return key.asymmetricKeyType === "rsa";
-  const names: Readonly<Record<string, string>> = { ES256: "prime256v1", ES384: "secp384r1", ES512: "secp521r1" };
+  const names: Readonly<Record<string, string>> = {
+    ES256: "prime256v1",
+    ES384: "secp384r1",
+    ES512: "secp521r1",
+  };
   return key.asymmetricKeyType === "ec" && key.asymmetricKeyDetails?.namedCurve === names[algorithm];
 }

@@ -89,8 +89,7 @@ export function createMinter(
         shape?.signWith ?? { algorithm, key },
       );
     },
-    mintBytes: (header, payload) =>
-      assemble(Buffer.from(header), Buffer.from(payload), { algorithm, key }),
+    mintBytes: (header, payload) => assemble(Buffer.from(header), Buffer.from(payload), { algorithm, key }),
   };
 }
 

@@ -60,7 +60,10 @@ export const authenticationChecks: readonly Check[] = [
           for (const text of [pem, pem.trim()]) {
             const signWith = { algorithm: "HS256" as const, key: Buffer.from(text) };
             verdicts.push(
-              await refuses(kit, "HS256 with the public key as secret", { header: { alg: "HS256" }, signWith }),
+              await refuses(kit, "HS256 with the public key as secret", {
+                header: { alg: "HS256" },
+                signWith,
+              }),
             );
           }
         }
@@ -143,7 +146,9 @@ export const authenticationChecks: readonly Check[] = [
     rule: "AUTH-10",
     needs,
     run: (kit) =>
-      refusesAll(kit, [["typ refresh", { claims: { typ: "refresh", fam: "f", grt: { scopes: [], roles: [] } } }]]),
+      refusesAll(kit, [
+        ["typ refresh", { claims: { typ: "refresh", fam: "f", grt: { scopes: [], roles: [] } } }],
+      ]),
   },
   {
     rule: "AUTH-11",
@@ -260,7 +265,9 @@ export const authenticationChecks: readonly Check[] = [
       const verdicts: Verdict[] = [];
       for (const each of role.roles) {
         const answer = await kit.ask(role.request, { token: kit.tokens.mint({ roles: [each, "other"] }) });
-        verdicts.push(must(!isRefusal(answer), `${answer.status} with the role ${each}`, "any one is enough"));
+        verdicts.push(
+          must(!isRefusal(answer), `${answer.status} with the role ${each}`, "any one is enough"),
+        );
       }
       const none = await kit.ask(role.request, { token: kit.tokens.mint({ roles: ["other"] }) });
       verdicts.push(must(!none.ok, `${none.status} with none of the roles`, "a refusal"));
@@ -312,7 +319,9 @@ export const authenticationChecks: readonly Check[] = [
       const verdicts: Verdict[] = [];
       for (const [what, extra] of ways) {
         const answer = await kit.ask(probe, extra);
-        verdicts.push(must(!answer.ok, `${answer.status} with a token in ${what}`, "the bearer header alone"));
+        verdicts.push(
+          must(!answer.ok, `${answer.status} with a token in ${what}`, "the bearer header alone"),
+        );
       }
       return every(verdicts);
     },

@@ -4,6 +4,7 @@ import { type Check, every, fail, must, notApplicable, pass, type Verdict } from
 import type { Kit } from "../kit.ts";
 import { requestOf } from "../requests.ts";
 import { show } from "../show.ts";
+import { grant, loggedId } from "./samples.ts";
 
 /** A request for a path that does not exist: its problem names the id that the service works with. */
 async function unknownPath(kit: Kit, headers: readonly (readonly [string, string])[]): Promise<Answer> {
@@ -12,7 +13,7 @@ async function unknownPath(kit: Kit, headers: readonly (readonly [string, string
 
 /** The id that the service gave a request, from wherever it tells. */
 function idOf(answer: Answer): unknown {
-  return answer.object?.["request_id"] ?? answer.header("x-request-id");
+  return answer.header("x-request-id") ?? answer.object?.["request_id"];
 }
 
 function traceparent(traceId: string): string {
@@ -21,7 +22,10 @@ function traceparent(traceId: string): string {
 
 /** 32 hex that no other request has. */
 function newTraceId(kit: Kit): string {
-  return `a${kit.unique()}${kit.unique()}`.replaceAll(/[^0-9a-f]/g, "").padEnd(32, "a").slice(0, 32);
+  return `a${kit.unique()}${kit.unique()}`
+    .replaceAll(/[^0-9a-f]/g, "")
+    .padEnd(32, "a")
+    .slice(0, 32);
 }
 
 interface Traced {
@@ -29,7 +33,8 @@ interface Traced {
   readonly logged: boolean;
   readonly loggedAsTraceId: boolean;
   readonly sent: IncomingHttpHeaders | undefined;
-  readonly requestId: string;
+  /** The id that was sent, and the one that the service works with. */
+  readonly ids: readonly string[];
 }
 
 const tracestate = "vendor=opaque,other=1";
@@ -44,22 +49,24 @@ async function traced(kit: Kit, make: (traceId: string) => string): Promise<Trac
     ["tracestate", tracestate],
   ] as const;
   let sent: IncomingHttpHeaders | undefined;
+  let answer: Answer;
   const { outbound } = kit.settings.probes;
   if (outbound === undefined) {
-    await kit.get(`/${kit.unique()}`, { headers });
+    answer = await kit.get(`/${kit.unique()}`, { headers });
   } else {
     const echo = await kit.echo();
     const call = requestOf(outbound);
     const path = call.path.replaceAll("{url}", encodeURIComponent(echo.urlFor(requestId)));
-    await kit.ask(outbound, { path, headers });
+    answer = await kit.ask(outbound, { path, headers, token: grant(kit) });
     sent = echo.headersOf(requestId);
   }
-  const about = (await kit.log?.about(requestId)) ?? [];
+  const ownId = loggedId(answer, requestId);
+  const about = (await kit.log?.about(ownId)) ?? [];
   const has = (value: unknown): boolean =>
     typeof value === "string" && value.toLowerCase().includes(traceId.toLowerCase());
   return {
     traceId,
-    requestId,
+    ids: [requestId, ownId],
     sent,
     logged: about.some(({ text }) => has(text)),
     loggedAsTraceId: about.some(({ value }) => has(value?.["trace_id"])),
@@ -153,10 +160,10 @@ export const correlationChecks: readonly Check[] = [
     rule: "COR-5",
     needs: ["probe:outbound"],
     async run(kit) {
-      const { sent, requestId } = await valid(kit);
+      const { sent, ids } = await valid(kit);
       if (sent === undefined) return fail("no outbound call came", "a call to the URL in the path");
       return must(
-        sent["x-request-id"] === requestId,
+        ids.includes(String(sent["x-request-id"])),
         () => show(sent["x-request-id"]),
         "X-Request-ID of the request on the outbound call",
       );
@@ -165,11 +172,17 @@ export const correlationChecks: readonly Check[] = [
   {
     rule: "COR-6",
     async run(kit) {
+      const plain = kit.unique();
+      if (idOf(await unknownPath(kit, [["X-Request-ID", plain]])) !== plain) {
+        return notApplicable("no id is reused: see COR-1");
+      }
       const ids = ["7", "!~#$%&'()*+,-./:;<=>?@[]^_`{|}", `${kit.unique()}${"x".repeat(128)}`.slice(0, 128)];
       const verdicts: Verdict[] = [];
       for (const id of ids) {
         const answer = await unknownPath(kit, [["X-Request-ID", id]]);
-        verdicts.push(must(idOf(answer) === id, () => `${show(idOf(answer))} for ${show(id)}`, "the id reused"));
+        verdicts.push(
+          must(idOf(answer) === id, () => `${show(idOf(answer))} for ${show(id)}`, "the id reused"),
+        );
       }
       return every(verdicts);
     },
@@ -215,7 +228,11 @@ export const correlationChecks: readonly Check[] = [
     async run(kit) {
       const blind = needsSight(kit);
       if (blind !== undefined) return blind;
-      return must(wasRead(await valid(kit)), "a valid traceparent left no trace", "the trace id in log or call");
+      return must(
+        wasRead(await valid(kit)),
+        "a valid traceparent left no trace",
+        "the trace id in log or call",
+      );
     },
   },
   {

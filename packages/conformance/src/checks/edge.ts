@@ -25,7 +25,11 @@ export const edgeChecks: readonly Check[] = [
       ] as const;
       const answer = await kit.get(`/${id}`, { headers: forged });
       const lines = (await kit.log?.about(id)) ?? [];
-      const texts = [answer.text, ...answer.headers.map(([, value]) => value), ...lines.map(({ text }) => text)];
+      const texts = [
+        answer.text,
+        ...answer.headers.map(([, value]) => value),
+        ...lines.map(({ text }) => text),
+      ];
       const believed = texts.some((text) => /203\.0\.113\.77|forged\.example/.test(text));
       return must(!believed, "what a stranger forwarded came back or was logged", "X-Forwarded-* ignored");
     },

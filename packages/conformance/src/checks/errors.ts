@@ -3,7 +3,7 @@ import { type Check, every, fail, must, notApplicable, pass, type Verdict } from
 import type { Kit } from "../kit.ts";
 import { requestOf } from "../requests.ts";
 import { short, show } from "../show.ts";
-import { echoMark, failures, grant, type Sample, samples, samplesOf } from "./samples.ts";
+import { echoMark, failures, grant, loggedId, type Sample, samples, samplesOf } from "./samples.ts";
 
 /** The phrases of RFC 9110, in the wording of this house first, then those of other editions. */
 const phrases: Readonly<Record<number, readonly [string, ...string[]]>> = {
@@ -53,7 +53,10 @@ function memberFault(problem: Readonly<Record<string, unknown>>, sample: Sample)
   return undefined;
 }
 
-function idFault(problem: Readonly<Record<string, unknown>>, { answer, requestId }: Sample): string | undefined {
+function idFault(
+  problem: Readonly<Record<string, unknown>>,
+  { answer, requestId }: Sample,
+): string | undefined {
   const id = problem["request_id"];
   const known = [requestId, answer.header("x-request-id")];
   return typeof id === "string" && known.includes(id) ? undefined : `request_id ${show(id)}`;
@@ -157,7 +160,7 @@ export const errorChecks: readonly Check[] = [
       if (answer.object !== undefined && detail !== text) return fail(`detail ${show(detail)}`, text);
       if (kit.log === undefined) return pass;
       const isError = (level: unknown): boolean => /^error$/i.test(String(level));
-      const lines = await kit.log.about(id, ({ value }) => isError(value?.["level"]));
+      const lines = await kit.log.about(loggedId(answer, id), ({ value }) => isError(value?.["level"]));
       return must(
         lines.some(({ value, text: line }) => isError(value?.["level"]) && /\bat /.test(line)),
         "no line at level error with a stack",
@@ -267,7 +270,11 @@ export const errorChecks: readonly Check[] = [
         Array.isArray(error["loc"]) &&
         typeof error["msg"] === "string";
       return every([
-        must(detail === "Request validation failed", () => `detail ${show(detail)}`, "Request validation failed"),
+        must(
+          detail === "Request validation failed",
+          () => `detail ${show(detail)}`,
+          "Request validation failed",
+        ),
         must(
           Array.isArray(errors) && errors.length > 0 && errors.every(fits),
           () => `errors ${show(errors)}`,
@@ -281,13 +288,15 @@ export const errorChecks: readonly Check[] = [
     needs: ["probe:invalid"],
     async run(kit) {
       const { invalid } = kit.settings.probes;
-      if (invalid?.longMember === undefined) return notApplicable("the probe `invalid` names no `long_member`");
+      if (invalid?.longMember === undefined)
+        return notApplicable("the probe `invalid` names no `long_member`");
       const { body, ...request } = requestOf(invalid.request);
       const given: unknown = JSON.parse(body ?? "{}");
       const long = { ...(isObject(given) ? given : {}), [invalid.longMember]: "z".repeat(5000) };
       const answer = await kit.ask({ ...request, headers: {}, body: long }, { token: grant(kit) });
       const errors = answer.object?.["errors"];
-      if (answer.status !== 422 || !Array.isArray(errors)) return notApplicable(`${answer.status} without errors`);
+      if (answer.status !== 422 || !Array.isArray(errors))
+        return notApplicable(`${answer.status} without errors`);
       const longest = Math.max(0, ...errors.map((error: unknown) => inputLength(error)));
       return must(longest <= 512, `an input of ${longest} characters`, "512 at most");
     },
@@ -336,7 +345,9 @@ export const errorChecks: readonly Check[] = [
 /** What of the cause a body tells, in words that repeat none of it. */
 function leakIn(text: string, message: string | undefined): string | undefined {
   if (message !== undefined && text.includes(message)) return "the message of the exception";
-  if (/\bat [\w.<>]+ ?\(|\bat (?:file:)?\/|Traceback \(most recent|\.(?:ts|js|py|go|java|rb):\d+/.test(text)) {
+  if (
+    /\bat [\w.<>]+ ?\(|\bat (?:file:)?\/|Traceback \(most recent|\.(?:ts|js|py|go|java|rb):\d+/.test(text)
+  ) {
     return "a stack";
   }
   return undefined;

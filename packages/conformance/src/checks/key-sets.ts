@@ -7,7 +7,11 @@ import { accepts, refuses } from "./callers.ts";
 const needs: readonly Need[] = ["full", "key set", "auth", "keys", "probe:protected"];
 
 /** Waits until the service accepts a token, as long as the checks of the key set are patient. */
-async function untilAccepted(kit: Kit, header: Readonly<Record<string, unknown>>, key: KeyObject): Promise<boolean> {
+async function untilAccepted(
+  kit: Kit,
+  header: Readonly<Record<string, unknown>>,
+  key: KeyObject,
+): Promise<boolean> {
   const deadline = performance.now() + kit.settings.keySetPatienceSeconds * 1000;
   const { algorithm } = kit.tokens;
   for (;;) {

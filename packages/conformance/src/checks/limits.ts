@@ -46,11 +46,7 @@ export const limitChecks: readonly Check[] = [
     async run(kit) {
       const length = kit.settings.limits.maxBodyBytes + 1;
       const answer = await unfinished(kit, [["Content-Length", String(length)]], "");
-      return must(
-        answer !== undefined,
-        "no answer before the body was sent",
-        "413 by Content-Length alone",
-      );
+      return must(answer !== undefined, "no answer before the body was sent", "413 by Content-Length alone");
     },
   },
   {

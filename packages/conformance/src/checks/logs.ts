@@ -1,6 +1,7 @@
 import { type Check, every, must, notApplicable } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import type { LogLine } from "../log-reader.ts";
+import { loggedId } from "./samples.ts";
 import { show } from "../show.ts";
 
 const isAccess = ({ value }: LogLine): boolean => value?.["message"] === "request";
@@ -9,8 +10,8 @@ const isAccess = ({ value }: LogLine): boolean => value?.["message"] === "reques
 function request(kit: Kit): Promise<{ path: string; id: string; lines: readonly LogLine[] }> {
   return kit.once("logged request", async () => {
     const path = `/${kit.unique()}`;
-    const id = kit.unique();
-    await kit.get(path, { headers: [["X-Request-ID", id]] });
+    const sent = kit.unique();
+    const id = loggedId(await kit.get(path, { headers: [["X-Request-ID", sent]] }), sent);
     return { path, id, lines: (await kit.log?.about(path, isAccess)) ?? [] };
   });
 }
@@ -61,7 +62,11 @@ export const logChecks: readonly Check[] = [
           "the path",
         ),
         must(typeof status === "number" && status >= 400, () => `http_status ${show(status)}`, "the status"),
-        must(typeof duration === "number" && duration >= 0, () => `duration_ms ${show(duration)}`, "a number"),
+        must(
+          typeof duration === "number" && duration >= 0,
+          () => `duration_ms ${show(duration)}`,
+          "a number",
+        ),
       ]);
     },
   },
@@ -78,7 +83,7 @@ export const logChecks: readonly Check[] = [
         headers: [["X-Request-ID", id]],
       });
       if (!answer.ok) return notApplicable(`the probe \`tenant\` answers ${answer.status}: see TEN-1`);
-      const lines = (await kit.log?.about(id, isAccess)) ?? [];
+      const lines = (await kit.log?.about(loggedId(answer, id), isAccess)) ?? [];
       const line = lines.find(isAccess);
       if (line === undefined) return notApplicable("no access line: see LOG-3");
       return must(

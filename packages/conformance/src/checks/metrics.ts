@@ -1,5 +1,5 @@
 import type { Answer } from "../answer.ts";
-import { type Check, every, must, notApplicable } from "../check.ts";
+import { type Check, every, must, type Need, notApplicable, type Verdict } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { requestOf } from "../requests.ts";
 import { short, show } from "../show.ts";
@@ -27,6 +27,19 @@ function scrape(kit: Kit): Promise<Scrape> {
   });
 }
 
+/** A check of the text of `/metrics`, which is SYS-7's to demand. */
+function ofMetrics(rule: string, needs: readonly Need[], judge: (kit: Kit) => Promise<Verdict>): Check {
+  return {
+    rule,
+    needs: ["metrics", ...needs],
+    async run(kit) {
+      const { answer } = await scrape(kit);
+      const isThere = answer.status === 200 && answer.body.length > 0;
+      return isThere ? await judge(kit) : notApplicable("there are no metrics: see SYS-7");
+    },
+  };
+}
+
 /** The label sets of a metric, as text between the braces. */
 async function labelsOf(kit: Kit, name: string): Promise<readonly string[]> {
   const { answer } = await scrape(kit);
@@ -39,98 +52,75 @@ function hasLabels(labels: string, names: readonly string[]): boolean {
 }
 
 function labelled(rule: string, name: string, sample: string, labels: readonly string[]): Check {
-  return {
-    rule,
-    needs: ["metrics"],
-    async run(kit) {
-      const seen = await labelsOf(kit, sample);
-      return every([
-        must(seen.length > 0, `no ${sample}`, `${name}{${labels.join(",")}}`),
-        must(
-          seen.every((each) => hasLabels(each, labels)),
-          () => `${sample}{${short(seen.find((each) => !hasLabels(each, labels)) ?? "", 80)}}`,
-          `${name}{${labels.join(",")}}`,
-        ),
-      ]);
-    },
-  };
+  return ofMetrics(rule, [], async (kit) => {
+    const seen = await labelsOf(kit, sample);
+    return every([
+      must(seen.length > 0, `no ${sample}`, `${name}{${labels.join(",")}}`),
+      must(
+        seen.every((each) => hasLabels(each, labels)),
+        () => `${sample}{${short(seen.find((each) => !hasLabels(each, labels)) ?? "", 80)}}`,
+        `${name}{${labels.join(",")}}`,
+      ),
+    ]);
+  });
 }
 
 export const metricsChecks: readonly Check[] = [
-  {
-    rule: "MET-1",
-    needs: ["metrics"],
-    async run(kit) {
-      const { answer } = await scrape(kit);
-      return must(
-        answer.mediaType === "text/plain" && /^[a-zA-Z_:][\w:]*(?:\{.*\})? [-+\d.eENaIinf]+/m.test(answer.text),
-        () => `${answer.mediaType || "no content type"}: ${short(answer.text, 40)}`,
-        "Prometheus text as text/plain",
-      );
-    },
-  },
-  {
-    rule: "MET-2",
-    needs: ["metrics"],
-    async run(kit) {
-      const open = "application/openmetrics-text";
-      const asked = await kit.get("/metrics", { headers: [["Accept", `${open};version=1.0.0`]] });
-      const { answer } = await scrape(kit);
-      return every([
-        must(answer.mediaType !== open, "OpenMetrics for any Accept", "OpenMetrics only when asked for"),
-        must(
-          asked.mediaType === open ? asked.text.trimEnd().endsWith("# EOF") : asked.mediaType === answer.mediaType,
-          () => `${asked.mediaType} without # EOF`,
-          "OpenMetrics when Accept asks for it, and then complete",
-        ),
-      ]);
-    },
-  },
+  ofMetrics("MET-1", [], async (kit) => {
+    const { answer } = await scrape(kit);
+    return must(
+      answer.mediaType === "text/plain" && /^[a-zA-Z_:][\w:]*(?:\{.*\})? [-+\d.eENaIinf]+/m.test(answer.text),
+      () => `${answer.mediaType || "no content type"}: ${short(answer.text, 40)}`,
+      "Prometheus text as text/plain",
+    );
+  }),
+  ofMetrics("MET-2", [], async (kit) => {
+    const open = "application/openmetrics-text";
+    const asked = await kit.get("/metrics", { headers: [["Accept", `${open};version=1.0.0`]] });
+    const { answer } = await scrape(kit);
+    return every([
+      must(answer.mediaType !== open, "OpenMetrics for any Accept", "OpenMetrics only when asked for"),
+      must(
+        asked.mediaType === open
+          ? asked.text.trimEnd().endsWith("# EOF")
+          : asked.mediaType === answer.mediaType,
+        () => `${asked.mediaType} without # EOF`,
+        "OpenMetrics when Accept asks for it, and then complete",
+      ),
+    ]);
+  }),
   labelled("MET-3", "http_requests_total", "http_requests_total", ["method", "endpoint", "status"]),
-  labelled("MET-4", "http_request_duration_seconds", "http_request_duration_seconds_count", ["method", "endpoint"]),
+  labelled("MET-4", "http_request_duration_seconds", "http_request_duration_seconds_count", [
+    "method",
+    "endpoint",
+  ]),
   labelled("MET-5", "http_requests_in_progress", "http_requests_in_progress", ["method"]),
   labelled("MET-6", "service_info", "service_info", ["service", "version"]),
-  {
-    rule: "MET-7",
-    needs: ["metrics"],
-    async run(kit) {
-      const { answer } = await scrape(kit);
-      return must(/^process_\w+/m.test(answer.text), "no metric named process_*", "metrics of the process");
-    },
-  },
-  {
-    rule: "MET-8",
-    needs: ["metrics", "probe:templated"],
-    async run(kit) {
-      const template = kit.settings.probes.templated?.template ?? "";
-      const labels = await labelsOf(kit, "http_requests_total");
-      return must(
-        labels.some((each) => each.includes(`endpoint="${template}"`)),
-        `no series of ${show(template)}`,
-        `endpoint="${template}"`,
-      );
-    },
-  },
-  {
-    rule: "MET-9",
-    needs: ["metrics"],
-    async run(kit) {
-      const labels = await labelsOf(kit, "http_requests_total");
-      if (labels.length === 0) return notApplicable("there is no http_requests_total: see MET-3");
-      return must(
-        labels.some((each) => each.includes('endpoint="<unmatched>"')),
-        "no series of <unmatched>",
-        'endpoint="<unmatched>" for a path that no route took',
-      );
-    },
-  },
-  {
-    rule: "MET-10",
-    needs: ["metrics"],
-    async run(kit) {
-      const { answer, marks } = await scrape(kit);
-      const leaked = marks.some((mark) => answer.text.includes(mark));
-      return must(!leaked, "a raw path in a label", "templates only");
-    },
-  },
+  ofMetrics("MET-7", [], async (kit) => {
+    const { answer } = await scrape(kit);
+    return must(/^process_\w+/m.test(answer.text), "no metric named process_*", "metrics of the process");
+  }),
+  ofMetrics("MET-8", ["probe:templated"], async (kit) => {
+    const template = kit.settings.probes.templated?.template ?? "";
+    const labels = await labelsOf(kit, "http_requests_total");
+    return must(
+      labels.some((each) => each.includes(`endpoint="${template}"`)),
+      `no series of ${show(template)}`,
+      `endpoint="${template}"`,
+    );
+  }),
+  ofMetrics("MET-9", [], async (kit) => {
+    const labels = await labelsOf(kit, "http_requests_total");
+    if (labels.length === 0) return notApplicable("there is no http_requests_total: see MET-3");
+    return must(
+      labels.some((each) => each.includes('endpoint="<unmatched>"')),
+      "no series of <unmatched>",
+      'endpoint="<unmatched>" for a path that no route took',
+    );
+  }),
+  ofMetrics("MET-10", [], async (kit) => {
+    const { answer, marks } = await scrape(kit);
+    const leaked = marks.some((mark) => answer.text.includes(mark));
+    return must(!leaked, "a raw path in a label", "templates only");
+  }),
 ];

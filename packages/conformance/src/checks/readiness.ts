@@ -80,7 +80,8 @@ export const readinessChecks: readonly Check[] = [
     async run(kit) {
       const { harmless } = await faultsSeen(kit);
       if (harmless === undefined) return notApplicable("no dependency that is not critical was given");
-      if (harmless.noticedMs === undefined) return fail("the report does not show what is broken", "degraded");
+      if (harmless.noticedMs === undefined)
+        return fail("the report does not show what is broken", "degraded");
       const status = harmless.ready.object?.["status"];
       return must(
         harmless.ready.status === 200 && status === "degraded",
@@ -108,7 +109,9 @@ export const readinessChecks: readonly Check[] = [
       if (critical?.ready.status !== 503) return notApplicable("no 503 was seen");
       const { mediaType, object } = critical.ready;
       return must(
-        mediaType === "application/json" && object?.["status"] === "unavailable" && isObject(object["checks"]),
+        mediaType === "application/json" &&
+          object?.["status"] === "unavailable" &&
+          isObject(object["checks"]),
         () => `${mediaType} with status ${show(object?.["status"])}`,
         'the report with status "unavailable"',
       );
@@ -200,12 +203,16 @@ export const readinessChecks: readonly Check[] = [
   {
     rule: "RDY-13",
     run: (kit) =>
-      named(kit, "database", ({ critical }) => must(critical === true, () => `critical ${show(critical)}`, "true")),
+      named(kit, "database", ({ critical }) =>
+        must(critical === true, () => `critical ${show(critical)}`, "true"),
+      ),
   },
   {
     rule: "RDY-18",
     run: (kit) =>
-      named(kit, "metrics", ({ critical }) => must(critical === false, () => `critical ${show(critical)}`, "false")),
+      named(kit, "metrics", ({ critical }) =>
+        must(critical === false, () => `critical ${show(critical)}`, "false"),
+      ),
   },
 ];
 

@@ -86,3 +86,8 @@ export function grant(kit: Kit): string | undefined {
   if (keys === undefined || !kit.has("auth")) return undefined;
   return kit.tokens.mint({ scopes: probes.scoped?.scopes ?? [], roles: probes.role?.roles ?? [] });
 }
+
+/** The id under which the log has a request: the one that it was answered with, which may not be the one sent. */
+export function loggedId(answer: Answer, sent: string): string {
+  return answer.header("x-request-id") ?? sent;
+}

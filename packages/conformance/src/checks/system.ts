@@ -3,6 +3,7 @@ import { type Check, every, fail, must, notApplicable } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { show } from "../show.ts";
 import { faultsSeen } from "./dependencies.ts";
+import { loggedId } from "./samples.ts";
 
 /** `/health`, asked once for all checks that read it. */
 export function health(kit: Kit): Promise<Answer> {
@@ -90,7 +91,11 @@ export const systemChecks: readonly Check[] = [
           () => `providers ${show(providers)}`,
           "providers: a list of names",
         ),
-        must(Array.isArray(plugins) && plugins.every(named), () => `plugins ${show(plugins)}`, "objects with name"),
+        must(
+          Array.isArray(plugins) && plugins.every(named),
+          () => `plugins ${show(plugins)}`,
+          "objects with name",
+        ),
       ]);
     },
   },
@@ -156,8 +161,10 @@ export const systemChecks: readonly Check[] = [
       ];
       if (kit.log !== undefined) {
         const id = kit.unique();
-        await kit.get("/health", { headers: [["X-Request-ID", id]] });
-        const line = (await kit.log.about(id)).find(({ value }) => typeof value?.["service"] === "string");
+        const answer = await kit.get("/health", { headers: [["X-Request-ID", id]] });
+        const line = (await kit.log.about(loggedId(answer, id))).find(
+          ({ value }) => typeof value?.["service"] === "string",
+        );
         if (line !== undefined) names.push(["the log", line.value?.["service"]]);
       }
       if (kit.has("metrics")) {

@@ -4,6 +4,7 @@ import type { Kit } from "../kit.ts";
 import { type Extra, requestOf } from "../requests.ts";
 import { show } from "../show.ts";
 import { isRefusal, rights } from "./callers.ts";
+import { loggedId } from "./samples.ts";
 
 const needs: readonly Need[] = ["tenancy", "probe:tenant"];
 const needsCaller: readonly Need[] = [...needs, "auth", "keys"];
@@ -38,6 +39,11 @@ function naming(kit: Kit, source: Unsigned, tenant: string): Extra {
 function listened(kit: Kit): readonly Unsigned[] {
   const { sources } = kit.settings.tenancy;
   return unsigned.filter((source) => sources.includes(source));
+}
+
+function isBeforeToken(kit: Kit, source: Unsigned): boolean {
+  const { sources } = kit.settings.tenancy;
+  return sources.includes(source) && sources.indexOf(source) < sources.indexOf("token");
 }
 
 async function tenantRoute(kit: Kit, extra: Extra = {}): Promise<Answer> {
@@ -113,10 +119,16 @@ export const tenancyChecks: readonly Check[] = [
       for (const source of unsigned) {
         if (source === "subdomain" && kit.settings.tenancy.baseDomain === "") continue;
         if (source === "path" && !listened(kit).includes("path")) continue;
+        // One that is listed before the token is TEN-8's to judge.
+        if (isBeforeToken(kit, source)) continue;
         const answer = await tenantRoute(kit, { ...naming(kit, source, other), token: tokenOf(kit, own) });
         const seen = actsIn(kit, answer);
         verdicts.push(
-          must(seen !== other, `a token of ${own} acts in ${other}, named by ${source}`, "the signed tenant wins"),
+          must(
+            seen !== other,
+            `a token of ${own} acts in ${other}, named by ${source}`,
+            "the signed tenant wins",
+          ),
         );
       }
       return every(verdicts);
@@ -143,7 +155,9 @@ export const tenancyChecks: readonly Check[] = [
         const scoped = await tenantRoute(kit, { ...named, token: tokenOf(kit, own) });
         // Acting in the named tenant is TEN-4's to judge.
         if (actsIn(kit, scoped) !== other) {
-          verdicts.push(must(scoped.ok, `${scoped.status} with X-Tenant-ID and a token of ${own}`, "ignored"));
+          verdicts.push(
+            must(scoped.ok, `${scoped.status} with X-Tenant-ID and a token of ${own}`, "ignored"),
+          );
         }
       }
       return every(verdicts);
@@ -158,12 +172,18 @@ export const tenancyChecks: readonly Check[] = [
       for (const source of listened(kit)) {
         const named = naming(kit, source, other);
         const anonymous = await tenantRoute(kit, named);
-        verdicts.push(must(anonymous.status === 401, `${anonymous.status} by ${source} without a session`, "401"));
+        verdicts.push(
+          must(anonymous.status === 401, `${anonymous.status} by ${source} without a session`, "401"),
+        );
         const foreign = await tenantRoute(kit, { ...named, token: tokenOf(kit, own) });
         // Acting in the named tenant is TEN-4's to judge.
         if (actsIn(kit, foreign) !== other) {
           verdicts.push(
-            must(foreign.status === 403, `${foreign.status} by ${source} with a token of another tenant`, "403"),
+            must(
+              foreign.status === 403,
+              `${foreign.status} by ${source} with a token of another tenant`,
+              "403",
+            ),
           );
         }
         if (!kit.settings.tenancy.trustUnscopedPrincipals && !subjectsAreTenants(kit)) {
@@ -200,8 +220,7 @@ export const tenancyChecks: readonly Check[] = [
     needs: needsCaller,
     async run(kit) {
       const [own, other] = tenants(kit);
-      const { sources } = kit.settings.tenancy;
-      const first = listened(kit).filter((source) => sources.indexOf(source) < sources.indexOf("token"));
+      const first = listened(kit).filter((source) => isBeforeToken(kit, source));
       if (first.length === 0) return notApplicable("no unsigned source is listed before the token");
       const verdicts: Verdict[] = [];
       for (const source of first) {
@@ -248,10 +267,10 @@ export const tenancyChecks: readonly Check[] = [
         const token = callers(kit) ? tokenOf(kit, tenant) : undefined;
         const answer = await tenantRoute(kit, { ...naming(kit, source, slug), token });
         const seen = actsIn(kit, answer);
-        const asTenant = !callers(kit) && answer.ok;
+        const taken = callers(kit) ? answer.status === 403 : answer.ok;
         verdicts.push(
           must(
-            seen !== slug && answer.status !== 403 && !asTenant,
+            seen !== slug && !taken,
             `${answer.status}: ${show(slug)} was taken for a tenant`,
             "it is no slug",
           ),
@@ -270,7 +289,12 @@ export const tenancyChecks: readonly Check[] = [
       const token = tokenOf(kit, tenant);
       const verdicts: Verdict[] = [];
       const strangers = kit.has("trusted_hosts") ? [] : [`${other}.else`];
-      for (const host of [`www.${baseDomain}`, `api.${baseDomain}`, `a.${other}.${baseDomain}`, ...strangers]) {
+      for (const host of [
+        `www.${baseDomain}`,
+        `api.${baseDomain}`,
+        `a.${other}.${baseDomain}`,
+        ...strangers,
+      ]) {
         const answer = await tenantRoute(kit, { host, token });
         verdicts.push(inTenant(kit, answer, tenant, `Host: ${host}, which names none`));
       }
@@ -286,9 +310,14 @@ export const tenancyChecks: readonly Check[] = [
     needs: needsCaller,
     async run(kit) {
       if (!listened(kit).includes("path")) return notApplicable("path is no source");
-      const [tenant] = tenants(kit);
-      const answer = await tenantRoute(kit, { ...naming(kit, "path", tenant), token: tokenOf(kit, tenant) });
-      return inTenant(kit, answer, tenant, `a path below ${kit.settings.tenancy.pathPrefix}/${tenant}`);
+      const [tenant, other] = tenants(kit);
+      const own = await tenantRoute(kit, { ...naming(kit, "path", tenant), token: tokenOf(kit, tenant) });
+      if (!own.ok) return notApplicable("the path names no tenant: see TEN-1");
+      const { path = "/" } = naming(kit, "path", other);
+      const { pathPrefix } = kit.settings.tenancy;
+      const beside = path.replace(pathPrefix, `${pathPrefix}eam`);
+      const { status } = await kit.get(beside, { token: tokenOf(kit, tenant) });
+      return must(status !== 403, `${status} for ${beside}`, "the prefix is a whole segment");
     },
   },
   {
@@ -313,7 +342,9 @@ export const tenancyChecks: readonly Check[] = [
         verdicts.push(must(status !== 403, `${path}: ${status}`, "exempt"));
       }
       const beside = await kit.get("/healthy", { token });
-      verdicts.push(must(beside.status === 403, `/healthy: ${beside.status}`, "403: only whole segments are exempt"));
+      verdicts.push(
+        must(beside.status === 403, `/healthy: ${beside.status}`, "403: only whole segments are exempt"),
+      );
       return every(verdicts);
     },
   },
@@ -334,7 +365,8 @@ export const tenancyChecks: readonly Check[] = [
     async run(kit) {
       const { requestedTenant } = kit.settings.probes;
       if (requestedTenant === undefined) return notApplicable("no probe");
-      const token = callers(kit) && kit.settings.keys !== undefined ? kit.tokens.mint(rights(kit)) : undefined;
+      const token =
+        callers(kit) && kit.settings.keys !== undefined ? kit.tokens.mint(rights(kit)) : undefined;
       const { status } = await kit.ask(requestedTenant, { token });
       return must(status === 404, `${status} for a request that names no tenant`, "404");
     },
@@ -346,7 +378,10 @@ export const tenancyChecks: readonly Check[] = [
       const [own, other] = tenants(kit);
       const [source] = listened(kit);
       const cases: [string, Answer][] = [
-        ["this request is not scoped to a tenant", await tenantRoute(kit, { token: tokenOf(kit, undefined) })],
+        [
+          "this request is not scoped to a tenant",
+          await tenantRoute(kit, { token: tokenOf(kit, undefined) }),
+        ],
       ];
       if (source !== undefined) {
         const named = naming(kit, source, other);
@@ -377,7 +412,7 @@ export const tenancyChecks: readonly Check[] = [
       if (listened(kit).includes("header")) return notApplicable("the header is a source");
       const id = kit.unique();
       const claimed = `t${"x".repeat(200)}`;
-      await kit.get(`/${kit.unique()}`, {
+      const answer = await kit.get(`/${kit.unique()}`, {
         headers: [
           ["X-Request-ID", id],
           ["X-Tenant-ID", claimed],
@@ -385,7 +420,7 @@ export const tenancyChecks: readonly Check[] = [
       });
       const isAccess = ({ value }: { value: Readonly<Record<string, unknown>> | undefined }): boolean =>
         value?.["message"] === "request";
-      const line = ((await kit.log?.about(id, isAccess)) ?? []).find(isAccess);
+      const line = ((await kit.log?.about(loggedId(answer, id), isAccess)) ?? []).find(isAccess);
       if (line === undefined) return notApplicable("no access line: see LOG-3");
       const { tenant_claimed: seen, tenant_id: granted } = line.value ?? {};
       return every([

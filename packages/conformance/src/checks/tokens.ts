@@ -5,7 +5,10 @@ import { accepts, refuses, refusesAll, rights } from "./callers.ts";
 const needs: readonly Need[] = ["auth", "keys", "probe:protected"];
 
 /** Header and payload of a valid token as JSON text, to be spoilt. */
-function texts(kit: Kit, claims: Readonly<Record<string, unknown>> = {}): { header: string; payload: string } {
+function texts(
+  kit: Kit,
+  claims: Readonly<Record<string, unknown>> = {},
+): { header: string; payload: string } {
   const parts = kit.tokens.parts({ ...rights(kit), claims });
   return { header: JSON.stringify(parts.header), payload: JSON.stringify(parts.claims) };
 }
@@ -32,7 +35,11 @@ export const tokenFormChecks: readonly Check[] = [
     async run(kit) {
       const token = kit.tokens.mint(rights(kit));
       const { header, payload } = texts(kit);
-      const bad = Buffer.concat([Buffer.from(`{"x":"`), Buffer.from([0xff]), Buffer.from(`",${payload.slice(1)}`)]);
+      const bad = Buffer.concat([
+        Buffer.from(`{"x":"`),
+        Buffer.from([0xff]),
+        Buffer.from(`",${payload.slice(1)}`),
+      ]);
       const bom = Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), Buffer.from(payload)]);
       const cases: [string, string][] = [
         ["padding", `${token}=`],
@@ -87,7 +94,9 @@ export const tokenFormChecks: readonly Check[] = [
       ] as const) {
         if (probe === undefined) continue;
         for (const value of [names, names.join(" ")]) {
-          const { ok, status } = await kit.ask(probe, { token: kit.tokens.mint({ claims: { [claim]: value } }) });
+          const { ok, status } = await kit.ask(probe, {
+            token: kit.tokens.mint({ claims: { [claim]: value } }),
+          });
           const form = typeof value === "string" ? "a text" : "a list";
           verdicts.push(must(ok, `${status} with ${what} as ${form}`, "both forms are read"));
         }
@@ -128,10 +137,17 @@ export const tokenFormChecks: readonly Check[] = [
   {
     rule: "AUTH-29",
     needs,
-    run: (kit) =>
-      refusesAll(kit, [
-        ["an iat in the future", { claims: { iat: kit.tokens.now() + kit.tokens.leeway + 15 } }],
-      ]),
+    async run(kit) {
+      const { leeway } = kit.tokens;
+      const now = kit.tokens.now();
+      const wide = [
+        await accepts(kit, "", { claims: { exp: now - leeway - 15 } }),
+        await accepts(kit, "", { claims: { nbf: now + leeway + 15 } }),
+      ];
+      if (wide.every(({ status }) => status === "pass"))
+        return notApplicable("the leeway is wider: see AUTH-8");
+      return await refuses(kit, "an iat in the future", { claims: { iat: now + leeway + 15 } });
+    },
   },
   {
     rule: "AUTH-30",
@@ -140,7 +156,9 @@ export const tokenFormChecks: readonly Check[] = [
       const { leeway } = kit.tokens;
       const late = await accepts(kit, "", { claims: { exp: kit.tokens.now() - leeway - 15 } });
       if (late.status === "pass") return notApplicable("a token over the leeway is accepted: see AUTH-8");
-      return await refuses(kit, "an exp exactly at the leeway", { claims: { exp: kit.tokens.now() - leeway } });
+      return await refuses(kit, "an exp exactly at the leeway", {
+        claims: { exp: kit.tokens.now() - leeway },
+      });
     },
   },
 ];

@@ -25,7 +25,7 @@ name = "tested"
 version = "1.2.3"
 port = 0
 max_body_bytes = 65536
-request_timeout = 2
+request_timeout = 1
 readiness_timeout = 0.5
 `;
 
@@ -104,7 +104,7 @@ export const bases = {
   },
   /** A tenant is needed everywhere, and the unsigned source is listed first. */
   required: {
-    toml: `${service}${enabled("auth", "tenancy")}${rsaAuth}${tenancyTable('sources = ["subdomain", "token"]\nrequire_tenant = true\nexempt_paths = ["/open", "/mixed", "/outbound", "/break", "/restore"]')}`,
+    toml: `${service}${enabled("auth", "tenancy")}${rsaAuth}${tenancyTable('sources = ["subdomain", "token"]\nrequire_tenant = true\nexempt_paths = ["/open", "/mixed", "/outbound", "/break/*", "/restore/*"]')}`,
     keys: rsaKeys,
     tenancy: { ...signed, sources: ["subdomain", "token"], requireTenant: true },
     features,

@@ -16,7 +16,8 @@ export interface HeldAnswer {
 /** What stands between the wire and a sound service, and breaks one thing. */
 export interface Layer {
   /** Sees a request before the service does. Returns true when it has answered itself. */
-  readonly request?: ((req: IncomingMessage, res: ServerResponse) => boolean | void | Promise<boolean | void>) | undefined;
+  readonly request?:
+    ((req: IncomingMessage, res: ServerResponse) => boolean | void | Promise<boolean | void>) | undefined;
   /** Changes an answer. Not asked about answers that are streamed. */
   readonly answer?: ((answer: HeldAnswer, req: IncomingMessage) => void) | undefined;
   /** Changes headers when they are about to go out, the security headers too. */
@@ -31,7 +32,8 @@ export function breakServer(server: Server, layer: Layer): void {
   server.removeAllListeners("request");
   server.on("request", (req, res) => {
     const path = req.url?.split("?", 1)[0] ?? "";
-    if (path !== "/streaming" && (layer.answer !== undefined || layer.head !== undefined)) hold(req, res, layer);
+    if (path !== "/streaming" && (layer.answer !== undefined || layer.head !== undefined))
+      hold(req, res, layer);
     void Promise.resolve(layer.request?.(req, res)).then((answered) => {
       if (answered !== true) for (const listener of listeners) listener(req, res);
     });
@@ -41,7 +43,8 @@ export function breakServer(server: Server, layer: Layer): void {
 function hold(req: IncomingMessage, res: ServerResponse, layer: Layer): void {
   const chunks: Buffer[] = [];
   let sending = false;
-  const { writeHead: realHead, end: realEnd } = Object.getPrototypeOf(res) as ServerResponse;
+  const prototype = Object.getPrototypeOf(res) as { writeHead: Head; end: Send; write: Send };
+  const { writeHead: realHead, end: realEnd, write: realWrite } = prototype;
   const keep = (chunk: unknown, encoding: unknown): void => {
     if (typeof chunk === "string") {
       chunks.push(Buffer.from(chunk, typeof encoding === "string" ? (encoding as BufferEncoding) : "utf8"));
@@ -55,27 +58,35 @@ function hold(req: IncomingMessage, res: ServerResponse, layer: Layer): void {
     res.statusCode = status;
     if (sending) {
       layer.head?.(res, req);
-      (realHead as Head).call(res, status);
+      realHead.call(res, status);
     }
     return res;
   };
   res.writeHead = writeHead as typeof res.writeHead;
-  res.write = ((chunk: unknown, encoding?: unknown) => {
-    keep(chunk, encoding);
-    return true;
-  }) as typeof res.write;
-  res.end = ((chunk?: unknown, encoding?: unknown) => {
-    if (sending) return res;
-    keep(chunk, encoding);
+  /** Lets the answer go; the service may keep its end back for a while. */
+  function send(how: "write" | "end"): void {
     sending = true;
     const answer = held(req, res, Buffer.concat(chunks));
     layer.answer?.(answer, req);
     res.statusCode = answer.status;
     if (res.hasHeader("content-length")) res.setHeader("Content-Length", answer.body.length);
-    (realEnd as unknown as (this: ServerResponse, body: Buffer) => void).call(res, answer.body);
+    (how === "end" ? realEnd : realWrite).call(res, answer.body);
+  }
+  res.write = ((chunk: unknown, encoding?: unknown) => {
+    if (sending) return true;
+    keep(chunk, encoding);
+    if (Buffer.concat(chunks).length === Number(res.getHeader("content-length"))) send("write");
+    return true;
+  }) as typeof res.write;
+  res.end = ((chunk?: unknown, encoding?: unknown) => {
+    if (sending) return realEnd.call(res);
+    keep(chunk, encoding);
+    send("end");
     return res;
   }) as typeof res.end;
 }
+
+type Send = (this: ServerResponse, body?: Buffer) => ServerResponse;
 
 function held(req: IncomingMessage, res: ServerResponse, body: Buffer): HeldAnswer {
   return {
@@ -94,7 +105,10 @@ function held(req: IncomingMessage, res: ServerResponse, body: Buffer): HeldAnsw
       }
     },
     setJson(value, type) {
-      this.setText(JSON.stringify(value), type ?? String(res.getHeader("content-type") ?? "application/json"));
+      this.setText(
+        JSON.stringify(value),
+        type ?? String(res.getHeader("content-type") ?? "application/json"),
+      );
     },
     setText(text, type) {
       this.body = Buffer.from(text);

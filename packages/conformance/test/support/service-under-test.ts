@@ -16,7 +16,8 @@ export interface Differences extends Layer {
   /** Runs behind authentication and tenancy and in front of the routes. */
   readonly middleware?: Middleware | undefined;
   /** Changes a line of the log, or what is written instead of it; undefined leaves it out. */
-  readonly log?: ((line: Record<string, unknown>) => Record<string, unknown> | string | undefined) | undefined;
+  readonly log?:
+    ((line: Record<string, unknown>) => Record<string, unknown> | string | undefined) | undefined;
   /** Text in the TOML and what stands in for it. */
   readonly toml?: readonly (readonly [string, string])[] | undefined;
   readonly env?: Readonly<Record<string, string>> | undefined;
@@ -43,10 +44,13 @@ const dependencies = [
   { name: "weather", critical: false, fault: "hangs" },
 ] as const;
 
-const scopes = ["orders:read", "orders:write"];
-const roles = ["admin", "auditor"];
+export const scopes: readonly string[] = ["orders:read", "orders:write"];
+const roles: readonly string[] = ["admin", "auditor"];
 
-export async function startUnderTest(name: BaseName, differences: Differences = {}): Promise<ServiceUnderTest> {
+export async function startUnderTest(
+  name: BaseName,
+  differences: Differences = {},
+): Promise<ServiceUnderTest> {
   const base: Base = bases[name];
   const lines: string[] = [];
   const broken = new Set<string>();
@@ -88,7 +92,12 @@ function changed(text: string, { log }: Differences): string {
   return typeof line === "string" ? line : `${JSON.stringify(line)}\n`;
 }
 
-function checkOf(name: string, critical: boolean, fault: string, broken: ReadonlySet<string>): ReadinessCheck {
+function checkOf(
+  name: string,
+  critical: boolean,
+  fault: string,
+  broken: ReadonlySet<string>,
+): ReadinessCheck {
   return {
     name,
     critical,
@@ -121,7 +130,11 @@ function routes(app: express.Express, base: Base, broken: Set<string>, differenc
   app.get("/failing", () => {
     throw new Error("the password of the vault is 1234");
   });
-  app.post("/json", requireContentType("application/json"), (req, res) => void res.json({ got: typeof req.body }));
+  app.post(
+    "/json",
+    requireContentType("application/json"),
+    (req, res) => void res.json({ got: typeof req.body }),
+  );
   app.post("/invalid", (req, _res) => {
     const { name } = req.body as { name?: unknown };
     throw unprocessable([{ type: "too_long", loc: ["body", "name"], msg: "is not a name", input: name }]);
@@ -138,11 +151,11 @@ function routes(app: express.Express, base: Base, broken: Set<string>, differenc
   app.get("/slow", (_req, res) => {
     setTimeout(() => {
       if (!res.headersSent) res.json({ late: true });
-    }, 6000).unref();
+    }, 4000).unref();
   });
   app.get("/streaming", (_req, res) => {
     res.type("text").write("first ");
-    setTimeout(() => res.end("last"), 3200);
+    setTimeout(() => res.end("last"), 1900);
   });
   app.post("/break/:name", (req, res) => {
     broken.add(req.params.name);
@@ -171,9 +184,7 @@ function optionsFor(
           mixed: "/mixed",
         }
       : {}),
-    ...(base.tenancy === undefined
-      ? {}
-      : { tenant: { request: "/tenant" }, requestedTenant: "/asked" }),
+    ...(base.tenancy === undefined ? {} : { tenant: { request: "/tenant" }, requestedTenant: "/asked" }),
     failing: { request: "/failing", message: "the password of the vault is 1234" },
     json: "POST /json",
     invalid: { request: { path: "/invalid", body: { name: "x" } }, longMember: "name" },
@@ -199,7 +210,7 @@ function optionsFor(
     limits:
       base.profile === "reduced"
         ? {}
-        : { maxBodyBytes: 65_536, requestTimeoutSeconds: 2, readinessTimeoutSeconds: 0.5 },
+        : { maxBodyBytes: 65_536, requestTimeoutSeconds: 1, readinessTimeoutSeconds: 0.5 },
     log,
     serveKeys: keyPort === undefined ? undefined : `127.0.0.1:${keyPort}`,
     requestSeconds: 5,

@@ -1,0 +1,29 @@
+import type { BaseName } from "./support/bases.ts";
+import type { Differences } from "./support/service-under-test.ts";
+import { authenticationMutations } from "./mutations/authentication.ts";
+import { errorMutations } from "./mutations/errors.ts";
+import { keySetMutations } from "./mutations/key-sets.ts";
+import { observationMutations } from "./mutations/observation.ts";
+import { systemMutations } from "./mutations/system.ts";
+import { tenancyMutations } from "./mutations/tenancy.ts";
+
+/** A service that breaks one rule. */
+export interface Mutation {
+  /** The rule that is broken: it alone fails. */
+  readonly rule: string;
+  /** What the service does wrong. */
+  readonly what: string;
+  readonly base: BaseName;
+  readonly differences: Differences;
+  /** Rules that pass on the sound service and cannot be judged on this one. */
+  readonly unjudged?: readonly string[];
+}
+
+export const mutations: readonly Mutation[] = [
+  ...systemMutations,
+  ...errorMutations,
+  ...observationMutations,
+  ...authenticationMutations,
+  ...keySetMutations,
+  ...tenancyMutations,
+];

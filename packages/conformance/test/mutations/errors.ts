@@ -1,0 +1,244 @@
+import type { HeldAnswer } from "../support/mutating-layer.ts";
+import type { Mutation } from "../mutations.ts";
+
+/** Changes the problems that fit. */
+function problems(
+  fits: (answer: HeldAnswer) => boolean,
+  change: (problem: Record<string, unknown>, answer: HeldAnswer) => Record<string, unknown> | void,
+): Mutation["differences"] {
+  return {
+    answer(answer) {
+      if (answer.status < 400 || !fits(answer) || answer.path === "/ready") return;
+      const problem = answer.json();
+      answer.setJson(change(problem, answer) ?? problem, "application/problem+json");
+    },
+  };
+}
+
+const status =
+  (...codes: readonly number[]) =>
+  (answer: HeldAnswer): boolean =>
+    codes.includes(answer.status);
+
+/** Answers with another status, title included. */
+function instead(from: (answer: HeldAnswer) => boolean, to: number, title: string): Mutation["differences"] {
+  return problems(from, (problem, answer) => {
+    answer.status = to;
+    return { ...problem, status: to, title };
+  });
+}
+
+export const errorMutations: readonly Mutation[] = [
+  {
+    rule: "ERR-1",
+    what: "404 as text",
+    base: "full",
+    differences: {
+      answer(answer) {
+        if (answer.status === 404) answer.setText("Cannot GET", "text/html; charset=utf-8");
+      },
+    },
+    unjudged: [],
+  },
+  {
+    rule: "ERR-1",
+    what: "problems as application/json",
+    base: "full",
+    differences: {
+      answer(answer) {
+        if (answer.status >= 400 && answer.path !== "/ready")
+          answer.setText(answer.text(), "application/json");
+      },
+    },
+  },
+  {
+    rule: "ERR-2",
+    what: "the title is the detail",
+    base: "full",
+    differences: problems(status(404, 500), (problem) => ({ ...problem, title: problem["detail"] })),
+  },
+  {
+    rule: "ERR-2",
+    what: "no instance in a 404",
+    base: "full",
+    differences: problems(status(404), ({ instance: _instance, ...rest }) => rest),
+  },
+  {
+    rule: "ERR-2",
+    what: "the request_id of a problem is another one",
+    base: "full",
+    differences: problems(status(404, 403), (problem) => ({ ...problem, request_id: "0" })),
+  },
+  {
+    rule: "ERR-3",
+    what: "413 is called Content Too Large",
+    base: "full",
+    differences: problems(status(413), (problem) => ({ ...problem, title: "Content Too Large" })),
+  },
+  {
+    rule: "ERR-4",
+    what: "instance carries the query",
+    base: "full",
+    differences: problems(status(404), (problem) => ({
+      ...problem,
+      instance: `${String(problem["instance"])}?a=1`,
+    })),
+  },
+  {
+    rule: "ERR-5",
+    what: "413 and 415 have no request_id",
+    base: "full",
+    differences: problems(status(413, 415), ({ request_id: _id, ...rest }) => rest),
+  },
+  {
+    rule: "ERR-6",
+    what: "members of its own stand in `extensions`",
+    base: "full",
+    differences: problems(status(404), (problem) => ({ ...problem, extensions: { code: "not_found" } })),
+  },
+  {
+    rule: "ERR-7",
+    what: "the message of an exception reaches the client",
+    base: "full",
+    differences: { toml: [["port = 0", "port = 0\ndebug = true"]] },
+    unjudged: ["ERR-8"],
+  },
+  {
+    rule: "ERR-8",
+    what: "an exception is answered by `Something went wrong`",
+    base: "full",
+    differences: problems(status(500), (problem) => ({ ...problem, detail: "Something went wrong" })),
+  },
+  {
+    rule: "ERR-9",
+    what: "a method that a path does not have is a 404",
+    base: "full",
+    differences: instead(status(405), 404, "Not Found"),
+    unjudged: ["ERR-10"],
+  },
+  {
+    rule: "ERR-10",
+    what: "no Allow on a 405",
+    base: "full",
+    differences: {
+      answer(answer) {
+        if (answer.status === 405) answer.res.removeHeader("allow");
+      },
+    },
+  },
+  {
+    rule: "ERR-11",
+    what: "an unknown path is a 400",
+    base: "full",
+    differences: instead((answer) => answer.status === 404 && /^\/svc/.test(answer.path), 400, "Bad Request"),
+  },
+  {
+    rule: "ERR-12",
+    what: "no WWW-Authenticate on a 401",
+    base: "full",
+    differences: {
+      answer(answer) {
+        if (answer.status === 401) answer.res.removeHeader("www-authenticate");
+      },
+    },
+  },
+  {
+    rule: "ERR-13",
+    what: "missing_scopes is absent",
+    base: "full",
+    differences: problems(status(403), ({ missing_scopes: _missing, ...rest }) => rest),
+  },
+  {
+    rule: "ERR-14",
+    what: "a missing role is not named",
+    base: "full",
+    differences: problems(
+      (answer) => answer.status === 403 && answer.path === "/admin",
+      (problem) => ({ ...problem, detail: "not allowed" }),
+    ),
+  },
+  {
+    rule: "ERR-15",
+    what: "an invalid body is a 400",
+    base: "full",
+    differences: instead(status(422), 400, "Bad Request"),
+    unjudged: ["ERR-16", "ERR-17"],
+  },
+  {
+    rule: "ERR-16",
+    what: "errors of a 422 are plain texts",
+    base: "full",
+    differences: problems(status(422), (problem) => ({ ...problem, errors: ["name is too long"] })),
+  },
+  {
+    rule: "ERR-17",
+    what: "a 422 repeats the whole input",
+    base: "full",
+    differences: problems(status(422), (problem) => {
+      const [first] = problem["errors"] as Record<string, unknown>[];
+      if (String(first?.["input"]).length > 100 && first !== undefined) first["input"] = "z".repeat(5000);
+    }),
+  },
+  {
+    rule: "ERR-18",
+    what: "another content type is a 400",
+    base: "full",
+    differences: instead(status(415), 400, "Bad Request"),
+  },
+  {
+    rule: "ERR-19",
+    what: "malformed JSON is repeated",
+    base: "full",
+    differences: problems(
+      (answer) => answer.status === 400 && answer.path === "/json",
+      (problem) => ({ ...problem, detail: `${String(problem["detail"])} in {"a": "svc-conformance-mark"` }),
+    ),
+  },
+  {
+    rule: "LIM-1",
+    what: "a body over the limit is a 400",
+    base: "full",
+    differences: instead(status(413), 400, "Bad Request"),
+  },
+  {
+    rule: "LIM-2",
+    what: "the body is read before its length is looked at",
+    base: "full",
+    differences: {
+      async request(req) {
+        const length = Number(req.headers["content-length"] ?? 0);
+        if (length > 65_536) await new Promise((done) => req.once("readable", done));
+        return false;
+      },
+    },
+  },
+  {
+    rule: "LIM-3",
+    what: "a chunked body is looked at when it is complete",
+    base: "full",
+    differences: {
+      async request(req) {
+        // Nothing that the kit sends in chunks ever ends.
+        if (req.headers["transfer-encoding"] === "chunked")
+          await new Promise((done) => req.once("aborted", done));
+        return req.headers["transfer-encoding"] === "chunked";
+      },
+    },
+  },
+  {
+    rule: "LIM-4",
+    what: "a slow request is answered by 503",
+    base: "full",
+    differences: instead(status(504), 503, "Service Unavailable"),
+  },
+  {
+    rule: "LIM-5",
+    what: "the timeout cuts an answer that has begun",
+    base: "full",
+    differences: {
+      request(req) {
+        if (req.url?.startsWith("/streaming") === true) setTimeout(() => req.socket.destroy(), 1000);
+      },
+    },
+  },
+];

@@ -1,0 +1,228 @@
+import { contextOf } from "@svc/context";
+import { bearerOf, openToken } from "../support/token-repair.ts";
+import type { IncomingMessage } from "node:http";
+import type { Mutation } from "../mutations.ts";
+
+/** The tenant of the token that came, unverified. */
+function claimed(req: IncomingMessage): unknown {
+  const raw = bearerOf(req);
+  return raw === undefined ? undefined : openToken(raw)?.claims["tenant_id"];
+}
+
+function subdomain(req: IncomingMessage): string | undefined {
+  return /^([a-z0-9-]+)\.svc\.example(?::\d+)?$/.exec(req.headers.host ?? "")?.[1];
+}
+
+/** Gives a request a tenant that a sound service would not give it. */
+function granting(tenantOf: (req: IncomingMessage) => string | undefined): Mutation["differences"] {
+  return {
+    middleware(req, _res, next) {
+      const context = contextOf(req);
+      const tenant = tenantOf(req);
+      if (context !== undefined && tenant !== undefined) context.tenantId = tenant;
+      next();
+    },
+  };
+}
+
+/** Answers a 403 or 401 of the tenant route in another way. */
+function refusal(
+  fits: (answer: { status: number; path: string }, req: IncomingMessage) => boolean,
+  change: Record<string, unknown>,
+): Mutation["differences"] {
+  return {
+    answer(answer, req) {
+      if (!fits(answer, req)) return;
+      answer.status = Number(change["status"] ?? answer.status);
+      answer.setJson({ ...answer.json(), ...change });
+    },
+  };
+}
+
+const onTenant = ({ path }: { path: string }): boolean => path === "/tenant" || path.endsWith("/tenant");
+
+export const tenancyMutations: readonly Mutation[] = [
+  {
+    rule: "TEN-1",
+    what: "the header is listed and is no source",
+    base: "reduced",
+    differences: refusal(({ status }, req) => status === 200 && req.headers["x-tenant-id"] === "acme", {
+      status: 404,
+      title: "Not Found",
+    }),
+  },
+  {
+    rule: "TEN-3",
+    what: "a request without a tenant reaches the routes",
+    base: "required",
+    differences: {
+      answer(answer, req) {
+        if (answer.status !== 403 || !answer.path.startsWith("/svc") || subdomain(req) !== undefined) return;
+        answer.status = 404;
+        answer.setJson({ ...answer.json(), status: 404, title: "Not Found" });
+      },
+    },
+  },
+  {
+    rule: "TEN-4",
+    what: "the subdomain outranks the token",
+    base: "full",
+    differences: granting((req) =>
+      claimed(req) === "acme" && subdomain(req) === "globex" ? "globex" : undefined,
+    ),
+  },
+  {
+    rule: "TEN-5",
+    what: "X-Tenant-ID of an anonymous caller is the tenant",
+    base: "full",
+    differences: granting((req) => {
+      const header = req.headers["x-tenant-id"];
+      return bearerOf(req) === undefined && typeof header === "string" && header.length < 64
+        ? header
+        : undefined;
+    }),
+  },
+  {
+    rule: "TEN-6",
+    what: "a subdomain is granted without a session",
+    base: "full",
+    differences: granting((req) => (bearerOf(req) === undefined ? subdomain(req) : undefined)),
+  },
+  {
+    rule: "TEN-6",
+    what: "a session that is missing is a 403",
+    base: "reduced",
+    differences: refusal((answer) => answer.status === 401 && onTenant(answer), {
+      status: 403,
+      title: "Forbidden",
+      detail: "authentication required",
+    }),
+  },
+  {
+    rule: "TEN-6",
+    what: "a caller without a tenant acts in the one that is named",
+    base: "full",
+    differences: granting((req) =>
+      bearerOf(req) !== undefined && claimed(req) === undefined ? subdomain(req) : undefined,
+    ),
+  },
+  {
+    rule: "TEN-7",
+    what: "callers without a tenant are refused although they are trusted",
+    base: "trusting",
+    differences: {
+      toml: [["trust_unscoped_principals = true", "trust_unscoped_principals = false"]],
+    },
+  },
+  {
+    rule: "TEN-8",
+    what: "the source that is listed first wins",
+    base: "required",
+    differences: refusal(
+      ({ status, path }, req) =>
+        status === 403 && path === "/tenant" && claimed(req) === "acme" && subdomain(req) === "globex",
+      { status: 200, tenant: "globex" },
+    ),
+  },
+  {
+    rule: "TEN-9",
+    what: "the last source wins",
+    base: "anonymous",
+    differences: {
+      answer(answer, req) {
+        if (answer.status === 200 && req.headers["x-tenant-id"] === "globex")
+          answer.setJson({ tenant: "globex" });
+      },
+    },
+  },
+  {
+    rule: "TEN-10",
+    what: "a caller without a tenant reaches the tenant route",
+    base: "full",
+    differences: granting((req) =>
+      bearerOf(req) !== undefined &&
+      claimed(req) === undefined &&
+      subdomain(req) === undefined &&
+      req.headers["x-tenant-id"] === undefined &&
+      req.url === "/tenant"
+        ? ""
+        : undefined,
+    ),
+  },
+  {
+    rule: "TEN-12",
+    what: "a label may begin with a dash",
+    base: "full",
+    differences: {
+      request(req) {
+        if (req.headers.host?.startsWith("-") === true) req.headers.host = req.headers.host.slice(1);
+      },
+    },
+  },
+  {
+    rule: "TEN-13",
+    what: "www is a tenant",
+    base: "full",
+    differences: {
+      request(req) {
+        if (req.headers.host?.startsWith("www.") === true)
+          req.headers.host = req.headers.host.replace("www", "wwww");
+      },
+    },
+  },
+  {
+    rule: "TEN-14",
+    what: "the prefix of the path is compared by its letters",
+    base: "full",
+    differences: {
+      request(req) {
+        req.url = req.url?.replace(/^\/t\w+\/globex/, "/t/globex");
+      },
+    },
+  },
+  {
+    rule: "TEN-15",
+    what: "the subject is no tenant",
+    base: "user",
+    differences: { toml: [['sources = ["token", "user"]', 'sources = ["token"]']] },
+  },
+  {
+    rule: "TEN-16",
+    what: "paths are exempt by their first letters",
+    base: "required",
+    differences: refusal(({ status, path }) => status === 403 && path === "/healthy", {
+      status: 404,
+      title: "Not Found",
+    }),
+  },
+  {
+    rule: "TEN-17",
+    what: "a request that names a tenant without a session is a 403",
+    base: "required",
+    differences: refusal(({ status, path }) => status === 401 && path.startsWith("/svc"), {
+      status: 403,
+      title: "Forbidden",
+    }),
+  },
+  {
+    rule: "TEN-18",
+    what: "a request that names no tenant is a 400",
+    base: "full",
+    differences: refusal(({ path }) => path === "/asked", { status: 400, title: "Bad Request" }),
+  },
+  {
+    rule: "TEN-19",
+    what: "the 403 says `wrong tenant`",
+    base: "full",
+    differences: refusal((answer) => answer.status === 403 && onTenant(answer), { detail: "wrong tenant" }),
+  },
+  {
+    rule: "TEN-20",
+    what: "X-Tenant-ID is logged as tenant_id",
+    base: "full",
+    differences: {
+      log: ({ tenant_claimed: tenant, ...line }) =>
+        tenant === undefined ? line : { ...line, tenant_id: tenant },
+    },
+  },
+];
