@@ -39,6 +39,9 @@ export function resolveSettings(options: ConformanceOptions): Settings {
   if (url === null || !/^https?:$/.test(url.protocol)) {
     faults.push(`url: ${JSON.stringify(options.url)} is no http or https URL`);
   }
+  if (url !== null && (url.username !== "" || url.password !== "")) {
+    faults.push("url: must not hold a user or a password");
+  }
   const given = options.features ?? [
     "metrics",
     "security_headers",

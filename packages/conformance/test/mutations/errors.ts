@@ -195,6 +195,12 @@ export const errorMutations: readonly Mutation[] = [
     ),
   },
   {
+    rule: "ERR-21",
+    what: "what is not HTTP gets the bare 400 of Node",
+    base: "full",
+    differences: { server: (server) => void server.removeAllListeners("clientError") },
+  },
+  {
     rule: "LIM-1",
     what: "a body over the limit is a 400",
     base: "full",

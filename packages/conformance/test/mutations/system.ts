@@ -21,6 +21,14 @@ function results(change: (result: Record<string, unknown>, name: string) => void
   });
 }
 
+/** Reports a check that is declared with the wrong criticality. */
+function withCheck(name: string, critical: boolean): Mutation["differences"] {
+  return json("/ready", (body) => {
+    const checks = body["checks"] as Record<string, unknown>;
+    checks[name] = { healthy: true, status: "ok", detail: "fine", critical };
+  });
+}
+
 function answerJson(res: ServerResponse, status: number, body: unknown): true {
   res
     .writeHead(status, { "Content-Type": "application/json", "X-Request-ID": "0" })
@@ -256,6 +264,18 @@ export const systemMutations: readonly Mutation[] = [
     differences: results((result) => {
       if (result["status"] === "error") result["detail"] = "postgres://user:password@db is gone";
     }),
+  },
+  {
+    rule: "RDY-13",
+    what: "the check of the database is not critical",
+    base: "full",
+    differences: withCheck("database", false),
+  },
+  {
+    rule: "RDY-18",
+    what: "the check of the metrics is critical",
+    base: "full",
+    differences: withCheck("metrics", true),
   },
   {
     rule: "EDGE-1",

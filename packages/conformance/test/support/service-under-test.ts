@@ -25,6 +25,8 @@ export interface Differences extends Layer {
   readonly outbound?: ((headers: Record<string, string>) => Record<string, string>) | undefined;
   /** Changes the dependencies' checks. */
   readonly check?: ((check: ReadinessCheck) => ReadinessCheck) | undefined;
+  /** Changes the server itself, in front of HTTP. */
+  readonly server?: ((server: Service["server"]) => void) | undefined;
   /** The address of the key set, for layers that look at it. */
   readonly keySet?: ((url: string) => Layer) | undefined;
 }
@@ -74,6 +76,7 @@ export async function startUnderTest(
     routes: (app) => routes(app, base, broken, differences),
   });
   breakServer(service.server, differences);
+  differences.server?.(service.server);
   if (differences.keySet !== undefined) breakServer(service.server, differences.keySet(keyUrl));
   await service.start();
   return {

@@ -1,0 +1,52 @@
+import { checks } from "../src/checks/index.ts";
+import type { ConformanceReport } from "@svc/conformance";
+import { expect } from "chai";
+import { type BaseName, bases } from "./support/bases.ts";
+import { failures, judge, lost, startAll, told } from "./support/judge.ts";
+import { mutations } from "./mutations.ts";
+
+const names = Object.keys(bases) as BaseName[];
+
+describe("the kit against services that break one rule", function () {
+  this.timeout(180_000);
+  let reports: readonly Promise<ConformanceReport>[] = [];
+  before(() => {
+    reports = startAll([...names.map((base) => ({ base, differences: {} })), ...mutations]);
+    for (const each of reports) each.catch(() => undefined);
+  });
+  const soundReport = (base: BaseName): Promise<ConformanceReport> =>
+    reports[names.indexOf(base)] ?? Promise.reject(new Error("the checks have not begun"));
+
+  for (const name of names) {
+    it(`finds nothing wrong with the sound service ${name}`, async () => {
+      const report = await soundReport(name);
+      expect(told(failures(report))).to.deep.equal([]);
+      expect(report.passed).to.be.above(70);
+    });
+  }
+
+  for (const [index, { rule, what, base, unjudged = [] }] of mutations.entries()) {
+    it(`${rule} fails alone: ${what} (${base})`, async () => {
+      const report = await reports[names.length + index];
+      if (report === undefined) throw new Error("the checks have not begun");
+      const failed = failures(report);
+      expect(
+        failed.map(({ id }) => id),
+        told(failed).join("; "),
+      ).to.deep.equal([rule]);
+      expect(report.conforms).to.equal(false);
+      expect(lost(await soundReport(base), report)).to.deep.equal(unjudged.toSorted());
+    });
+  }
+
+  it("has a broken service for every check", () => {
+    const broken = new Set(mutations.map(({ rule }) => rule));
+    expect(checks.map(({ rule }) => rule).filter((rule) => !broken.has(rule))).to.deep.equal([]);
+  });
+
+  it("judges a sound service by the contract alone unless told otherwise", async () => {
+    const report = await judge("full", {}, false);
+    expect(told(failures(report))).to.deep.equal([]);
+    expect([...new Set(report.findings.map(({ source }) => source))]).to.deep.equal(["contract"]);
+  });
+});
