@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { testDatabase } from "@svc/dev-services";
 import { codeBlocks, rawRequest, runSample } from "@svc/test-support";
 import { expect } from "chai";
 import { pages } from "./sample-expectations.ts";
@@ -58,17 +59,22 @@ for (const [page, expectations] of Object.entries(pages)) {
       expect(blocks).to.have.lengthOf(expectations.length);
     });
 
-    for (const [index, { shows, env = {}, check }] of expectations.entries()) {
+    const postgres = expectations.some(({ database }) => database)
+      ? testDatabase({ name: "docs" })
+      : undefined;
+    for (const [index, { shows, env = {}, around, check }] of expectations.entries()) {
       const code = blocks[index] ?? "";
       const commonjs = code.includes("require(");
       for (const { name, replace } of majorsFor(code)) {
         it(`${shows} (${name})`, async () => {
+          await using needed = await around?.({ code, databaseUrl: () => postgres?.url ?? "" });
           await using sample = await runSample(file, index, {
-            env: { ...noSettings, ...env },
-            replace,
+            env: { ...noSettings, ...env, ...needed?.env },
+            replace: { ...replace, ...needed?.replace },
+            files: needed?.files ?? {},
             commonjs,
           });
-          await check(sample);
+          await check(sample, needed);
         });
       }
     }

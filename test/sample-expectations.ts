@@ -1,12 +1,24 @@
-import { rawRequest, type RunningSample } from "@svc/test-support";
+import { rawRequest, type RunningSample, signToken } from "@svc/test-support";
 import { expect } from "chai";
-import { eventually, get, linesOf, post, problem } from "./sample-requests.ts";
+import { bearer, eventually, get, linesOf, post, problem, unauthorized } from "./sample-requests.ts";
+import {
+  type Given,
+  issuer,
+  issuerFile,
+  issuerToken,
+  ordersTable,
+  sharedSecret,
+  type Surroundings,
+} from "./sample-surroundings.ts";
 
 /** What a sample of a document shows. */
 export interface Expectation {
   readonly shows: string;
   readonly env?: Readonly<Record<string, string>>;
-  readonly check: (this: void, sample: RunningSample) => Promise<void>;
+  /** Whether it needs a database. */
+  readonly database?: boolean;
+  readonly around?: (this: void, given: Given) => Promise<Surroundings>;
+  readonly check: (this: void, sample: RunningSample, around?: Surroundings) => Promise<void>;
 }
 
 const adopt: readonly Expectation[] = [
@@ -96,6 +108,52 @@ const adopt: readonly Expectation[] = [
     },
   },
   {
+    shows: "AUTH-1 AUTH-12 AUTH-15 tokens beside a session that sets req.user",
+    env: { TOKEN_SECRET: sharedSecret },
+    async check(sample) {
+      const session = { "X-Session": "s-1" };
+      const token = (claims: object): Record<string, string> =>
+        bearer(signToken({ sub: "ada", aud: "orders", ...claims }, sharedSecret));
+      const named = async (headers: Record<string, string>): Promise<unknown> =>
+        (await get(sample, "/orders", headers)).json();
+      expect(await named(session)).to.deep.equal({ for: "ann" });
+      expect(await named(token({}))).to.deep.equal({ for: "ada" });
+      expect(await named({ ...session, ...token({}) })).to.deep.equal({ for: "ann" });
+      expect(await named({ ...session, ...bearer("no token") })).to.deep.equal({ for: "ann" });
+      expect((await get(sample, "/orders", token({ aud: "other" }))).status).to.equal(401);
+      const exported = await get(sample, "/exports", token({ scope: "orders:export" }));
+      expect(await exported.json()).to.deep.equal({ for: "ada" });
+      await unauthorized(await get(sample, "/exports", session));
+      await problem(await get(sample, "/exports", token({})), 403, "missing scope(s): orders:export");
+    },
+  },
+  {
+    shows: "TEN-4 TEN-6 TEN-10 a tenant that the session backs",
+    async check(sample) {
+      const session = { "X-Session": "s-1" };
+      for (const path of ["/orders", "/t/acme/orders"]) {
+        expect(await (await get(sample, path, session)).json()).to.deep.equal({ of: "acme" });
+        await unauthorized(await get(sample, path));
+      }
+      const detail = "this session is scoped to tenant 'acme', and the request names 'globex'";
+      await problem(await get(sample, "/t/globex/orders", session), 403, detail);
+      expect((await get(sample, "/about")).status).to.equal(200);
+    },
+  },
+  {
+    shows: "rows of one tenant, and none for a query that forgot it",
+    database: true,
+    around: ordersTable,
+    async check(sample) {
+      const rows = async (path: string, session: string): Promise<unknown> =>
+        (await get(sample, path, { "X-Session": session })).json();
+      expect(await rows("/orders", "s-1")).to.deep.equal([{ id: "a-1", total: 42 }]);
+      expect(await rows("/orders", "s-2")).to.deep.equal([{ id: "g-1", total: 7 }]);
+      expect(await rows("/forgotten", "s-1")).to.deep.equal([]);
+      await unauthorized(await get(sample, "/orders"));
+    },
+  },
+  {
     shows: "all of it from a file",
     async check(sample) {
       for (const path of ["/orders/1", "/health", "/ready", "/info", "/metrics"]) {
@@ -173,6 +231,86 @@ const migrate: readonly Expectation[] = [
       await problem(await post(sample, "/items", "{}"), 422);
     },
   },
+  {
+    shows: "AUTH-11 AUTH-12 AUTH-14 the routes of express-jwt behind requireAuth()",
+    around: issuer,
+    async check(sample) {
+      const answer = await get(sample, "/orders", bearer(issuerToken()));
+      expect(await answer.json()).to.deep.equal({ caller: "ada" });
+      expect((await get(sample, "/about", bearer("no token"))).status).to.equal(200);
+      const now = Math.floor(Date.now() / 1000);
+      const refused = [
+        { iss: "https://other.example" },
+        { aud: "other" },
+        { exp: now - 60 },
+        { iat: now + 60 },
+        { sub: undefined },
+        { sub: 7 },
+        { tenant_id: 7 },
+        { typ: "refresh" },
+      ];
+      const bodies = new Set<string>();
+      const id = { "X-Request-ID": "r-1" };
+      for (const headers of [{}, ...refused.map((claims) => bearer(issuerToken(claims)))]) {
+        const each = await get(sample, "/orders", { ...headers, ...id });
+        bodies.add(await each.clone().text());
+        await unauthorized(each);
+      }
+      expect(bodies.size).to.equal(1);
+    },
+  },
+  { shows: "KEY-5 old and new guards on the keys of a jwks-rsa client", around: issuer, check: twoGuards },
+  {
+    shows: "AUTH-14 the user of passport-jwt behind requireAuth()",
+    around: issuer,
+    async check(sample) {
+      const answer = await get(sample, "/orders", bearer(issuerToken()));
+      expect(await answer.json()).to.deep.equal({ caller: "Ada" });
+      await unauthorized(await get(sample, "/orders", bearer(issuerToken({ sub: "gone" }))));
+      await unauthorized(await get(sample, "/orders"));
+    },
+  },
+  { shows: "KEY-5 passport-jwt and new guards on the same keys", around: issuer, check: twoGuards },
+  {
+    shows: "AUTH-13 AUTH-15 ERR-13 the scopes and claims of express-oauth2-jwt-bearer",
+    around: issuer,
+    async check(sample) {
+      const reader = issuerToken({ scope: "orders:read", department: "finance" });
+      expect(await (await get(sample, "/orders", bearer(reader))).json()).to.deep.equal({ caller: "ada" });
+      expect((await get(sample, "/reports", bearer(reader))).status).to.equal(200);
+      const nobody = bearer(issuerToken());
+      const scopeless = await get(sample, "/orders", nobody);
+      expect(await scopeless.clone().json()).to.deep.include({ missing_scopes: ["orders:read"] });
+      expect(scopeless.headers.get("WWW-Authenticate")).to.equal(null);
+      await problem(scopeless, 403, "missing scope(s): orders:read");
+      await problem(await get(sample, "/reports", nobody), 403, "requires department finance");
+      await unauthorized(await get(sample, "/orders"));
+      await unauthorized(await get(sample, `/orders?access_token=${reader}`));
+    },
+  },
+  {
+    shows: "AUTH-2 the tokens that jsonwebtoken signs, by mode secret",
+    env: { TOKEN_SECRET: sharedSecret },
+    async check(sample) {
+      const { token } = (await (await post(sample, "/sign-in", "{}")).json()) as { token: string };
+      expect(await (await get(sample, "/orders", bearer(token))).json()).to.deep.equal({ caller: "ada" });
+      const held = { aud: "orders" };
+      for (const claims of [{ exp: undefined }, { sub: undefined, id: 7 }, { aud: "other" }]) {
+        await unauthorized(
+          await get(sample, "/orders", bearer(signToken({ ...held, ...claims }, sharedSecret))),
+        );
+      }
+    },
+  },
+  {
+    shows: "AUTH-2 tokens by the public key of an issuer",
+    around: issuerFile,
+    async check(sample) {
+      const answer = await get(sample, "/orders", bearer(issuerToken()));
+      expect(await answer.json()).to.deep.equal({ caller: "ada" });
+      await unauthorized(await get(sample, "/orders", bearer(signToken({ aud: "orders" }, sharedSecret))));
+    },
+  },
 ];
 
 const errors: readonly Expectation[] = [
@@ -219,4 +357,16 @@ async function twoLines(sample: RunningSample): Promise<void> {
   expect(access).to.include({ message: "request", request_id: "r-1", http_path: "/", http_status: 200 });
   const always = ["level", "time", "service", "env", "request_id", "message"];
   expect(access).to.have.all.keys([...always, "http_method", "http_path", "http_status", "duration_ms"]);
+}
+
+async function twoGuards(sample: RunningSample, around?: Surroundings): Promise<void> {
+  for (const path of ["/v1/orders", "/v2/orders"]) {
+    const answer = await get(sample, path, bearer(issuerToken()));
+    expect([answer.status, await answer.text()]).to.deep.equal([200, '{"caller":"ada"}']);
+    for (const headers of [{}, bearer("no token"), bearer(issuerToken({ aud: "other" }))]) {
+      expect([path, (await get(sample, path, headers)).status]).to.deep.equal([path, 401]);
+    }
+  }
+  expect(around?.fetches?.()).to.equal(1);
+  await unauthorized(await get(sample, "/v2/orders"));
 }

@@ -48,3 +48,14 @@ export async function eventually(holds: () => boolean | Promise<boolean>): Promi
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
+
+/** The header that brings a token. */
+export function bearer(token: string): Record<string, string> {
+  return { Authorization: `Bearer ${token}` };
+}
+
+/** Expects the one 401, which says nothing of its reason. */
+export async function unauthorized(answer: Response): Promise<void> {
+  expect(answer.headers.get("WWW-Authenticate")).to.equal("Bearer");
+  await problem(answer, 401, "authentication required");
+}
