@@ -82,7 +82,8 @@ export function createWatch(setting: string): Watch {
   const named = new RegExp(name, "i");
   const sets = new RegExp(String.raw`(?:^|;)\s*set\s+(?:session\s+|local\s+)?"?${name}`, "i");
   const isNamed = (value: unknown): boolean => typeof value === "string" && named.test(value);
-  return (text, values) => {
+  return (given, parameters) => {
+    const { text, values } = statementOf(given, parameters);
     if (typeof text !== "string") return false;
     const inText = named.test(text);
     // Of parameters only those of set_config count: what clients send must not cost a connection.
@@ -92,4 +93,16 @@ export function createWatch(setting: string): Watch {
     }
     return inText;
   };
+}
+
+interface Statement {
+  readonly text?: unknown;
+  readonly values?: unknown;
+}
+
+// `pg` takes objects too, and hands them on: data mappers and cursors are such.
+function statementOf(given: unknown, parameters: unknown): Statement {
+  if (typeof given !== "object" || given === null) return { text: given, values: parameters };
+  const { text, values } = given as Statement;
+  return { text, values: values ?? parameters };
 }

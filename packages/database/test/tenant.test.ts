@@ -195,12 +195,19 @@ describe("withTenant", () => {
   });
 
   describe("is the only one that may set the tenant: refuses", () => {
+    // What plain JavaScript and data mappers hand over where the types ask for a text.
+    const object = (config: object): string => config as never;
     const sets: [string, (on: Database) => Promise<unknown>][] = [
       ["a statement", (on) => on.query("set svc.tenant = 'acme'")],
       ["a statement in odd letters", (on) => on.query(`SET SESSION "svc" . "Tenant" TO acme`)],
       ["the second of two statements", (on) => on.query("select 1; set svc.tenant to acme")],
       ["a function", (on) => on.query("select set_config('svc.tenant', 'acme', false)")],
       ["parameters", (on) => on.query("select Set_Config ($1, $2, false)", ["SVC.tenant", "acme"])],
+      ["an object, as pg takes it", (on) => on.query(object({ text: "set svc.tenant = 'acme'" }))],
+      [
+        "the parameters of an object",
+        (on) => on.query(object({ text: "select set_config($1, 'acme', false)", values: ["svc.tenant"] })),
+      ],
       ["a transaction", (on) => on.transaction((tx) => tx.query("set local svc.tenant = 'acme'"))],
       [
         "a connection that was lent",
