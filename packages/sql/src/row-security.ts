@@ -68,7 +68,7 @@ export function rowSecurityStatements(
  * moment and is for its owner to do.
  *
  * @returns `present` when there was nothing to do, `created` when the statements were run by this call
- * @throws SchemaError when the table or its column is not there, when the column has a type that cannot hold a tenant, and
+ * @throws SchemaError when the table or its column is not there, when the column has a type or collation that cannot hold a tenant, and
  *   when another policy for everybody would show more rows
  * @throws OptionError, IdentifierError
  */
@@ -112,16 +112,19 @@ function statements({ sql, column, setting, policy }: Resolved, type: TenantType
 
 const SELECT_TABLE = `
 select class.relkind in ('r', 'p') as is_table, format_type(attribute.atttypid, null) as type,
+  coalesce(rules.collisdeterministic, true) as is_exact,
   array(select polname::text from pg_catalog.pg_policy
     where polrelid = class.oid and polname <> $3 and polpermissive and 0::oid = any(polroles) order by 1) as others
 from pg_catalog.pg_class as class
 left join pg_catalog.pg_attribute as attribute
   on attribute.attrelid = class.oid and attribute.attname = $2 and attribute.attnum > 0 and not attribute.attisdropped
+left join pg_catalog.pg_collation as rules on rules.oid = attribute.attcollation
 where class.oid = to_regclass($1)`;
 
 interface TableRow extends Record<string, unknown> {
   readonly is_table: boolean;
   readonly type: string | null;
+  readonly is_exact: boolean;
   readonly others: readonly string[];
 }
 
@@ -140,6 +143,9 @@ async function inspect(
     const known = [...TYPES.keys()].join(", ");
     throw new SchemaError(name, [`${table}.${column} must be one of ${known}; it is ${found.type}`]);
   }
+  // Two tenants whose names it takes for equal would see each other's rows.
+  if (!found.is_exact)
+    throw new SchemaError(name, [`${table}.${column} has a collation that is not deterministic`]);
   if (found.others.length > 0) {
     const faults = found.others.map(
       (each) => `the policy ${each} would show more rows: drop it, or make it restrictive or for one role`,

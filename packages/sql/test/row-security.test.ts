@@ -167,11 +167,14 @@ describe("row security", () => {
     await pool.query("create table wide (tenant_id text, size money)");
     await pool.query("create view seen as select * from wide");
     await pool.query("create policy all_of_it on wide using (true)");
+    await pool.query(`create collation any_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+      create table loose (tenant_id text collate any_case)`);
     for (const [options, fault] of [
       [{ table: "nowhere" }, "nowhere is missing"],
       [{ table: "seen" }, "seen is no table"],
       [{ table: "wide", column: "tenant" }, "wide.tenant is missing"],
       [{ table: "wide", column: "size" }, "wide.size must be one of text, character varying, uuid"],
+      [{ table: "loose" }, "loose.tenant_id has a collation that is not deterministic"],
       [{ table: "wide" }, "the policy all_of_it would show more rows"],
     ] as const) {
       const error = await failure(enableRowSecurity(pool, options));
