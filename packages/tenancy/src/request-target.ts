@@ -1,13 +1,15 @@
 import { isSlug } from "./slug.ts";
 
 /**
- * The path of a request target without its query, as it was sent: nothing is decoded or joined. A target that is a
- * whole URL (`GET http://host/path`) loses scheme and host, as it does in Express.
+ * The path of a request target without its query: nothing is decoded or joined. A target that is a whole URL
+ * (`GET http://host/path`) loses scheme and host, and backslashes are slashes, as Express has it where a target is not
+ * a mere path.
  */
 export function pathOf(target: string): string {
-  const start = target.charCodeAt(0) === SLASH ? 0 : authorityEnd(target);
-  const query = target.indexOf("?", start);
-  return target.slice(start, query === -1 ? target.length : query);
+  const slashed = target.includes("\\") ? target.replaceAll("\\", "/") : target;
+  const start = slashed.charCodeAt(0) === SLASH ? 0 : authorityEnd(slashed);
+  const query = slashed.indexOf("?", start);
+  return slashed.slice(start, query === -1 ? slashed.length : query);
 }
 
 /** The host of a target that is a whole URL; undefined for a path. */
@@ -19,12 +21,10 @@ export function authorityOf(target: string): string | undefined {
 
 const SLASH = 0x2f;
 
-// http:// or https://
-const LONGEST_SCHEME = 8;
+const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*:\/\//;
 
 function schemeEnd(target: string): number {
-  const colon = target.slice(0, LONGEST_SCHEME).indexOf("://");
-  return colon === -1 ? -1 : colon + 3;
+  return SCHEME.exec(target)?.[0].length ?? -1;
 }
 
 function authorityEnd(target: string): number {

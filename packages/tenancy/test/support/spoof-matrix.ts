@@ -139,6 +139,13 @@ export const spoofs: readonly Spoof[] = [
   names("globex", { title: "a path with a fragment", sources: PATH, target: "/t/globex#/t/acme" }),
   names("globex", { title: "a prefix in capitals", sources: PATH, target: "/T/globex/orders" }),
   names("globex", { title: "a path in a whole URL", sources: PATH, target: "http://example.com/t/globex/" }),
+  names("globex", {
+    title: "a path in a URL of any scheme",
+    sources: PATH,
+    target: "abcdefghijk://h/t/globex/",
+  }),
+  names("globex", { title: "a path with backslashes", sources: PATH, target: "/t\\globex\\orders#" }),
+  names("globex", { title: "a URL with backslashes", sources: PATH, target: "http://h/t\\globex\\orders" }),
   names(long, { title: "a segment of 63 characters", sources: PATH, target: `/t/${long}/x` }),
   none({ title: "a segment of 64 characters", sources: PATH, target: `/t/${long}a/x` }),
   none({ title: "a segment in capitals", sources: PATH, target: "/t/GLOBEX/orders" }),
