@@ -14,9 +14,9 @@ export function rights(kit: Kit): TokenShape {
   return { scopes: scoped?.scopes ?? [], roles: role?.roles ?? [] };
 }
 
-async function protectedRoute(kit: Kit, given: TokenShape | string): Promise<Answer> {
+function protectedRoute(kit: Kit, given: TokenShape | string): Promise<Answer> {
   const token = typeof given === "string" ? given : kit.tokens.mint({ ...rights(kit), ...given });
-  return await kit.ask(kit.settings.probes.protected ?? "/", { token });
+  return kit.ask(kit.settings.probes.protected ?? "/", { token });
 }
 
 /** The protected route must turn a token away. */

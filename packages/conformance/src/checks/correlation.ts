@@ -7,8 +7,8 @@ import { show } from "../show.ts";
 import { grant, loggedId } from "./samples.ts";
 
 /** A request for a path that does not exist: its problem names the id that the service works with. */
-async function unknownPath(kit: Kit, headers: readonly (readonly [string, string])[]): Promise<Answer> {
-  return await kit.get(`/${kit.unique()}`, { headers });
+function unknownPath(kit: Kit, headers: readonly (readonly [string, string])[]): Promise<Answer> {
+  return kit.get(`/${kit.unique()}`, { headers });
 }
 
 /** The id that the service gave a request, from wherever it tells. */

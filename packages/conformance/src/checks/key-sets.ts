@@ -72,7 +72,7 @@ export const keySetChecks: readonly Check[] = [
       if (keySet === undefined) return notApplicable("no key set");
       const { kid, key } = keySet.forEncryption;
       const { algorithm } = tokens;
-      return await refuses(kit, "a key for encryption", { header: { kid }, signWith: { algorithm, key } });
+      return refuses(kit, "a key for encryption", { header: { kid }, signWith: { algorithm, key } });
     },
   },
   {
@@ -84,7 +84,7 @@ export const keySetChecks: readonly Check[] = [
       if (weak === undefined) return notApplicable("the algorithm takes no RSA keys");
       const { algorithm } = kit.tokens;
       const shape = { header: { kid: weak.kid }, signWith: { algorithm, key: weak.key } };
-      return await refuses(kit, "an RSA key of 1,024 bits", shape);
+      return refuses(kit, "an RSA key of 1,024 bits", shape);
     },
   },
   {

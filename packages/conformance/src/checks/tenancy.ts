@@ -46,8 +46,8 @@ function isBeforeToken(kit: Kit, source: Unsigned): boolean {
   return sources.includes(source) && sources.indexOf(source) < sources.indexOf("token");
 }
 
-async function tenantRoute(kit: Kit, extra: Extra = {}): Promise<Answer> {
-  return await kit.ask(kit.settings.probes.tenant?.request ?? "/", extra);
+function tenantRoute(kit: Kit, extra: Extra = {}): Promise<Answer> {
+  return kit.ask(kit.settings.probes.tenant?.request ?? "/", extra);
 }
 
 /** The tenant that a successful answer acts in; undefined when it does not tell. */

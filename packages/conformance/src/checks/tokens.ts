@@ -48,7 +48,7 @@ export const tokenFormChecks: readonly Check[] = [
       ];
       const spelling = otherSpelling(token);
       if (spelling !== undefined) cases.push(["another spelling of its signature", spelling]);
-      return await refusesAll(kit, cases);
+      return refusesAll(kit, cases);
     },
   },
   {
@@ -56,7 +56,7 @@ export const tokenFormChecks: readonly Check[] = [
     needs,
     async run(kit) {
       if (kit.keySet !== undefined) return notApplicable("a kid that no key has is refused anyway");
-      return await refuses(kit, "a kid of 257 characters", { header: { kid: "k".repeat(257) } });
+      return refuses(kit, "a kid of 257 characters", { header: { kid: "k".repeat(257) } });
     },
   },
   {
@@ -65,7 +65,7 @@ export const tokenFormChecks: readonly Check[] = [
     async run(kit) {
       const { header, payload } = texts(kit, { exp: 1 });
       const infinite = kit.tokens.mintBytes(header, payload.replace('"exp":1,', '"exp":1e999,'));
-      return await refusesAll(kit, [
+      return refusesAll(kit, [
         ["an infinite exp", infinite],
         ["an exp of 9e12", { claims: { exp: 9e12 } }],
         ["a negative iat", { claims: { iat: -1 } }],
@@ -146,7 +146,7 @@ export const tokenFormChecks: readonly Check[] = [
       ];
       if (wide.every(({ status }) => status === "pass"))
         return notApplicable("the leeway is wider: see AUTH-8");
-      return await refuses(kit, "an iat in the future", { claims: { iat: now + leeway + 15 } });
+      return refuses(kit, "an iat in the future", { claims: { iat: now + leeway + 15 } });
     },
   },
   {
@@ -156,7 +156,7 @@ export const tokenFormChecks: readonly Check[] = [
       const { leeway } = kit.tokens;
       const late = await accepts(kit, "", { claims: { exp: kit.tokens.now() - leeway - 15 } });
       if (late.status === "pass") return notApplicable("a token over the leeway is accepted: see AUTH-8");
-      return await refuses(kit, "an exp exactly at the leeway", {
+      return refuses(kit, "an exp exactly at the leeway", {
         claims: { exp: kit.tokens.now() - leeway },
       });
     },

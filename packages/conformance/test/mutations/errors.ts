@@ -130,7 +130,11 @@ export const errorMutations: readonly Mutation[] = [
     rule: "ERR-11",
     what: "an unknown path is a 400",
     base: "full",
-    differences: instead((answer) => answer.status === 404 && /^\/svc/.test(answer.path), 400, "Bad Request"),
+    differences: instead(
+      (answer) => answer.status === 404 && answer.path.startsWith("/svc"),
+      400,
+      "Bad Request",
+    ),
   },
   {
     rule: "ERR-12",

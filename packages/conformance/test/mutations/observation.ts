@@ -184,7 +184,7 @@ export const observationMutations: readonly Mutation[] = [
     base: "full",
     differences: {
       log: (line) =>
-        line["http_status"] === undefined ? line : { ...line, http_status: String(line["http_status"]) },
+        typeof line["http_status"] === "number" ? { ...line, http_status: `${line["http_status"]}` } : line,
     },
   },
   {

@@ -146,7 +146,7 @@ function routes(app: express.Express, base: Base, broken: Set<string>, differenc
   app.get("/page", (_req, res) => void res.type("html").send("<!doctype html><title>page</title>"));
   app.get("/outbound", async (req, res) => {
     const headers = propagationHeaders() as Record<string, string>;
-    const answer = await fetch(String(req.query["to"]), {
+    const answer = await fetch(req.query["to"] as string, {
       headers: differences.outbound?.(headers) ?? headers,
     });
     res.json({ status: answer.status });

@@ -1,0 +1,186 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect } from "chai";
+import { privatePem, secret } from "./support/bases.ts";
+import { startForeign } from "./support/foreign-service.ts";
+
+const program = fileURLToPath(new URL("../src/command-line.ts", import.meta.url));
+
+interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function run(folder: string, ...args: readonly string[]): Promise<Ended> {
+  const child = spawn(process.execPath, ["--conditions=@svc/source", program, ...args], {
+    cwd: folder,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let stdout = "";
+  let stderr = "";
+  child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, stdout, stderr };
+}
+
+describe("svc-conformance", function () {
+  this.timeout(60_000);
+  let folder = "";
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), "svc-conformance-"));
+    await writeFile(join(folder, "key.pem"), privatePem);
+    await file("keys.json", { algorithm: "RS256", private_key_file: "key.pem", audience: "foreign" });
+    await file("probes.json", {
+      features: ["auth"],
+      open: "/open",
+      protected: "/mine",
+      scoped: { request: "/orders", scopes: ["read", "write"] },
+    });
+  });
+  after(async () => {
+    await rm(folder, { recursive: true });
+  });
+  const file = (name: string, value: unknown): Promise<void> =>
+    writeFile(join(folder, name), typeof value === "string" ? value : JSON.stringify(value));
+
+  it("prints a table and ends with 0 for a service that conforms", async () => {
+    await using foreign = await startForeign();
+    const { code, stdout, stderr } = await run(
+      folder,
+      ...[foreign.url, "--keys", "keys.json", "--probes", "probes.json"],
+      ...["--failing", "/failing", "--json", "report.json", "--junit", "report.xml"],
+    );
+    expect(stderr).to.equal("");
+    expect(code, stdout).to.equal(0);
+    expect(stdout).to.match(/^pass {2}SYS-1 +system-endpoints +GET \/health answers 200/m);
+    expect(stdout).to.match(/^n\/a {3}MET|^n\/a {3}SYS-7/m);
+    expect(stdout).to.match(/\d+ passed, 0 failed, \d+ not applicable: the contract is kept/);
+    const report = JSON.parse(await readFile(join(folder, "report.json"), "utf8")) as {
+      findings: { id: string; verdict: { status: string } }[];
+      conforms: boolean;
+    };
+    expect(report.conforms).to.equal(true);
+    expect(report.findings.find(({ id }) => id === "AUTH-10")?.verdict.status).to.equal("pass");
+    const xml = await readFile(join(folder, "report.xml"), "utf8");
+    expect(xml).to.match(/<testsuite name="[^"]+" tests="\d+" failures="0" skipped="\d+"/);
+    expect(xml).to.contain('<testcase classname="authentication" name="AUTH-10 A refresh token');
+  });
+
+  it("ends with 1, says what was seen and expected, and shows no token", async () => {
+    await using foreign = await startForeign();
+    const { code, stdout } = await run(
+      folder,
+      ...[foreign.url, "--house", "--keys", "keys.json", "--probes", "probes.json", "--junit", "failed.xml"],
+    );
+    expect(code).to.equal(1);
+    expect(stdout).to.match(
+      /^FAIL {2}ERR-12 .*\n +seen: {5}detail "sign in"\n +expected: authentication required$/m,
+    );
+    expect(stdout).to.match(/the contract is kept, \d+ choices of the house are not/);
+    expect(stdout).not.to.match(/eyJ[\w-]+\.[\w-]+/);
+    expect(await readFile(join(folder, "failed.xml"), "utf8")).to.contain(
+      '<failure message="detail &quot;sign in&quot;">expected: authentication required</failure>',
+    );
+  });
+
+  it("takes every probe from its arguments", async () => {
+    await using foreign = await startForeign();
+    const { code, stdout, stderr } = await run(
+      folder,
+      ...[foreign.url, "--keys", "keys.json", "--features", "auth", "--open", "/open", "--mixed", "/open"],
+      ...["--protected", "GET /mine", "--scoped", "/orders read,write", "--only", "AUTH-14,AUTH-15,AUTH-17"],
+    );
+    expect(code, stderr).to.equal(0);
+    expect(stdout).to.contain("3 passed, 0 failed, 0 not applicable");
+  });
+
+  it("tells how it is used", async () => {
+    const { code, stdout } = await run(folder, "--help");
+    expect(code).to.equal(0);
+    expect(stdout)
+      .to.match(/^Usage: svc-conformance <base URL>/)
+      .and.contain("--serve-keys");
+  });
+
+  describe("ends with 2 and says what is wrong", () => {
+    const nowhere = "http://127.0.0.1:9";
+    const cases: readonly (readonly [what: string, args: readonly string[], said: RegExp])[] = [
+      ["no URL", [], /one base URL is needed/],
+      ["an unknown option", [nowhere, "--key", "x"], /Unknown option '--key'/],
+      ["a URL that is none", ["localhost:8000"], /url: "localhost:8000" is no http or https URL/],
+      ["a URL with a password", ["http://a:b@127.0.0.1:9"], /url: must not hold a user or a password/],
+      [
+        "a service that does not answer",
+        [nowhere],
+        /url: http:\/\/127\.0\.0\.1:9\/ does not answer: ECONNREFUSED/,
+      ],
+      ["an unknown feature", [nowhere, "--features", "magic"], /features: "magic" is none of auth, tenancy/],
+      ["an unknown rule", [nowhere, "--only", "ABC-1"], /only: "ABC-1" is no rule that this kit knows/],
+      ["an unknown profile", [nowhere, "--profile", "half"], /profile: "half" is neither full nor reduced/],
+      [
+        "a route that is none",
+        [nowhere, "--open", "open"],
+        /--open: "open" is neither "\/path" nor "METHOD \/path"/,
+      ],
+      ["scopes that are missing", [nowhere, "--scoped", "/a"], /--scoped: "\/a" is not "\/path one,other"/],
+      ["a file that is missing", [nowhere, "--keys", "none.json"], /none\.json: cannot be read/],
+      ["a log that is missing", [nowhere, "--log", "none.log"], /log: none\.log cannot be read/],
+      ["a time that is none", [nowhere, "--timeout", "soon"], /totalSeconds: is a number above 0/],
+      ["a key set without keys", [nowhere, "--serve-keys", "127.0.0.1:0"], /serve-keys: needs keys/],
+      ["an algorithm that is none", [nowhere, "--keys", "none-alg.json"], /algorithm: is needed: RS256/],
+      [
+        "keys of another name",
+        [nowhere, "--keys", "wrong.json"],
+        /wrong\.json: secrets: is unknown; known are/,
+      ],
+      ["keys of another type", [nowhere, "--keys", "typed.json"], /typed\.json: leeway: must be a number/],
+      ["probes of another name", [nowhere, "--probes", "wrong.json"], /wrong\.json: secrets: is unknown/],
+      ["no secret", [nowhere, "--keys", "bare.json"], /keys\.secret: is needed for HS256/],
+      ["no private key", [nowhere, "--keys", "bare-rsa.json"], /keys\.private_key: is needed for RS256/],
+      ["a private key that is none", [nowhere, "--keys", "bad.json"], /keys\.private_key: is no private key/],
+      [
+        "a private key of another kind",
+        [nowhere, "--keys", "other.json"],
+        /keys\.private_key: is no key for ES256/,
+      ],
+      ["tenancy without its domain", [nowhere, "--probes", "domain.json"], /tenancy\.base_domain: is needed/],
+      ["something that is not JSON", [nowhere, "--keys", "key.pem"], /key\.pem: is not JSON/],
+      [
+        "a key set of a secret",
+        [nowhere, "--keys", "hmac.json", "--serve-keys", "127.0.0.1:0"],
+        /HS256 has no public key/,
+      ],
+      [
+        "an address that is none",
+        [nowhere, "--keys", "keys.json", "--serve-keys", "9000"],
+        /"9000" is not host:port/,
+      ],
+    ];
+    before(async () => {
+      await file("none-alg.json", { algorithm: "none" });
+      await file("wrong.json", { algorithm: "HS256", secrets: secret });
+      await file("typed.json", { algorithm: "HS256", secret, leeway: "30" });
+      await file("bare.json", { algorithm: "HS256" });
+      await file("bare-rsa.json", { algorithm: "RS256" });
+      await file("hmac.json", { algorithm: "HS256", secret });
+      await file("bad.json", { algorithm: "RS256", private_key: secret });
+      await file("other.json", { algorithm: "ES256", private_key: privatePem });
+      await file("domain.json", { tenancy: { sources: ["subdomain"] } });
+    });
+    for (const [what, args, said] of cases) {
+      it(`about ${what}`, async () => {
+        const { code, stdout, stderr } = await run(folder, ...args);
+        expect(stderr).to.match(said);
+        expect(code).to.equal(2);
+        expect(`${stdout}${stderr}`).not.to.contain(secret);
+        expect(stderr).not.to.contain("PRIVATE KEY");
+      });
+    }
+  });
+});

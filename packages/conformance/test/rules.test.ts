@@ -1,0 +1,62 @@
+import { notChecked, rules } from "@svc/conformance";
+import { expect } from "chai";
+import { checks } from "../src/checks/index.ts";
+
+const covered = new Set(
+  "config dev-services health json-body log metrics problem request-id express database jwt-auth tenancy".split(
+    " ",
+  ),
+);
+
+/** The repository's own list, which is no part of any package. */
+interface Listed {
+  readonly id: string;
+  readonly title: string;
+  readonly contract: { readonly section: string; readonly source: string; readonly mark?: string };
+  readonly profile: string;
+  readonly outside: boolean;
+  readonly package: string;
+}
+
+describe("the kit's list of rules", () => {
+  const own = new Map(rules.map((rule) => [rule.id, rule]));
+  let allRules: readonly Listed[] = [];
+  let visible: readonly Listed[] = [];
+  before(async () => {
+    const list = new URL("../../../test/rules.ts", import.meta.url).href;
+    ({ rules: allRules } = (await import(list)) as { rules: readonly Listed[] });
+    visible = allRules.filter((rule) => rule.outside && covered.has(rule.package));
+  });
+
+  it("has every rule of the covered packages that can be seen from outside, and no other", () => {
+    expect(visible.length).to.be.above(160);
+    expect([...own.keys()].toSorted()).to.deep.equal(visible.map(({ id }) => id).toSorted());
+  });
+
+  it("agrees with the contract on title, section, source and profile", () => {
+    for (const { id, title, contract, profile } of visible) {
+      expect(own.get(id), id).to.deep.equal({
+        id,
+        title,
+        section: contract.section,
+        source: contract.source === "contract" ? "contract" : "house",
+        stricter: contract.mark === "stricter",
+        profile,
+      });
+    }
+  });
+
+  it("checks every rule once or says why it does not", () => {
+    const checked = checks.map(({ rule }) => rule);
+    expect(new Set(checked).size).to.equal(checked.length);
+    const excused = notChecked.flatMap((each) => each.rules);
+    expect([...checked, ...excused].toSorted()).to.deep.equal([...own.keys()].toSorted());
+    for (const { reason } of notChecked) expect(reason).to.match(/\w+ \w+/);
+  });
+
+  it("leaves the rules of packages to come for later", () => {
+    expect(allRules.length).to.be.above(300);
+    const later = allRules.filter((rule) => rule.outside && !covered.has(rule.package));
+    expect(later.filter(({ id }) => own.has(id))).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,101 @@
+import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
+import { randomUUID, verify } from "node:crypto";
+import { listen, type Listening } from "@svc/test-support";
+import { publicPem } from "./bases.ts";
+
+/**
+ * A service that keeps the contract by hand and none of the choices of the house: ids with dashes, instance with its
+ * query, no Allow, no WWW-Authenticate, no metrics, titles of a later edition, a leeway that is wider by a second.
+ */
+export function startForeign(): Promise<Listening> {
+  return listen(createServer(answer));
+}
+
+type Refusal = readonly [status: number, detail: string];
+
+function answer(req: IncomingMessage, res: ServerResponse): void {
+  const id = req.headers["x-request-id"]?.toString() ?? randomUUID();
+  res.setHeader("X-Request-ID", id);
+  req.resume();
+  const path = req.url?.split("?", 1)[0] ?? "";
+  const caller = callerOf(req);
+  const route = routes[path];
+  if (route === undefined) return problem(req, res, id, [404, "nothing is here"]);
+  if (req.method !== route.method) return problem(req, res, id, [405, "not this method"]);
+  let result: unknown;
+  try {
+    result = route.run(caller);
+  } catch {
+    return problem(req, res, id, [500, "something broke"]);
+  }
+  if (Array.isArray(result)) return problem(req, res, id, result as unknown as Refusal);
+  send(res, 200, "application/json; charset=utf-8", result);
+}
+
+interface Caller {
+  readonly scopes: readonly string[];
+  readonly roles: readonly string[];
+}
+
+const routes: Readonly<Record<string, { method: string; run(caller: Caller | undefined): unknown }>> = {
+  "/health": {
+    method: "GET",
+    run: () => ({ status: "ok", service: "foreign", version: "9", env: "staging" }),
+  },
+  "/ready": { method: "GET", run: () => ({ status: "ok", service: "foreign", checks: {} }) },
+  "/info": {
+    method: "GET",
+    run: () => ({ service: "foreign", version: "9", env: "staging", made_of: "other things" }),
+  },
+  "/open": { method: "GET", run: () => ({}) },
+  "/mine": { method: "GET", run: (caller) => (caller === undefined ? [401, "sign in"] : {}) },
+  "/orders": {
+    method: "GET",
+    run(caller) {
+      if (caller === undefined) return [401, "sign in"];
+      const missing = ["read", "write"].filter((each) => !caller.scopes.includes(each));
+      return missing.length === 0 ? {} : [403, `you lack ${missing.join(" and ")}`];
+    },
+  },
+  "/failing": {
+    method: "GET",
+    run() {
+      throw new Error("a secret of the service");
+    },
+  },
+};
+
+function problem(req: IncomingMessage, res: ServerResponse, id: string, [status, detail]: Refusal): void {
+  send(res, status, "application/problem+json; charset=utf-8", {
+    type: "https://foreign.example/problems",
+    title: STATUS_CODES[status],
+    status,
+    detail,
+    instance: req.url,
+    request_id: id,
+  });
+}
+
+function send(res: ServerResponse, status: number, type: string, body: unknown): void {
+  res.writeHead(status, { "Content-Type": type }).end(JSON.stringify(body));
+}
+
+function callerOf(req: IncomingMessage): Caller | undefined {
+  const token = /^Bearer (\S+)$/i.exec(req.headers.authorization ?? "")?.[1];
+  const [header = "", payload = "", signature = ""] = token?.split(".") ?? [];
+  try {
+    const { alg } = JSON.parse(Buffer.from(header, "base64url").toString()) as { alg?: unknown };
+    const bytes = Buffer.from(`${header}.${payload}`);
+    if (alg !== "RS256" || !verify("sha256", bytes, publicPem, Buffer.from(signature, "base64url")))
+      return undefined;
+    const claims = JSON.parse(Buffer.from(payload, "base64url").toString()) as Record<string, unknown>;
+    const now = Date.now() / 1000;
+    const { exp, iat, nbf = 0, sub, typ, aud, scope } = claims;
+    if (typeof exp !== "number" || typeof iat !== "number" || typeof sub !== "string") return undefined;
+    if (exp < now - 31 || Number(nbf) > now + 31 || typ === "refresh") return undefined;
+    if (![aud].flat().includes("foreign")) return undefined;
+    return { scopes: typeof scope === "string" ? scope.split(" ") : [], roles: [] };
+  } catch {
+    return undefined;
+  }
+}
