@@ -1,0 +1,76 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { notChecked } from "@svc/conformance";
+import { codeBlocks, runSample } from "@svc/test-support";
+import { expect } from "chai";
+import { privatePem } from "./support/bases.ts";
+import { startUnderTest } from "./support/service-under-test.ts";
+
+const url = new URL("../README.md", import.meta.url);
+const program = fileURLToPath(new URL("../src/command-line.ts", import.meta.url));
+
+describe("the README", function () {
+  this.timeout(60_000);
+
+  it("shows a command line that checks a service with its files", async () => {
+    const readme = await readFile(url, "utf8");
+    const [command = ""] = codeBlocks(readme, "sh");
+    const [keys = "", probes = ""] = codeBlocks(readme, "json");
+    const folder = await mkdtemp(join(tmpdir(), "svc-conformance-"));
+    try {
+      await using tested = await startUnderTest("full");
+      const log = tested.options.log as () => string;
+      await writeFile(join(folder, "issuer.pem"), privatePem);
+      await writeFile(join(folder, "keys.json"), keys);
+      await writeFile(join(folder, "probes.json"), probes);
+      await writeFile(join(folder, "service.log"), "an older line\n");
+      let written = 0;
+      const copying = setInterval(() => {
+        const text = log();
+        void writeFile(join(folder, "service.log"), text.slice(written), { flag: "a" });
+        written = text.length;
+      }, 50);
+      const args = command.trim().replace("http://localhost:8000", tested.options.url).split(" ").slice(2);
+      const child = spawn(process.execPath, ["--conditions=@svc/source", program, ...args, "--house"], {
+        cwd: folder,
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      let stdout = "";
+      child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
+      const [code] = (await once(child, "close")) as [number | null];
+      clearInterval(copying);
+      expect(stdout).to.match(/\d{2,} passed, 0 failed/);
+      expect(code).to.equal(0);
+      expect(stdout)
+        .to.match(/^pass {2}LOG-3 /m)
+        .and.match(/^pass {2}TEN-6 /m)
+        .and.match(/^pass {2}RDY-5 /m);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  it("shows how to check a service in code", async () => {
+    await using tested = await startUnderTest("full");
+    await using sample = await runSample(url, 0, {
+      replace: { "http://localhost:8000": tested.options.url },
+    });
+    const { code, stdout, stderr } = await sample.ended;
+    expect(stderr).to.equal("");
+    expect(code).to.equal(0);
+    expect(stdout)
+      .to.match(/^pass {2}ERR-7 /m)
+      .and.match(/^true \d+ 0$/m);
+  });
+
+  it("lists the rules that are not checked, with the reasons", async () => {
+    const readme = await readFile(url, "utf8");
+    for (const { rules, reason } of notChecked) {
+      expect(readme.replaceAll(/ +/g, " ")).to.contain(`| ${rules.join(", ")} | ${reason} |`);
+    }
+  });
+});

@@ -1,0 +1,6 @@
+// Prints which rule each broken service breaks: node --conditions=@svc/source test/support/print-mutations.ts
+import { mutations } from "../mutations.ts";
+
+console.log("| rule | what the service does wrong | service |");
+console.log("| --- | --- | --- |");
+for (const { rule, what, base } of mutations) console.log(`| ${rule} | ${what} | ${base} |`);

@@ -1,0 +1,58 @@
+import { createPemSource, createSecretSource, createVerifier } from "@svc/jwt-auth";
+import { expect } from "chai";
+import { newKeyPair } from "../src/signing.ts";
+import { createMinter } from "../src/tokens.ts";
+
+const asymmetric = [
+  "RS256",
+  "RS384",
+  "RS512",
+  "PS256",
+  "PS384",
+  "PS512",
+  "ES256",
+  "ES384",
+  "ES512",
+  "EdDSA",
+] as const;
+
+describe("tokens of the kit", () => {
+  for (const algorithm of asymmetric) {
+    it(`AUTH-26 are valid for ${algorithm}, from a PEM and from a JWK`, async () => {
+      const { publicKey, privateKey } = newKeyPair(algorithm);
+      const spki = publicKey.export({ type: "spki", format: "pem" }).toString();
+      const verifier = createVerifier({
+        keys: createPemSource({ publicKey: spki, algorithms: [algorithm] }),
+        algorithms: [algorithm],
+        issuer: "https://issuer.example",
+      });
+      for (const key of [
+        privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
+        privateKey.export({ format: "jwk" }) as Readonly<Record<string, unknown>>,
+      ]) {
+        const minter = createMinter(
+          { algorithm, privateKey: key, issuer: "https://issuer.example" },
+          undefined,
+          "acme",
+        );
+        const { principal, reason } = await verifier.verify(
+          minter.mint({ scopes: ["a", "b"], roles: ["c"] }),
+        );
+        expect(reason).to.equal(undefined);
+        expect(principal).to.deep.include({ scopes: ["a", "b"], roles: ["c"], tenant: "acme" });
+      }
+    });
+  }
+
+  for (const algorithm of ["HS256", "HS384", "HS512"] as const) {
+    it(`AUTH-26 are valid for ${algorithm}`, async () => {
+      const secret = "a-secret-of-sixty-four-characters-or-somewhat-more-so-it-fits-all";
+      const verifier = createVerifier({
+        keys: createSecretSource({ secret, algorithms: [algorithm] }),
+        algorithms: [algorithm],
+      });
+      const minter = createMinter({ algorithm, secret, scopeClaim: "scp" }, undefined, undefined);
+      expect(await verifier.verify(minter.mint())).to.have.property("principal");
+    });
+  }
+});
