@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { requestedTenant, requireTenant, tenantOf } from "@svc/tenancy";
-import { signToken } from "@svc/test-support";
+import { rawRequest, signToken } from "@svc/test-support";
 import { expect } from "chai";
 import type { Express } from "express";
 import request from "supertest";
@@ -133,6 +133,42 @@ describe("the plugin tenancy", () => {
     expect(await seen(behind, { path: "/tenant", headers })).to.deep.equal([200, "b"]);
   });
 
+  it("EDGE-1 TEN-13 takes of several forwarded hosts the one that the outermost trusted proxy has added", async () => {
+    const toml = `trusted_proxies = ["loopback", "10.0.0.0/8"]\n${alone}[plugin.tenancy]\nsources = ["subdomain"]\n`;
+    await using test = await startService({ toml, env, routes });
+    const tenant = async (hosts: string, addresses = "203.0.113.7"): Promise<unknown> => {
+      const headers = { "X-Forwarded-Host": hosts, "X-Forwarded-For": addresses };
+      return (await seen(test, { path: "/open", headers }))[1];
+    };
+    expect(await tenant("acme.example.com:8443")).to.equal("acme");
+    expect(await tenant("sent-by-client.example.com, acme.example.com")).to.equal("acme");
+    const twice = "203.0.113.7, 10.1.1.1";
+    expect(await tenant("sent-by-client.example.com, acme.example.com, inner", twice)).to.equal("acme");
+    expect(await tenant("acme.example.com", twice)).to.equal("acme");
+    expect(await tenant("acme.example.com, inner.example.com", twice)).to.equal("acme");
+  });
+
+  it("TEN-13 takes no tenant from a Host that its target contradicts", async () => {
+    await using test = await startService({
+      toml: `${alone}[plugin.tenancy]\nsources = ["subdomain"]\n`,
+      env,
+      routes,
+    });
+    const lines = "Host: a.example.com\r\nConnection: close\r\n\r\n";
+    const ask = (target: string): Promise<{ readonly body: string }> =>
+      rawRequest(test.port, `GET ${target} HTTP/1.1\r\n${lines}`);
+    expect((await ask("http://a.example.com/open")).body).to.equal('{"tenant":"a"}');
+    expect((await ask("http://b.example.com/open")).body).to.equal('{"tenant":null}');
+  });
+
+  it("TEN-21 CFG-12 names the faults of both plugins at once", async () => {
+    const toml = '[plugins]\nenabled = ["metrics", "auth", "tenancy"]\n';
+    expect(await refusal({ toml }))
+      .to.contain("(2 faults)")
+      .and.to.contain("plugin.auth.jwks_url (SVC_AUTH_JWKS_URL)")
+      .and.to.contain("plugin.tenancy.base_domain (SVC_TENANCY_BASE_DOMAIN)");
+  });
+
   it("TEN-21 refuses to start on sources it does not know and on subdomain without a base domain", async () => {
     const noDomain = await refusal({ toml: both, env: { SVC_AUTH_SECRET: secret } });
     expect(noDomain).to.contain("plugin.tenancy.base_domain (SVC_TENANCY_BASE_DOMAIN)");
@@ -140,6 +176,17 @@ describe("the plugin tenancy", () => {
     expect(unknown).to.contain("plugin.tenancy.sources (SVC_TENANCY_SOURCES)");
     const empty = await refusal({ toml: `${alone}[plugin.tenancy]\nsources = []\n`, env });
     expect(empty).to.contain("plugin.tenancy.sources (SVC_TENANCY_SOURCES)");
+  });
+
+  it("TEN-9 warns at the start when names are granted without a caller to back them", async () => {
+    const warnings = async (toml: string, more: object = {}): Promise<unknown[]> => {
+      const { lines } = await makeService({ toml, env: { ...env, ...more } });
+      return lines.filter(({ level }) => level === "warn").map(({ message }) => message);
+    };
+    const warning = "nobody verifies callers: whatever tenant a request names is granted";
+    expect(await warnings(alone)).to.contain(warning);
+    expect(await warnings(both)).to.not.contain(warning);
+    expect(await warnings(`${alone}[plugin.tenancy]\nsources = ["token"]\n`)).to.not.contain(warning);
   });
 
   it("TEN-22 warns at the start in prod when a header may name the tenant", async () => {

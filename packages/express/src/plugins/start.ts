@@ -45,16 +45,21 @@ export async function startPlugins(
   const { name, version, env } = service;
   const context: PluginContext = { service: name, version, logger, env, profile };
   if (authCode !== undefined && plugin.auth === undefined) refuseAuthCode();
+  const refusals: ConfigurationError[] = [];
   const lines = plugin.observability && observability(plugin.observability, logger);
   const metrics = plugin.metrics && (await metricsPlugin(plugin.metrics, context));
   const database = plugin.database && (await databasePlugin(plugin.database, context));
-  const auth = plugin.auth && (await authPlugin(plugin.auth, context, authCode));
+  const auth = plugin.auth && (await noted(refusals, authPlugin(plugin.auth, context, authCode)));
   const tenancy =
     plugin.tenancy &&
-    (await tenancyPlugin(plugin.tenancy, context, {
-      auth: auth !== undefined,
-      systemPaths: metrics?.routes?.map(({ path }) => path) ?? [],
-    }));
+    (await noted(
+      refusals,
+      tenancyPlugin(plugin.tenancy, context, {
+        auth: plugin.auth !== undefined,
+        behindProxies: service.trustedProxies.length > 0,
+        systemPaths: metrics?.routes?.map(({ path }) => path) ?? [],
+      }),
+    ));
   const started: readonly (readonly [name: string, parts: PluginParts | undefined])[] = [
     ["observability", lines],
     ["metrics", metrics],
@@ -63,6 +68,12 @@ export async function startPlugins(
     ["tenancy", tenancy],
   ];
   const parts = started.flatMap(([name, each]) => (each === undefined ? [] : [{ name, ...each }]));
+  if (refusals.length > 0) {
+    // What has begun would keep the process alive.
+    const { signal } = new AbortController();
+    for (const { onStop } of parts) await onStop?.[1](signal);
+    throw together(refusals);
+  }
   return {
     edge: parts.map((each) => each.edge),
     identity: parts.map((each) => each.identity),
@@ -74,6 +85,24 @@ export async function startPlugins(
     db: database?.db,
     auth: auth?.auth,
   };
+}
+
+/** A plugin that is configured wrongly keeps the faults of the next one from nobody (CFG-12). */
+async function noted<P>(refusals: ConfigurationError[], plugin: Promise<P>): Promise<P | undefined> {
+  try {
+    return await plugin;
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    refusals.push(error);
+    return undefined;
+  }
+}
+
+function together(refusals: readonly ConfigurationError[]): ConfigurationError {
+  const [first] = refusals;
+  if (first !== undefined && refusals.length === 1) return first;
+  const faults = refusals.flatMap((each) => each.faults);
+  return new ConfigurationError("the service", faults);
 }
 
 function refuseAuthCode(): never {

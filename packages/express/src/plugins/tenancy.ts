@@ -1,7 +1,7 @@
 import type { Table } from "@svc/config";
 import type { TenancyOptions } from "@svc/tenancy";
 import { boolean, listOf, string, withDefault, optional } from "@svc/options";
-import type { Request } from "express";
+import { forwardedHost } from "./forwarded-host.ts";
 import { namedAsConfigured } from "./named-as-configured.ts";
 import type { PluginContext, PluginParts } from "./plugin.ts";
 
@@ -58,6 +58,8 @@ export const tenancyTable: Table<TenancySettings> = {
 export interface TenancySurroundings {
   /** Whether callers are verified. */
   readonly auth: boolean;
+  /** Whether there are proxies whose `X-Forwarded-Host` counts. */
+  readonly behindProxies: boolean;
   /** Paths of the framework's own routes. */
   readonly systemPaths: readonly string[];
 }
@@ -66,7 +68,7 @@ export interface TenancySurroundings {
 export async function tenancyPlugin(
   settings: TenancySettings,
   { logger, env, profile }: PluginContext,
-  { auth, systemPaths }: TenancySurroundings,
+  { auth, behindProxies, systemPaths }: TenancySurroundings,
 ): Promise<PluginParts> {
   const { tenancy } = await import("@svc/tenancy");
   const { sources, baseDomain, exemptPaths, ...rest } = settings;
@@ -76,12 +78,14 @@ export async function tenancyPlugin(
       sources: sources as TenancyOptions["sources"],
       baseDomain: baseDomain === "" ? undefined : baseDomain,
       exemptPaths: [...systemPaths, ...exemptPaths],
-      // Knows X-Forwarded-Host, from the proxies that are trusted alone.
-      hostOf: (req) => (req as Request).hostname,
+      hostOf: behindProxies ? forwardedHost : undefined,
       auth,
       env,
       logger,
     }),
   );
+  if (!auth && sources.some((source) => source !== "token" && source !== "user")) {
+    logger.warn({ sources }, "nobody verifies callers: whatever tenant a request names is granted");
+  }
   return { identity: middleware, info: { sources: [...sources] } };
 }
