@@ -1,4 +1,6 @@
+import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { createDatabase, type Database, enableRowSecurity } from "@svc/database";
 import { testDatabase } from "@svc/dev-services";
 import { codeBlocks, rawRequest, runSample } from "@svc/test-support";
 import { expect } from "chai";
@@ -80,6 +82,49 @@ for (const [page, expectations] of Object.entries(pages)) {
     }
   });
 }
+
+describe("the logins of docs/operate.md", () => {
+  const postgres = testDatabase({ name: "logins" });
+  const operate = readFileSync(new URL("../docs/operate.md", import.meta.url), "utf8");
+
+  it("keep the service to the rows of one tenant, and let the operator see all", async () => {
+    const suffix = randomBytes(4).toString("hex");
+    const [sql = ""] = codeBlocks(operate, "sql");
+    await using admin = createDatabase({ url: postgres.url, max: 1 });
+    await admin.query(sql.replaceAll(/\bshop(_\w+)?\b/g, (name) => `${name}_${suffix}`));
+    const as = (name: string): Database => {
+      const url = new URL(postgres.url);
+      url.username = `${name}_${suffix}`;
+      url.password = "secret";
+      return createDatabase({ url: url.href, max: 1, rowSecurity: true });
+    };
+    try {
+      await using owner = as("shop_owner");
+      await owner.query("create table letters (tenant_id text not null, number serial)");
+      await owner.query("insert into letters values ('acme'), ('globex')");
+      expect(await enableRowSecurity(owner, { table: "letters" })).to.equal("created");
+      await using shop = as("shop");
+      expect(await enableRowSecurity(shop, { table: "letters" })).to.equal("present");
+      const all = "select tenant_id from letters order by 1";
+      const mine = await shop.withTenant("acme", async (tx) => {
+        await tx.query("insert into letters values ('acme')");
+        return tx.query(all);
+      });
+      expect(mine.rows).to.have.lengthOf(2);
+      for (const db of [shop, owner]) expect((await db.query(all)).rows).to.deep.equal([]);
+      await using operator = as("shop_operator");
+      expect((await operator.query(all)).rows).to.have.lengthOf(3);
+      const detail = async (db: Database): Promise<string> =>
+        (await db.readiness().check(AbortSignal.timeout(5000))).detail;
+      expect(await detail(shop)).to.equal("connected");
+      expect(operate).to.include(`\`${await detail(operator)}\``);
+    } finally {
+      for (const name of ["shop", "shop_operator", "shop_owner"]) {
+        await admin.query(`drop owned by ${name}_${suffix} cascade; drop role ${name}_${suffix}`);
+      }
+    }
+  });
+});
 
 /** A sample that imports Express itself runs on both majors. */
 function majorsFor(code: string): { name: string; replace: Record<string, string> }[] {

@@ -2,7 +2,8 @@ import { existsSync, globSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { describeConfig, loggingTable, serviceTable } from "@svc/config";
 import { createService, type Service } from "@svc/express";
-import { codeBlocks } from "@svc/test-support";
+import { refusalReasons } from "@svc/jwt-auth";
+import { codeBlocks, signToken } from "@svc/test-support";
 import { expect } from "chai";
 
 const root = join(import.meta.dirname, "..");
@@ -155,6 +156,56 @@ describe("docs/operate.md", () => {
     const table = rowsOf(section(operate, "Stopping")).map(([first = ""]) => first.replaceAll("`", ""));
     expect(table.filter((name) => phases.includes(name))).to.deep.equal(phases);
     expect(phases).to.have.lengthOf(7);
+  });
+});
+
+describe("callers in docs/operate.md", () => {
+  const callers = section(operate, "Callers");
+  const cells = rowsOf(callers).map(([first = ""]) => first);
+
+  it("AUTH-11 explains every reason for which a token is refused, and no other", () => {
+    const [, table = ""] = callers.split(/^### /m);
+    const explained = rowsOf(table).flatMap(([first = ""]) => matches(first, /`(\w+)`/g));
+    expect(explained.toSorted()).to.deep.equal([...refusalReasons, "reason", "revoked"].toSorted());
+  });
+
+  it("RDY-14 RDY-25 LOG-1 tells what a service says and logs while its issuer is away", async () => {
+    const lines: Record<string, unknown>[] = [];
+    const toml = [
+      '[service]\nname = "expenses"\nport = 0\n[plugins]\nenabled = ["auth"]',
+      '[plugin.auth]\njwks_url = "http://127.0.0.1:1/jwks?key=1"\njwks_attempts = 1',
+    ].join("\n");
+    const service: Service = await createService({
+      config: { toml },
+      env: {},
+      signals: false,
+      logDestination: { write: (line) => lines.push(JSON.parse(line) as Record<string, unknown>) },
+      routes(app) {
+        app.get("/open", (_req, res) => void res.json({}));
+      },
+    });
+    await service.start();
+    const url = `http://127.0.0.1:${service.address?.port}`;
+    const token = signToken({}, "no key of the issuer", { alg: "RS256", kid: "k" });
+    const open = await fetch(`${url}/open`, { headers: { Authorization: `Bearer ${token}` } });
+    const ready = await fetch(`${url}/ready`);
+    expect([open.status, ready.status]).to.deep.equal([200, 503]);
+    const { auth } = ((await ready.json()) as { checks: Record<string, { detail: string }> }).checks;
+    expect(cells).to.include(`\`${auth?.detail}\``);
+    expect(await service.stop()).to.equal(0);
+    expect(lines.find(({ message }) => message === "bearer token refused")).to.include({
+      level: "info",
+      reason: "keys_unavailable",
+    });
+    const lost = lines.find(({ message }) => String(message).includes("could not be fetched"));
+    expect(callers).to.include(`\`${String(lost?.["message"])}\``);
+    expect(JSON.stringify(lines)).not.to.include("key=1");
+    const fields = rowsOf(section(operate, "Log lines")).flatMap(([first = ""]) =>
+      matches(first, /`(\w+)`/g),
+    );
+    expect([...new Set(lines.flatMap(Object.keys))].filter((name) => !fields.includes(name))).to.deep.equal(
+      [],
+    );
   });
 });
 
