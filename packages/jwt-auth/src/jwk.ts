@@ -4,11 +4,11 @@ import type { Algorithm } from "./algorithms.ts";
 import { keyFault } from "./key-check.ts";
 import { KeySetError } from "./key-set-error.ts";
 import { type KeySet, keySetOf, type UsableKey } from "./key-set.ts";
+import { MAX_KID_LENGTH } from "./token-parser.ts";
 
 /** As many keys of one set are imported; what comes after them is passed over. */
 export const MOST_KEYS = 64;
 
-const LONGEST_KID = 256;
 const BASE64URL = /^[A-Za-z0-9_-]+$/;
 // All of RFC 7518 that is nobody's business; a key with one of them was published by mistake.
 const PRIVATE = ["d", "p", "q", "dp", "dq", "qi", "oth", "k", "priv"] as const;
@@ -63,13 +63,19 @@ function candidateOf(entry: Members, allowed: readonly Algorithm[]): Candidate |
   if (operations !== undefined && !(Array.isArray(operations) && operations.includes("verify"))) {
     return undefined;
   }
-  if (kid !== undefined && (typeof kid !== "string" || kid.length > LONGEST_KID)) return undefined;
+  if (kid !== undefined && (typeof kid !== "string" || kid.length > MAX_KID_LENGTH)) return undefined;
   if (PRIVATE.some((name) => Object.hasOwn(entry, name))) return undefined;
   const { kty, crv, n, e, x, y } = entry;
-  const fitting = BY_KIND.get(kty === "RSA" ? kty : `${String(kty)} ${String(crv)}`) ?? [];
+  const fitting = BY_KIND.get(kindOf(kty, crv)) ?? [];
   const algorithms = fitting.filter((each) => allowed.includes(each) && (alg === undefined || alg === each));
   const jwk = publicMembers({ kty, crv, n, e, x, y });
   return algorithms.length === 0 || jwk === undefined ? undefined : { kid, algorithms, jwk };
+}
+
+// An object here could throw when it is turned into text, and the whole set with it.
+function kindOf(kty: unknown, crv: unknown): string {
+  if (kty === "RSA") return kty;
+  return typeof kty === "string" && typeof crv === "string" ? `${kty} ${crv}` : "";
 }
 
 /** Always in the same order, so that the text of a key is the same for the same key. */
@@ -91,17 +97,11 @@ async function usable({ kid, algorithms, jwk }: Candidate, before: KeySet): Prom
 async function imported(jwk: JWK, algorithm: Algorithm | undefined): Promise<KeyObject | undefined> {
   try {
     const key = await importJWK(jwk, algorithm, { extractable: true });
-    return key instanceof Uint8Array ? undefined : withSoundExponent(KeyObject.from(key));
+    return key instanceof Uint8Array ? undefined : KeyObject.from(key);
   } catch {
     // A point that is not on its curve, say. The other keys of the set are none the worse for it.
     return undefined;
   }
-}
-
-// With the public exponent 1 every message is its own signature.
-function withSoundExponent(key: KeyObject): KeyObject | undefined {
-  const exponent = key.asymmetricKeyDetails?.publicExponent;
-  return exponent === undefined || exponent >= 3n ? key : undefined;
 }
 
 function isNumber(value: unknown): value is string {

@@ -1,8 +1,11 @@
-import type { KeyObject } from "node:crypto";
+import type { AsymmetricKeyDetails, KeyObject } from "node:crypto";
 import type { Algorithm } from "./algorithms.ts";
 
 /** RSA keys that are shorter are refused, whatever they sign (AUTH-25). */
 export const MIN_RSA_BITS = 2048;
+
+// OpenSSL verifies nothing with a longer one.
+const MAX_RSA_BITS = 16_384;
 
 const curves: Readonly<Record<string, string>> = {
   ES256: "prime256v1",
@@ -12,7 +15,7 @@ const curves: Readonly<Record<string, string>> = {
 
 /**
  * Why a key must not verify tokens of an algorithm, or undefined when it may: its type and curve must be those of
- * the algorithm (AUTH-26), RSA keys have at least 2,048 bits (AUTH-25), secrets are not empty.
+ * the algorithm (AUTH-26), RSA keys have at least 2,048 bits (AUTH-25) and an exponent that can be one, secrets are not empty.
  */
 export function keyFault(key: KeyObject, algorithm: Algorithm): string | undefined {
   if (algorithm.startsWith("HS")) {
@@ -30,12 +33,16 @@ export function keyFault(key: KeyObject, algorithm: Algorithm): string | undefin
     );
   }
   // A key bound to PSS by its certificate may fix the hash; only the plain kind fits every RSA algorithm.
-  const wrongType = typeFault(key, algorithm, "rsa");
-  if (wrongType !== undefined) return wrongType;
-  const bits = key.asymmetricKeyDetails?.modulusLength ?? 0;
-  return bits >= MIN_RSA_BITS
-    ? undefined
-    : `an RSA key needs at least ${MIN_RSA_BITS} bits; this one has ${bits}`;
+  return typeFault(key, algorithm, "rsa") ?? rsaFault(key.asymmetricKeyDetails);
+}
+
+function rsaFault({ modulusLength: bits = 0, publicExponent: exponent = 0n }: AsymmetricKeyDetails = {}):
+  string | undefined {
+  if (bits < MIN_RSA_BITS) return `an RSA key needs at least ${MIN_RSA_BITS} bits; this one has ${bits}`;
+  if (bits > MAX_RSA_BITS) return `an RSA key has at most ${MAX_RSA_BITS} bits; this one has ${bits}`;
+  // With the exponent 1 every message is its own signature: anybody can write one. An even one belongs to no private key.
+  if (exponent >= 3n && exponent % 2n === 1n) return undefined;
+  return "an RSA key needs an odd public exponent of at least 3";
 }
 
 function typeFault(key: KeyObject, algorithm: Algorithm, type: string): string | undefined {

@@ -1,14 +1,12 @@
 import type { KeyObject } from "node:crypto";
 import { type Algorithm, algorithms } from "./algorithms.ts";
 import type { KeySource } from "./key-source.ts";
+import { MAX_KID_LENGTH, MAX_TOKEN_LENGTH } from "./token-parser.ts";
 
 /** A decoded token as `express-jwt` (7 and 8) hands it over. */
 interface DecodedToken {
   readonly header: { readonly alg: string; readonly kid?: string | undefined };
 }
-
-const LONGEST_TOKEN = 8192;
-const LONGEST_KID = 256;
 
 /**
  * The option `secret` of `express-jwt` 7 or 8, with the keys of a source. A token whose key is not known gets
@@ -54,7 +52,7 @@ async function keyFor(source: KeySource, header: unknown): Promise<KeyObject | u
   if (typeof header !== "object" || header === null) return undefined;
   const { alg, kid } = header as { alg?: unknown; kid?: unknown };
   if (!isAlgorithm(alg)) return undefined;
-  if (kid !== undefined && (typeof kid !== "string" || kid.length > LONGEST_KID)) return undefined;
+  if (kid !== undefined && (typeof kid !== "string" || kid.length > MAX_KID_LENGTH)) return undefined;
   return source.find(kid, alg) ?? (await source.refresh?.(kid, alg));
 }
 
@@ -64,7 +62,7 @@ function isAlgorithm(value: unknown): value is Algorithm {
 
 /** The header of a token as it came; what it says is checked by whoever verifies it. */
 function headerOf(token: unknown): unknown {
-  if (typeof token !== "string" || token.length > LONGEST_TOKEN) return undefined;
+  if (typeof token !== "string" || token.length > MAX_TOKEN_LENGTH) return undefined;
   try {
     return JSON.parse(Buffer.from(token.slice(0, Math.max(0, token.indexOf("."))), "base64url").toString());
   } catch {

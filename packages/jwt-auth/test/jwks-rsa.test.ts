@@ -59,12 +59,13 @@ describe("fromJwksRsa()", () => {
       jwkOf("rsa1024"),
       jwkOf("p256"),
       jwkOf("secp256k1"),
+      jwkOf("rsa2048", { kid: "open", e: "AQ" }),
       jwkOf("otherRsa2048"),
     );
     using source = fromJwksRsa(clientOf(keys.url), { algorithms: ["RS256"] });
     await source.refresh("otherRsa2048", "RS256");
     const algorithms: readonly Algorithm[] = ["RS256", "PS256", "ES256"];
-    const served = ["rsa2048", "rsa1024", "p256", "secp256k1", "otherRsa2048"].flatMap((kid) =>
+    const served = ["rsa2048", "rsa1024", "p256", "secp256k1", "open", "otherRsa2048"].flatMap((kid) =>
       algorithms.filter((each) => source.find(kid, each) !== undefined).map((each) => `${kid} ${each}`),
     );
     expect(served).to.deep.equal(["otherRsa2048 RS256"]);

@@ -82,6 +82,9 @@ describe("the keys of a key set", () => {
       jwkOf("p256", { kty: "RSA" }),
       jwkOf("p256", { kty: "ec" }),
       jwkOf("p256", { crv: "P-384" }),
+      // These cannot be turned into text.
+      jwkOf("p256", { kty: { toString: 1, valueOf: 1 } }),
+      jwkOf("p256", { crv: { toString: null, valueOf: null } }),
       jwkOf("secp256k1"),
       jwkOf("ed448"),
       { kty: "oct", kid: "p256", k: Buffer.alloc(32).toString("base64url") },
@@ -122,6 +125,8 @@ describe("the keys of a key set", () => {
       jwkOf("rsa2048", { n: 5 }),
       jwkOf("rsa2048", { n: "AQAB" }),
       jwkOf("rsa2048", { e: "AQ" }),
+      jwkOf("rsa2048", { e: "BA" }),
+      jwkOf("rsa2048", { n: "x".repeat(4096) }),
       jwkOf("rsa2048", { e: "!" }),
       jwkOf("rsa2048", { e: undefined }),
       jwkOf("p256", { x: zeros }),

@@ -1,6 +1,7 @@
 import { type Algorithm, createPemSource, createVerifier, type PemSourceOptions } from "@svc/jwt-auth";
 import { ConfigurationError } from "@svc/options";
 import { expect } from "chai";
+import { createPublicKey } from "node:crypto";
 import { forge, now } from "./support/forge.ts";
 import { keyFixture, type KeyName, keyFor, pemOf } from "./support/key-fixtures.ts";
 import { certificateOf } from "./support/certificate.ts";
@@ -69,6 +70,13 @@ describe("createPemSource", () => {
 
   it("AUTH-25 refuses an RSA key of fewer than 2,048 bits", () => {
     expect(refused({ publicKey: pemOf("rsa1024") })).to.contain("at least 2048 bits; this one has 1024");
+  });
+
+  it("AUTH-25 refuses an RSA key with the exponent 1, under which anybody can sign", () => {
+    const numbers = { ...keyFixture("rsa2048").publicKey.export({ format: "jwk" }), e: "AQ" };
+    const key = createPublicKey({ key: numbers, format: "jwk" });
+    const publicKey = key.export({ type: "spki", format: "pem" }).toString();
+    expect(refused({ publicKey })).to.contain("odd public exponent of at least 3; use another key");
   });
 
   it("AUTH-5 AUTH-26 refuses algorithms of secrets", () => {

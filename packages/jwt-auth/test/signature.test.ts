@@ -2,6 +2,7 @@ import { type Algorithm, algorithms, createVerifier, type KeySource } from "@svc
 import { expect } from "chai";
 import {
   constants,
+  createHash,
   createPublicKey,
   createSecretKey,
   generateKeyPairSync,
@@ -10,13 +11,19 @@ import {
 } from "node:crypto";
 import { keyFault } from "../src/key-check.ts";
 import { everyKey } from "./support/fixed-keys.ts";
-import { forge, now, partsOf } from "./support/forge.ts";
+import { base64url, forge, now, partsOf } from "./support/forge.ts";
 import { keyFixture, keyFor, type KeyName } from "./support/key-fixtures.ts";
 import { thrownBy } from "./support/verifying.ts";
 
 /** The one key for whatever is asked. */
 function only(key: KeyObject): KeySource {
   return { generation: 0, find: () => key };
+}
+
+/** The fixture RSA key with other numbers. */
+function publicRsa(numbers: { readonly n?: string; readonly e?: string }): KeyObject {
+  const key = { ...keyFixture("rsa2048").publicKey.export({ format: "jwk" }), ...numbers };
+  return createPublicKey({ key, format: "jwk" });
 }
 
 function signatureRefused(algorithm: Algorithm, signature: (bytes: Buffer) => Uint8Array): Promise<void> {
@@ -139,6 +146,28 @@ describe("keys that do not fit", () => {
       expect(keyFault(publicKey, algorithm)).to.contain("2048 bits; this one has 1024");
       await refusedBy(only(publicKey), algorithm, forge({ algorithm, key }), "unknown_key");
     }
+  });
+
+  it("AUTH-25 an RSA key with the exponent 1, with which every message is its own signature, verifies nothing", async () => {
+    const key = publicRsa({ e: "AQ" });
+    expect(keyFault(key, "RS256")).to.contain("odd public exponent of at least 3");
+    // What a signature with the exponent 1 is: the padded hash itself.
+    const unsigned = partsOf(forge()).slice(0, 2).join(".");
+    const info = Buffer.from("3031300d060960864801650304020105000420", "hex");
+    const digest = createHash("sha256").update(unsigned).digest();
+    const filling = Buffer.alloc(256 - 3 - info.length - digest.length, 0xff);
+    const padded = Buffer.concat([Buffer.of(0, 1), filling, Buffer.of(0), info, digest]);
+    await refusedBy(only(key), "RS256", `${unsigned}.${base64url(padded)}`, "unknown_key");
+  });
+
+  it("AUTH-25 an RSA key with an even exponent, or of more bits than can be used, fits no algorithm", () => {
+    for (const e of ["BA", "AQAC"]) {
+      for (const algorithm of rsa) expect(keyFault(publicRsa({ e }), algorithm)).to.contain("odd");
+    }
+    expect(keyFault(publicRsa({ e: "Aw" }), "RS256")).to.equal(undefined);
+    const long = (bytes: number): string => base64url(Buffer.alloc(bytes, 0xff));
+    expect(keyFault(publicRsa({ n: long(2048) }), "RS256")).to.equal(undefined);
+    expect(keyFault(publicRsa({ n: long(2049) }), "RS256")).to.contain("16384 bits; this one has 16392");
   });
 
   it("AUTH-26 a private key verifies nothing: it is in the wrong hands", async () => {
