@@ -1,4 +1,4 @@
-import { contextOf, type Middleware } from "@svc/context";
+import { contextOf, enterContext, type Middleware } from "@svc/context";
 import { notFoundError } from "@svc/problem";
 import { refusalError } from "./refusals.ts";
 import { resolutionOf } from "./resolved.ts";
@@ -11,10 +11,11 @@ const GUARD: unique symbol = Symbol.for("@svc/guard") as never;
  * there is no caller, 403 when the caller does not belong to the tenant that is named or has none.
  */
 export function requireTenant(): Middleware {
-  return described("tenant", function requireTenantGuard(req, _res, next) {
+  return described("tenant", function requireTenantGuard(req, res, next) {
     const context = contextOf(req);
     if (context?.tenantId === undefined) next(refusalError(resolutionOf(context)));
-    else next();
+    // What stands between tenancy() and here may have lost the current context: currentTenant() must agree.
+    else enterContext(req, res, next);
   });
 }
 

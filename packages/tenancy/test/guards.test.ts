@@ -44,6 +44,27 @@ describe("the guards and accessors of @svc/tenancy", () => {
     }
   });
 
+  it("TEN-10 brings currentTenant() back where a middleware in front has lost it", async () => {
+    const waiting: (() => void)[] = [];
+    const elsewhere = setInterval(() => {
+      for (const each of waiting.splice(0)) each();
+    }, 1);
+    try {
+      const losing: Middleware = (_req, _res, next) => void waiting.push(() => next());
+      const before = [verified, tenancy({ sources: ["token"] }), losing];
+      for (const [guards, current] of [
+        [[], undefined],
+        [[requireTenant()], "acme"],
+      ] as const) {
+        await using server = await listen(stacks["bare http"]!([...before, ...guards], report));
+        const { body } = await ask(server.port, { caller: { tenant: "acme" } });
+        expect([body["tenant"], body["current"]]).to.eql(["acme", current]);
+      }
+    } finally {
+      clearInterval(elsewhere);
+    }
+  });
+
   it("TEN-10 currentTenant() is the tenant of a job, and throws the 403 outside of everything", () => {
     expect(runWithContext(new RequestContext({ tenantId: "acme" }), currentTenant)).to.equal("acme");
     for (const error of [
