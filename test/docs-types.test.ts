@@ -19,7 +19,7 @@ describe("the types in docs/typescript.md", function () {
   it("compile with the settings of the page, in ES modules and in CommonJS", () => {
     const modules = codeBlocks(markdown, "ts").map((code, index) => [`sample-${index}.mts`, code] as const);
     const commonjs = codeBlocks(markdown, "cts").map((code, index) => [`sample-${index}.cts`, code] as const);
-    expect([modules.length, commonjs.length]).to.deep.equal([4, 1]);
+    expect([modules.length, commonjs.length]).to.deep.equal([5, 1]);
     expect(compile([...modules, ...commonjs], {})).to.equal("");
   });
 
