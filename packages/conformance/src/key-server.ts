@@ -23,7 +23,7 @@ export interface KeyServer {
   /** How often the set was asked for. */
   readonly fetches: number;
   /** Adds a key from here on. */
-  rotate(): ServedKey;
+  rotate(): Promise<ServedKey>;
   /** Whether the endpoint answers 503 instead. */
   setDown(down: boolean): void;
   stop(): Promise<void>;
@@ -40,16 +40,16 @@ export async function serveKeys(address: string, algorithm: Algorithm): Promise<
   let fetches = 0;
   let down = false;
 
-  function add(name: string, details: object = {}, bits?: number): ServedKey {
-    const { publicKey, privateKey } = newKeyPair(algorithm, bits);
+  async function add(name: string, details: object = {}, bits?: number): Promise<ServedKey> {
+    const { publicKey, privateKey } = await newKeyPair(algorithm, bits);
     const kid = `kit-${name}-${Math.random().toString(36).slice(2, 10)}`;
     published.push({ ...publicKey.export({ format: "jwk" }), kid, use: "sig", alg: algorithm, ...details });
     return { kid, key: privateKey };
   }
-  const first = add("first");
-  const second = add("second");
-  const forEncryption = add("enc", { use: "enc" });
-  const weak = /^[RP]S/.test(algorithm) ? add("weak", {}, 1024) : undefined;
+  const first = await add("first");
+  const second = await add("second");
+  const forEncryption = await add("enc", { use: "enc" });
+  const weak = /^[RP]S/.test(algorithm) ? await add("weak", {}, 1024) : undefined;
 
   const server = createServer((_req, res) => {
     fetches++;

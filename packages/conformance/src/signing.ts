@@ -1,4 +1,5 @@
-import { createHmac, generateKeyPairSync, type KeyObject, sign as signBytes, constants } from "node:crypto";
+import { constants, createHmac, generateKeyPair, type KeyObject, sign as signBytes } from "node:crypto";
+import { promisify } from "node:util";
 import type { Algorithm } from "./options.ts";
 
 /** What signs: a shared secret or a private key. */
@@ -19,15 +20,19 @@ export function signature(algorithm: Algorithm, key: SigningKey, bytes: Buffer):
 
 const curves: Readonly<Record<string, string>> = { ES256: "P-256", ES384: "P-384", ES512: "P-521" };
 
+export interface KeyPair {
+  readonly publicKey: KeyObject;
+  readonly privateKey: KeyObject;
+}
+
+const generate = promisify(generateKeyPair);
+
 /** A new pair of keys that fits an algorithm; RSA keys of `bits`. */
-export function newKeyPair(
-  algorithm: Algorithm,
-  bits = 2048,
-): { readonly publicKey: KeyObject; readonly privateKey: KeyObject } {
-  if (algorithm === "EdDSA") return generateKeyPairSync("ed25519");
+export function newKeyPair(algorithm: Algorithm, bits = 2048): Promise<KeyPair> {
+  if (algorithm === "EdDSA") return generate("ed25519");
   const namedCurve = curves[algorithm];
-  if (namedCurve !== undefined) return generateKeyPairSync("ec", { namedCurve });
-  return generateKeyPairSync("rsa", { modulusLength: bits });
+  if (namedCurve !== undefined) return generate("ec", { namedCurve });
+  return generate("rsa", { modulusLength: bits });
 }
 
 /** Whether a private key can sign with an algorithm. */

@@ -53,8 +53,17 @@ describe("svc-conformance", function () {
     await using foreign = await startForeign();
     const { code, stdout, stderr } = await run(
       folder,
-      ...[foreign.url, "--keys", "keys.json", "--probes", "probes.json"],
-      ...["--failing", "/failing", "--json", "report.json", "--junit", "report.xml"],
+      foreign.url,
+      "--keys",
+      "keys.json",
+      "--probes",
+      "probes.json",
+      "--failing",
+      "/failing",
+      "--json",
+      "report.json",
+      "--junit",
+      "report.xml",
     );
     expect(stderr).to.equal("");
     expect(code, stdout).to.equal(0);
@@ -76,7 +85,14 @@ describe("svc-conformance", function () {
     await using foreign = await startForeign();
     const { code, stdout } = await run(
       folder,
-      ...[foreign.url, "--house", "--keys", "keys.json", "--probes", "probes.json", "--junit", "failed.xml"],
+      foreign.url,
+      "--house",
+      "--keys",
+      "keys.json",
+      "--probes",
+      "probes.json",
+      "--junit",
+      "failed.xml",
     );
     expect(code).to.equal(1);
     expect(stdout).to.match(
@@ -93,8 +109,21 @@ describe("svc-conformance", function () {
     await using foreign = await startForeign();
     const { code, stdout, stderr } = await run(
       folder,
-      ...[foreign.url, "--keys", "keys.json", "--features", "auth", "--open", "/open", "--mixed", "/open"],
-      ...["--protected", "GET /mine", "--scoped", "/orders read,write", "--only", "AUTH-14,AUTH-15,AUTH-17"],
+      foreign.url,
+      "--keys",
+      "keys.json",
+      "--features",
+      "auth",
+      "--open",
+      "/open",
+      "--mixed",
+      "/open",
+      "--protected",
+      "GET /mine",
+      "--scoped",
+      "/orders read,write",
+      "--only",
+      "AUTH-14,AUTH-15,AUTH-17",
     );
     expect(code, stderr).to.equal(0);
     expect(stdout).to.contain("3 passed, 0 failed, 0 not applicable");

@@ -4,7 +4,9 @@ import { authenticationMutations } from "./mutations/authentication.ts";
 import { errorMutations } from "./mutations/errors.ts";
 import { keySetMutations } from "./mutations/key-sets.ts";
 import { observationMutations } from "./mutations/observation.ts";
+import { readinessMutations } from "./mutations/readiness.ts";
 import { systemMutations } from "./mutations/system.ts";
+import { tokenMutations } from "./mutations/tokens.ts";
 import { tenancyMutations } from "./mutations/tenancy.ts";
 
 /** A service that breaks one rule. */
@@ -21,9 +23,11 @@ export interface Mutation {
 
 export const mutations: readonly Mutation[] = [
   ...systemMutations,
+  ...readinessMutations,
   ...errorMutations,
   ...observationMutations,
   ...authenticationMutations,
+  ...tokenMutations,
   ...keySetMutations,
   ...tenancyMutations,
 ];

@@ -9,7 +9,7 @@ import { failures } from "./support/judge.ts";
 /** Answers the first request of all, to be taken for a service, and then does something to every connection. */
 async function startStrange(
   strange: (socket: Socket) => void,
-): Promise<{ readonly url: string; close(): void }> {
+): Promise<{ readonly url: string; readonly close: () => void }> {
   let isFirst = true;
   const server = createTcpServer((socket) => {
     socket.on("error", () => undefined);

@@ -43,6 +43,7 @@ describe("the README", function () {
       child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
       const [code] = (await once(child, "close")) as [number | null];
       clearInterval(copying);
+      expect(stdout.match(/^FAIL.*\n.*\n.*/gm) ?? []).to.deep.equal([]);
       expect(stdout).to.match(/\d{2,} passed, 0 failed/);
       expect(code).to.equal(0);
       expect(stdout)

@@ -19,7 +19,7 @@ const asymmetric = [
 describe("tokens of the kit", () => {
   for (const algorithm of asymmetric) {
     it(`AUTH-26 are valid for ${algorithm}, from a PEM and from a JWK`, async () => {
-      const { publicKey, privateKey } = newKeyPair(algorithm);
+      const { publicKey, privateKey } = await newKeyPair(algorithm);
       const spki = publicKey.export({ type: "spki", format: "pem" }).toString();
       const verifier = createVerifier({
         keys: createPemSource({ publicKey: spki, algorithms: [algorithm] }),

@@ -5,7 +5,7 @@ import type { Algorithm, Probe } from "../options.ts";
 import { requestOf } from "../requests.ts";
 import { show } from "../show.ts";
 import type { TokenShape } from "../tokens.ts";
-import { accepts, isRefusal, refuses, refusesAll, rights } from "./callers.ts";
+import { accepts, isRefusal, protectedRoute, refuses, refusesAll, rights } from "./callers.ts";
 
 const needs: readonly Need[] = ["auth", "keys", "probe:protected"];
 
@@ -29,19 +29,6 @@ function visible(answer: Answer): string {
 }
 
 export const authenticationChecks: readonly Check[] = [
-  {
-    rule: "AUTH-1",
-    async run(kit) {
-      if (kit.has("auth")) return notApplicable("authentication is on");
-      const open = kit.settings.probes.open ?? "/health";
-      const [without, withToken] = [await kit.ask(open), await kit.ask(open, { token: "a.b.c" })];
-      return must(
-        without.status === withToken.status,
-        `${withToken.status} with an Authorization header, ${without.status} without`,
-        "no difference",
-      );
-    },
-  },
   {
     rule: "AUTH-3",
     needs,
@@ -180,115 +167,6 @@ export const authenticationChecks: readonly Check[] = [
     },
   },
   {
-    rule: "AUTH-12",
-    needs: ["auth", "keys"],
-    async run(kit) {
-      const open = kit.settings.probes.open ?? "/health";
-      const now = kit.tokens.now();
-      const tokens: [string, string][] = [
-        ["garbage", "not-a-token"],
-        ["an expired token", kit.tokens.mint({ claims: { iat: now - 9000, exp: now - 8000 } })],
-        ["an unsigned token", `${kit.tokens.mint().split(".").slice(0, 2).join(".")}.AAAA`],
-      ];
-      const verdicts: Verdict[] = [];
-      for (const [what, token] of tokens) {
-        const { ok, status } = await kit.ask(open, { token });
-        verdicts.push(must(ok, `${status} on an open route with ${what}`, "the token is ignored"));
-      }
-      return every(verdicts);
-    },
-  },
-  {
-    rule: "AUTH-13",
-    needs: ["auth", "probe:protected"],
-    async run(kit) {
-      const { protected: route, scoped, role } = kit.settings.probes;
-      const verdicts: Verdict[] = [];
-      for (const probe of [route, scoped?.request, role?.request]) {
-        // Where every request needs a tenant, one without a caller is refused for that (TEN-3).
-        if (probe === undefined || kit.settings.tenancy.requireTenant) continue;
-        const { status } = await kit.ask(probe);
-        verdicts.push(must(status === 401, `${status} without a caller`, "401"));
-      }
-      if (kit.settings.keys === undefined) return every(verdicts);
-      const bad = await protectedRoute(kit, "not-a-token");
-      verdicts.push(must(bad.status === 401, `${bad.status} with a bad token`, "401"));
-      for (const [what, probe, names] of [
-        ["scopes", scoped?.request, scoped?.scopes],
-        ["role", role?.request, []],
-      ] as const) {
-        if (probe === undefined) continue;
-        const answer = await kit.ask(probe, { token: kit.tokens.mint() });
-        if (answer.ok) continue;
-        verdicts.push(
-          must(answer.status === 403, `${answer.status} for a caller without ${what}`, "403"),
-          must(
-            answer.status !== 403 || (names ?? []).every((name) => answer.text.includes(name)),
-            "a 403 that does not name the missing scopes",
-            "the missing scopes named",
-          ),
-        );
-      }
-      return every(verdicts);
-    },
-  },
-  {
-    rule: "AUTH-14",
-    needs,
-    run: (kit) => accepts(kit, "a valid token", { roles: [], scopes: [] }),
-  },
-  {
-    rule: "AUTH-15",
-    needs: ["auth", "keys", "probe:scoped"],
-    async run(kit) {
-      const { scoped } = kit.settings.probes;
-      if (scoped === undefined) return notApplicable("no probe");
-      const verdicts: Verdict[] = [];
-      for (const missing of [undefined, ...scoped.scopes]) {
-        const scopes = scoped.scopes.filter((scope) => scope !== missing);
-        const answer = await kit.ask(scoped.request, { token: kit.tokens.mint({ scopes }) });
-        verdicts.push(
-          missing === undefined
-            ? must(!isRefusal(answer), `${answer.status} with all scopes`, "an answer")
-            : must(!answer.ok, `${answer.status} without ${missing}`, "all listed scopes are needed"),
-        );
-      }
-      return every(verdicts);
-    },
-  },
-  {
-    rule: "AUTH-16",
-    needs: ["auth", "keys", "probe:role"],
-    async run(kit) {
-      const { role } = kit.settings.probes;
-      if (role === undefined) return notApplicable("no probe");
-      const verdicts: Verdict[] = [];
-      for (const each of role.roles) {
-        const answer = await kit.ask(role.request, { token: kit.tokens.mint({ roles: [each, "other"] }) });
-        verdicts.push(
-          must(!isRefusal(answer), `${answer.status} with the role ${each}`, "any one is enough"),
-        );
-      }
-      const none = await kit.ask(role.request, { token: kit.tokens.mint({ roles: ["other"] }) });
-      verdicts.push(must(!none.ok, `${none.status} with none of the roles`, "a refusal"));
-      return every(verdicts);
-    },
-  },
-  {
-    rule: "AUTH-17",
-    needs: ["auth", "keys", "probe:mixed"],
-    async run(kit) {
-      const { mixed } = kit.settings.probes;
-      if (mixed === undefined) return notApplicable("no probe");
-      const without = await kit.ask(mixed);
-      const withCaller = await kit.ask(mixed, { token: kit.tokens.mint(rights(kit)) });
-      return every([
-        must(without.ok, `${without.status} without a caller`, "an answer"),
-        must(withCaller.ok, `${withCaller.status} with a caller`, "an answer"),
-      ]);
-    },
-  },
-  {
     rule: "AUTH-26",
     needs,
     async run(kit) {
@@ -327,7 +205,3 @@ export const authenticationChecks: readonly Check[] = [
     },
   },
 ];
-
-function protectedRoute(kit: Kit, token: string): Promise<Answer> {
-  return kit.ask(kit.settings.probes.protected ?? "/", { token });
-}

@@ -14,7 +14,8 @@ export function rights(kit: Kit): TokenShape {
   return { scopes: scoped?.scopes ?? [], roles: role?.roles ?? [] };
 }
 
-function protectedRoute(kit: Kit, given: TokenShape | string): Promise<Answer> {
+/** The protected route, asked with a token. */
+export function protectedRoute(kit: Kit, given: TokenShape | string): Promise<Answer> {
   const token = typeof given === "string" ? given : kit.tokens.mint({ ...rights(kit), ...given });
   return kit.ask(kit.settings.probes.protected ?? "/", { token });
 }

@@ -1,4 +1,8 @@
 import type { Check } from "../check.ts";
+import { tenantSourceChecks } from "./tenant-sources.ts";
+import { guardChecks } from "./guards.ts";
+import { problemChecks } from "./problems.ts";
+import { traceContextChecks } from "./trace-context.ts";
 import { authenticationChecks } from "./authentication.ts";
 import { claimChecks } from "./claims.ts";
 import { correlationChecks } from "./correlation.ts";
@@ -19,15 +23,19 @@ export const checks: readonly Check[] = [
   ...systemChecks,
   ...readinessChecks,
   ...correlationChecks,
+  ...problemChecks,
+  ...traceContextChecks,
   ...errorChecks,
   ...limitChecks,
   ...logChecks,
   ...metricsChecks,
   ...edgeChecks,
   ...authenticationChecks,
+  ...guardChecks,
   ...tokenFormChecks,
   ...claimChecks,
   ...keySetChecks,
+  ...tenantSourceChecks,
   ...tenancyChecks,
   ...profileChecks,
 ];

@@ -35,7 +35,7 @@ export const keySetChecks: readonly Check[] = [
     async run(kit) {
       const { keySet } = kit;
       if (keySet === undefined) return notApplicable("no key set");
-      const { kid, key } = keySet.rotate();
+      const { kid, key } = await keySet.rotate();
       return must(
         await untilAccepted(kit, { kid }, key),
         "a new key was not fetched",

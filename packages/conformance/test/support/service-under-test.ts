@@ -44,6 +44,8 @@ const dependencies = [
   { name: "maps", critical: false, fault: "hangs" },
   { name: "tiles", critical: false, fault: "hangs" },
   { name: "weather", critical: false, fault: "hangs" },
+  { name: "traffic", critical: false, fault: "hangs" },
+  { name: "fonts", critical: false, fault: "hangs" },
 ] as const;
 
 export const scopes: readonly string[] = ["orders:read", "orders:write"];

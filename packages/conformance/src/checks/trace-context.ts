@@ -1,0 +1,190 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { Answer } from "../answer.ts";
+import { type Check, every, fail, must, notApplicable, pass, type Verdict } from "../check.ts";
+import type { Kit } from "../kit.ts";
+import { requestOf } from "../requests.ts";
+import { show } from "../show.ts";
+import { grant, loggedId } from "./samples.ts";
+
+function traceparent(traceId: string): string {
+  return `00-${traceId}-00f067aa0ba902b7-01`;
+}
+
+/** 32 hex that no other request has. */
+function newTraceId(kit: Kit): string {
+  return `a${kit.unique()}${kit.unique()}`
+    .replaceAll(/[^0-9a-f]/g, "")
+    .padEnd(32, "a")
+    .slice(0, 32);
+}
+
+interface Traced {
+  readonly traceId: string;
+  readonly logged: boolean;
+  readonly loggedAsTraceId: boolean;
+  readonly sent: IncomingHttpHeaders | undefined;
+  /** The id that was sent, and the one that the service works with. */
+  readonly ids: readonly string[];
+}
+
+const tracestate = "vendor=opaque,other=1";
+
+/** A request with a trace context, and what became of it in the log and in an outbound call. */
+async function traced(kit: Kit, make: (traceId: string) => string): Promise<Traced> {
+  const traceId = newTraceId(kit);
+  const requestId = kit.unique();
+  const headers = [
+    ["X-Request-ID", requestId],
+    ["traceparent", make(traceId)],
+    ["tracestate", tracestate],
+  ] as const;
+  let sent: IncomingHttpHeaders | undefined;
+  let answer: Answer;
+  const { outbound } = kit.settings.probes;
+  if (outbound === undefined) {
+    answer = await kit.get(`/${kit.unique()}`, { headers });
+  } else {
+    const echo = await kit.echo();
+    const call = requestOf(outbound);
+    const path = call.path.replaceAll("{url}", encodeURIComponent(echo.urlFor(requestId)));
+    answer = await kit.ask(outbound, { path, headers, token: grant(kit) });
+    sent = echo.headersOf(requestId);
+  }
+  const ownId = loggedId(answer, requestId);
+  const about = (await kit.log?.about(ownId)) ?? [];
+  const has = (value: unknown): boolean =>
+    typeof value === "string" && value.toLowerCase().includes(traceId.toLowerCase());
+  return {
+    traceId,
+    ids: [requestId, ownId],
+    sent,
+    logged: about.some(({ text }) => has(text)),
+    loggedAsTraceId: about.some(({ value }) => has(value?.["trace_id"])),
+  };
+}
+
+function valid(kit: Kit): Promise<Traced> {
+  return kit.once("valid trace", () => traced(kit, traceparent));
+}
+
+/** Whether anything shows that the service read the trace context of that request. */
+function wasRead({ logged, sent, traceId }: Traced): boolean {
+  return logged || String(sent?.["traceparent"]).includes(traceId);
+}
+
+function needsSight(kit: Kit): Verdict | undefined {
+  if (kit.log === undefined && kit.settings.probes.outbound === undefined) {
+    return notApplicable("needs the log or a probe `outbound`");
+  }
+  return undefined;
+}
+
+const invalid: readonly (readonly [what: string, (traceId: string) => string])[] = [
+  ["version 01", (id) => `01-${id}-00f067aa0ba902b7-01`],
+  ["version ff", (id) => `ff-${id}-00f067aa0ba902b7-01`],
+  ["upper case", (id) => `00-${id.toUpperCase()}-00F067AA0BA902B7-01`],
+  ["a parent id of zeros", (id) => `00-${id}-0000000000000000-01`],
+  ["a short parent id", (id) => `00-${id}-00f067aa0ba902b-01`],
+  ["a fifth part", (id) => `00-${id}-00f067aa0ba902b7-01-more`],
+  ["flags of one digit", (id) => `00-${id}-00f067aa0ba902b7-1`],
+];
+
+/** What becomes of the trace context of a caller, in the log and in outbound calls. */
+export const traceContextChecks: readonly Check[] = [
+  {
+    rule: "COR-5",
+    needs: ["probe:outbound"],
+    async run(kit) {
+      const { sent, ids } = await valid(kit);
+      if (sent === undefined) return fail("no outbound call came", "a call to the URL in the path");
+      return must(
+        ids.includes(String(sent["x-request-id"])),
+        () => show(sent["x-request-id"]),
+        "X-Request-ID of the request on the outbound call",
+      );
+    },
+  },
+  {
+    rule: "COR-9",
+    async run(kit) {
+      const blind = needsSight(kit);
+      if (blind !== undefined) return blind;
+      return must(
+        wasRead(await valid(kit)),
+        "a valid traceparent left no trace",
+        "the trace id in log or call",
+      );
+    },
+  },
+  {
+    rule: "COR-10",
+    async run(kit) {
+      const blind = needsSight(kit);
+      if (blind !== undefined) return blind;
+      const seen = await kit.once("invalid traces", () =>
+        Promise.all(invalid.map(async ([what, make]) => [what, await traced(kit, make)] as const)),
+      );
+      return every(
+        seen.map(([what, trace]) =>
+          must(
+            !trace.loggedAsTraceId &&
+              !String(trace.sent?.["traceparent"]).toLowerCase().includes(trace.traceId),
+            `a traceparent with ${what} was taken`,
+            "it is invalid and dropped",
+          ),
+        ),
+      );
+    },
+  },
+  {
+    rule: "COR-11",
+    needs: ["probe:outbound"],
+    async run(kit) {
+      const { sent } = await traced(kit, (id) => `00-${id}-0000000000000000-01`);
+      return must(
+        sent?.["tracestate"] !== tracestate,
+        "the tracestate of an invalid traceparent went on",
+        "both are dropped",
+      );
+    },
+  },
+  {
+    rule: "COR-12",
+    needs: ["log"],
+    async run(kit) {
+      const trace = await valid(kit);
+      if (!wasRead(trace)) return notApplicable("the context was not read: see COR-9");
+      return must(trace.loggedAsTraceId, "no trace_id in the log", "the trace id of the caller as trace_id");
+    },
+  },
+  {
+    rule: "COR-13",
+    needs: ["probe:outbound"],
+    async run(kit) {
+      const trace = await valid(kit);
+      if (trace.sent === undefined) return notApplicable("no outbound call came: see COR-5");
+      if (!wasRead(trace)) return notApplicable("the context was not read: see COR-9");
+      return must(
+        String(trace.sent["traceparent"]).includes(trace.traceId) && trace.sent["tracestate"] !== undefined,
+        () => show({ traceparent: trace.sent?.["traceparent"], tracestate: trace.sent?.["tracestate"] }),
+        "traceparent of the same trace, and tracestate",
+      );
+    },
+  },
+  {
+    rule: "COR-15",
+    needs: ["probe:outbound"],
+    async run(kit) {
+      if (kit.has("telemetry")) return notApplicable("the service exports spans");
+      const { sent, traceId } = await valid(kit);
+      // Nothing at all is COR-13's to judge.
+      if (sent?.["traceparent"] === undefined) return pass;
+      return must(
+        sent["traceparent"] === traceparent(traceId) &&
+          (sent["tracestate"] === undefined || sent["tracestate"] === tracestate),
+        () => show(sent["traceparent"]),
+        "the caller's context exactly as it came",
+      );
+    },
+  },
+];

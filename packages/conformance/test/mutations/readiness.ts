@@ -1,0 +1,151 @@
+import type { Mutation } from "../mutations.ts";
+import { brokenOnes, json } from "./report-changes.ts";
+
+/** Changes every check result of `/ready`. */
+function results(change: (result: Record<string, unknown>, name: string) => void): Mutation["differences"] {
+  return json("/ready", (body) => {
+    for (const [name, result] of Object.entries(body["checks"] as Record<string, Record<string, unknown>>)) {
+      change(result, name);
+    }
+  });
+}
+
+/** Reports a check that is declared with the wrong criticality. */
+function withCheck(name: string, critical: boolean): Mutation["differences"] {
+  return json("/ready", (body) => {
+    const checks = body["checks"] as Record<string, unknown>;
+    checks[name] = { healthy: true, status: "ok", detail: "fine", critical };
+  });
+}
+
+/** Each further check costs as much again. */
+function inTurn(): Mutation["differences"] {
+  const broken = brokenOnes();
+  return {
+    request: async (req) => {
+      broken.note(req.url);
+      if (req.url === "/ready" && broken.names.has("maps"))
+        await new Promise((done) => setTimeout(done, 2000));
+      return false;
+    },
+  };
+}
+
+/** The last answer that was not 503 is shown for too long. */
+function stale(): Mutation["differences"] {
+  const broken = brokenOnes();
+  let shown: { body: string; at: number } | undefined;
+  return {
+    request: (req) => broken.note(req.url),
+    answer(answer) {
+      if (answer.path !== "/ready") return;
+      if (answer.status !== 503) shown = { body: answer.text(), at: performance.now() };
+      else if (broken.names.has("orders") && shown !== undefined && performance.now() - shown.at < 3000) {
+        answer.status = 200;
+        answer.setText(shown.body, "application/json");
+      }
+    },
+  };
+}
+
+export const readinessMutations: readonly Mutation[] = [
+  {
+    rule: "RDY-1",
+    what: "/ready says up instead of ok",
+    base: "full",
+    differences: json("/ready", (body) => (body["status"] === "ok" ? { ...body, status: "up" } : body)),
+  },
+  {
+    rule: "RDY-2",
+    what: "check results do not say whether they are critical when all is well",
+    base: "full",
+    differences: results((result) => {
+      if (result["healthy"] === true) delete result["critical"];
+    }),
+  },
+  {
+    rule: "RDY-3",
+    what: "check results have status up",
+    base: "full",
+    differences: results((result) => {
+      result["status"] = "up";
+    }),
+  },
+  {
+    rule: "RDY-4",
+    what: "a broken dependency that is not critical leaves the report at ok",
+    base: "full",
+    differences: json("/ready", (body) => (body["status"] === "degraded" ? { ...body, status: "ok" } : body)),
+  },
+  {
+    rule: "RDY-5",
+    what: "/ready answers 500 with a critical dependency down",
+    base: "full",
+    differences: {
+      answer(answer) {
+        if (answer.path === "/ready" && answer.status === 503) answer.status = 500;
+      },
+    },
+    unjudged: ["RDY-6"],
+  },
+  {
+    rule: "RDY-6",
+    what: "the 503 of /ready is a problem",
+    base: "full",
+    differences: {
+      answer(answer) {
+        if (answer.path === "/ready" && answer.status === 503) {
+          answer.setJson(answer.json(), "application/problem+json");
+        }
+      },
+    },
+  },
+  {
+    rule: "RDY-7",
+    what: "a critical check that throws is reported as not critical",
+    base: "full",
+    differences: results((result) => {
+      if (result["status"] === "error") result["critical"] = false;
+    }),
+  },
+  {
+    rule: "RDY-8",
+    what: "checks run one after the other",
+    base: "full",
+    differences: inTurn(),
+  },
+  {
+    rule: "RDY-10",
+    what: "results are reused for 3 s",
+    base: "full",
+    differences: stale(),
+  },
+  {
+    rule: "RDY-11",
+    what: "a timeout is reported as `timed out`",
+    base: "full",
+    differences: results((result) => {
+      if (result["status"] === "timeout") result["detail"] = "timed out";
+    }),
+  },
+  {
+    rule: "RDY-12",
+    what: "a check that throws shows its message",
+    base: "full",
+    differences: results((result) => {
+      if (result["status"] === "error") result["detail"] = "postgres://user:password@db is gone";
+    }),
+  },
+  {
+    rule: "RDY-13",
+    what: "the check of the database is not critical",
+    base: "full",
+    differences: withCheck("database", false),
+  },
+  {
+    rule: "RDY-18",
+    what: "the check of the metrics is critical",
+    base: "full",
+    differences: withCheck("metrics", true),
+  },
+];

@@ -1,0 +1,36 @@
+import type { ServerResponse } from "node:http";
+import type { Mutation } from "../mutations.ts";
+
+/** Changes the JSON of one path. */
+export function json(
+  path: string,
+  change: (body: Record<string, unknown>) => unknown,
+): Mutation["differences"] {
+  return {
+    answer(answer) {
+      if (answer.path !== path || (answer.status >= 400 && path !== "/ready")) return;
+      const body = answer.json();
+      answer.setJson(change(body) ?? body);
+    },
+  };
+}
+
+export function answerJson(res: ServerResponse, status: number, body: unknown): true {
+  res
+    .writeHead(status, { "Content-Type": "application/json", "X-Request-ID": "0" })
+    .end(JSON.stringify(body));
+  return true;
+}
+
+/** The dependencies that the requests of the kit have broken so far. */
+export function brokenOnes(): { readonly names: Set<string>; note(url: string | undefined): void } {
+  const names = new Set<string>();
+  return {
+    names,
+    note(url = "") {
+      const [, what, name = ""] = /^\/(break|restore)\/(\w+)/.exec(url) ?? [];
+      if (what === "break") names.add(name);
+      if (what === "restore") names.delete(name);
+    },
+  };
+}
