@@ -33,7 +33,7 @@ export function createWithTenant(pool: Connectable, setting: string): WithTenant
     if (Object.hasOwn(settings, setting)) {
       throw new TenantError(`withTenant(): settings must not contain ${setting}, which holds the tenant`);
     }
-    const outer = calls.getStore();
+    const outer = living(calls.getStore());
     refuseNested(pool, outer);
     const call: Call = { pool, outer, ended: false };
     const whole: TransactionOptions = { ...options, settings: { ...settings, [setting]: tenant } };
@@ -55,6 +55,11 @@ function checkTenant(tenant: unknown): void {
       `withTenant(): this is no tenant: at most ${MAX_LENGTH} characters, none of them a control character`,
     );
   }
+}
+
+// Work that starts its own successor would leave a chain of calls that ended long ago.
+function living(call: Call | undefined): Call | undefined {
+  return call?.ended === true ? living(call.outer) : call;
 }
 
 // A second transaction would wait for a connection while the first one holds one, and the two would not see each other.
