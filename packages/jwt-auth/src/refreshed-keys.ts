@@ -6,6 +6,7 @@ import type { Algorithm } from "./algorithms.ts";
 import { KeySetError, keySetErrorOf } from "./key-set-error.ts";
 import { type KeySet, noKeys } from "./key-set.ts";
 import type { KeySource } from "./key-source.ts";
+import { say } from "./say.ts";
 
 /** How keys are fetched and kept. */
 export interface RefreshPlan {
@@ -80,7 +81,7 @@ export function refreshedKeys(plan: RefreshPlan): RefreshedKeySource {
     if (next.identity === keys.identity) return;
     keys = next;
     generation += 1;
-    logger?.info({ keySet: place, keys: next.size }, "the keys that tokens are verified with changed");
+    say(logger, "info", { key_set: place, keys: next.size }, "the keys that tokens are verified with changed");
   }
 
   function dropStale(): void {
@@ -106,7 +107,7 @@ export function refreshedKeys(plan: RefreshPlan): RefreshedKeySource {
       const next = await withDeadline(timeoutMs, (signal) => load(signal, keys), { signal: ended.signal });
       attempt?.succeeded();
       fetchedAt = now();
-      if (failure !== undefined) logger?.info({ keySet: place }, "the keys could be fetched again");
+      if (failure !== undefined) say(logger, "info", { key_set: place }, "the keys could be fetched again");
       failure = undefined;
       use(next);
     } catch (error) {
@@ -116,8 +117,8 @@ export function refreshedKeys(plan: RefreshPlan): RefreshedKeySource {
       }
       attempt?.failed();
       failure = keySetErrorOf(error);
-      const fields = { keySet: place, reason: failure.reason, keys: keys.size, breaker: breaker?.state };
-      logger?.warn(fields, "the keys that tokens are verified with could not be fetched");
+      const fields = { key_set: place, reason: failure.reason, keys: keys.size, breaker: breaker?.state };
+      say(logger, "warn", fields, "the keys that tokens are verified with could not be fetched");
       throw failure;
     } finally {
       dueAt = now() + restMs();

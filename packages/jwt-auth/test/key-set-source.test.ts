@@ -283,7 +283,7 @@ describe("createKeySetSource()", () => {
     keys.publish(jwkOf("p256"));
     clock.advance(60);
     await source.refresh("another", ES);
-    const place = `{"keySet":${JSON.stringify(keys.url)}`;
+    const place = `{"key_set":${JSON.stringify(keys.url)}`;
     expect(lines).to.deep.equal([
       `info the keys that tokens are verified with changed ${place},"keys":1}`,
       `warn the keys that tokens are verified with could not be fetched ${place},` +

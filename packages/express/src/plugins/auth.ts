@@ -46,7 +46,7 @@ export interface AuthSettings {
   readonly jwksTimeoutSeconds: number;
   /** Tries of one fetch, the first one included. Default: 2. */
   readonly jwksAttempts: number;
-  /** Failed fetches in a row after which none is tried for a while. Default: 3. */
+  /** Failed fetches in a row after which none is tried for a while; 0 for never. Default: 3. */
   readonly jwksBreakerFailures: number;
   /** For how long none is tried then, in seconds. Default: 30. */
   readonly jwksBreakerCoolDownSeconds: number;
@@ -96,15 +96,15 @@ export const authTable: Table<AuthSettings> = {
     scopeClaim: { key: "scope_claim", env: "SVC_AUTH_SCOPE_CLAIM", kind: withDefault(claim, "scope") },
     rolesClaim: { key: "roles_claim", env: "SVC_AUTH_ROLES_CLAIM", kind: withDefault(claim, "roles") },
     revocationFailOpen: { key: "revocation_fail_open", kind: withDefault(boolean(), true) },
-    jwksTimeoutSeconds: { key: "jwks_timeout", kind: withDefault(number({ min: 0.1, max: 60 }), 5) },
-    jwksAttempts: { key: "jwks_attempts", kind: withDefault(integer({ min: 1, max: 10 }), 2) },
+    jwksTimeoutSeconds: { key: "jwks_timeout", kind: withDefault(number({ min: 0.05, max: 60 }), 5) },
+    jwksAttempts: { key: "jwks_attempts", kind: withDefault(integer({ min: 1, max: 5 }), 2) },
     jwksBreakerFailures: {
       key: "jwks_breaker_failures",
-      kind: withDefault(integer({ min: 1, max: 1000 }), 3),
+      kind: withDefault(integer({ min: 0, max: 100 }), 3),
     },
     jwksBreakerCoolDownSeconds: {
       key: "jwks_breaker_cool_down",
-      kind: withDefault(number({ min: 0.1, max: 3600 }), 30),
+      kind: withDefault(number({ min: 1, max: 3600 }), 30),
     },
     cacheTokens: { key: "cache_tokens", kind: withDefault(integer({ min: 0, max: 1_000_000 }), 5000) },
   },
