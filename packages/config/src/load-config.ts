@@ -51,8 +51,10 @@ export function loadConfig(given?: object): object {
   const document = content === undefined ? undefined : parseToml(content, faults);
   const { root, fromEnvironment, broken, variables } = resolveReferences(document ?? {}, env, faults);
   const fileIsKnown = document !== undefined;
-  const environment = environmentOf(root, { fromEnvironment, broken, env, fileIsKnown });
-  const reading: Reading = { fromEnvironment, broken, env, fileIsKnown, environment, faults, notes: [] };
+  const hasFile = text !== undefined || file !== undefined;
+  const shared = { fromEnvironment, broken, env, fileIsKnown, hasFile };
+  const environment = environmentOf(root, shared);
+  const reading: Reading = { ...shared, environment, faults, notes: [] };
 
   const tables: TableSet = { service: serviceTable, logging: loggingTable, ...sections };
   checkSectionNames(root, Object.keys(tables), faults);
@@ -118,7 +120,7 @@ const kinds = {
 // Other defaults depend on it, so it is read before everything else; its faults are found again with the rest.
 function environmentOf(
   root: FileTable,
-  shared: Pick<Reading, "fromEnvironment" | "broken" | "env" | "fileIsKnown">,
+  shared: Pick<Reading, "fromEnvironment" | "broken" | "env" | "fileIsKnown" | "hasFile">,
 ): EnvironmentName {
   const scratch: Reading = { ...shared, environment: "local", faults: new FaultList(), notes: [] };
   const { env } = serviceTable.keys;

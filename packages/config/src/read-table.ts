@@ -14,6 +14,8 @@ export interface Reading extends Pick<Resolved, "fromEnvironment" | "broken"> {
   readonly notes: string[];
   /** False when the file could not be read: what it would have said is then not missed. */
   readonly fileIsKnown: boolean;
+  /** False where there is only the environment. */
+  readonly hasFile: boolean;
 }
 
 /** The settings of a table, and the same with everything secret masked. */
@@ -141,8 +143,9 @@ function readKey(key: Key<unknown>, source: FileTable, path: Path, reading: Read
   if (key.defaultIn !== undefined) return { value: key.defaultIn(reading.environment), concealed: false };
   if (key.kind.optional === true) return { value: key.kind.fallback, concealed: false };
   if (reading.fileIsKnown) {
-    const also = key.env === undefined ? "" : ` (here or as ${key.env})`;
-    reading.faults.add(keyName(path), () => `is required${also} and must be ${key.kind.expects}`);
+    const also = key.env === undefined || !reading.hasFile ? "" : ` (here or as ${key.env})`;
+    const name = reading.hasFile ? undefined : key.env;
+    reading.faults.add(name ?? keyName(path), () => `is required${also} and must be ${key.kind.expects}`);
   }
   return undefined;
 }

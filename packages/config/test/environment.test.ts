@@ -21,12 +21,12 @@ describe("the environment", () => {
   });
 
   it("ENV-1 asks for a name, in the file or as SVC_APP_NAME", () => {
+    const rest = "and must be 1 to 100 characters without control characters";
+    expect(errorOf(() => loadConfig({ text: "", env: {} })).faults).to.deep.equal([
+      { key: "service.name", message: `is required (here or as SVC_APP_NAME) ${rest}` },
+    ]);
     expect(errorOf(() => loadConfig({ env: {} })).faults).to.deep.equal([
-      {
-        key: "service.name",
-        message:
-          "is required (here or as SVC_APP_NAME) and must be 1 to 100 characters without control characters",
-      },
+      { key: "SVC_APP_NAME", message: `is required ${rest}` },
     ]);
   });
 
