@@ -11,8 +11,9 @@ import { bearerToken } from "./bearer.ts";
 import type { JwtAuthOptions } from "./options.ts";
 import { resolveJwtAuth } from "./resolve-jwt-auth.ts";
 import { authReadiness } from "./readiness.ts";
-import { createRevocationGate, type RevocationAnswer, say } from "./revocation.ts";
+import { createRevocationGate, type RevocationAnswer } from "./revocation.ts";
 import { mayCarryCookies } from "./same-origin.ts";
+import { say } from "./say.ts";
 import type { Verification, Verified } from "./verification.ts";
 import type { Verifier } from "./verifier.ts";
 

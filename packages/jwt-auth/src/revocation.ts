@@ -1,5 +1,6 @@
 import type { Logger } from "@svc/context";
 import { type Attempt, atMostEvery, createBreaker, withDeadline } from "@svc/resilience";
+import { say } from "./say.ts";
 import type { Verified } from "./verification.ts";
 
 /** What a revocation can name: a token, a session, or all sessions that a person began before some moment. */
@@ -146,13 +147,4 @@ function named(error: unknown): { readonly error?: string; readonly code?: strin
   if (!(error instanceof Error)) return {};
   const { code } = error as { readonly code?: unknown };
   return { error: error.name, ...(typeof code === "string" ? { code } : {}) };
-}
-
-/** Writes a line; a logger that cannot write must not cost a request its answer. */
-export function say(log: Logger | undefined, level: "info" | "warn", fields: object, message: string): void {
-  try {
-    log?.[level](fields, message);
-  } catch {
-    // Nothing is left that could be told.
-  }
 }

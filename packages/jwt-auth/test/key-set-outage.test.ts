@@ -50,6 +50,24 @@ describe("a key set during an outage", () => {
     expect(await readinessOf(source)).to.include({ healthy: true, critical: false });
   });
 
+  it("KEY-4 a logger that cannot write costs no keys, before an outage, in it and after it", async () => {
+    const broken = (): never => {
+      throw new Error("disk full");
+    };
+    const logger = { debug: broken, info: broken, warn: broken, error: broken, fatal: broken };
+    const clock = stoppedClock();
+    await using keys = await issuer(jwkOf("p256"));
+    using source = sourceOf(keys.url, { now: clock.now, logger });
+    expect(await source.refresh("p256", ES)).not.to.equal(undefined);
+    keys.answer(failing());
+    clock.advance(60);
+    expect(await rejection(source.refresh("p384", ES))).to.be.instanceOf(KeySetError);
+    keys.publish(jwkOf("otherP256"));
+    clock.advance(60);
+    expect(await source.refresh("otherP256", ES)).not.to.equal(undefined);
+    expect(await readinessOf(source)).to.include({ healthy: true });
+  });
+
   it("KEY-9 KEY-10 a cold set asks a second apart, three times, and then once in thirty seconds", async () => {
     const clock = stoppedClock();
     await using keys = await issuer();
