@@ -10,8 +10,13 @@ const NOTHING: readonly string[] = Object.freeze([]);
 
 type GuardKind = "auth" | "scopes" | "roles" | "optional_auth";
 
-/** Lets any verified caller pass (AUTH-14). Everybody else gets the 401 (AUTH-11). */
-export function requireAuth(): Middleware {
+/**
+ * Lets any verified caller pass (AUTH-14). Everybody else gets the 401 (AUTH-11).
+ *
+ * @throws ConfigurationError when it is given something: a guard that was not called gets a request
+ */
+export function requireAuth(...nothing: readonly undefined[]): Middleware {
+  takesNothing("requireAuth()", nothing);
   return described("auth", NOTHING, function requireAuthGuard(req, _res, next) {
     if (principalIn(req) === undefined) next(unauthorized());
     else next();
@@ -50,8 +55,13 @@ export function requireRoles(...roles: readonly string[]): Middleware {
   });
 }
 
-/** Lets everybody pass (AUTH-17). Says to people and to descriptions of the routes that a caller is looked at. */
-export function optionalAuth(): Middleware {
+/**
+ * Lets everybody pass (AUTH-17). Says to people and to descriptions of the routes that a caller is looked at.
+ *
+ * @throws ConfigurationError when it is given something: a guard that was not called gets a request
+ */
+export function optionalAuth(...nothing: readonly undefined[]): Middleware {
+  takesNothing("optionalAuth()", nothing);
   return described("optional_auth", NOTHING, function optionalAuthGuard(_req, _res, next) {
     next();
   });
@@ -73,6 +83,13 @@ function holdsOne(held: readonly string[], wanted: readonly string[]): boolean {
 
 function lacking(held: readonly string[], wanted: readonly string[]): ProblemError {
   return missingScopes(wanted.filter((each) => !held.includes(each)));
+}
+
+// Handed to a route without being called it would answer with a guard, which nobody takes, and the request would hang.
+function takesNothing(subject: string, given: readonly unknown[]): void {
+  if (given.every((each) => each === undefined)) return;
+  const message = `it takes none; write ${subject} where the route is defined, with the brackets`;
+  throw new ConfigurationError(subject, [{ key: "arguments", message }]);
 }
 
 /** The names, sorted, each once. JavaScript callers pass anything, a guard that was not called gets a request. */

@@ -79,6 +79,26 @@ describe("guards", () => {
     expect(requireRoles("Domain Admins")).to.be.a("function");
   });
 
+  for (const [major, express] of Object.entries(expressMajors)) {
+    it(`answer 500 instead of never when they were not called, on ${major}`, async () => {
+      const uncalled = [requireAuth, optionalAuth] as unknown as ReturnType<typeof requireAuth>[];
+      for (const guard of uncalled) {
+        const faults: unknown[] = [];
+        const app = express();
+        app.get("/", guard);
+        app.use((error: unknown, _req: IncomingMessage, res: ServerResponse, _next: unknown) => {
+          faults.push(error);
+          res.statusCode = 500;
+          res.end();
+        });
+        await using server = await listen(app);
+        expect((await fetch(server.url)).status).to.equal(500);
+        expect(faults[0]).to.be.instanceOf(ConfigurationError);
+        expect(String(faults[0])).to.match(/it takes none; write (require|optional)Auth\(\) where/);
+      }
+    });
+  }
+
   it("AUTH-15 AUTH-16 compare whole names, with their case", async () => {
     for (const guard of [
       requireScopes("A"),

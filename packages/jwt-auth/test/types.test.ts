@@ -56,6 +56,14 @@ describe("the types", () => {
     expect([apps.length, all.length]).to.eql([4, 5]);
   });
 
+  it("refuse a guard that was not called", () => {
+    // @ts-expect-error -- it would never answer
+    const auth: Middleware = requireAuth;
+    // @ts-expect-error -- the same
+    const optional: Handler5 = optionalAuth;
+    expect(auth).not.to.equal(optional);
+  });
+
   it("take stores that answer at once and stores that take their time", () => {
     const now: RevocationCheck = { isRevoked: ({ jti }) => jti === "x" };
     const later: RevocationCheck = { isRevoked: async ({ fam }) => fam === "x" };
