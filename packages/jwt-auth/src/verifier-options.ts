@@ -90,6 +90,7 @@ export function resolveVerifierOptions(given: VerifierOptions): ResolvedVerifier
     now: withDefault(func<() => number>(), () => Date.now()),
   });
   checkClaimNames(options);
+  checkGeneration(options.keys);
   return {
     ...options,
     algorithms: chooseAlgorithms(algorithms, options.keys),
@@ -106,6 +107,13 @@ function checkClaimNames(names: Readonly<Record<"scopeClaim" | "rolesClaim" | "t
     const message = "must not be grt: that claim says what a session may ask for, and is no authorization";
     throw new ConfigurationError(subject, [{ key, message }]);
   }
+}
+
+/** Without it a key that the source has taken away would go on serving the tokens that are remembered. */
+function checkGeneration(keys: KeySource): void {
+  if (typeof keys.generation === "number") return;
+  const message = "must have generation, a number that goes up when a key changes; 0 where none ever does";
+  throw new ConfigurationError(subject, [{ key: "keys", message }]);
 }
 
 function chooseAlgorithms(given: readonly string[] | undefined, keys: KeySource): readonly Algorithm[] {

@@ -50,8 +50,12 @@ export function createVerifier(options: VerifierOptions): Verifier {
   const signatures = createSignatureChecker(settings);
   let lastHeader: KnownHeader | undefined;
 
+  function secondsNow(): number {
+    return Math.floor(settings.now() / 1000);
+  }
+
   function verify(token: string): Verification | Promise<Verification> {
-    const now = Math.floor(settings.now() / 1000);
+    const now = secondsNow();
     // A longer one would cost more to hash than it is worth; the parser refuses it.
     if (cache === undefined || typeof token !== "string" || token.length > MAX_TOKEN_LENGTH)
       return verifyUnseen(token, now);
@@ -90,8 +94,12 @@ export function createVerifier(options: VerifierOptions): Verifier {
     } catch {
       return refuse("keys_unavailable");
     }
+    if (key === undefined) return refuse("unknown_key", "kid");
+    // The wait may have been longer than the leeway, and longer than the token had to live.
+    const late = checkClaims(seen.parsed.claims, settings, secondsNow());
+    if (late.reason !== undefined) return late;
     // The generation is the one from before the refresh, so that the first use from memory looks for the key again.
-    return key === undefined ? refuse("unknown_key", "kid") : withKey(seen, key);
+    return withKey(seen, key);
   }
 
   function withKey(seen: Candidate, key: KeyObject): Verification | Promise<Verification> {

@@ -1,8 +1,9 @@
+import type { KeyObject } from "node:crypto";
 import { createSecretSource, createVerifier, type KeySource, type Verification } from "@svc/jwt-auth";
 import { ConfigurationError } from "@svc/options";
 import { expect } from "chai";
 import { everyKey } from "./support/fixed-keys.ts";
-import { forge, now } from "./support/forge.ts";
+import { forge, now, nowSeconds } from "./support/forge.ts";
 import { keyFixture, keyFor } from "./support/key-fixtures.ts";
 import { hs256, thrownBy, verifierWith } from "./support/verifying.ts";
 
@@ -35,6 +36,15 @@ describe("createVerifier", () => {
     expect(error).to.be.instanceOf(ConfigurationError);
     for (const name of ["leeway", "cacheTokens", "tokenUse", "audience"])
       expect(error.message).to.contain(name);
+  });
+
+  it("KEY-2 refuses a source without a generation: a key that it takes away would go on serving remembered tokens", () => {
+    for (const generation of [undefined, null, "0", () => 0]) {
+      const keys = { generation, find: () => undefined } as object as KeySource;
+      const error = thrownBy(() => createVerifier({ keys }));
+      expect(error).to.be.instanceOf(ConfigurationError);
+      expect(error.message).to.contain("keys: must have generation, a number");
+    }
   });
 
   it("says how it verifies", () => {
@@ -123,6 +133,23 @@ describe("a verifier and a source that can fetch", () => {
     };
     expect(await verify(fetching(thrown))).to.deep.equal(unavailable);
     expect(verify({ generation: 0, find: thrown })).to.deep.equal(unavailable);
+  });
+
+  it("AUTH-8 AUTH-29 a token that expires while its key is fetched is refused, and not remembered", async () => {
+    let seconds = nowSeconds;
+    let arrive = (_key: KeyObject): void => undefined;
+    const keys = fetching(() => new Promise((resolve) => (arrive = resolve)));
+    const verifier = verifierWith({ keys, now: () => seconds * 1000, leewaySeconds: 3 });
+    const afterWaiting = async (waited: number): Promise<Verification> => {
+      seconds = nowSeconds;
+      const answer = verifier.verify(hs256({ claims: { exp: nowSeconds + 1 } }));
+      seconds += waited;
+      arrive(keyFor("HS256").publicKey);
+      return answer;
+    };
+    expect(await afterWaiting(4)).to.deep.equal({ reason: "expired", at: "exp" });
+    expect(verifier.cachedTokens).to.equal(0);
+    expect(await afterWaiting(3)).to.have.nested.property("principal.subject", "ada");
   });
 
   it("AUTH-26 looks at fetched keys as at any others", async () => {
