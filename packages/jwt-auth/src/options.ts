@@ -33,7 +33,10 @@ export interface JwtAuthOptions {
   readonly secret?: string | Uint8Array | undefined;
   /** A key source of your own, instead of a mode. It is yours to stop. Default: none. */
   readonly keys?: KeySource | undefined;
-  /** Allowed algorithms, of one family (AUTH-3, AUTH-5). Default: `["RS256"]`; with a secret `["HS256"]`. */
+  /**
+   * Allowed algorithms, of one family (AUTH-3, AUTH-5). Default: `["RS256"]`; with a secret `["HS256"]`; with `keys`
+   * those of that source, where it names any.
+   */
   readonly algorithms?: readonly Algorithm[] | undefined;
   /** What `iss` must be (AUTH-6). Default: any, or none. */
   readonly issuer?: string | undefined;

@@ -93,14 +93,19 @@ function materialOf(options: GivenOptions, faults: Fault[]): Material | undefine
   return given.length === 1 ? only : undefined;
 }
 
-/** The allowed algorithms, which must be of the family that the key is for. */
+/**
+ * The allowed algorithms, which must be of the family that the key is for. Undefined where those of the application's own
+ * key source are meant.
+ */
 function algorithmsOf(
   options: GivenOptions,
   material: Material | undefined,
   faults: Fault[],
-): readonly Algorithm[] {
+): readonly Algorithm[] | undefined {
   const shared = material === "secret";
-  if (options.algorithms === undefined) return [shared ? "HS256" : "RS256"];
+  if (options.algorithms === undefined) {
+    return material === "keys" ? undefined : [shared ? "HS256" : "RS256"];
+  }
   const list = attempted(faults, {}, () => checkAlgorithms(SUBJECT, options.algorithms));
   if (list === undefined) return ["RS256"];
   if (material !== undefined && material !== "keys" && list.some(isSymmetric) !== shared) {
@@ -115,7 +120,7 @@ function algorithmsOf(
 function readKeys(
   options: GivenOptions,
   material: Material | undefined,
-  algorithms: readonly Algorithm[],
+  algorithms: readonly Algorithm[] | undefined,
   faults: Fault[],
 ): KeySource | undefined {
   // With algorithms of the wrong family whatever could be said of the key would mislead.
@@ -126,7 +131,7 @@ function readKeys(
 function keysOf(
   options: GivenOptions,
   material: Material | undefined,
-  algorithms: readonly Algorithm[],
+  algorithms: readonly Algorithm[] | undefined,
 ): KeySource | undefined {
   const { env, logger, jwksUrl, publicKey, secret: shared } = options;
   if (material === "secret" && shared !== undefined)

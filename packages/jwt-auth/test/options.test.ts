@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { jwtAuth, type JwtAuthOptions, type KeySource } from "@svc/jwt-auth";
+import { createSecretSource, jwtAuth, type JwtAuthOptions, type KeySource } from "@svc/jwt-auth";
 import { ConfigurationError } from "@svc/options";
 import { listen } from "@svc/test-support";
 import { expect } from "chai";
@@ -249,6 +249,13 @@ describe("what belongs to jwtAuth()", () => {
       },
     };
   }
+
+  it("AUTH-3 take the algorithms of a key source of the application's own, RS256 where it names none", () => {
+    const keys = createSecretSource({ secret, algorithms: ["HS384"] });
+    expect(jwtAuth({ keys }).verifier.algorithms).to.eql(["HS384"]);
+    expect(jwtAuth({ keys: everyKey() }).verifier.algorithms).to.eql(["RS256"]);
+    expect(faultsOf({ keys, algorithms: ["HS256"] })[0]).to.match(/^algorithms: has HS256, for which/);
+  });
 
   it("leaves a key source of the application's own to the application", async () => {
     const keys = counted();
