@@ -32,9 +32,57 @@ export interface Settings {
   readonly concurrency: number;
 }
 
+/** Every option, by name; the type makes sure that none is missing. */
+const optionNames: Readonly<Record<keyof ConformanceOptions, true>> = {
+  url: true,
+  profile: true,
+  features: true,
+  keys: true,
+  probes: true,
+  tenancy: true,
+  limits: true,
+  house: true,
+  only: true,
+  serveKeys: true,
+  log: true,
+  requestSeconds: true,
+  checkSeconds: true,
+  totalSeconds: true,
+  keySetPatienceSeconds: true,
+  concurrency: true,
+};
+
+const probeNames: Readonly<Record<keyof Probes, true>> = {
+  open: true,
+  protected: true,
+  scoped: true,
+  role: true,
+  mixed: true,
+  tenant: true,
+  requestedTenant: true,
+  failing: true,
+  json: true,
+  invalid: true,
+  templated: true,
+  html: true,
+  outbound: true,
+  slow: true,
+  streaming: true,
+  dependencies: true,
+};
+
+function unknownIn(what: string, given: object | undefined, known: object): string[] {
+  return Object.keys(given ?? {})
+    .filter((name) => !Object.hasOwn(known, name))
+    .map((name) => `${what}${name}: is unknown; known are ${Object.keys(known).join(", ")}`);
+}
+
 /** @throws InvalidUse that lists everything that is wrong */
 export function resolveSettings(options: ConformanceOptions): Settings {
-  const faults: string[] = [];
+  const faults: string[] = [
+    ...unknownIn("", options, optionNames),
+    ...unknownIn("probes.", options.probes, probeNames),
+  ];
   const url = URL.parse(options.url);
   if (url === null || !/^https?:$/.test(url.protocol)) {
     faults.push(`url: ${JSON.stringify(options.url)} is no http or https URL`);

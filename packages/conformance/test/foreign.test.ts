@@ -1,4 +1,4 @@
-import { checkConformance } from "@svc/conformance";
+import { checkConformance, InvalidUse } from "@svc/conformance";
 import { expect } from "chai";
 import { privatePem } from "./support/bases.ts";
 import { startForeign } from "./support/foreign-service.ts";
@@ -33,6 +33,21 @@ describe("a service that is not of this house", () => {
       .and.not.include("contract");
     expect(failed.map(({ id }) => id)).to.include.members(["COR-8", "ERR-4", "ERR-10", "ERR-12", "AUTH-21"]);
     expect(report.conforms).to.equal(false);
+  });
+
+  it("conforms below a path as well", async () => {
+    await using foreign = await startForeign("/team/foreign");
+    const report = await checkConformance({ ...options, url: `${foreign.url}/team/foreign` });
+    expect(told(failures(report))).to.deep.equal([]);
+    expect(report.passed).to.be.above(25);
+  });
+
+  it("refuses options and probes that it does not know, all at once", async () => {
+    const wrong = { ...options, url: "http://127.0.0.1:9", probe: {}, probes: { opne: "/open" } };
+    const fault: unknown = await checkConformance(wrong).catch((error: unknown) => error);
+    expect(fault).to.be.instanceOf(InvalidUse).with.property("code", "ERR_SVC_CONFORMANCE_USE");
+    expect((fault as InvalidUse).faults).to.have.lengthOf(2);
+    expect((fault as InvalidUse).message).to.match(/^probe: is unknown.*\nprobes\.opne: is unknown/);
   });
 
   it("is checked for the rules that are asked for alone, those of the house included", async () => {

@@ -7,8 +7,17 @@ import { publicPem } from "./bases.ts";
  * A service that keeps the contract by hand and none of the choices of the house: ids with dashes, instance with its
  * query, no Allow, no WWW-Authenticate, no metrics, titles of a later edition, a leeway that is wider by a second.
  */
-export function startForeign(): Promise<Listening> {
-  return listen(createServer(answer));
+export function startForeign(prefix = ""): Promise<Listening> {
+  return listen(
+    createServer((req, res) => {
+      if (prefix !== "" && req.url?.startsWith(`${prefix}/`) !== true) {
+        res.writeHead(502).end();
+        return;
+      }
+      req.url = req.url?.slice(prefix.length);
+      answer(req, res);
+    }),
+  );
 }
 
 type Refusal = readonly [status: number, detail: string];
