@@ -98,6 +98,21 @@ describe("the plugin tenancy", () => {
     expect(refused.headers).to.include({ "x-content-type-options": "nosniff" });
   });
 
+  it("TEN-16 exempts paths of the file, with and without a method", async () => {
+    const toml = `${both}[plugin.tenancy]\nsources = ["token"]\nrequire_tenant = true\n`;
+    const add = (app: Express): void => void app.all("/hooks/:name", (_req, res) => res.json({}));
+    await using test = await startService({
+      toml: `${toml}exempt_paths = ["POST /hooks/:name"]\n`,
+      env,
+      routes: add,
+    });
+    expect((await request(test.url).post("/hooks/paid")).status).to.equal(200);
+    expect((await request(test.url).get("/hooks/paid")).status).to.equal(403);
+    expect(await refusal({ toml: `${toml}exempt_paths = ["hooks"]\n`, env })).to.contain(
+      "plugin.tenancy.exempt_paths: ",
+    );
+  });
+
   it("TEN-3 EDGE-4 lets a browser's preflight through, which has no token", async () => {
     const toml = `[service.cors]\norigins = ["https://app.example.com"]\n${both}[plugin.tenancy]\nrequire_tenant = true\n`;
     await using test = await startService({ toml, env, routes });

@@ -50,7 +50,7 @@ export const tenancyTable: Table<TenancySettings> = {
     },
     pathPrefix: { key: "path_prefix", kind: withDefault(path, "/t") },
     reservedSubdomains: { key: "reserved_subdomains", kind: optional(listOf(string())) },
-    exemptPaths: { key: "exempt_paths", kind: withDefault(listOf(path), []) },
+    exemptPaths: { key: "exempt_paths", kind: withDefault(listOf(string()), []) },
   },
 };
 
