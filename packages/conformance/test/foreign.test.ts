@@ -1,4 +1,4 @@
-import { checkConformance, InvalidUse } from "@svc/conformance";
+import { checkConformance, type ConformanceOptions, InvalidUse } from "@svc/conformance";
 import { expect } from "chai";
 import { privatePem } from "./support/bases.ts";
 import { startForeign } from "./support/foreign-service.ts";
@@ -43,8 +43,10 @@ describe("a service that is not of this house", () => {
   });
 
   it("refuses options and probes that it does not know, all at once", async () => {
-    const wrong = { ...options, url: "http://127.0.0.1:9", probe: {}, probes: { opne: "/open" } };
-    const fault: unknown = await checkConformance(wrong).catch((error: unknown) => error);
+    const wrong: object = { ...options, url: "http://127.0.0.1:9", probe: {}, probes: { opne: "/open" } };
+    const fault: unknown = await checkConformance(wrong as ConformanceOptions).catch(
+      (error: unknown) => error,
+    );
     expect(fault).to.be.instanceOf(InvalidUse).with.property("code", "ERR_SVC_CONFORMANCE_USE");
     expect((fault as InvalidUse).faults).to.have.lengthOf(2);
     expect((fault as InvalidUse).message).to.match(/^probe: is unknown.*\nprobes\.opne: is unknown/);
