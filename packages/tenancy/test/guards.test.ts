@@ -33,6 +33,15 @@ describe("the guards and accessors of @svc/tenancy", () => {
     expect(described(requestedTenant())).to.eql({ kind: "requested_tenant", values: [] });
   });
 
+  it("say so, and let nobody wait, where a route was given a guard that was not called", async () => {
+    for (const guard of [requireTenant, requestedTenant] as readonly unknown[]) {
+      await using server = await listen(stacks["express 5"]!([verified, guard as Middleware], report));
+      const { status, body } = await ask(server.port, { caller: { tenant: "acme" } });
+      expect([status, body["title"]]).to.eql([500, "Internal Server Error"]);
+      expect(() => (guard as (req: object) => unknown)({})).to.throw("with the brackets");
+    }
+  });
+
   it("TEN-10 admit nobody where tenancy() is missing", async () => {
     for (const [guard, status] of [
       [requireTenant(), 403],

@@ -19,6 +19,15 @@ describe("the types of @svc/tenancy", () => {
     expect(body).to.eql({ id: "7", tenant: "acme" });
   });
 
+  it("refuse a guard that was not called", () => {
+    const app = expressMajors["express 5"]();
+    // @ts-expect-error -- requireTenant() is the guard
+    app.get("/orders", requireTenant);
+    // @ts-expect-error -- requestedTenant() is the guard
+    app.get("/sign-in", requestedTenant);
+    expect(app).to.be.a("function");
+  });
+
   it("know the sources and take undefined for left out", () => {
     const options: TenancyOptions = {
       sources: ["token"],
