@@ -28,7 +28,7 @@ export async function startDemo({ checkout, env = process.env }: StartDemoOption
     if (env["DATABASE_URL"]) {
       // Whoever names a database of another environment wants to work with it, not to fill it.
       const isLocal = service.env === "local";
-      const withSecret = isLocal ? { SVC_AUTH_SECRET: demoSecret(), ...env } : env;
+      const withSecret = isLocal ? { ...env, SVC_AUTH_SECRET: secretFor(env) } : env;
       await tellWhereToLook(await startExpenses(withSecret, { seed: isLocal, demoTokens: isLocal }));
       return;
     }
@@ -56,7 +56,7 @@ async function startWithDatabase(
   const postgres = await demoPostgres({ checkout, servicePort: databasePort - 1, database: "expenses", env });
   process.stderr.write(`${postgres.description}\n`);
   const service = await startExpenses(
-    { SVC_AUTH_SECRET: demoSecret(), ...env, DATABASE_URL: await serviceUrl(postgres.url) },
+    { ...env, SVC_AUTH_SECRET: secretFor(env), DATABASE_URL: await serviceUrl(postgres.url) },
     { seed: true, demoTokens: environment === "local" },
   );
   service.onStop("close", async () => {
@@ -68,8 +68,8 @@ async function startWithDatabase(
 }
 
 // Another one at every start: a token of the demo is worth nothing anywhere else, nor for long.
-function demoSecret(): string {
-  return randomBytes(32).toString("base64url");
+function secretFor(env: NodeJS.ProcessEnv): string {
+  return env["SVC_AUTH_SECRET"] || randomBytes(32).toString("base64url");
 }
 
 // Looked at before a database is started in vain; whoever takes the port after this is told of by the

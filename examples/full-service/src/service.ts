@@ -2,7 +2,7 @@ import type { Environment } from "@svc/config";
 import type { ReadinessCheck } from "@svc/context";
 import { type Service, type ServiceOptions, startService } from "@svc/express";
 import { ConfigurationError, type Fault } from "@svc/options";
-import { demoTokenRoute } from "./demo-token.ts";
+import { demoTokenRoute, type DemoTokenSettings } from "./demo-token.ts";
 import { routes } from "./routes.ts";
 import { ensureExpenses } from "./schema.ts";
 
@@ -46,7 +46,7 @@ export function expensesService(
         if (rows > 0) service.log.info({ rows }, "demo data written");
       });
       routes(app, service, { db, prepared: prepare, demoTokens });
-      if (demoTokens) demoTokenRoute(app, secretOf(service));
+      if (demoTokens) demoTokenRoute(app, tokenSettings(service));
     },
   };
 }
@@ -68,9 +68,9 @@ function refuseDemo({ config }: Service, { seed, demoTokens }: ExpensesOptions):
   if (faults.length > 0) throw new ConfigurationError("the expenses service", faults);
 }
 
-function secretOf({ config }: Service): string {
-  const { secret } = config.plugin.auth ?? {};
-  if (secret !== undefined) return secret;
+function tokenSettings({ config }: Service): DemoTokenSettings {
+  const { auth } = config.plugin;
+  if (auth?.secret !== undefined) return { ...auth, secret: auth.secret };
   const message = "must be secret: the tokens of the demo are signed with it";
   throw new ConfigurationError("the expenses service", [{ key: "plugin.auth.mode", message }]);
 }

@@ -5,7 +5,7 @@ import request from "supertest";
 import { demoTenants } from "../src/seed.ts";
 import { caller, tokenOf } from "./support/caller.ts";
 import { expense, list, record, walk } from "./support/expenses.ts";
-import { serviceFor } from "./support/running-service.ts";
+import { runService, serviceFor } from "./support/running-service.ts";
 
 const [cafe, bikes] = demoTenants;
 
@@ -77,6 +77,18 @@ describe("who may see which expenses", () => {
       tx.query("delete from expenses where tenant = $1", [bikes]),
     );
     expect(counted.rowCount).to.equal(0);
+  });
+
+  it("CFG-4 hands out tokens that it takes itself, whatever the environment asks of them", async () => {
+    const env = {
+      SVC_AUTH_ISSUER: "elsewhere",
+      SVC_AUTH_AUDIENCE: '["a","b"]',
+      SVC_AUTH_TENANT_CLAIM: "org",
+    };
+    await using other = await runService(running.databaseUrl, { demoTokens: true }, env);
+    const { text } = await request(other.url).get(`/demo/token?tenant=${cafe}&role=admin`);
+    const asked = request(other.url).get("/totals").set("Authorization", `Bearer ${text}`);
+    expect((await asked).status).to.equal(200);
   });
 
   it("hands out tokens of the demo's tenants only", async () => {

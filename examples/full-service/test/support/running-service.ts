@@ -10,9 +10,13 @@ export interface RunningService extends AsyncDisposable {
 }
 
 /** Starts the service on a database; its log lines go nowhere. */
-export async function runService(databaseUrl: string, options?: ExpensesOptions): Promise<RunningService> {
+export async function runService(
+  databaseUrl: string,
+  options?: ExpensesOptions,
+  env: Readonly<Record<string, string>> = {},
+): Promise<RunningService> {
   const service = await createService({
-    ...expensesService({ SVC_PORT: "0", DATABASE_URL: databaseUrl, ...authEnv }, options),
+    ...expensesService({ SVC_PORT: "0", DATABASE_URL: databaseUrl, ...authEnv, ...env }, options),
     signals: false,
     logDestination: { write: () => undefined },
   });
