@@ -11,18 +11,17 @@ import { audience, createIssuer, type Issuer, issuerUrl } from "../tokens.ts";
 
 interface Setting {
   readonly algorithm: "HS256" | "RS256";
-  readonly callers: number;
   readonly cacheTokens: number;
   readonly etag: boolean;
 }
 
-const usual: Setting = { algorithm: "HS256", callers: 64, cacheTokens: 5000, etag: true };
+const usual: Setting = { algorithm: "HS256", cacheTokens: 5000, etag: true };
 const settings: Readonly<Record<string, Setting>> = {
   cached: usual,
   "no-etag": { ...usual, etag: false },
   uncached: { ...usual, cacheTokens: 0 },
-  // Whoever comes back finds that more callers than are remembered have come by since.
-  unseen: { ...usual, algorithm: "RS256", callers: 2500, cacheTokens: 1000 },
+  // Whoever comes back was displaced by others in between.
+  unseen: { ...usual, algorithm: "RS256", cacheTokens: 32 },
 };
 
 /** A whole service that knows its callers and tenants. Setting: `cached`, `no-etag`, `uncached` or `unseen`. */
@@ -31,7 +30,7 @@ export async function start(name: string): Promise<Subject> {
   const issuer = createIssuer(setting.algorithm);
   const revoked = createRevokedIds();
   const revocation: RevocationCheck = { isRevoked: ({ jti }) => jti !== undefined && revoked.has(jti) };
-  const tokens = mintTokens(issuer, setting.callers);
+  const tokens = mintTokens(issuer, 64);
   const traffic = trafficWith(tokens);
   const seen: Seen = {};
   const tap = createLogTap();
@@ -56,7 +55,7 @@ export async function start(name: string): Promise<Subject> {
     problems: true,
     securityHeaders: true,
     etag: setting.etag,
-    access: { issuer, revoked, seen, tokens, remembers: setting.cacheTokens >= setting.callers },
+    access: { issuer, revoked, seen, tokens, remembers: setting.cacheTokens >= tokens.length },
     headers: traffic.headers,
   } as const;
   return httpSubject(service.server, proofOf(claims), traffic);
