@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { checks } from "./checks/index.ts";
+import { grant } from "./checks/samples.ts";
 import type { Check } from "./check.ts";
 import { InvalidUse } from "./faults.ts";
 import { NoAnswer } from "./http-client.ts";
@@ -38,6 +39,7 @@ export async function checkConformance(options: ConformanceOptions): Promise<Con
   try {
     await reach(kit);
     if (kit.keySet !== undefined) await untilKeysAreKnown(kit);
+    await findProbes(kit);
     const findings = await runChecks(kit, selected(settings));
     const count = (status: string): number =>
       findings.filter((each) => each.verdict.status === status).length;
@@ -73,6 +75,27 @@ async function reach(kit: Kit): Promise<void> {
     if (!(error instanceof NoAnswer)) throw error;
     throw new InvalidUse([`url: ${kit.settings.url.href} does not answer: ${error.message}`]);
   }
+}
+
+/** A probe that is not there would let every refusal pass for a right one. */
+async function findProbes(kit: Kit): Promise<void> {
+  const { open, protected: inner, mixed, scoped, role, tenant, failing } = kit.settings.probes;
+  const named = { open, protected: inner, mixed, scoped: scoped?.request, role: role?.request };
+  const all = Object.entries({ ...named, tenant: tenant?.request, failing: failing?.request });
+  const faults = await Promise.all(
+    all.map(async ([name, probe]) => {
+      if (probe === undefined) return [];
+      try {
+        const { status } = await kit.ask(probe, { token: grant(kit) });
+        return status === 404 || status === 405 ? [`probes.${name}: the service answers ${status}`] : [];
+      } catch (error) {
+        // Whoever does not answer now is for the checks.
+        if (error instanceof NoAnswer) return [];
+        throw error;
+      }
+    }),
+  );
+  if (faults.flat().length > 0) throw new InvalidUse(faults.flat());
 }
 
 /** A service that started before the key set was served may wait before it asks again. */

@@ -66,6 +66,10 @@ export interface Keys {
   readonly rolesClaim?: string | undefined;
   /** Default: `tenant_id`. */
   readonly tenantClaim?: string | undefined;
+  /** Rights that other probes than `scoped` and `role` need, `json` for example. Default: none. */
+  readonly scopes?: readonly string[] | undefined;
+  /** As `scopes`. Default: none. */
+  readonly roles?: readonly string[] | undefined;
   /** The tenant of every token that needs one for the sake of the probes. Default: with tenancy, the first tenant. */
   readonly tenant?: string | undefined;
 }
@@ -98,7 +102,7 @@ export interface DependencyProbe {
 export interface Probes {
   /** Answers 2xx to anybody, at every call. Default: `/health`. */
   readonly open?: Probe | undefined;
-  /** Needs a verified caller. */
+  /** Needs a verified caller and no right. Default: the request of `scoped`, which AUTH-14 cannot be judged on. */
   readonly protected?: Probe | undefined;
   /** Needs all of `scopes`, two at least. */
   readonly scoped?: { readonly request: Probe; readonly scopes: readonly string[] } | undefined;
@@ -108,6 +112,7 @@ export interface Probes {
   readonly mixed?: Probe | undefined;
   /** Needs a tenant. Best answers JSON that tells it. */
   readonly tenant?:
+    | string
     | {
         readonly request: Probe;
         /** The member of the answer that has the tenant. Default: `tenant`. */
@@ -118,6 +123,7 @@ export interface Probes {
   readonly requestedTenant?: Probe | undefined;
   /** Throws an exception that nobody handles. */
   readonly failing?:
+    | string
     | {
         readonly request: Probe;
         /** The message of the exception: it must not get out. */

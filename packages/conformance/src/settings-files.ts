@@ -22,6 +22,8 @@ const keysShape: Shape = {
   roles_claim: "text",
   tenant_claim: "text",
   tenant: "text",
+  scopes: "texts",
+  roles: "texts",
 };
 
 const probesShape: Shape = Object.fromEntries(

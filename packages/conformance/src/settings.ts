@@ -1,3 +1,4 @@
+import { isObject } from "./answer.ts";
 import { InvalidUse } from "./faults.ts";
 import {
   type ConformanceOptions,
@@ -16,7 +17,7 @@ export interface Settings {
   readonly profile: "full" | "reduced";
   readonly features: ReadonlySet<Feature>;
   readonly keys: Keys | undefined;
-  readonly probes: Probes;
+  readonly probes: ResolvedProbes;
   readonly tenancy: Required<{ [Key in keyof TenancySettings]: NonNullable<TenancySettings[Key]> }>;
   readonly limits: Required<{ [Key in keyof Limits]: NonNullable<Limits[Key]> }>;
   /** The tenant in the claim of ordinary tokens. */
@@ -71,6 +72,65 @@ const probeNames: Readonly<Record<keyof Probes, true>> = {
   dependencies: true,
 };
 
+/** The probes with their short forms written out. */
+export interface ResolvedProbes extends Omit<Probes, "tenant" | "failing"> {
+  readonly tenant?: Exclude<Probes["tenant"], string>;
+  readonly failing?: Exclude<Probes["failing"], string>;
+}
+
+function resolveProbes({ tenant, failing, ...probes }: Probes): ResolvedProbes {
+  return {
+    ...probes,
+    // A route that asks for rights turns bad tokens away as well.
+    protected: probes.protected ?? probes.scoped?.request,
+    tenant: typeof tenant === "string" ? { request: tenant } : tenant,
+    failing: typeof failing === "string" ? { request: failing } : failing,
+  };
+}
+
+/** Faults of the requests that the probes hold. */
+function probeFaults(probes: ResolvedProbes): string[] {
+  const { open, protected: inner, mixed, requestedTenant, json, html, outbound, slow, streaming } = probes;
+  const requests: Readonly<Record<string, unknown>> = {
+    open,
+    protected: inner,
+    mixed,
+    requestedTenant,
+    json,
+    html,
+    outbound,
+    slow,
+    streaming,
+  };
+  const faults = Object.entries(requests).flatMap(([name, probe]) =>
+    probe === undefined || isProbe(probe) ? [] : [`probes.${name}: is neither "/path" nor { path }`],
+  );
+  for (const name of ["scoped", "role", "tenant", "failing", "invalid", "templated"] as const) {
+    const probe: unknown = probes[name];
+    if (probe === undefined || (isObject(probe) && isProbe(probe["request"]))) continue;
+    faults.push(`probes.${name}: needs request: "/path" or { path }`);
+  }
+  for (const [name, list] of [
+    ["scoped.scopes", probes.scoped && (probes.scoped.scopes as unknown)],
+    ["role.roles", probes.role && (probes.role.roles as unknown)],
+  ] as const) {
+    const isAsked = name === "scoped.scopes" ? probes.scoped !== undefined : probes.role !== undefined;
+    const isList = Array.isArray(list) && list.length > 0 && list.every((each) => typeof each === "string");
+    if (isAsked && !isList) faults.push(`probes.${name}: must be a list of texts`);
+  }
+  for (const each of probes.dependencies ?? []) {
+    const isWhole = typeof each.check === "string" && typeof each.critical === "boolean";
+    if (isWhole && isProbe(each.break) && isProbe(each.restore)) continue;
+    faults.push("probes.dependencies: each needs check, critical, break and restore");
+  }
+  return faults;
+}
+
+function isProbe(value: unknown): boolean {
+  const path = isObject(value) ? value["path"] : value;
+  return typeof path === "string" && /^(?:[A-Z]+ )?(?:\/|https?:)/.test(path);
+}
+
 function unknownIn(what: string, given: object | undefined, known: object): string[] {
   return Object.keys(given ?? {})
     .filter((name) => !Object.hasOwn(known, name))
@@ -83,6 +143,8 @@ export function resolveSettings(options: ConformanceOptions): Settings {
     ...unknownIn("", options, optionNames),
     ...unknownIn("probes.", options.probes, probeNames),
   ];
+  const probes = resolveProbes(options.probes ?? {});
+  faults.push(...probeFaults(probes));
   const url = URL.parse(options.url);
   if (url === null || !/^https?:$/.test(url.protocol)) {
     faults.push(`url: ${JSON.stringify(options.url)} is no http or https URL`);
@@ -128,7 +190,7 @@ export function resolveSettings(options: ConformanceOptions): Settings {
     profile: options.profile ?? "full",
     features,
     keys: options.keys,
-    probes: options.probes ?? {},
+    probes,
     tenancy: {
       sources,
       baseDomain: options.tenancy?.baseDomain ?? "",

@@ -137,6 +137,24 @@ describe("svc-conformance", function () {
       .and.contain("--serve-keys");
   });
 
+  it("ends with 2 when a probe is not there", async () => {
+    await using foreign = await startForeign();
+    const { code, stderr } = await run(
+      folder,
+      foreign.url,
+      "--keys",
+      "keys.json",
+      "--open",
+      "/opne",
+      "--protected",
+      "POST /mine",
+    );
+    expect(stderr)
+      .to.match(/probes\.open: the service answers 404/)
+      .and.match(/probes\.protected: .* 405/);
+    expect(code).to.equal(2);
+  });
+
   describe("ends with 2 and says what is wrong", () => {
     const nowhere = "http://127.0.0.1:9";
     const cases: readonly (readonly [what: string, args: readonly string[], said: RegExp])[] = [
@@ -178,6 +196,17 @@ describe("svc-conformance", function () {
         [nowhere, "--keys", "other.json"],
         /keys\.private_key: is no key for ES256/,
       ],
+      ["a probe that is none", [nowhere, "--probes", "route.json"], /probes\.open: is neither "\/path" nor/],
+      [
+        "a guard without its names",
+        [nowhere, "--probes", "route.json"],
+        /probes\.scoped\.scopes: must be a list/,
+      ],
+      [
+        "a fault without its end",
+        [nowhere, "--probes", "route.json"],
+        /probes\.dependencies: each needs check/,
+      ],
       ["tenancy without its domain", [nowhere, "--probes", "domain.json"], /tenancy\.base_domain: is needed/],
       ["something that is not JSON", [nowhere, "--keys", "key.pem"], /key\.pem: is not JSON/],
       [
@@ -200,6 +229,7 @@ describe("svc-conformance", function () {
       await file("hmac.json", { algorithm: "HS256", secret });
       await file("bad.json", { algorithm: "RS256", private_key: secret });
       await file("other.json", { algorithm: "ES256", private_key: privatePem });
+      await file("route.json", { open: "open", scoped: { request: "/a" }, dependencies: [{ check: "db" }] });
       await file("domain.json", { tenancy: { sources: ["subdomain"] } });
     });
     for (const [what, args, said] of cases) {

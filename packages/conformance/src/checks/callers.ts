@@ -10,8 +10,11 @@ export function isRefusal({ status }: Answer): boolean {
 
 /** All rights that the probes name, so that nothing but the defect of a token can be the reason of a refusal. */
 export function rights(kit: Kit): TokenShape {
-  const { scoped, role } = kit.settings.probes;
-  return { scopes: scoped?.scopes ?? [], roles: role?.roles ?? [] };
+  const { probes, keys } = kit.settings;
+  return {
+    scopes: [...(probes.scoped?.scopes ?? []), ...(keys?.scopes ?? [])],
+    roles: [...(probes.role?.roles ?? []), ...(keys?.roles ?? [])],
+  };
 }
 
 /** The protected route, asked with a token. */

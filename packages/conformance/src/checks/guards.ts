@@ -72,7 +72,11 @@ export const guardChecks: readonly Check[] = [
   {
     rule: "AUTH-14",
     needs: ["auth", "keys", "probe:protected"],
-    run: (kit) => accepts(kit, "a valid token", { roles: [], scopes: [] }),
+    async run(kit) {
+      const { protected: route, scoped } = kit.settings.probes;
+      if (route === scoped?.request) return notApplicable("the probe `protected` needs scopes");
+      return accepts(kit, "a valid token", { roles: [], scopes: [] });
+    },
   },
   {
     rule: "AUTH-15",

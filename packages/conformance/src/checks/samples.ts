@@ -84,7 +84,10 @@ const malformed = `{"a": "${echoMark}", }`;
 export function grant(kit: Kit): string | undefined {
   const { keys, probes } = kit.settings;
   if (keys === undefined || !kit.has("auth")) return undefined;
-  return kit.tokens.mint({ scopes: probes.scoped?.scopes ?? [], roles: probes.role?.roles ?? [] });
+  return kit.tokens.mint({
+    scopes: [...(probes.scoped?.scopes ?? []), ...(keys.scopes ?? [])],
+    roles: [...(probes.role?.roles ?? []), ...(keys.roles ?? [])],
+  });
 }
 
 /** The id under which the log has a request: the one that it was answered with, which may not be the one sent. */
