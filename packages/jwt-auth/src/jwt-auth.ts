@@ -96,7 +96,8 @@ export function jwtAuth(options: JwtAuthOptions): JwtAuth {
     found: Verification,
     fromElsewhere: boolean,
   ): Refusal | Promise<Refusal> {
-    if (found.principal === undefined) return ignored(req, context, found);
+    // Asked for what a refusal has itself: a prototype that somebody polluted must not lend it a principal.
+    if (found.reason !== undefined) return ignored(req, context, found);
     if (fromElsewhere && !mayCarryCookies(req)) return crossSite();
     if (gate === undefined) {
       context.principal = found.principal;
@@ -163,7 +164,7 @@ function leave(req: IncomingMessage, res: ServerResponse, next: Next, refusal: R
 function checkedToken(token: unknown): string | undefined {
   if (token === undefined || token === null || token === "") return undefined;
   if (typeof token !== "string")
-    throw new TypeError(`tokenFrom() must give a string; it gave a ${typeof token}`);
+    throw new TypeError(`tokenFrom() must give a string; it gave ${typeof token}`);
   return token;
 }
 

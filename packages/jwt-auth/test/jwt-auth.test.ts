@@ -1,11 +1,13 @@
 import { once } from "node:events";
-import { connect } from "node:net";
+import { IncomingMessage, ServerResponse } from "node:http";
+import { connect, Socket } from "node:net";
 import { openContext, type Middleware, type Principal } from "@svc/context";
 import {
   currentPrincipal,
   jwtAuth,
   type JwtAuthOptions,
   optionalAuth,
+  principalOf,
   requireAuth,
   requireRoles,
   requireScopes,
@@ -341,3 +343,23 @@ function wire(headers: Headers): Readonly<Record<string, string>> {
 function fail(): never {
   throw new Error("the route saw no principal");
 }
+
+describe("jwtAuth() in a process whose prototypes somebody has polluted", () => {
+  it("AUTH-12 finds no caller that the token does not name", () => {
+    const auth = jwtAuth(options);
+    const callers: unknown[] = [];
+    const ways = [badTokens["a bad signature"], badTokens.expired, "nonsense", ""];
+    const polluted = Object.prototype as { principal?: object };
+    try {
+      polluted.principal = { subject: "mallory", scopes: ["a"], roles: ["r"] };
+      for (const each of ways) {
+        const req = new IncomingMessage(new Socket());
+        req.headers.authorization = `Bearer ${each}`;
+        auth(req, new ServerResponse(req), () => callers.push(principalOf(req)));
+      }
+    } finally {
+      delete polluted.principal;
+    }
+    expect(callers).to.eql(ways.map(() => undefined));
+  });
+});
