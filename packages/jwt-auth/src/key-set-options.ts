@@ -121,7 +121,7 @@ function faultOf({ protocol, username, password }: URL, env: Env): string | unde
   }
   if (username !== "" || password !== "") return "must not hold a user or a password; key sets are public";
   if (protocol === "http:" && env === "prod") {
-    return "must begin with https:// in prod: over plain http anybody on the way can put in a key";
+    return "must begin with https:// in prod, the default env: over plain http anybody can put in a key";
   }
   return undefined;
 }

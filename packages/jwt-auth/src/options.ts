@@ -20,6 +20,7 @@ import type { Algorithm } from "./algorithms.ts";
 import { type Env, envs } from "./env.ts";
 import type { KeySource } from "./key-source.ts";
 import type { RevocationCheck } from "./revocation.ts";
+import { bytes } from "./secret-source.ts";
 
 /** What {@link jwtAuth} takes. Exactly one of `jwksUrl`, `publicKey`, `secret` and `keys` must be there. */
 export interface JwtAuthOptions {
@@ -99,10 +100,6 @@ export function readOptions(given: JwtAuthOptions): GivenOptions {
   const algorithmList: Kind<readonly Algorithm[]> = {
     expects: "a list of algorithms",
     accepts: (value): value is readonly Algorithm[] => Array.isArray(value),
-  };
-  const bytes: Kind<Uint8Array> = {
-    expects: "bytes",
-    accepts: (value): value is Uint8Array => value instanceof Uint8Array,
   };
   // Bounds of numbers are those of the factories that these options are for.
   return resolveOptions(SUBJECT, given, {

@@ -81,7 +81,12 @@ export function refreshedKeys(plan: RefreshPlan): RefreshedKeySource {
     if (next.identity === keys.identity) return;
     keys = next;
     generation += 1;
-    say(logger, "info", { key_set: place, keys: next.size }, "the keys that tokens are verified with changed");
+    say(
+      logger,
+      "info",
+      { key_set: place, keys: next.size },
+      "the keys that tokens are verified with changed",
+    );
   }
 
   function dropStale(): void {

@@ -28,7 +28,8 @@ export interface SecretSourceOptions {
 
 const subject = "createSecretSource()";
 
-const bytes: Kind<Uint8Array> = {
+/** A secret may be bytes, a Buffer too. */
+export const bytes: Kind<Uint8Array> = {
   expects: "bytes",
   accepts: (value): value is Uint8Array => value instanceof Uint8Array,
 };
