@@ -23,7 +23,7 @@ export const systemMutations: readonly Mutation[] = [
   { rule: "SYS-2", what: "/health asks the mail server", base: "full", differences: probing("mail") },
   {
     rule: "SYS-3",
-    what: "/ready answers 204 to a probe of a sound service",
+    what: "/ready answers 203 while all is well",
     base: "full",
     differences: {
       answer(answer) {
