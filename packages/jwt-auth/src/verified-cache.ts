@@ -32,14 +32,14 @@ export function cacheId(token: string): string {
 
 /**
  * What a token costs to remember, in bytes, estimated from above: its text, and its claims, whose small objects take
- * far more room than their text.
+ * far more room than their text, most of all when each of them has names of its own.
  */
 export function cacheCost(tokenLength: number, claims: object): number {
   let cost = 1024 + 2 * tokenLength;
   const open: object[] = [claims];
   for (let each = open.pop(); each !== undefined; each = open.pop()) {
     const members: unknown[] = Object.values(each);
-    cost += 64 + 16 * members.length;
+    cost += 144 + 16 * members.length;
     for (const member of members) if (typeof member === "object" && member !== null) open.push(member);
   }
   return cost;

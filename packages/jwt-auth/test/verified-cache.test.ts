@@ -265,5 +265,8 @@ describe("createVerifiedCache", () => {
     expect(cacheCost(6400, lists)).to.be.above(1500 * 64);
     const nested = JSON.parse("[".repeat(2000) + "]".repeat(2000)) as object;
     expect(cacheCost(6400, nested)).to.be.above(2000 * 64);
+    // Measured: 85,000 bytes a token, since the engine describes every set of names once.
+    const named = { d: Array.from({ length: 450 }, (_, index) => ({ [index.toString(36)]: 1 })) };
+    expect(cacheCost(6733, named)).to.be.above(85_000);
   });
 });
