@@ -14,10 +14,8 @@ export interface ClaimRules {
   readonly tenantClaim: string;
 }
 
-/** Claims that hold, with the dates cut to whole seconds. */
+/** The dates of claims that hold, cut to whole seconds. */
 export interface CheckedClaims {
-  readonly subject: string;
-  readonly expiresAt: number;
   readonly signedInAt: number;
   /** Holds from this second on, leeway included. */
   readonly from: number;
@@ -53,8 +51,6 @@ export function checkClaims(
     dateFault(expiresAt, issuedAt, from, nowSeconds, leeway);
   if (refused !== undefined) return refused;
   return {
-    subject: own(claims, "sub") as string,
-    expiresAt,
     signedInAt: signInDate(claims, issuedAt),
     from: from - leeway,
     until: expiresAt + leeway,
