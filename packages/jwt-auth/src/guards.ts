@@ -1,4 +1,4 @@
-import { contextOf, type Middleware, type Principal } from "@svc/context";
+import { contextOf, enterContext, type Middleware, type Principal } from "@svc/context";
 import { ConfigurationError } from "@svc/options";
 import { missingRoles, missingScopes, type ProblemError, unauthorized } from "@svc/problem";
 import type { IncomingMessage } from "node:http";
@@ -7,6 +7,9 @@ import type { IncomingMessage } from "node:http";
 const GUARD: unique symbol = Symbol.for("@svc/guard") as never;
 
 const NOTHING: readonly string[] = Object.freeze([]);
+
+// A guard that lets a request pass enters its context: what stands between jwtAuth() and the guard may have lost the
+// current one, and currentPrincipal() must agree with the guard.
 
 type GuardKind = "auth" | "scopes" | "roles" | "optional_auth";
 
@@ -17,9 +20,9 @@ type GuardKind = "auth" | "scopes" | "roles" | "optional_auth";
  */
 export function requireAuth(...nothing: readonly undefined[]): Middleware {
   takesNothing("requireAuth()", nothing);
-  return described("auth", NOTHING, function requireAuthGuard(req, _res, next) {
+  return described("auth", NOTHING, function requireAuthGuard(req, res, next) {
     if (principalIn(req) === undefined) next(unauthorized());
-    else next();
+    else enterContext(req, res, next);
   });
 }
 
@@ -31,10 +34,10 @@ export function requireAuth(...nothing: readonly undefined[]): Middleware {
  */
 export function requireScopes(...scopes: readonly string[]): Middleware {
   const wanted = checked("requireScopes()", "scopes", scopes, /^\S+$/, "a scope without white space");
-  return described("scopes", wanted, function requireScopesGuard(req, _res, next) {
+  return described("scopes", wanted, function requireScopesGuard(req, res, next) {
     const principal = principalIn(req);
     if (principal === undefined) next(unauthorized());
-    else if (holdsAll(principal.scopes, wanted)) next();
+    else if (holdsAll(principal.scopes, wanted)) enterContext(req, res, next);
     else next(lacking(principal.scopes, wanted));
   });
 }
@@ -47,10 +50,10 @@ export function requireScopes(...scopes: readonly string[]): Middleware {
  */
 export function requireRoles(...roles: readonly string[]): Middleware {
   const wanted = checked("requireRoles()", "roles", roles, /\S/, "the name of a role");
-  return described("roles", wanted, function requireRolesGuard(req, _res, next) {
+  return described("roles", wanted, function requireRolesGuard(req, res, next) {
     const principal = principalIn(req);
     if (principal === undefined) next(unauthorized());
-    else if (holdsOne(principal.roles, wanted)) next();
+    else if (holdsOne(principal.roles, wanted)) enterContext(req, res, next);
     else next(missingRoles(wanted));
   });
 }
@@ -62,8 +65,9 @@ export function requireRoles(...roles: readonly string[]): Middleware {
  */
 export function optionalAuth(...nothing: readonly undefined[]): Middleware {
   takesNothing("optionalAuth()", nothing);
-  return described("optional_auth", NOTHING, function optionalAuthGuard(_req, _res, next) {
-    next();
+  return described("optional_auth", NOTHING, function optionalAuthGuard(req, res, next) {
+    if (contextOf(req) === undefined) next();
+    else enterContext(req, res, next);
   });
 }
 

@@ -53,6 +53,19 @@ describe("guards", () => {
     ]);
   });
 
+  it("AUTH-18 bring currentPrincipal() back where a middleware in front has lost the current context", async () => {
+    const guards = [requireAuth(), requireScopes("a"), requireRoles("admin"), optionalAuth()];
+    for (const guard of guards) {
+      const req = {} as IncomingMessage;
+      openContext(req).principal = { ...principal, roles: ["admin"] };
+      let current: string | undefined;
+      guard(req, {} as ServerResponse, (error) => {
+        current = error === undefined ? currentPrincipal().subject : String(error);
+      });
+      expect([guard.name, current]).to.deep.equal([guard.name, "ada"]);
+    }
+  });
+
   it("refuse to be made for nothing, for lists, for requests and for names that no token can hold", () => {
     const request = { method: "GET", headers: {} };
     const wrong: readonly (readonly [unknown[], RegExp])[] = [
