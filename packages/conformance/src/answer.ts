@@ -6,6 +6,7 @@ export class Answer {
   readonly body: Buffer;
   /** From the last byte of the request to the last byte of the answer. */
   readonly durationMs: number;
+  #object: { readonly value: Readonly<Record<string, unknown>> | undefined } | undefined;
 
   constructor(status: number, headers: Answer["headers"], body: Buffer, durationMs: number) {
     this.status = status;
@@ -39,13 +40,29 @@ export class Answer {
 
   /** The body when it is a JSON object. */
   get object(): Readonly<Record<string, unknown>> | undefined {
-    try {
-      const value: unknown = JSON.parse(this.text);
-      return isObject(value) ? value : undefined;
-    } catch {
-      return undefined;
-    }
+    this.#object ??= { value: parseObject(this.text) };
+    return this.#object.value;
   }
+
+  /** Whether the body has some words, in whatever way it escapes them. */
+  says(words: string): boolean {
+    return this.text.includes(words) || (this.object !== undefined && hasText(this.object, words));
+  }
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function hasText(value: unknown, words: string): boolean {
+  if (typeof value === "string") return value.includes(words);
+  if (typeof value !== "object" || value === null) return false;
+  return Object.values(value).some((each) => hasText(each, words));
 }
 
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

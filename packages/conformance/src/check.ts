@@ -32,6 +32,8 @@ export interface Check {
   readonly needs?: readonly Need[] | undefined;
   /** Changes the state of the service or of the key set: runs alone, after all others, in the order of the list. */
   readonly alone?: boolean | undefined;
+  /** Waits until the service fetches a new key. */
+  readonly patient?: boolean | undefined;
   run(kit: Kit): Promise<Verdict>;
 }
 
@@ -46,16 +48,21 @@ export function notApplicable(reason: string): Verdict {
 }
 
 /** Pass when something holds, else a failure. */
-export function must(holds: boolean, seen: string | (() => string), expected: string): Verdict {
-  return holds ? pass : fail(typeof seen === "string" ? seen : seen(), expected);
+export function must(
+  holds: boolean,
+  seen: string | (() => string),
+  expected: string | (() => string),
+): Verdict {
+  const text = (given: string | (() => string)): string => (typeof given === "string" ? given : given());
+  return holds ? pass : fail(text(seen), text(expected));
 }
 
-/** The first verdict that is a failure; else pass, unless nothing was applicable. */
+/** The first verdict that is a failure; else pass, unless nothing was applicable or there is none at all. */
 export function every(verdicts: readonly Verdict[]): Verdict {
   return (
     verdicts.find(({ status }) => status === "fail") ??
     verdicts.find(({ status }) => status === "pass") ??
     verdicts[0] ??
-    pass
+    notApplicable("nothing was seen that shows it")
   );
 }

@@ -1,7 +1,8 @@
-import { connect as connectPlain, type Socket } from "node:net";
+import { connect as connectPlain, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { Answer } from "./answer.ts";
-import { AnswerReader, MalformedAnswer } from "./http-message.ts";
+import { AnswerReader } from "./http-message.ts";
+import { MalformedAnswer } from "./malformed-answer.ts";
 
 /** What goes out. Headers are sent as they stand here, in this order, twice when they stand here twice. */
 export interface Outgoing {
@@ -12,6 +13,8 @@ export interface Outgoing {
   readonly body?: string | Buffer | undefined;
   /** Sent instead of the host of the base URL. */
   readonly host?: string | undefined;
+  /** Default: that of the client. */
+  readonly timeoutMs?: number | undefined;
 }
 
 /** Something on the way to an answer went wrong: no connection, no answer in time, no HTTP. */
@@ -19,19 +22,35 @@ export class NoAnswer extends Error {
   override readonly name = "NoAnswer";
 }
 
+export interface SendOptions {
+  /** Whether it is a request for the head alone. Default: false. */
+  readonly isHead?: boolean | undefined;
+  /** Sent behind the bytes unless an answer has come by then. Default: nothing. */
+  readonly later?: Buffer | undefined;
+  /** Default: that of the client. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/**
+ * Bodies above this many bytes wait a moment for a refusal: a service that closes while it is still being sent one
+ * has its answer thrown away on the way.
+ */
+const patientBytes = 32 * 1024;
+const patienceMs = 50;
+
 /** Sends requests to one service, one connection each. */
 export interface HttpClient {
   send(request: Outgoing): Promise<Answer>;
   /** Sends bytes exactly as they are and reads the first answer. */
-  sendBytes(bytes: string | Buffer, options?: { readonly isHead?: boolean }): Promise<Answer>;
+  sendBytes(bytes: string | Buffer, options?: SendOptions): Promise<Answer>;
   /** The head of a request as bytes, for those that send a body by hand. */
   head(request: Outgoing): string;
   /** Ends what is under way. */
   close(): void;
 }
 
-/** @param timeoutMs for one request, from connecting to the last byte of its answer */
-export function createHttpClient(base: URL, timeoutMs: number): HttpClient {
+/** @param defaultTimeoutMs for one request, from connecting to the last byte of its answer */
+export function createHttpClient(base: URL, defaultTimeoutMs: number): HttpClient {
   const prefix = base.pathname.replace(/\/$/, "");
   const open = new Set<Socket>();
   let closed = false;
@@ -45,7 +64,8 @@ export function createHttpClient(base: URL, timeoutMs: number): HttpClient {
     return `${method} ${prefix}${path} HTTP/1.1\r\n${sent.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n`;
   }
 
-  function sendBytes(bytes: string | Buffer, { isHead = false } = {}): Promise<Answer> {
+  function sendBytes(bytes: string | Buffer, options: SendOptions = {}): Promise<Answer> {
+    const { isHead = false, later, timeoutMs = defaultTimeoutMs } = options;
     if (closed) return Promise.reject(new NoAnswer("the time for all checks is up"));
     return new Promise((resolve, reject) => {
       const socket = connect(base);
@@ -76,6 +96,10 @@ export function createHttpClient(base: URL, timeoutMs: number): HttpClient {
       socket.once(base.protocol === "https:" ? "secureConnect" : "connect", () => {
         sentAt = performance.now();
         socket.write(typeof bytes === "string" ? Buffer.from(bytes, "latin1") : bytes);
+        if (later === undefined) return;
+        setTimeout(() => {
+          if (open.has(socket) && reader.isEmpty) socket.write(later);
+        }, patienceMs);
       });
       socket.on("data", (chunk: Buffer) => read(false, chunk));
       socket.on("error", (error: NodeJS.ErrnoException) => {
@@ -101,9 +125,11 @@ export function createHttpClient(base: URL, timeoutMs: number): HttpClient {
       const all =
         body === undefined ? headers : [...headers, ["Content-Length", String(body.length)] as const];
       const bytes = Buffer.from(head({ ...request, headers: all }), "latin1");
-      return sendBytes(body === undefined ? bytes : Buffer.concat([bytes, body]), {
-        isHead: request.method === "HEAD",
-      });
+      const options = { isHead: request.method === "HEAD", timeoutMs: request.timeoutMs };
+      if (body !== undefined && body.length > patientBytes) {
+        return sendBytes(bytes, { ...options, later: body });
+      }
+      return sendBytes(body === undefined ? bytes : Buffer.concat([bytes, body]), options);
     },
     close() {
       closed = true;
@@ -118,7 +144,8 @@ function connect(base: URL): Socket {
     return connectTls({
       host,
       port: Number(base.port || 443),
-      servername: host,
+      // An address is no name that a server could be asked for.
+      servername: isIP(host) === 0 ? host : "",
       ALPNProtocols: ["http/1.1"],
     });
   }

@@ -1,12 +1,10 @@
 import { Answer } from "./answer.ts";
-
-/** A message that no HTTP client could read. */
-export class MalformedAnswer extends Error {
-  override readonly name = "MalformedAnswer";
-}
+import { type BodyReader, createBodyReader } from "./http-body.ts";
+import { MalformedAnswer } from "./malformed-answer.ts";
 
 /** Nothing that a service says to the checks is longer. */
-const largestAnswer = 32 * 1024 * 1024;
+const largestHead = 256 * 1024;
+const largestAnswer = 8 * 1024 * 1024;
 
 /**
  * Reads one HTTP/1.1 answer. It takes bytes as they come; what an HTTP client would hide (repeated headers, the
@@ -14,9 +12,13 @@ const largestAnswer = 32 * 1024 * 1024;
  */
 export class AnswerReader {
   readonly #isHead: boolean;
-  readonly #chunks: Buffer[] = [];
+  /** Bytes of a head that is not complete. */
+  #pending: Buffer = Buffer.alloc(0);
+  #head: Head | undefined;
+  #body: BodyReader | undefined;
   #size = 0;
 
+  /** @param isHead whether the request was one for the head alone, so that no body comes */
   constructor(isHead: boolean) {
     this.#isHead = isHead;
   }
@@ -25,38 +27,57 @@ export class AnswerReader {
     return this.#size === 0;
   }
 
+  /** @throws MalformedAnswer */
   add(chunk: Buffer): void {
     this.#size += chunk.length;
-    if (this.#size > largestAnswer) throw new MalformedAnswer("an answer of more than 32 MiB");
-    this.#chunks.push(chunk);
+    if (this.#size > largestAnswer) throw new MalformedAnswer("an answer of more than 8 MiB");
+    if (this.#body === undefined) this.#addToHead(chunk);
+    else this.#body.add(chunk);
   }
 
-  /** The answer, once it is complete; undefined when more has to come. */
+  /**
+   * The answer, once it is complete; undefined when more has to come.
+   *
+   * @throws MalformedAnswer when it has ended and is not complete
+   */
   read(ended: boolean, durationMs: number): Answer | undefined {
-    let bytes = this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks);
+    if (this.#head === undefined || this.#body === undefined) {
+      if (ended && !this.isEmpty) throw new MalformedAnswer("a connection that ended within the headers");
+      return undefined;
+    }
+    const body = this.#body.read(ended);
+    return body && new Answer(this.#head.status, this.#head.headers, body, durationMs);
+  }
+
+  #addToHead(chunk: Buffer): void {
+    let bytes = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
+    let from = Math.max(0, this.#pending.length - 3);
     for (;;) {
-      const split = bytes.indexOf("\r\n\r\n");
-      if (split === -1) {
-        if (ended && this.#size > 0) throw new MalformedAnswer("a connection that ended within the headers");
-        return undefined;
+      const split = bytes.indexOf("\r\n\r\n", from);
+      if ((split === -1 ? bytes.length : split) > largestHead) {
+        throw new MalformedAnswer("headers of more than 256 KiB");
       }
+      if (split === -1) break;
       const head = parseHead(bytes.subarray(0, split).toString("latin1"));
       bytes = bytes.subarray(split + 4);
+      from = 0;
       // 100 and 103 come before the answer.
       if (head.status >= 100 && head.status < 200) continue;
-      const body = this.#body(head, bytes, ended);
-      return body && new Answer(head.status, head.headers, body, durationMs);
+      this.#head = head;
+      this.#body = this.#bodyOf(head);
+      this.#body.add(bytes);
+      return;
     }
+    this.#pending = bytes;
   }
 
-  #body(head: Head, bytes: Buffer, ended: boolean): Buffer | undefined {
-    if (this.#isHead || head.status === 204 || head.status === 304) return Buffer.alloc(0);
-    if (/\bchunked\b/i.test(valueOf(head, "transfer-encoding") ?? "")) return unchunk(bytes);
+  #bodyOf(head: Head): BodyReader {
+    if (this.#isHead || head.status === 204 || head.status === 304) return createBodyReader({ length: 0 });
+    if (/\bchunked\b/i.test(valueOf(head, "transfer-encoding") ?? "")) return createBodyReader("chunked");
     const length = valueOf(head, "content-length");
-    if (length === undefined) return ended ? bytes : undefined;
-    if (bytes.length >= Number(length)) return bytes.subarray(0, Number(length));
-    if (ended) throw new MalformedAnswer(`a body of ${bytes.length} bytes, announced as ${length}`);
-    return undefined;
+    if (length === undefined) return createBodyReader("until the end");
+    if (!/^\d{1,15}$/.test(length)) throw new MalformedAnswer("a Content-Length that is no number");
+    return createBodyReader({ length: Number(length) });
   }
 }
 
@@ -78,20 +99,4 @@ function parseHead(text: string): Head {
 
 function valueOf({ headers }: Head, name: string): string | undefined {
   return headers.find(([each]) => each.toLowerCase() === name)?.[1];
-}
-
-/** The content of a chunked body, or undefined while its end is missing. */
-function unchunk(bytes: Buffer): Buffer | undefined {
-  const parts: Buffer[] = [];
-  let at = 0;
-  for (;;) {
-    const end = bytes.indexOf("\r\n", at);
-    if (end === -1) return undefined;
-    const size = Number.parseInt(bytes.subarray(at, end).toString("latin1"), 16);
-    if (Number.isNaN(size)) throw new MalformedAnswer("a chunk without a size");
-    if (size === 0) return Buffer.concat(parts);
-    if (bytes.length < end + 2 + size + 2) return undefined;
-    parts.push(bytes.subarray(end + 2, end + 2 + size));
-    at = end + 2 + size + 2;
-  }
 }

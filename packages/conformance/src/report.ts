@@ -31,7 +31,7 @@ function setsOf({ findings, house }: ConformanceReport): string {
   const failed = (source: Finding["source"]): number =>
     findings.filter((each) => each.source === source && each.verdict.status === "fail").length;
   const contract = `the contract is ${failed("contract") === 0 ? "kept" : "broken"}`;
-  return house ? `${contract}, ${failed("house")} choices of the house are not` : contract;
+  return house ? `${contract}, ${failed("house")} choices of the house are not kept` : contract;
 }
 
 /** The report as JUnit XML, one test case a rule. */

@@ -17,6 +17,7 @@ export interface Extra {
   readonly path?: string | undefined;
   readonly method?: string | undefined;
   readonly body?: string | Buffer | undefined;
+  readonly timeoutMs?: number | undefined;
 }
 
 export function requestOf(probe: Probe): Request {
@@ -45,5 +46,6 @@ export function withExtra(request: Request, extra: Extra = {}): Outgoing {
     headers: [...request.headers, ...authorization, ...(extra.headers ?? [])],
     body: extra.body ?? request.body,
     host: extra.host,
+    timeoutMs: extra.timeoutMs,
   };
 }

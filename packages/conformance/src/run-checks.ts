@@ -28,7 +28,7 @@ export async function runChecks(
 
   async function run(check: Check): Promise<void> {
     const startedAt = performance.now();
-    const verdict = await judge(kit, check, deadline);
+    const verdict = printable(await judge(kit, check, deadline));
     const { id, title, section, source } = ruleOf(check.rule);
     const finding = { id, title, section, source, verdict, durationMs: performance.now() - startedAt };
     findings.set(check, finding);
@@ -50,7 +50,12 @@ async function judge(kit: Kit, check: Check, deadline: number): Promise<Verdict>
     const reason = missing(kit, need);
     if (reason !== undefined) return notApplicable(reason);
   }
-  const leftMs = Math.min(kit.settings.checkSeconds * 1000, deadline - performance.now());
+  const { checkSeconds, requestSeconds, keySetPatienceSeconds } = kit.settings;
+  const seconds = Math.max(
+    checkSeconds,
+    check.patient === true ? keySetPatienceSeconds + 2 * requestSeconds : 0,
+  );
+  const leftMs = Math.min(seconds * 1000, deadline - performance.now());
   if (leftMs <= 0) return fail("the time for all checks is up", "an end in time");
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<Verdict>((resolve) => {
@@ -67,6 +72,20 @@ async function judge(kit: Kit, check: Check, deadline: number): Promise<Verdict>
     clearTimeout(timer);
   }
 }
+
+/** A verdict quotes the service, and what that sends must neither move a cursor nor spoil a report. */
+function printable(verdict: Verdict): Verdict {
+  switch (verdict.status) {
+    case "pass":
+      return verdict;
+    case "fail":
+      return fail(short(verdict.seen, longest), short(verdict.expected, longest));
+    default:
+      return notApplicable(short(verdict.reason, longest));
+  }
+}
+
+const longest = 600;
 
 /** Why a check has nothing to look at, or undefined when it has. */
 function missing(kit: Kit, need: Need): string | undefined {

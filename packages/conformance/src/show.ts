@@ -10,7 +10,8 @@ const token = /\b[\w-]{10,}\.[\w-]{10,}\.[\w-]*/g;
 export function short(text: string, longest = 160): string {
   const clean = text
     .replaceAll(token, "<token>")
-    // oxlint-disable-next-line no-control-regex -- exactly these must not reach a terminal
-    .replaceAll(/[\u0000-\u001f\u007f-\u009f]+/g, " ");
-  return clean.length > longest ? `${clean.slice(0, longest)}...` : clean;
+    // Control characters, those that turn the direction of a line, and what XML does not allow.
+    .replaceAll(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069\ufffe\uffff]+/gu, " ")
+    .toWellFormed();
+  return clean.length > longest ? `${clean.slice(0, longest).toWellFormed()}...` : clean;
 }

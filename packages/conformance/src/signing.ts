@@ -1,4 +1,11 @@
-import { constants, createHmac, generateKeyPair, type KeyObject, sign as signBytes } from "node:crypto";
+import {
+  constants,
+  createHmac,
+  generateKeyPair,
+  type KeyObject,
+  randomBytes,
+  sign as signBytes,
+} from "node:crypto";
 import { promisify } from "node:util";
 import type { Algorithm } from "./options.ts";
 
@@ -33,6 +40,30 @@ export function newKeyPair(algorithm: Algorithm, bits = 2048): Promise<KeyPair> 
   const namedCurve = curves[algorithm];
   if (namedCurve !== undefined) return generate("ec", { namedCurve });
   return generate("rsa", { modulusLength: bits });
+}
+
+/** A key that no service knows, and how a token would bring it along. */
+export interface Stranger {
+  readonly key: SigningKey;
+  readonly jwk: object;
+}
+
+const strangers = new Map<Algorithm, Promise<Stranger>>();
+
+/** The same at every call: making RSA keys takes long. */
+export function strangerOf(algorithm: Algorithm): Promise<Stranger> {
+  const known = strangers.get(algorithm) ?? newStranger(algorithm);
+  strangers.set(algorithm, known);
+  return known;
+}
+
+async function newStranger(algorithm: Algorithm): Promise<Stranger> {
+  if (algorithm.startsWith("HS")) {
+    const key = randomBytes(64);
+    return { key, jwk: { kty: "oct", k: key.toString("base64url") } };
+  }
+  const { privateKey, publicKey } = await newKeyPair(algorithm);
+  return { key: privateKey, jwk: publicKey.export({ format: "jwk" }) };
 }
 
 /** Whether a private key can sign with an algorithm. */

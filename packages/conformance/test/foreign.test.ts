@@ -13,6 +13,7 @@ describe("a service that is not of this house", () => {
       protected: "/mine",
       scoped: { request: "/orders", scopes: ["read", "write"] },
       failing: { request: "/failing", message: "a secret of the service" },
+      json: "POST /json",
     },
   };
 
@@ -22,6 +23,29 @@ describe("a service that is not of this house", () => {
     expect(told(failures(report))).to.deep.equal([]);
     expect(report.passed).to.be.above(25);
     expect(report.conforms).to.equal(true);
+  });
+
+  it("hears that one scope does not show whether all are needed", async () => {
+    await using foreign = await startForeign();
+    const probes = { ...options.probes, scoped: { request: "/reads", scopes: ["read"] } };
+    const { findings } = await checkConformance({ ...options, probes, url: foreign.url, only: ["AUTH-15"] });
+    expect(findings[0]?.verdict)
+      .to.include({ status: "not applicable" })
+      .and.to.have.property("reason")
+      .that.matches(/one scope/);
+  });
+
+  it("is given its own request timeout, however short the patience is for other requests", async () => {
+    await using foreign = await startForeign();
+    const report = await checkConformance({
+      url: foreign.url,
+      probes: { slow: "/slow" },
+      limits: { requestTimeoutSeconds: 0.6 },
+      requestSeconds: 0.5,
+      only: ["LIM-4"],
+    });
+    expect(told(failures(report))).to.deep.equal([]);
+    expect(report.passed).to.equal(1);
   });
 
   it("hears about the choices when it asks for them", async () => {

@@ -3,7 +3,7 @@ import { type Check, every, must, type Need, notApplicable, type Verdict } from 
 import type { Kit } from "../kit.ts";
 import type { Algorithm, Probe } from "../options.ts";
 import { requestOf } from "../requests.ts";
-import { show } from "../show.ts";
+import { short } from "../show.ts";
 import type { TokenShape } from "../tokens.ts";
 import { accepts, isRefusal, protectedRoute, refuses, refusesAll, rights } from "./callers.ts";
 
@@ -22,10 +22,22 @@ function foreignAlgorithms(kit: Kit): readonly Algorithm[] {
   return family.filter((each) => !allowed.includes(each)).slice(0, 3);
 }
 
-/** What a client can see of a refusal, without what differs between any two requests. */
-function visible(answer: Answer): string {
-  const { request_id: _id, instance: _instance, ...rest } = answer.object ?? { text: answer.text };
-  return JSON.stringify([answer.status, rest, answer.all("www-authenticate")]);
+/** Members of two refusals of one token that differ: times and ids, which tell nothing about it. */
+function volatile(one: Answer, other: Answer): ReadonlySet<string> {
+  const [first, second] = [one.object ?? {}, other.object ?? {}];
+  const names = Object.keys({ ...first, ...second });
+  const differing = names.filter((name) => JSON.stringify(first[name]) !== JSON.stringify(second[name]));
+  return new Set(["request_id", "instance", ...differing]);
+}
+
+/** What a client can see of a refusal. Of its headers those with digits are left out: times, ids and lengths. */
+function visible(answer: Answer, without: ReadonlySet<string>): string {
+  const members = Object.entries(answer.object ?? { text: answer.text });
+  const headers = answer.headers.filter(
+    ([name, value]) => /^www-authenticate$/i.test(name) || !/\d/.test(value),
+  );
+  const named = headers.map(([name, value]) => `${name.toLowerCase()}: ${value}`).toSorted();
+  return JSON.stringify([answer.status, members.filter(([name]) => !without.has(name)), named]);
 }
 
 export const authenticationChecks: readonly Check[] = [
@@ -33,7 +45,7 @@ export const authenticationChecks: readonly Check[] = [
     rule: "AUTH-3",
     needs,
     async run(kit) {
-      const { algorithm, key, publicKey } = kit.tokens;
+      const { key, publicKey } = kit.tokens;
       const verdicts: Verdict[] = [];
       for (const foreign of foreignAlgorithms(kit)) {
         const shape = { header: { alg: foreign }, signWith: { algorithm: foreign, key } };
@@ -55,8 +67,7 @@ export const authenticationChecks: readonly Check[] = [
           }
         }
       }
-      const odd = algorithm.toLowerCase();
-      verdicts.push(await refuses(kit, `alg ${odd}`, { header: { alg: odd } }));
+      if (verdicts.length === 0) return notApplicable("all algorithms of the key are configured");
       return every(verdicts);
     },
   },
@@ -154,15 +165,20 @@ export const authenticationChecks: readonly Check[] = [
       const answers = await Promise.all(
         tokens.map(async ([what, token]) => [what, await protectedRoute(kit, token)] as const),
       );
-      // One that was let in is for the rule of its defect.
-      const refused = answers.filter(([, answer]) => isRefusal(answer));
+      // One that was let in is for the rule of its defect, and a 403 among 401s for AUTH-13.
+      const refusals = answers.filter(([, answer]) => isRefusal(answer));
+      const bare = refusals.filter(([, { status }]) => status === 401);
+      const refused = bare.length > 0 ? bare : refusals;
       const [first] = refused;
       if (first === undefined) return notApplicable("no token was refused");
-      const other = refused.find(([, answer]) => visible(answer) !== visible(first[1]));
+      const again = await protectedRoute(kit, tokens.find(([what]) => what === first[0])?.[1] ?? "x");
+      const without = volatile(first[1], again);
+      const usual = visible(first[1], without);
+      const other = refused.find(([, answer]) => visible(answer, without) !== usual);
       return must(
         other === undefined,
-        () => `${other?.[0]}: ${show(visible(other?.[1] ?? first[1]))}`,
-        `the same answer as to ${first[0]}`,
+        () => `${other?.[0]}: ${short(visible(other?.[1] ?? again, without), 300)}`,
+        () => `the same answer as to ${first[0]}: ${short(usual, 300)}`,
       );
     },
   },
@@ -178,6 +194,9 @@ export const authenticationChecks: readonly Check[] = [
         const shape = { header: { alg: each }, signWith: { algorithm: each, key } };
         verdicts.push(await accepts(kit, `a token of ${each}`, shape));
       }
+      // Whoever never looks at `alg` keeps the contract.
+      const odd = algorithm.toLowerCase();
+      verdicts.push(await refuses(kit, `alg ${odd}`, { header: { alg: odd } }));
       return every(verdicts);
     },
   },

@@ -2,6 +2,7 @@ import type { Answer } from "../answer.ts";
 import { type Check, every, must, notApplicable, type Verdict } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { show } from "../show.ts";
+import { ordinary, samplesOf } from "./samples.ts";
 
 /** A request for a path that does not exist: its problem names the id that the service works with. */
 function unknownPath(kit: Kit, headers: readonly (readonly [string, string])[]): Promise<Answer> {
@@ -53,6 +54,11 @@ export const correlationChecks: readonly Check[] = [
           must(Boolean(echoed), `no X-Request-ID on ${answer.status}`, "the id of the request"),
           must(!differs, () => `${show(echoed)} on a problem of ${id}`, "the id of the request"),
         );
+      }
+      // What handles exceptions often stands where the header is lost.
+      for (const { what, answer } of await samplesOf(kit, ...ordinary)) {
+        const echoed = Boolean(answer.header("x-request-id"));
+        verdicts.push(must(echoed, `${what}: no X-Request-ID on ${answer.status}`, "the id of the request"));
       }
       return every(verdicts);
     },

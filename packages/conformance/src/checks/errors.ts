@@ -2,7 +2,7 @@ import { isObject } from "../answer.ts";
 import { type Check, every, fail, must, notApplicable, pass } from "../check.ts";
 import { requestOf } from "../requests.ts";
 import { short, show } from "../show.ts";
-import { echoMark, grant, loggedId, samples, samplesOf } from "./samples.ts";
+import { echoMark, grant, loggedId, sampleOf, samplesOf } from "./samples.ts";
 
 /** What the failures of each kind are answered with. */
 export const errorChecks: readonly Check[] = [
@@ -43,7 +43,7 @@ export const errorChecks: readonly Check[] = [
   {
     rule: "ERR-9",
     async run(kit) {
-      const seen = (await samples(kit)).find(({ what }) => what === "a method that a path does not have");
+      const seen = await sampleOf(kit, "a method that a path does not have");
       return must(seen?.answer.status === 405, `${seen?.answer.status} for POST /health`, "405");
     },
   },
@@ -63,7 +63,7 @@ export const errorChecks: readonly Check[] = [
   {
     rule: "ERR-11",
     async run(kit) {
-      const seen = (await samples(kit)).find(({ what }) => what === "an unknown path");
+      const seen = await sampleOf(kit, "an unknown path");
       return must(seen?.answer.status === 404, `${seen?.answer.status}`, "404");
     },
   },
@@ -94,7 +94,7 @@ export const errorChecks: readonly Check[] = [
       const [seen] = (await samplesOf(kit, 403)).filter(({ what }) => what === "a caller without the scopes");
       if (seen?.answer.object === undefined) return notApplicable("no 403 problem was seen: see AUTH-13");
       const { detail, missing_scopes: missing } = seen.answer.object;
-      if (!wanted.every((scope) => seen.answer.text.includes(scope))) return notApplicable("see AUTH-13");
+      if (!wanted.every((scope) => seen.answer.says(scope))) return notApplicable("see AUTH-13");
       return every([
         must(
           detail === `missing scope(s): ${wanted.join(", ")}`,
@@ -125,7 +125,7 @@ export const errorChecks: readonly Check[] = [
     rule: "ERR-15",
     needs: ["probe:invalid"],
     async run(kit) {
-      const seen = (await samples(kit)).find(({ what }) => what === "an invalid body");
+      const seen = await sampleOf(kit, "an invalid body");
       return must(seen?.answer.status === 422, `${seen?.answer.status}`, "422");
     },
   },
@@ -177,7 +177,7 @@ export const errorChecks: readonly Check[] = [
     rule: "ERR-18",
     needs: ["probe:json"],
     async run(kit) {
-      const seen = (await samples(kit)).find(({ what }) => what === "a body of another type");
+      const seen = await sampleOf(kit, "a body of another type");
       return must(seen?.answer.status === 415, `${seen?.answer.status} for text/csv`, "415");
     },
   },
@@ -185,7 +185,7 @@ export const errorChecks: readonly Check[] = [
     rule: "ERR-19",
     needs: ["probe:json"],
     async run(kit) {
-      const seen = (await samples(kit)).find(({ what }) => what === "malformed JSON");
+      const seen = await sampleOf(kit, "malformed JSON");
       if (seen === undefined) return notApplicable("no probe");
       const detail = seen.answer.object?.["detail"];
       return every([
@@ -202,8 +202,8 @@ export const errorChecks: readonly Check[] = [
   {
     rule: "ERR-21",
     async run(kit) {
-      const { host } = kit.settings.url;
-      const answer = await kit.http.sendBytes(`GET /health HTTP/1.1\r\nHost: ${host}\r\nno header\r\n\r\n`);
+      const head = kit.http.head({ path: "/health" });
+      const answer = await kit.http.sendBytes(head.replace(/\r\n\r\n$/, "\r\nno header\r\n\r\n"));
       const id = answer.object?.["request_id"];
       return must(
         answer.status === 400 && answer.mediaType === "application/problem+json" && typeof id === "string",

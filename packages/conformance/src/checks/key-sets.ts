@@ -32,6 +32,7 @@ export const keySetChecks: readonly Check[] = [
     rule: "KEY-2",
     needs,
     alone: true,
+    patient: true,
     async run(kit) {
       const { keySet } = kit;
       if (keySet === undefined) return notApplicable("no key set");

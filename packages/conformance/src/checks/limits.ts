@@ -1,9 +1,9 @@
 import type { Answer } from "../answer.ts";
-import { type Check, every, must, notApplicable } from "../check.ts";
+import { type Check, every, must, notApplicable, type Verdict } from "../check.ts";
 import { NoAnswer } from "../http-client.ts";
 import type { Kit } from "../kit.ts";
 import { requestOf } from "../requests.ts";
-import { grant, samples } from "./samples.ts";
+import { grant, sampleOf, tooLong } from "./samples.ts";
 
 /** Sends a head that announces a body, and only as much of the body as is given; the connection stays open. */
 async function unfinished(
@@ -31,12 +31,31 @@ async function unfinished(
   }
 }
 
+/** A status other than that for a body which was sent as a whole is for another fault; what that one is LIM-1 says. */
+function refusedAs(
+  status: number | undefined,
+  answer: Answer | undefined,
+  when: string,
+  expected: string,
+): Verdict {
+  return must(
+    answer !== undefined && answer.status === status,
+    `${answer?.status ?? "no answer"} ${when}`,
+    expected,
+  );
+}
+
+/** How long an answer may take that comes with or after the service's own timeout. */
+function beyondTimeout({ settings }: Kit): number {
+  return (settings.limits.requestTimeoutSeconds + settings.requestSeconds) * 1000;
+}
+
 export const limitChecks: readonly Check[] = [
   {
     rule: "LIM-1",
     needs: ["probe:json"],
     async run(kit) {
-      const seen = (await samples(kit)).find(({ what }) => what === "a body that is too long");
+      const seen = await sampleOf(kit, tooLong);
       return must(seen?.answer.status === 413, `${seen?.answer.status} for a body over the limit`, "413");
     },
   },
@@ -46,7 +65,12 @@ export const limitChecks: readonly Check[] = [
     async run(kit) {
       const length = kit.settings.limits.maxBodyBytes + 1;
       const answer = await unfinished(kit, [["Content-Length", String(length)]], "");
-      return must(answer !== undefined, "no answer before the body was sent", "413 by Content-Length alone");
+      return refusedAs(
+        (await sampleOf(kit, tooLong))?.answer.status,
+        answer,
+        "before the body was sent",
+        "413 by Content-Length alone",
+      );
     },
   },
   {
@@ -56,9 +80,10 @@ export const limitChecks: readonly Check[] = [
       const size = kit.settings.limits.maxBodyBytes + 1024;
       const chunk = `${size.toString(16)}\r\n{"text":"${"x".repeat(size - 9)}\r\n`;
       const answer = await unfinished(kit, [["Transfer-Encoding", "chunked"]], chunk);
-      return must(
-        answer !== undefined,
-        "no answer to a chunked body over the limit that goes on",
+      return refusedAs(
+        (await sampleOf(kit, tooLong))?.answer.status,
+        answer,
+        "to a chunked body over the limit that goes on",
         "413 as soon as it is over the limit",
       );
     },
@@ -69,7 +94,7 @@ export const limitChecks: readonly Check[] = [
     async run(kit) {
       const { slow } = kit.settings.probes;
       if (slow === undefined) return notApplicable("no probe");
-      const answer = await kit.ask(slow, { token: grant(kit) });
+      const answer = await kit.ask(slow, { token: grant(kit), timeoutMs: beyondTimeout(kit) });
       return must(answer.status === 504, `${answer.status} from a route that takes too long`, "504");
     },
   },
@@ -80,7 +105,7 @@ export const limitChecks: readonly Check[] = [
       const { streaming } = kit.settings.probes;
       if (streaming === undefined) return notApplicable("no probe");
       try {
-        const answer = await kit.ask(streaming, { token: grant(kit) });
+        const answer = await kit.ask(streaming, { token: grant(kit), timeoutMs: beyondTimeout(kit) });
         return every([must(answer.ok, `${answer.status}`, "an answer that has begun is left alone")]);
       } catch (error) {
         if (!(error instanceof NoAnswer)) throw error;

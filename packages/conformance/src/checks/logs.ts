@@ -1,7 +1,7 @@
 import { type Check, every, must, notApplicable } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import type { LogLine } from "../log-reader.ts";
-import { loggedId } from "./samples.ts";
+import { grant, loggedId } from "./samples.ts";
 import { show } from "../show.ts";
 
 const isAccess = ({ value }: LogLine): boolean => value?.["message"] === "request";
@@ -79,7 +79,7 @@ export const logChecks: readonly Check[] = [
       if (probe === undefined || tenant === undefined) return notApplicable("no tenant");
       const id = kit.unique();
       const answer = await kit.ask(probe.request, {
-        token: kit.tokens.mint(),
+        token: grant(kit),
         headers: [["X-Request-ID", id]],
       });
       if (!answer.ok) return notApplicable(`the probe \`tenant\` answers ${answer.status}: see TEN-1`);

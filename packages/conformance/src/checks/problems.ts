@@ -1,8 +1,8 @@
 import { isObject } from "../answer.ts";
-import { type Check, every, must, pass, type Verdict } from "../check.ts";
+import { type Check, every, fail, must, notApplicable, pass, type Verdict } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { show } from "../show.ts";
-import { failures, type Sample } from "./samples.ts";
+import { failures, ordinary, type Sample, unanswered } from "./samples.ts";
 
 /** The phrases of RFC 9110, in the wording of this house first, then those of other editions. */
 const phrases: Readonly<Record<number, readonly [string, ...string[]]>> = {
@@ -31,7 +31,7 @@ async function eachProblem(
   const seen = await failures(kit);
   const verdicts = seen.map((sample) => {
     const { object } = sample.answer;
-    if (object === undefined) return pass;
+    if (object === undefined) return notApplicable("no problem document was seen: see ERR-1");
     const verdict = judge(object, sample);
     return verdict.status === "fail" ? { ...verdict, seen: `${sample.what}: ${verdict.seen}` } : verdict;
   });
@@ -61,23 +61,22 @@ function idFault(
   return typeof id === "string" && known.includes(id) ? undefined : `request_id ${show(id)}`;
 }
 
-/** The statuses whose request id the contract's own text asks for; those of the edge are the house's addition. */
-const ordinary: readonly number[] = [401, 403, 404, 405, 500];
-
 /** The form that every failure has. */
 export const problemChecks: readonly Check[] = [
   {
     rule: "ERR-1",
     async run(kit) {
-      return every(
-        (await failures(kit)).map(({ what, answer }) =>
+      const expected = "an object as application/problem+json";
+      return every([
+        ...(await failures(kit)).map(({ what, answer }) =>
           must(
             answer.mediaType === "application/problem+json" && answer.object !== undefined,
             () => `${what}: ${answer.status} as ${answer.mediaType || "no content type"}`,
-            "an object as application/problem+json",
+            expected,
           ),
         ),
-      );
+        ...(await unanswered(kit)).map(({ what, reason }) => fail(`${what}: ${reason.message}`, expected)),
+      ]);
     },
   },
   {

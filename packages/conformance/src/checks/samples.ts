@@ -1,4 +1,5 @@
 import type { Answer } from "../answer.ts";
+import { NoAnswer } from "../http-client.ts";
 import type { Kit } from "../kit.ts";
 import { requestOf, withExtra } from "../requests.ts";
 
@@ -12,10 +13,36 @@ export interface Sample {
 
 type Extra = NonNullable<Parameters<typeof withExtra>[1]>;
 
+/** A request that has to fail, and that nobody answered. */
+export interface Unanswered {
+  readonly what: string;
+  readonly reason: NoAnswer;
+}
+
 /** Requests that fail for every reason that the probes allow; sent once for all checks. */
-export function samples(kit: Kit): Promise<readonly Sample[]> {
+function attempts(kit: Kit): Promise<readonly (Sample | Unanswered)[]> {
   return kit.once("samples", () => Promise.all(failing(kit).map((make) => make())));
 }
+
+/** Those that were answered. */
+export async function samples(kit: Kit): Promise<readonly Sample[]> {
+  return (await attempts(kit)).filter((each): each is Sample => "answer" in each);
+}
+
+/** Those that were not. One with a body that is too long is not counted: the contract sets no limit. */
+export async function unanswered(kit: Kit): Promise<readonly Unanswered[]> {
+  const all = await attempts(kit);
+  return all.filter((each): each is Unanswered => "reason" in each && each.what !== tooLong);
+}
+
+/** The sample of one kind; undefined when its probe was not given. @throws NoAnswer */
+export async function sampleOf(kit: Kit, what: string): Promise<Sample | undefined> {
+  const found = (await attempts(kit)).find((each) => each.what === what);
+  if (found !== undefined && "reason" in found) throw found.reason;
+  return found;
+}
+
+export const tooLong = "a body that is too long";
 
 /** The samples whose answer is a failure of a certain status. */
 export async function samplesOf(kit: Kit, ...statuses: readonly number[]): Promise<readonly Sample[]> {
@@ -27,23 +54,27 @@ export async function failures(kit: Kit): Promise<readonly Sample[]> {
   return (await samples(kit)).filter(({ answer }) => answer.status >= 400);
 }
 
-function failing(kit: Kit): readonly (() => Promise<Sample>)[] {
+function failing(kit: Kit): readonly (() => Promise<Sample | Unanswered>)[] {
   const { probes, limits } = kit.settings;
-  const made: (() => Promise<Sample>)[] = [];
+  const made: (() => Promise<Sample | Unanswered>)[] = [];
   function add(what: string, probe: Parameters<typeof requestOf>[0], extra: Extra = {}): void {
     made.push(async () => {
       const requestId = kit.unique();
       const request = requestOf(probe);
       const path = extra.path ?? request.path;
       const query = `${path.includes("?") ? "&" : "?"}conformance=1`;
-      const answer = await kit.http.send(
-        withExtra(request, {
-          ...extra,
-          path: `${path}${query}`,
-          headers: [...(extra.headers ?? []), ["X-Request-ID", requestId]],
-        }),
-      );
-      return { what, path: path.split("?", 1)[0] ?? path, requestId, answer };
+      const outgoing = withExtra(request, {
+        ...extra,
+        path: `${path}${query}`,
+        headers: [...(extra.headers ?? []), ["X-Request-ID", requestId]],
+      });
+      try {
+        const answer = await kit.http.send(outgoing);
+        return { what, path: path.split("?", 1)[0] ?? path, requestId, answer };
+      } catch (error) {
+        if (error instanceof NoAnswer) return { what, reason: error };
+        throw error;
+      }
     });
   }
 
@@ -57,7 +88,7 @@ function failing(kit: Kit): readonly (() => Promise<Sample>)[] {
     const type = (value: string): readonly (readonly [string, string])[] => [["Content-Type", value]];
     add("malformed JSON", call, { token: grant(kit), headers: type("application/json"), body: malformed });
     add("a body of another type", call, { token: grant(kit), headers: type("text/csv"), body: "a,b" });
-    add("a body that is too long", call, {
+    add(tooLong, call, {
       token: grant(kit),
       headers: type("application/json"),
       body: JSON.stringify({ text: "x".repeat(limits.maxBodyBytes) }),
@@ -75,6 +106,9 @@ function failing(kit: Kit): readonly (() => Promise<Sample>)[] {
   }
   return made;
 }
+
+/** The statuses whose request id the contract's own text asks for; those of the edge are the house's addition. */
+export const ordinary: readonly number[] = [401, 403, 404, 405, 500];
 
 /** What the malformed body contains: it must not come back. */
 export const echoMark = "svc-conformance-mark";

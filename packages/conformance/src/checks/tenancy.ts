@@ -25,8 +25,9 @@ export const tenancyChecks: readonly Check[] = [
     async run(kit) {
       if (!kit.settings.tenancy.requireTenant) return notApplicable("a tenant is not required");
       const token = callers(kit) ? tokenOf(kit, undefined) : undefined;
-      const unknown = await kit.get(`/${kit.unique()}`, { token });
-      const verdicts = [must(unknown.status === 403, `${unknown.status} without a tenant`, "403")];
+      // A path that no route takes may be a 404 before anybody asks for the tenant.
+      const unscoped = await kit.ask(kit.settings.probes.protected ?? `/${kit.unique()}`, { token });
+      const verdicts = [must(unscoped.status === 403, `${unscoped.status} without a tenant`, "403")];
       for (const path of ["/health", "/ready"]) {
         const { status } = await kit.get(path, { token });
         verdicts.push(must(status !== 403, `${path}: ${status}`, "exempt"));

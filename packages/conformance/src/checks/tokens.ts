@@ -1,3 +1,4 @@
+import type { Answer } from "../answer.ts";
 import { type Check, every, must, type Need, notApplicable, type Verdict } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { accepts, refuses, refusesAll, rights } from "./callers.ts";
@@ -20,6 +21,12 @@ function otherSpelling(token: string): string | undefined {
   if (spare === 1) return undefined;
   const at = alphabet.indexOf(token.slice(-1));
   return `${token.slice(0, -1)}${alphabet[at + 1]}`;
+}
+
+/** The seconds of the service's own clock, or of ours when its answers have no date. A little skew is no fault. */
+function serviceTime(answer: Answer, ours: number): number {
+  const theirs = Date.parse(answer.header("date") ?? "") / 1000;
+  return Math.abs(theirs - ours) < 10 ? theirs : ours;
 }
 
 /** Rules about the form of a token, whoever signed it. */
@@ -156,9 +163,8 @@ export const tokenFormChecks: readonly Check[] = [
       const { leeway } = kit.tokens;
       const late = await accepts(kit, "", { claims: { exp: kit.tokens.now() - leeway - 15 } });
       if (late.status === "pass") return notApplicable("a token over the leeway is accepted: see AUTH-8");
-      return refuses(kit, "an exp exactly at the leeway", {
-        claims: { exp: kit.tokens.now() - leeway },
-      });
+      const at = serviceTime(await kit.get("/health"), kit.tokens.now());
+      return refuses(kit, "an exp exactly at the leeway", { claims: { exp: at - leeway } });
     },
   },
 ];

@@ -1,6 +1,6 @@
 import { contextOf } from "@svc/context";
 import { scopes } from "../support/service-under-test.ts";
-import { bearerOf, openToken, setBearer } from "../support/token-repair.ts";
+import { bearerOf, isSigned, openToken, setBearer } from "../support/token-repair.ts";
 import type { Mutation } from "../mutations.ts";
 import { isBetween, isRefresh, overlook, principals, problem } from "./token-changes.ts";
 
@@ -119,6 +119,70 @@ export const authenticationMutations: readonly Mutation[] = [
       },
     },
     unjudged: ["ERR-13"],
+  },
+  {
+    rule: "AUTH-13",
+    what: "signatures are not checked",
+    base: "reduced",
+    // Whatever else is wrong with a token stays wrong; what is spelt badly is not read at all.
+    differences: overlook(
+      ({ header, claims, raw }) => {
+        const parts = raw.split(".");
+        const isHs256 = header["alg"] === "HS256" && !isSigned(raw);
+        return isHs256 && parts.length === 3 && claims["iss"] === "https://issuer.example";
+      },
+      { signed: false },
+    ),
+    unjudged: [],
+  },
+  {
+    rule: "AUTH-13",
+    what: "the key is taken from the token's own header",
+    base: "full",
+    differences: overlook(
+      ({ header }) => {
+        if (header["jwk"] === undefined) return false;
+        delete header["jwk"];
+        return true;
+      },
+      { signed: false },
+    ),
+  },
+  {
+    rule: "AUTH-13",
+    what: "403 for a token that has expired",
+    base: "full",
+    differences: {
+      request(req) {
+        const raw = bearerOf(req);
+        const late = raw !== undefined && isBetween(openToken(raw)?.claims["exp"], -100_000, 0);
+        Object.assign(req, { late });
+      },
+      answer(answer, req) {
+        if (answer.status !== 401 || !("late" in req && req.late === true)) return;
+        // The answers to other bad tokens stay as they were: AUTH-11 compares them.
+        if (bearerOf(req) === undefined) return;
+        answer.status = 403;
+        answer.setJson({ ...answer.json(), status: 403, title: "Forbidden" });
+      },
+    },
+  },
+  {
+    rule: "AUTH-11",
+    what: "a header tells the reason",
+    base: "full",
+    differences: {
+      request(req) {
+        const raw = bearerOf(req);
+        const late = raw !== undefined && isBetween(openToken(raw)?.claims["exp"], -100_000, 0);
+        Object.assign(req, { late });
+      },
+      answer(answer, req) {
+        if (answer.status === 401 && "late" in req && req.late === true) {
+          answer.res.setHeader("X-Auth-Failure", "expired");
+        }
+      },
+    },
   },
   {
     rule: "AUTH-14",

@@ -25,6 +25,7 @@ function metrics(change: (text: string) => string): Mutation["differences"] {
 }
 
 let sequence = 0;
+let isZero = false;
 let invalidState: string | undefined;
 const rawPaths: string[] = [];
 
@@ -61,6 +62,16 @@ export const observationMutations: readonly Mutation[] = [
     what: "X-Request-ID is not echoed",
     base: "full",
     differences: { answer: ({ res }) => res.removeHeader("x-request-id") },
+  },
+  {
+    rule: "COR-3",
+    what: "the answer to an exception has no X-Request-ID",
+    base: "full",
+    differences: {
+      answer({ res, status }) {
+        if (status === 500) res.removeHeader("x-request-id");
+      },
+    },
   },
   {
     rule: "COR-4",
@@ -119,6 +130,19 @@ export const observationMutations: readonly Mutation[] = [
         const given = req.headers["traceparent"];
         if (typeof given === "string") req.headers["traceparent"] = given.replace(/^01-/, "00-");
       },
+    },
+  },
+  {
+    rule: "COR-10",
+    what: "a trace id of zeros is taken",
+    base: "full",
+    differences: {
+      middleware(req, _res, next) {
+        isZero = /^00-0{32}-/.test(String(req.headers["traceparent"]));
+        next();
+      },
+      outbound: (headers) =>
+        isZero ? { ...headers, traceparent: `00-${"0".repeat(32)}-00f067aa0ba902b7-01` } : headers,
     },
   },
   {

@@ -57,9 +57,10 @@ export const tenancyMutations: readonly Mutation[] = [
     base: "required",
     differences: {
       answer(answer, req) {
-        if (answer.status !== 403 || !answer.path.startsWith("/svc") || subdomain(req) !== undefined) return;
-        answer.status = 404;
-        answer.setJson({ ...answer.json(), status: 404, title: "Not Found" });
+        if (answer.status !== 403 || answer.path !== "/mine" || subdomain(req) !== undefined) return;
+        if (bearerOf(req) === undefined) return;
+        answer.status = 200;
+        answer.setJson({});
       },
     },
   },

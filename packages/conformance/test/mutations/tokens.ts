@@ -166,6 +166,16 @@ export const tokenMutations: readonly Mutation[] = [
     differences: refusing(({ header }) => header["alg"] === "PS256"),
   },
   {
+    rule: "AUTH-26",
+    what: "the algorithm may be written in lower case",
+    base: "full",
+    differences: overlook(({ header }) => {
+      if (header["alg"] !== "rs256") return false;
+      header["alg"] = "RS256";
+      return true;
+    }),
+  },
+  {
     rule: "AUTH-27",
     what: "scopes are read from a text only",
     base: "full",

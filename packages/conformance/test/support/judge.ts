@@ -37,7 +37,7 @@ export function lost(sound: ConformanceReport, broken: ConformanceReport): reado
 export function startAll(
   work: readonly Pick<Mutation, "base" | "differences">[],
 ): readonly Promise<ConformanceReport>[] {
-  const atOnce = 20;
+  const atOnce = 24;
   let free = atOnce;
   const waiting: (() => void)[] = [];
   return work.map(async ({ base, differences }) => {

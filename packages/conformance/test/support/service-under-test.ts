@@ -160,7 +160,7 @@ function routes(app: express.Express, base: Base, broken: Set<string>, differenc
   });
   app.get("/streaming", (_req, res) => {
     res.type("text").write("first ");
-    setTimeout(() => res.end("last"), 1900);
+    setTimeout(() => res.end("last"), 1400);
   });
   app.post("/break/:name", (req, res) => {
     broken.add(req.params.name);

@@ -1,0 +1,70 @@
+import { expect } from "chai";
+import type { Answer } from "../src/answer.ts";
+import { AnswerReader } from "../src/http-message.ts";
+import { MalformedAnswer } from "../src/malformed-answer.ts";
+
+/** Reads bytes that come in pieces of a size. */
+function read(bytes: string, piece = Infinity, { isHead = false, ended = true } = {}): Answer | undefined {
+  const reader = new AnswerReader(isHead);
+  const all = Buffer.from(bytes, "latin1");
+  for (let at = 0; at < all.length; at += Math.min(piece, all.length)) {
+    reader.add(all.subarray(at, at + Math.min(piece, all.length)));
+  }
+  return reader.read(ended, 0);
+}
+
+const ok = "HTTP/1.1 200 OK\r\n";
+const chunked = `${ok}Transfer-Encoding: chunked\r\n\r\n`;
+
+describe("the reader of answers", () => {
+  const answers: Readonly<Record<string, readonly [bytes: string, body: string]>> = {
+    "with a length": [`${ok}content-length: 5\r\n\r\nhello`, "hello"],
+    "of HTTP/1.0 that ends with the connection": ["HTTP/1.0 200\r\nServer: old\r\n\r\nhello", "hello"],
+    "in chunks": [`${chunked}3;name=value\r\nhel\r\n0002\r\nlo\r\n0\r\nTrailer: x\r\n\r\n`, "hello"],
+    "behind 100 and 103": [
+      `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n${ok}Content-Length: 5\r\n\r\nhello`,
+      "hello",
+    ],
+  };
+  for (const [what, [bytes, body]] of Object.entries(answers)) {
+    for (const piece of [1, 2, 7, Infinity]) {
+      it(`reads one ${what}, ${piece} bytes at a time`, () => {
+        const answer = read(bytes, piece);
+        expect(answer?.status).to.equal(200);
+        expect(answer?.text).to.equal(body);
+      });
+    }
+  }
+
+  it("waits for the end of one that is not complete", () => {
+    for (const bytes of ["", ok, `${ok}Content-Length: 5\r\n\r\nhell`, `${chunked}5\r\nhello\r\n`]) {
+      expect(read(bytes, 3, { ended: false })).to.equal(undefined);
+    }
+  });
+
+  it("expects no body of HEAD, 204 and 304", () => {
+    expect(read(`${ok}Content-Length: 5\r\n\r\n`, 9, { isHead: true, ended: false })?.text).to.equal("");
+    for (const status of [204, 304]) {
+      expect(read(`HTTP/1.1 ${status} x\r\n\r\n`, 9, { ended: false })?.status).to.equal(status);
+    }
+  });
+
+  const malformed: Readonly<Record<string, readonly [bytes: string, message: RegExp]>> = {
+    "a negative size of a chunk": [`${chunked}-8\r\n5\r\nabcde\r\n-d\r\n`, /without a size/],
+    "a chunk size without an end": [`${chunked}${"1".repeat(2000)}`, /without a size/],
+    "a chunk size that no number holds": [`${chunked}fffffffffffffffff\r\n`, /without a size/],
+    "an end within a chunk": [`${chunked}5\r\nhel`, /within a chunked body/],
+    "a length that is no number": [`${ok}Content-Length: -5\r\n\r\nhello`, /no number/],
+    "an end before the length": [`${ok}Content-Length: 9\r\n\r\nhello`, /5 bytes, announced as 9/],
+    "an end within the headers": [`${ok}Content-Le`, /within the headers/],
+    "another protocol": ["SSH-2.0-x\r\n\r\n", /not HTTP/],
+    "headers without an end": [`${ok}X: ${"x".repeat(300_000)}`, /more than 256 KiB/],
+    "more than anybody says": [`${ok}Content-Length: 9000000\r\n\r\n${"x".repeat(8_400_000)}`, /8 MiB/],
+    "nothing but 100": ["HTTP/1.1 100 Continue\r\n\r\n".repeat(400_000), /8 MiB/],
+  };
+  for (const [what, [bytes, message]] of Object.entries(malformed)) {
+    it(`refuses ${what}`, () => {
+      expect(() => read(bytes, 65_536)).to.throw(MalformedAnswer, message);
+    });
+  }
+});
