@@ -1,6 +1,7 @@
 import type { BaseName } from "./support/bases.ts";
 import type { Differences } from "./support/service-under-test.ts";
 import { authenticationMutations } from "./mutations/authentication.ts";
+import { correlationMutations } from "./mutations/correlation.ts";
 import { errorMutations } from "./mutations/errors.ts";
 import { keySetMutations } from "./mutations/key-sets.ts";
 import { observationMutations } from "./mutations/observation.ts";
@@ -25,6 +26,7 @@ export const mutations: readonly Mutation[] = [
   ...systemMutations,
   ...readinessMutations,
   ...errorMutations,
+  ...correlationMutations,
   ...observationMutations,
   ...authenticationMutations,
   ...tokenMutations,

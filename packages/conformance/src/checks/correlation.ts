@@ -18,13 +18,20 @@ export const correlationChecks: readonly Check[] = [
   {
     rule: "COR-1",
     async run(kit) {
-      const id = kit.unique();
-      const answer = await unknownPath(kit, [["X-Request-ID", id]]);
-      return must(
-        answer.header("x-request-id") === id || answer.object?.["request_id"] === id,
-        () => `${show(idOf(answer))} for ${id}`,
-        "the id that the request brought",
-      );
+      const verdicts: Verdict[] = [];
+      // Names of headers are often written in lower case on their way through a proxy.
+      for (const name of ["X-Request-ID", "x-request-id"]) {
+        const id = kit.unique();
+        const answer = await unknownPath(kit, [[name, id]]);
+        verdicts.push(
+          must(
+            answer.header("x-request-id") === id || answer.object?.["request_id"] === id,
+            () => `${show(idOf(answer))} for ${name}: ${id}`,
+            "the id that the request brought",
+          ),
+        );
+      }
+      return every(verdicts);
     },
   },
   {

@@ -86,7 +86,11 @@ export const guardChecks: readonly Check[] = [
       if (scoped === undefined) return notApplicable("no probe");
       const verdicts: Verdict[] = [];
       for (const missing of [undefined, ...scoped.scopes]) {
-        const scopes = scoped.scopes.filter((scope) => scope !== missing);
+        // Names that contain the missing one are other scopes.
+        const scopes = [
+          ...scoped.scopes.filter((scope) => scope !== missing),
+          ...(missing === undefined ? [] : [`${missing}-not`, `not-${missing}`]),
+        ];
         const answer = await kit.ask(scoped.request, { token: kit.tokens.mint({ scopes }) });
         verdicts.push(
           missing === undefined
@@ -113,7 +117,8 @@ export const guardChecks: readonly Check[] = [
           must(!isRefusal(answer), `${answer.status} with the role ${each}`, "any one is enough"),
         );
       }
-      const none = await kit.ask(role.request, { token: kit.tokens.mint({ roles: ["other"] }) });
+      const others = ["other", ...role.roles.flatMap((each) => [`${each}-not`, `not-${each}`])];
+      const none = await kit.ask(role.request, { token: kit.tokens.mint({ roles: others }) });
       verdicts.push(must(!none.ok, `${none.status} with none of the roles`, "a refusal"));
       return every(verdicts);
     },

@@ -219,6 +219,22 @@ export const authenticationMutations: readonly Mutation[] = [
     })),
   },
   {
+    rule: "AUTH-15",
+    what: "a scope is looked for within the text of all",
+    base: "full",
+    differences: principals(({ scopes: held }) => ({
+      scopes: [...held, ...scopes.filter((each) => held.join(" ").includes(each))],
+    })),
+  },
+  {
+    rule: "AUTH-16",
+    what: "the beginning of a role is enough",
+    base: "full",
+    differences: principals(({ roles: held }) => ({
+      roles: held.some((each) => each.startsWith("admin")) ? ["admin"] : held,
+    })),
+  },
+  {
     rule: "AUTH-17",
     what: "the mixed route needs a caller",
     base: "full",
