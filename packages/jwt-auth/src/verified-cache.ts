@@ -45,25 +45,44 @@ export function cacheCost(tokenLength: number, claims: object): number {
   return cost;
 }
 
-/** An entry on the way from the one used last to the one used longest ago. */
+/** An entry: on the way from the one used last to the one used longest ago, and among those of its bucket. */
 interface Link {
   readonly id: string;
   readonly token: CachedToken;
   newer: Link | undefined;
   older: Link | undefined;
+  nextInBucket: Link | undefined;
 }
 
+const MAX_BUCKETS = 65_536;
+
 /**
- * The entries are linked in the order of their use. A Map alone, whose order would do, leaves a gap wherever an entry is
- * moved or removed, and skips thousands of them to find its first.
+ * The entries are linked in the order of their use, and found through buckets. A Map would do both, at a price: it leaves
+ * a gap wherever an entry is moved or removed, and each table that it outgrows keeps the next one, and all that was in it,
+ * alive until the next full garbage collection.
  *
  * @param maxEntries how many tokens, at least 1
  */
 export function createVerifiedCache(maxEntries: number, maxBytes: number): VerifiedCache {
-  const links = new Map<string, Link>();
+  const buckets = new Array<Link | undefined>(powerOfTwoFrom(Math.min(maxEntries, MAX_BUCKETS))).fill(
+    undefined,
+  );
+  const mask = buckets.length - 1;
   let newest: Link | undefined;
   let oldest: Link | undefined;
+  let size = 0;
   let bytes = 0;
+
+  // The id is a hash already: its first bits are as good as any.
+  function bucketOf(id: string): number {
+    return (id.charCodeAt(0) | (id.charCodeAt(1) << 8) | (id.charCodeAt(2) << 16)) & mask;
+  }
+
+  function find(id: string): Link | undefined {
+    let link = buckets[bucketOf(id)];
+    while (link !== undefined && link.id !== id) link = link.nextInBucket;
+    return link;
+  }
 
   function attach(link: Link): void {
     link.older = newest;
@@ -78,18 +97,28 @@ export function createVerifiedCache(maxEntries: number, maxBytes: number): Verif
     else newer.older = older;
     if (older === undefined) oldest = newer;
     else older.newer = newer;
+    // A link that is gone must point at none that is there: garbage that is old keeps what is young alive.
     link.newer = undefined;
+    link.older = undefined;
   }
 
   function remove(link: Link): void {
-    links.delete(link.id);
+    const bucket = bucketOf(link.id);
+    let before = buckets[bucket];
+    if (before === link) buckets[bucket] = link.nextInBucket;
+    else {
+      while (before !== undefined && before.nextInBucket !== link) before = before.nextInBucket;
+      if (before !== undefined) before.nextInBucket = link.nextInBucket;
+    }
+    link.nextInBucket = undefined;
     detach(link);
+    size -= 1;
     bytes -= link.token.bytes;
   }
 
   return {
     get(id) {
-      const link = links.get(id);
+      const link = find(id);
       if (link === undefined) return undefined;
       if (link !== newest) {
         detach(link);
@@ -98,24 +127,30 @@ export function createVerifiedCache(maxEntries: number, maxBytes: number): Verif
       return link.token;
     },
     set(id, token) {
-      const known = links.get(id);
+      const known = find(id);
       if (known !== undefined) remove(known);
       if (token.bytes > maxBytes) return;
-      const link: Link = { id, token, newer: undefined, older: undefined };
-      links.set(id, link);
+      const bucket = bucketOf(id);
+      const link: Link = { id, token, newer: undefined, older: undefined, nextInBucket: buckets[bucket] };
+      buckets[bucket] = link;
       attach(link);
+      size += 1;
       bytes += token.bytes;
-      while (oldest !== undefined && (links.size > maxEntries || bytes > maxBytes)) remove(oldest);
+      while (oldest !== undefined && (size > maxEntries || bytes > maxBytes)) remove(oldest);
     },
     delete(id) {
-      const link = links.get(id);
+      const link = find(id);
       if (link !== undefined) remove(link);
     },
     get size() {
-      return links.size;
+      return size;
     },
     get bytes() {
       return bytes;
     },
   };
+}
+
+function powerOfTwoFrom(count: number): number {
+  return 2 ** Math.ceil(Math.log2(count));
 }

@@ -1,0 +1,31 @@
+import { createPublicKey, verify } from "node:crypto";
+import { createServer } from "node:http";
+import express from "express";
+import type { Subject } from "../../harness/subject.ts";
+import { mintTokens } from "../access.ts";
+import { httpSubject } from "../http-subject.ts";
+import { addRoute } from "../route.ts";
+import { createIssuer } from "../tokens.ts";
+
+/**
+ * Express 5 with its defaults and one RS256 check per request, of bytes that are at hand: no token is read, no claim is
+ * looked at. Whatever verifies every token costs more than this.
+ */
+export async function start(): Promise<Subject> {
+  const issuer = createIssuer("RS256");
+  const key = createPublicKey(issuer.publicKey ?? "");
+  const signed = mintTokens(issuer, 64).map((token) => {
+    const end = token.lastIndexOf(".");
+    return [Buffer.from(token.slice(0, end)), Buffer.from(token.slice(end + 1), "base64url")] as const;
+  });
+  let turn = 0;
+  const app = express();
+  app.use((_req, _res, next) => {
+    const [bytes, signature] = signed[turn++ % signed.length] ?? [];
+    if (bytes === undefined || !verify("sha256", bytes, key, signature ?? bytes))
+      throw new Error("not signed");
+    next();
+  });
+  addRoute(app);
+  return httpSubject(createServer(app));
+}
