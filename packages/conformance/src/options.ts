@@ -104,7 +104,7 @@ export interface Probes {
   readonly open?: Probe | undefined;
   /** Needs a verified caller and no right. Default: the request of `scoped`, which AUTH-14 cannot be judged on. */
   readonly protected?: Probe | undefined;
-  /** Needs all of `scopes`, two at least. */
+  /** Needs all of `scopes`; one alone does not show that all of them are asked for (AUTH-15). */
   readonly scoped?: { readonly request: Probe; readonly scopes: readonly string[] } | undefined;
   /** Needs any one of `roles`. */
   readonly role?: { readonly request: Probe; readonly roles: readonly string[] } | undefined;

@@ -50,7 +50,7 @@ async function look(kit: Kit, dependencies: readonly DependencyProbe[]): Promise
     let ready = await kit.get("/ready");
     let noticed = shows(ready, dependencies);
     while (!noticed && performance.now() - brokenAt < patienceMs) {
-      await sleep(50);
+      await sleep(150);
       ready = await kit.get("/ready");
       noticed = shows(ready, dependencies);
     }
