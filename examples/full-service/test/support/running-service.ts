@@ -36,12 +36,16 @@ export interface DescribedService {
 }
 
 /** For a `describe`: the service as a role of its own, started before the first test and stopped after the last. */
-export function serviceFor(database: { readonly url: string }, options?: ExpensesOptions): DescribedService {
+export function serviceFor(
+  database: { readonly url: string },
+  options?: ExpensesOptions,
+  env?: Readonly<Record<string, string>>,
+): DescribedService {
   let running: RunningService | undefined;
   let databaseUrl = "";
   before("the service", async () => {
     databaseUrl = await serviceUrl(database.url);
-    running = await runService(databaseUrl, options);
+    running = await runService(databaseUrl, options, env);
   });
   after("stop the service", async () => {
     await running?.[Symbol.asyncDispose]();

@@ -1,0 +1,38 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { expect } from "chai";
+
+const program = fileURLToPath(new URL("../../packages/conformance/src/command-line.ts", import.meta.url));
+
+/** The secret of the keys in a folder `conformance`, for the service that is checked with them. */
+export function secretIn(folder: URL): string {
+  const { secret } = JSON.parse(readFileSync(new URL("keys.json", folder), "utf8")) as { secret: string };
+  return secret;
+}
+
+/**
+ * Checks a service as the command line does, the choices of the house included, with `keys.json` and `probes.json` of a
+ * folder; and expects that it keeps every rule that can be judged.
+ *
+ * @returns how many rules were kept
+ */
+export async function expectConformance(
+  url: string,
+  folder: URL,
+  profile: "full" | "reduced",
+): Promise<number> {
+  const files = ["keys", "probes"].flatMap((name) => [
+    `--${name}`,
+    fileURLToPath(new URL(`${name}.json`, folder)),
+  ]);
+  const args = ["--conditions=@svc/source", program, url, "--profile", profile, ...files, "--house"];
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  let table = "";
+  child.stdout.on("data", (chunk: Buffer) => (table += chunk.toString()));
+  const [code] = (await once(child, "close")) as [number | null];
+  expect(table.match(/^FAIL.*\n.*\n.*/gm) ?? []).to.deep.equal([]);
+  expect(code, table).to.equal(0);
+  return Number(/(\d+) passed, 0 failed/.exec(table)?.[1]);
+}
