@@ -64,10 +64,9 @@ const MAX_BUCKETS = 65_536;
  * @param maxEntries how many tokens, at least 1
  */
 export function createVerifiedCache(maxEntries: number, maxBytes: number): VerifiedCache {
-  const buckets = new Array<Link | undefined>(powerOfTwoFrom(Math.min(maxEntries, MAX_BUCKETS))).fill(
-    undefined,
-  );
-  const mask = buckets.length - 1;
+  const length = powerOfTwoFrom(Math.min(maxEntries, MAX_BUCKETS));
+  const buckets = Array.from<Link | undefined>({ length });
+  const mask = length - 1;
   let newest: Link | undefined;
   let oldest: Link | undefined;
   let size = 0;
