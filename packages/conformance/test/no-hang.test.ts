@@ -3,6 +3,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:http";
 import { checkConformance } from "@svc/conformance";
+import { freePort } from "@svc/dev-services";
 import { expect } from "chai";
 import { failures } from "./support/judge.ts";
 
@@ -65,6 +66,24 @@ describe("a run ends, whatever the service does", function () {
       }
     });
   }
+
+  it("when nobody answers while it waits for its keys to be fetched", async () => {
+    const { url, close } = await startStrange((socket) => socket.destroy());
+    try {
+      const report = await checkConformance({
+        url,
+        keys: { algorithm: "ES256" },
+        probes: { protected: "/mine" },
+        serveKeys: `127.0.0.1:${await freePort()}`,
+        keySetPatienceSeconds: 0.2,
+        only: ["AUTH-14"],
+        ...limits,
+      });
+      expect(failures(report).map(({ id }) => id)).to.deep.equal(["AUTH-14"]);
+    } finally {
+      close();
+    }
+  });
 
   it("and does not repeat a token that the service repeats", async () => {
     const echo = createServer((req, res) => {
