@@ -1,0 +1,1 @@
+export type { RevocableToken, Rotation, RotationResult, TokenStore } from "./token-store.ts";
