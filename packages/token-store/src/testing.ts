@@ -1,1 +1,1 @@
-export {};
+export { type TokenStoreCase, tokenStoreCases, type TokenStoreSuite } from "./suite/cases.ts";

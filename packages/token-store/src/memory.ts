@@ -1,0 +1,179 @@
+import type { ReadinessCheck } from "@svc/context";
+import { atMostEvery } from "@svc/resilience";
+import { checkMoment, timeToLiveMs, windowMs } from "./durations.ts";
+import { type Expiring, ExpiringMap } from "./expiring-map.ts";
+import { type MemoryTokenStoreOptions, resolveMemoryTokenStore } from "./options.ts";
+import { TokenStoreError } from "./token-store-error.ts";
+import type { RevocableToken, Rotation, RotationResult, TokenStore } from "./token-store.ts";
+
+interface Use extends Expiring {
+  readonly nonce: string;
+  readonly deadline: number;
+}
+
+interface SignOut extends Expiring {
+  readonly notBefore: number;
+}
+
+/** A token store in the memory of the process: for one process, and for tests. Answers at once, without promises. */
+export interface MemoryTokenStore extends TokenStore {
+  isRevoked(token: RevocableToken): boolean;
+  revoke(jti: string, ttlSeconds: number): void;
+  revokeFamily(fam: string, ttlSeconds: number): void;
+  revokeSubject(sub: string, notBefore: number, ttlSeconds: number): void;
+  rotate(rotation: Rotation): RotationResult;
+  readiness(): ReadinessCheck;
+  /** How many entries it holds, those that have ended and were not swept yet included. */
+  readonly size: number;
+  /** Forgets everything. */
+  stop(): void;
+  [Symbol.dispose](): void;
+}
+
+const SWEEP_INTERVAL_MS = 30_000;
+const FULL_SWEEP_INTERVAL_MS = 1_000;
+const WARNING_INTERVAL_MS = 10_000;
+const NOTE = "in-memory token store: revocation does not survive a restart or reach other replicas";
+
+/**
+ * Keeps revocations and used refresh tokens in the memory of this process (RDY-23). Every operation is one synchronous
+ * step, so nothing comes between looking and writing (REF-7).
+ *
+ * It holds at most `maxEntries` and never gives up a live entry for a new one: that would let a revoked token live
+ * again. When it is full, `rotate` and the revocations throw instead, so that a refresh or a logout fails (REF-17).
+ *
+ * @throws ConfigurationError for unknown or wrong options
+ * @throws TokenStoreError (its operations) `ERR_SVC_TOKEN_STORE_FULL`, `ERR_SVC_TOKEN_STORE_ARGUMENT`
+ */
+export function createMemoryTokenStore(options?: MemoryTokenStoreOptions): MemoryTokenStore {
+  const { maxEntries, logger, name, now } = resolveMemoryTokenStore(options);
+  const tokens = new ExpiringMap<Expiring>();
+  const families = new ExpiringMap<Expiring>();
+  const subjects = new ExpiringMap<SignOut>();
+  const uses = new ExpiringMap<Use>();
+  const maps: readonly ExpiringMap<Expiring>[] = [tokens, families, subjects, uses];
+  const maxWithUses = Math.floor(maxEntries * 0.9);
+  let sweeper: NodeJS.Timeout | undefined;
+  let sweptAt = -Infinity;
+
+  const warnFull = atMostEvery(
+    WARNING_INTERVAL_MS,
+    (suppressed) =>
+      logger?.warn(
+        { entries: size(), maxEntries, suppressed },
+        "the in-memory token store is full: refreshes, then sign-outs, fail until entries expire",
+      ),
+    { now },
+  );
+
+  function size(): number {
+    return tokens.size + families.size + subjects.size + uses.size;
+  }
+
+  function sweep(at: number): void {
+    sweptAt = at;
+    for (const map of maps) map.sweep(at);
+    if (size() > 0) return;
+    clearInterval(sweeper);
+    sweeper = undefined;
+  }
+
+  /** @throws TokenStoreError when there is no room for one more entry */
+  function makeRoom(map: ExpiringMap<Expiring>, key: string, limit: number, at: number): void {
+    // Sweeping takes as long as there are entries: not once per request.
+    if (size() >= limit && !map.holds(key) && at - sweptAt >= FULL_SWEEP_INTERVAL_MS) sweep(at);
+    if (size() < limit || map.holds(key)) {
+      sweeper ??= setInterval(() => sweep(now()), SWEEP_INTERVAL_MS).unref();
+      return;
+    }
+    warnFull();
+    throw new TokenStoreError(
+      "ERR_SVC_TOKEN_STORE_FULL",
+      `the in-memory token store holds ${size()} live entries of at most ${maxEntries} and drops none: ` +
+        "raise maxEntries or use a shared store",
+    );
+  }
+
+  function remember(map: ExpiringMap<Expiring>, key: string, ttlMs: number): void {
+    const at = now();
+    const kept = map.get(key, at)?.expiresAt ?? -Infinity;
+    if (kept >= at + ttlMs) return;
+    makeRoom(map, key, maxEntries, at);
+    map.set(key, { expiresAt: at + ttlMs });
+  }
+
+  function signedOut({ sub, signedInAt }: { sub: string; signedInAt: number }, at: number): boolean {
+    const entry = subjects.get(sub, at);
+    // Whatever is no number began before everything.
+    return entry !== undefined && !(signedInAt >= entry.notBefore);
+  }
+
+  const store: MemoryTokenStore = {
+    isRevoked({ jti, fam, sub, signedInAt }) {
+      const at = now();
+      return (
+        (fam !== undefined && families.get(fam, at) !== undefined) ||
+        (jti !== undefined && tokens.get(jti, at) !== undefined) ||
+        signedOut({ sub, signedInAt }, at)
+      );
+    },
+
+    revoke: (jti, ttlSeconds) => remember(tokens, jti, timeToLiveMs("ttlSeconds", ttlSeconds)),
+
+    revokeFamily: (fam, ttlSeconds) => remember(families, fam, timeToLiveMs("ttlSeconds", ttlSeconds)),
+
+    revokeSubject(sub, notBefore, ttlSeconds) {
+      checkMoment("notBefore", notBefore);
+      const at = now();
+      const expiresAt = at + timeToLiveMs("ttlSeconds", ttlSeconds);
+      const kept = subjects.get(sub, at);
+      makeRoom(subjects, sub, maxEntries, at);
+      subjects.set(sub, {
+        notBefore: Math.max(notBefore, kept?.notBefore ?? -Infinity),
+        expiresAt: Math.max(expiresAt, kept?.expiresAt ?? -Infinity),
+      });
+    },
+
+    rotate(rotation) {
+      const { jti, fam, sub, signedInAt, nonce } = rotation;
+      checkMoment("signedInAt", signedInAt);
+      const graceMs = windowMs("graceSeconds", rotation.graceSeconds);
+      const usedTtlMs = timeToLiveMs("usedTtlSeconds", rotation.usedTtlSeconds);
+      const familyTtlMs = timeToLiveMs("familyTtlSeconds", rotation.familyTtlSeconds);
+      const at = now();
+      if (families.get(fam, at) !== undefined || signedOut({ sub, signedInAt }, at)) return "replayed";
+      if (tokens.get(jti, at) === undefined) {
+        const key = `${fam.length}:${fam}${jti}`;
+        const use = uses.get(key, at);
+        if (use === undefined) {
+          makeRoom(uses, key, maxWithUses, at);
+          uses.set(key, { nonce, deadline: at + graceMs, expiresAt: at + usedTtlMs });
+          return "rotated";
+        }
+        if (use.nonce === nonce) return "rotated";
+        if (at < use.deadline) return "raced";
+      }
+      remember(families, fam, familyTtlMs);
+      return "replayed";
+    },
+
+    readiness: () => ({
+      name,
+      critical: false,
+      check: () => ({ healthy: true, detail: NOTE, meta: { entries: size(), max_entries: maxEntries } }),
+    }),
+
+    get size() {
+      return size();
+    },
+
+    stop() {
+      clearInterval(sweeper);
+      sweeper = undefined;
+      for (const map of maps) map.clear();
+    },
+
+    [Symbol.dispose]: () => store.stop(),
+  };
+  return store;
+}

@@ -1,0 +1,101 @@
+import { equal } from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Draft } from "./cases.ts";
+import { again, id, presented, revocable, successor, until } from "./subjects.ts";
+
+/** How long entries live. */
+export const expiryCases: readonly Draft[] = [
+  {
+    name: "REV-2 REV-9 an entry is there to its end and gone after it",
+    needsClock: true,
+    async test({ store, advance }) {
+      const token = presented({ sub: "", usedTtlSeconds: 900, graceSeconds: 0 });
+      const [jti, fam, sub] = [id(), id(), id()];
+      const entries = [
+        { ...revocable(presented()), jti },
+        { ...revocable(presented()), fam },
+        { ...revocable(presented()), sub, signedInAt: 0 },
+      ];
+      await store.revoke(jti, 900);
+      await store.revokeFamily(fam, 900);
+      await store.revokeSubject(sub, 1, 900);
+      equal(await store.rotate(token), "rotated");
+      await advance?.(899_999);
+      for (const entry of entries) equal(await store.isRevoked(entry), true);
+      await advance?.(1);
+      for (const entry of entries) equal(await store.isRevoked(entry), false);
+      equal(await store.rotate(again(token)), "rotated");
+    },
+  },
+  {
+    name: "REF-6 REV-9 a replay keeps its family revoked for the time that it names, and a later one no longer",
+    needsClock: true,
+    async test({ store, advance }) {
+      const token = presented({ graceSeconds: 0, familyTtlSeconds: 1_000 });
+      equal(await store.rotate(token), "rotated");
+      equal(await store.rotate(again(token)), "replayed");
+      await advance?.(600_000);
+      equal(await store.rotate(again(token)), "replayed");
+      await advance?.(399_999);
+      equal(await store.isRevoked(revocable(successor(token))), true);
+      await advance?.(1);
+      equal(await store.isRevoked(revocable(successor(token))), false);
+    },
+  },
+  {
+    name: "REV-2 an entry is gone some time after its end",
+    async test({ store, replica, advance }) {
+      const token = presented({ usedTtlSeconds: 1, graceSeconds: 0 });
+      const revoked = presented();
+      const person = presented();
+      equal(await store.rotate(token), "rotated");
+      await store.revoke(revoked.jti, 1);
+      await store.revokeFamily(revoked.fam, 1);
+      await store.revokeSubject(person.sub, person.signedInAt + 1, 1);
+      const wait = advance ?? sleep;
+      await wait(500);
+      await until("entries end", async () => {
+        await wait(100);
+        const kept = await Promise.all([
+          replica.isRevoked(revocable(revoked)),
+          replica.isRevoked(revocable(person)),
+        ]);
+        return !kept.includes(true);
+      });
+      await wait(1_000);
+      equal(await store.rotate(again(token)), "rotated");
+    },
+  },
+  {
+    name: "REV-2 revoking again for a shorter time does not bring anything back",
+    async test({ store, replica, advance }) {
+      const token = presented();
+      const session = presented();
+      const person = presented();
+      for (const seconds of [600, 1, 0, -5]) {
+        await store.revoke(token.jti, seconds);
+        await replica.revokeFamily(session.fam, seconds);
+        await store.revokeSubject(person.sub, person.signedInAt + 1, seconds);
+      }
+      await (advance ?? sleep)(1_500);
+      for (const each of [token, session, person]) {
+        equal(await store.isRevoked(revocable(each)), true);
+        equal(await replica.isRevoked(revocable(each)), true);
+      }
+    },
+  },
+  {
+    name: "REV-2 revoking again for a longer time counts",
+    async test({ store, advance }) {
+      const token = presented();
+      const person = presented();
+      for (const seconds of [1, 600]) {
+        await store.revoke(token.jti, seconds);
+        await store.revokeSubject(person.sub, person.signedInAt + 1, seconds);
+      }
+      await (advance ?? sleep)(1_500);
+      equal(await store.isRevoked(revocable(token)), true);
+      equal(await store.isRevoked(revocable(person)), true);
+    },
+  },
+];

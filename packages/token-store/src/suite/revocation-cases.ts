@@ -1,0 +1,180 @@
+import { equal, fail } from "node:assert/strict";
+import type { TokenStore } from "../token-store.ts";
+import type { Draft } from "./cases.ts";
+import { again, id, presented, revocable, successor } from "./subjects.ts";
+
+async function refused(what: string, call: () => unknown): Promise<void> {
+  try {
+    await call();
+  } catch {
+    return;
+  }
+  fail(`${what} was taken`);
+}
+
+/** What was revoked by its id, its session or its subject. */
+export const revocationCases: readonly Draft[] = [
+  {
+    name: "REV-1 nothing is revoked that nobody revoked",
+    async test({ store }) {
+      equal(await store.isRevoked(revocable(presented())), false);
+      equal(await store.isRevoked({ jti: undefined, fam: undefined, sub: id(), signedInAt: 0 }), false);
+    },
+  },
+  {
+    name: "REV-1 REV-11 a token that was revoked by its id is refused everywhere, others of its session are not",
+    async test({ store, replica }) {
+      const token = presented();
+      await store.revoke(token.jti, 600);
+      for (const each of [store, replica]) {
+        equal(await each.isRevoked(revocable(token)), true);
+        equal(await each.isRevoked({ ...revocable(token), fam: undefined }), true);
+        equal(await each.isRevoked(revocable(successor(token))), false);
+      }
+    },
+  },
+  {
+    name: "REV-1 REV-11 a session that was revoked is refused everywhere, with all of its tokens",
+    async test({ store, replica }) {
+      const token = presented();
+      await store.revokeFamily(token.fam, 600);
+      for (const each of [store, replica]) {
+        equal(await each.isRevoked(revocable(token)), true);
+        equal(await each.isRevoked(revocable(successor(token))), true);
+        equal(await each.isRevoked({ ...revocable(token), jti: undefined }), true);
+        equal(await each.isRevoked(revocable(presented({ sub: token.sub }))), false);
+      }
+    },
+  },
+  {
+    name: "REV-1 an id revokes tokens, not sessions or people of the same name",
+    async test({ store }) {
+      const [jti, fam] = [id(), id()];
+      await store.revoke(jti, 600);
+      await store.revokeFamily(fam, 600);
+      equal(await store.isRevoked(revocable(presented({ fam: jti, sub: jti }))), false);
+      equal(await store.isRevoked(revocable(presented({ jti: fam, sub: fam }))), false);
+    },
+  },
+  {
+    name: "REV-1 revoking twice is revoking",
+    async test({ store }) {
+      const token = presented();
+      await store.revoke(token.jti, 600);
+      await store.revoke(token.jti, 600);
+      await store.revokeFamily(token.fam, 600);
+      await store.revokeFamily(token.fam, 600);
+      equal(await store.isRevoked(revocable(token)), true);
+    },
+  },
+  {
+    name: "REF-4 a refresh token that was merely used is not revoked: rotate() knows of it",
+    async test({ store }) {
+      const token = presented();
+      equal(await store.rotate(token), "rotated");
+      equal(await store.isRevoked(revocable(token)), false);
+    },
+  },
+  {
+    name: "REV-10 a person who is signed out everywhere loses the sessions that began before that moment",
+    async test({ store, replica }) {
+      const sub = id();
+      const at = 1_700_000_000;
+      const old = presented({ sub, signedInAt: at - 1 });
+      const fresh = presented({ sub, signedInAt: at });
+      await store.revokeSubject(sub, at, 600);
+      for (const each of [store, replica]) {
+        equal(await each.isRevoked(revocable(old)), true);
+        equal(await each.isRevoked({ ...revocable(old), jti: undefined, fam: undefined }), true);
+        equal(await each.isRevoked(revocable(fresh)), false);
+        equal(await each.isRevoked(revocable(presented({ signedInAt: at - 1 }))), false);
+      }
+      equal(await store.rotate(old), "replayed");
+      equal(await store.rotate(fresh), "rotated");
+    },
+  },
+  {
+    name: "REV-10 the moment may have a fraction",
+    async test({ store }) {
+      const sub = id();
+      await store.revokeSubject(sub, 1_700_000_000.5, 600);
+      equal(await store.isRevoked(revocable(presented({ sub, signedInAt: 1_700_000_000 }))), true);
+      equal(await store.isRevoked(revocable(presented({ sub, signedInAt: 1_700_000_001 }))), false);
+    },
+  },
+  {
+    name: "REV-10 an earlier moment does not bring a session back",
+    async test({ store, replica }) {
+      const sub = id();
+      const token = presented({ sub, signedInAt: 1_700_000_000 });
+      await store.revokeSubject(sub, 1_700_000_100, 600);
+      await replica.revokeSubject(sub, 1_600_000_000, 600);
+      equal(await store.isRevoked(revocable(token)), true);
+      await store.revokeSubject(sub, 1_700_000_200, 600);
+      equal(await store.isRevoked(revocable(presented({ sub, signedInAt: 1_700_000_150 }))), true);
+    },
+  },
+  {
+    name: "REV-10 the winner's own request, sent again after the person was signed out, is replayed",
+    async test({ store }) {
+      const token = presented({ graceSeconds: 600 });
+      equal(await store.rotate(token), "rotated");
+      await store.revokeSubject(token.sub, token.signedInAt + 1, 600);
+      equal(await store.rotate(token), "replayed");
+      equal(await store.rotate(again(token)), "replayed");
+    },
+  },
+  {
+    name: "REV-1 ids may hold any character",
+    async test({ store }) {
+      for (const odd of [
+        "}",
+        "{a}",
+        "a}b",
+        "a:b",
+        "%7D",
+        "über",
+        " ",
+        "'; --",
+        "\u0001",
+        "*",
+        "x".repeat(2_000),
+      ]) {
+        const own = (): string => `${odd}${id()}`;
+        const token = presented({ jti: own(), fam: own(), sub: own() });
+        equal(await store.isRevoked(revocable(token)), false, odd);
+        equal(await store.rotate(token), "rotated", odd);
+        equal(await store.rotate(again(token)), "raced", odd);
+        await store.revokeFamily(token.fam, 600);
+        equal(await store.isRevoked(revocable(token)), true, odd);
+        const other = presented({ jti: own(), sub: own() });
+        await store.revoke(other.jti, 600);
+        equal(await store.isRevoked(revocable(other)), true, odd);
+        const third = presented({ sub: own() });
+        await store.revokeSubject(third.sub, third.signedInAt + 1, 600);
+        equal(await store.isRevoked(revocable(third)), true, odd);
+      }
+    },
+  },
+  {
+    name: "REV-2 a duration or a moment that is no number is refused, and nothing is consumed",
+    async test({ store }) {
+      const token = presented();
+      for (const wrong of [Number.NaN, Number.POSITIVE_INFINITY]) {
+        await refused("revoke", () => store.revoke(token.jti, wrong));
+        await refused("revokeFamily", () => store.revokeFamily(token.fam, wrong));
+        await refused("revokeSubject", () => store.revokeSubject(token.sub, 1, wrong));
+        await refused("notBefore", () => store.revokeSubject(token.sub, wrong, 600));
+        for (const name of ["graceSeconds", "usedTtlSeconds", "familyTtlSeconds", "signedInAt"] as const) {
+          await refused(name, () => store.rotate({ ...token, [name]: wrong }));
+        }
+      }
+      equal(await unrevoked(store, token), true);
+      equal(await store.rotate(token), "rotated");
+    },
+  },
+];
+
+async function unrevoked(store: TokenStore, token: Parameters<typeof revocable>[0]): Promise<boolean> {
+  return !(await store.isRevoked(revocable(token)));
+}
