@@ -44,6 +44,10 @@ function build() {
   command("build", "tsc", ["-b"], root);
 }
 
+function mapped(files) {
+  return files.some(({ path }) => path === "dist/index.js.map");
+}
+
 /** Tarball by folder name. */
 function pack() {
   const folders = [...packages.values()].map(({ folder }) => `./${folder}`);
@@ -57,7 +61,9 @@ function pack() {
   return new Map(
     packed.map(({ name, filename, size, files }) => {
       const folder = name.slice("@svc/".length);
-      for (const wanted of ["README.md", "LICENSE", "dist/index.js", "dist/index.d.ts", "src/index.ts"]) {
+      // A command that is run, not stepped through, is published without its sources and their maps.
+      const sources = mapped(files) ? ["src/index.ts"] : [];
+      for (const wanted of ["README.md", "LICENSE", "dist/index.js", "dist/index.d.ts", ...sources]) {
         if (!files.some(({ path }) => path === wanted)) faults.push(`${name}: its tarball lacks ${wanted}`);
       }
       const stray = files.find(({ path }) => /(^|\/)test\/|tsbuildinfo|\.test\./.test(path));
