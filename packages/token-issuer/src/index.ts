@@ -1,1 +1,19 @@
-export {};
+// The signing keys.
+export { createKeyRing } from "./create-key-ring.ts";
+export type { KeyRingOptions } from "./key-ring-options.ts";
+export type {
+  KeyNote,
+  KeyRing,
+  KeyState,
+  Lifetimes,
+  PublicJwk,
+  PublishedKeySet,
+  Signer,
+} from "./key-ring.ts";
+export { type KeyRingFault, KeyRingError } from "./key-ring-error.ts";
+
+// The ring as a document, for programs that keep it in a store of their own.
+export { generateKey, type GenerateKeyOptions, type KeyMaterial, thumbprint } from "./key-material.ts";
+export { addKey, newRing, promoteKey, retireKey, SETTLE_SECONDS } from "./ring-rules.ts";
+export { readRing, writeRing } from "./ring-text.ts";
+export type { RingDocument, RingKey } from "./ring-document.ts";

@@ -1,0 +1,152 @@
+import type { CheckResult, Logger } from "@svc/context";
+import { type Algorithm, algorithms } from "@svc/jwt-auth";
+import { readKeyFileNow, ringFile } from "./key-file.ts";
+import { isSecretAlgorithm, pemMaterial, secretMaterial } from "./key-material.ts";
+import { KeyRingError } from "./key-ring-error.ts";
+import { type KeyRingOptions, type ResolvedKeyRing, resolveKeyRing, wrong } from "./key-ring-options.ts";
+import type { KeyRing } from "./key-ring.ts";
+import { watchKeys } from "./key-watch.ts";
+import { type LiveRing, liveRing, notesOf } from "./live-ring.ts";
+import { contractLifetimes, currentOf, isLive, type RingDocument } from "./ring-document.ts";
+import { newRing } from "./ring-rules.ts";
+import { readRing } from "./ring-text.ts";
+
+/**
+ * The signing keys of an issuer (ISS-14), from a text, a watched file, one private key or one secret. What cannot be used
+ * when it starts is an error; what cannot be used later leaves the ring as it was, and shows in readiness and log.
+ *
+ * @throws ConfigurationError for wrong options
+ * @throws KeyRingError when the keys cannot be read or may not be used
+ */
+export function createKeyRing(options: KeyRingOptions): KeyRing {
+  const settings = resolveKeyRing(options);
+  const { file, logger, now, refreshTokensStayHere } = settings;
+  let live = liveRing(firstDocument(settings), undefined, refreshTokensStayHere);
+  let generation = 0;
+  let fault: string | undefined;
+  const secrets = isSecretAlgorithm(live.signer.algorithm);
+  const family = Object.freeze(algorithms.filter((each) => isSecretAlgorithm(each) === secrets));
+  const stopWatching =
+    file === undefined
+      ? undefined
+      : watchKeys({ path: file, pollSeconds: settings.pollSeconds, changed: takeUp, failed });
+
+  function takeUp(text: string): void {
+    load(text);
+    if (fault !== undefined) say(logger, "info", {}, "the file of the signing keys can be used again");
+    fault = undefined;
+  }
+
+  function failed(error: unknown): void {
+    const message = error instanceof Error ? error.message : "unknown error";
+    if (message === fault) return;
+    fault = message;
+    say(logger, "warn", { reason: message }, "the signing keys stay as they were: their file cannot be used");
+  }
+
+  function load(text: string): void {
+    const document = readRing(text, settings.env);
+    if (isSecretAlgorithm(currentOf(document).algorithm) !== secrets) {
+      const has = secrets ? "secrets" : "key pairs";
+      throw new KeyRingError("broken", `the key ring had ${has}; a change of the family takes a restart`);
+    }
+    const following = liveRing(document, live, refreshTokensStayHere);
+    const changed = summaryOf(following.document) !== summaryOf(live.document);
+    live = following;
+    if (!changed) return;
+    generation += 1;
+    say(logger, "info", { keys: notesOf(document).length, kid: live.signer.kid }, "the signing keys changed");
+  }
+
+  return {
+    get generation() {
+      return generation;
+    },
+    algorithms: family,
+    get lifetimes() {
+      return live.document.lifetimes;
+    },
+    find: (kid: string | undefined, algorithm: Algorithm) => live.find(kid, algorithm),
+    signer: () => live.signer,
+    jwks: () => live.jwks(now()),
+    list: () => notesOf(live.document),
+    load,
+    readiness: () => ({ name: "signing-keys", critical: false, check: () => report(live, settings, fault) }),
+    stop: () => stopWatching?.(),
+    [Symbol.asyncDispose]: () => {
+      stopWatching?.();
+      return Promise.resolve();
+    },
+  };
+}
+
+function firstDocument({
+  text,
+  file,
+  privateKey,
+  secret,
+  algorithm,
+  env,
+  now,
+}: ResolvedKeyRing): RingDocument {
+  if (text !== undefined) return readRing(text, env);
+  if (file !== undefined) return readRing(readKeyFileNow(ringFile(file)), env);
+  // A key that never changes is never too short-lived.
+  const lifetimes = { ...contractLifetimes, accessSeconds: Infinity, refreshSeconds: Infinity };
+  if (privateKey !== undefined)
+    return newRing(
+      option("privateKey", () => pemMaterial(privateKey, algorithm)),
+      now(),
+      lifetimes,
+    );
+  const usual = algorithm ?? "HS256";
+  if (!isSecretAlgorithm(usual)) throw wrong("algorithm", `must be HS256, HS384 or HS512 with a secret`);
+  return newRing(
+    option("secret", () => secretMaterial(secret ?? "", usual, env)),
+    now(),
+    lifetimes,
+  );
+}
+
+function option<T>(name: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof KeyRingError) throw wrong(name, `cannot be used: ${error.message}`, error);
+    throw error;
+  }
+}
+
+/** What a change of which is a change of the keys. */
+function summaryOf({ keys }: RingDocument): string {
+  return keys
+    .filter(isLive)
+    .map(({ kid, algorithm, state }) => `${kid} ${algorithm} ${state}`)
+    .sort()
+    .join();
+}
+
+function report(
+  { document, signer }: LiveRing,
+  { rotateAfterDays, now, text, file }: ResolvedKeyRing,
+  fault: string | undefined,
+): CheckResult {
+  const key = `the current key signs with ${signer.algorithm}`;
+  if (fault !== undefined)
+    return { healthy: false, detail: `${key}; its file cannot be used since it changed, the old keys stay` };
+  if (text === undefined && file === undefined)
+    return { healthy: true, detail: `${key} and is never replaced` };
+  const days = Math.max(0, Math.floor((now() - (currentOf(document).promotedAt ?? 0)) / 86_400_000));
+  const age = `${key} since ${days} day${days === 1 ? "" : "s"}`;
+  const detail = days < rotateAfterDays ? age : `${age}; it is time for another one`;
+  return { healthy: true, detail, meta: { keyAgeDays: days, keys: document.keys.filter(isLive).length } };
+}
+
+/** A logger that cannot write must not cost an issuer its keys. */
+function say(logger: Logger | undefined, level: "info" | "warn", fields: object, message: string): void {
+  try {
+    logger?.[level](fields, message);
+  } catch {
+    // Nothing is left that could be told.
+  }
+}

@@ -1,0 +1,145 @@
+import { closeSync, fstatSync, openSync, readFileSync, type Stats, statSync } from "node:fs";
+import { open, rename, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { randomUUID } from "node:crypto";
+import { KeyRingError } from "./key-ring-error.ts";
+
+/** The name of a ring's file in a directory. */
+export const FILE_NAME = "keys.json";
+
+const MAX_BYTES = 1_048_576;
+
+/** The file of a ring: the path itself, or `keys.json` in the directory that it names. */
+export function ringFile(path: string): string {
+  try {
+    return statSync(path).isDirectory() ? join(path, FILE_NAME) : path;
+  } catch {
+    return path;
+  }
+}
+
+/**
+ * The text of a ring's file.
+ *
+ * @throws KeyRingError when it cannot be read, or others than its owner and group may read it or anybody but the owner
+ *   may change it
+ */
+export function readKeyFileNow(file: string): string {
+  return translated(file, () => {
+    const descriptor = openSync(file, "r");
+    try {
+      refuseUnsafe(file, fstatSync(descriptor));
+      return readFileSync(descriptor, "utf8");
+    } finally {
+      closeSync(descriptor);
+    }
+  });
+}
+
+/** Like `readKeyFileNow()`, without holding up anybody. */
+export async function readKeyFile(file: string): Promise<string> {
+  try {
+    await using handle = await open(file, "r");
+    refuseUnsafe(file, await handle.stat());
+    return await handle.readFile("utf8");
+  } catch (error) {
+    throw readable(file, error);
+  }
+}
+
+/** What changes when a file is written or replaced; undefined when it is not there. */
+export async function fileMark(file: string): Promise<string | undefined> {
+  try {
+    const { ino, size, mtimeMs, ctimeMs } = await stat(file);
+    return `${ino} ${size} ${mtimeMs} ${ctimeMs}`;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Writes a ring's file so that a reader sees the old one or the new one, never a part: mode 0600, another name first.
+ *
+ * @param exclusive whether a file that is there is an error
+ * @throws KeyRingError when it is there, or cannot be written
+ */
+export async function writeKeyFile(file: string, text: string, exclusive = false): Promise<void> {
+  if (exclusive && (await fileMark(file)) !== undefined)
+    throw new KeyRingError("exists", `${file} is there already; use add and promote to change it`);
+  const draft = `${file}.${randomUUID()}.new`;
+  try {
+    const handle = await open(draft, "wx", 0o600);
+    try {
+      await handle.writeFile(text);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(draft, file);
+    await syncDirectory(dirname(file));
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw readable(file, error);
+  }
+}
+
+/**
+ * Runs a change of a file while no other command changes it.
+ *
+ * @throws KeyRingError with the reason `locked` while another one does
+ */
+export async function whileLocked<T>(file: string, change: () => Promise<T>): Promise<T> {
+  const lock = `${file}.lock`;
+  try {
+    await (await open(lock, "wx", 0o600)).close();
+  } catch (error) {
+    if (codeOf(error) !== "EEXIST") throw readable(lock, error);
+    throw new KeyRingError(
+      "locked",
+      `another command is changing ${file}; if none is running, delete ${lock}`,
+    );
+  }
+  try {
+    return await change();
+  } finally {
+    await rm(lock, { force: true });
+  }
+}
+
+// Windows cannot open directories.
+async function syncDirectory(path: string): Promise<void> {
+  try {
+    await using handle = await open(path, "r");
+    await handle.sync();
+  } catch {
+    // The file is whole in any case; only its name may be the old one after a power cut.
+  }
+}
+
+function refuseUnsafe(file: string, { mode, size }: Stats): void {
+  if (size > MAX_BYTES) throw new KeyRingError("broken", `${file} is longer than ${MAX_BYTES} bytes`);
+  // Windows has no such bits. A group may read: secrets that are mounted belong to root and a group of the service.
+  if (process.platform === "win32" || (mode & 0o027) === 0) return;
+  const octal = (mode & 0o777).toString(8).padStart(4, "0");
+  throw new KeyRingError("exposed", `${file} has mode ${octal}: others may read or change it; chmod 600 it`);
+}
+
+function translated<T>(file: string, run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    throw readable(file, error);
+  }
+}
+
+function readable(file: string, error: unknown): Error {
+  if (error instanceof KeyRingError) return error;
+  return new KeyRingError("unreadable", `${file} cannot be read or written: ${codeOf(error)}`, {
+    cause: error,
+  });
+}
+
+function codeOf(error: unknown): string {
+  const code = (error as { readonly code?: unknown }).code;
+  return typeof code === "string" ? code : "unknown error";
+}

@@ -1,0 +1,104 @@
+import type { Logger } from "@svc/context";
+import { type Algorithm, checkAlgorithms, type Env } from "@svc/jwt-auth";
+import {
+  boolean,
+  ConfigurationError,
+  either,
+  func,
+  type Kind,
+  number,
+  objectWith,
+  oneOf,
+  optional,
+  resolveOptions,
+  secret,
+  string,
+  withDefault,
+} from "@svc/options";
+
+/** What `createKeyRing()` takes: one of `text`, `file`, `privateKey` and `secret`, and settings. */
+export interface KeyRingOptions {
+  /** The text of a ring, from an environment variable or a secret store. Default: none. */
+  readonly text?: string | undefined;
+  /** A ring's file, or a directory that holds it as `keys.json`; watched for changes. Default: none. */
+  readonly file?: string | undefined;
+  /** One private key that never changes, as a PEM. Default: none. */
+  readonly privateKey?: string | undefined;
+  /** One secret that never changes, for HMAC; of a string its UTF-8 bytes count. Default: none. */
+  readonly secret?: string | Uint8Array | undefined;
+  /**
+   * What `privateKey` or `secret` signs with. Default: RS256, ES256, ES384, ES512 or EdDSA, as the key is; HS256 for
+   * a secret.
+   */
+  readonly algorithm?: Algorithm | undefined;
+  /**
+   * Whether nobody but this issuer verifies refresh tokens: a replaced key is then published only until access tokens
+   * of it are over, and stays in the ring for refresh tokens. Default: `false`.
+   */
+  readonly refreshTokensStayHere?: boolean | undefined;
+  /** Age of the current key from which on readiness asks for another one, in days, 1 to 3,650. Default: 180. */
+  readonly rotateAfterDays?: number | undefined;
+  /** How often the file is looked at, beside the notices of the file system, in seconds, 0.02 to 60. Default: 5. */
+  readonly pollSeconds?: number | undefined;
+  /** Where the service runs; in `prod` a secret needs at least 32 bytes (AUTH-31). Default: `prod`. */
+  readonly env?: Env | undefined;
+  /** Gets a line when the keys change or a file cannot be used. Default: none. */
+  readonly logger?: Logger | undefined;
+  /** The clock, in milliseconds since the Unix epoch; for tests. Default: `Date.now`. */
+  readonly now?: (() => number) | undefined;
+}
+
+/** The options of a ring with their defaults. */
+export interface ResolvedKeyRing extends KeyRingOptions {
+  readonly refreshTokensStayHere: boolean;
+  readonly rotateAfterDays: number;
+  readonly pollSeconds: number;
+  readonly env: Env;
+  readonly now: () => number;
+}
+
+export const subject = "createKeyRing()";
+
+const sources = ["text", "file", "privateKey", "secret"] as const;
+
+const bytes: Kind<Uint8Array> = {
+  expects: "bytes",
+  accepts: (value): value is Uint8Array => value instanceof Uint8Array,
+};
+
+/**
+ * Checks the options and fills in their defaults.
+ *
+ * @throws ConfigurationError listing every unknown and every wrong option
+ */
+export function resolveKeyRing(given: KeyRingOptions): ResolvedKeyRing {
+  const { algorithm, ...options } = resolveOptions(subject, given, {
+    text: optional(secret(string())),
+    file: optional(string()),
+    privateKey: optional(secret(string())),
+    secret: optional(secret(either(string({ allowEmpty: true }), bytes))),
+    algorithm: optional(string()),
+    refreshTokensStayHere: withDefault(boolean(), false),
+    rotateAfterDays: withDefault(number({ min: 1, max: 3650 }), 180),
+    pollSeconds: withDefault(number({ min: 0.02, max: 60 }), 5),
+    env: withDefault(oneOf("local", "dev", "staging", "prod"), "prod"),
+    logger: optional(objectWith<Logger>("a logger", "info", "warn")),
+    now: withDefault(func<() => number>(), () => Date.now()),
+  });
+  const has = sources.filter((name) => options[name] !== undefined);
+  if (has.length !== 1) throw wrong(has[1] ?? "options", sourceFault(has));
+  if (algorithm === undefined) return { ...options, algorithm };
+  if (has[0] === "text" || has[0] === "file")
+    throw wrong("algorithm", `must be left out: the ${has[0]} names the algorithm of each of its keys`);
+  return { ...options, algorithm: checkAlgorithms(subject, [algorithm], "algorithm")[0] };
+}
+
+function sourceFault(has: readonly string[]): string {
+  const list = `${sources.slice(0, -1).join(", ")} and ${sources.at(-1)}`;
+  return has.length === 0 ? `must have one of ${list}` : `must be left out beside ${has[0]}: one of ${list}`;
+}
+
+/** What is wrong with one option. */
+export function wrong(key: string, message: string, cause?: unknown): ConfigurationError {
+  return new ConfigurationError(subject, [{ key, message }], { cause });
+}

@@ -1,0 +1,87 @@
+import { type FSWatcher, watch } from "node:fs";
+import { dirname } from "node:path";
+import { fileMark, readKeyFile, ringFile } from "./key-file.ts";
+
+/** What happens to a watched file. */
+export interface KeyWatchEvents {
+  /** The path as it was configured: a file, or a directory with one. */
+  readonly path: string;
+  readonly pollSeconds: number;
+  /** A text that may be new. A throw counts as a failure. */
+  changed(text: string): void;
+  /** It cannot be read or used. Called for every look that finds it so. */
+  failed(error: unknown): void;
+}
+
+// Editors and mounts write in several steps.
+const DEBOUNCE_MS = 50;
+
+/**
+ * Watches a ring's file: notices of the file system, and a look every few seconds, as network file systems and
+ * mounted secrets give none. A file that could not be used is read again at every look.
+ *
+ * @returns ends the watching
+ */
+export function watchKeys({ path, pollSeconds, changed, failed }: KeyWatchEvents): () => void {
+  let stopped = false;
+  let looking = false;
+  let again = false;
+  let taken: string | undefined;
+  let poll: NodeJS.Timeout | undefined;
+  let settle: NodeJS.Timeout | undefined;
+  const watcher = startWatching(dirname(ringFile(path)), () => {
+    clearTimeout(settle);
+    settle = setTimeout(() => void look(), DEBOUNCE_MS).unref();
+  });
+
+  async function look(): Promise<void> {
+    if (looking) again = true;
+    if (looking || stopped) return;
+    looking = true;
+    const file = ringFile(path);
+    try {
+      const mark = await fileMark(file);
+      if (mark === undefined || mark !== taken) {
+        const text = await readKeyFile(file);
+        if (!isStopped()) changed(text);
+        taken = mark;
+      }
+    } catch (error) {
+      taken = undefined;
+      if (!isStopped()) failed(error);
+    } finally {
+      looking = false;
+    }
+    schedule();
+  }
+
+  function isStopped(): boolean {
+    return stopped;
+  }
+
+  function schedule(): void {
+    clearTimeout(poll);
+    if (stopped) return;
+    poll = setTimeout(() => void look(), again ? DEBOUNCE_MS : pollSeconds * 1000).unref();
+    again = false;
+  }
+
+  schedule();
+  return () => {
+    stopped = true;
+    clearTimeout(poll);
+    clearTimeout(settle);
+    watcher?.close();
+  };
+}
+
+function startWatching(directory: string, notice: () => void): FSWatcher | undefined {
+  try {
+    const watcher = watch(directory, { persistent: false }, notice);
+    // The looks go on without it.
+    watcher.on("error", () => watcher.close());
+    return watcher;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,85 @@
+import type { Algorithm } from "@svc/jwt-auth";
+import type { KeyObject } from "node:crypto";
+import type { KeyNote, KeyState, PublishedKeySet, Signer } from "./key-ring.ts";
+import { isSecretAlgorithm } from "./key-material.ts";
+import { publishedKeys } from "./published-keys.ts";
+import { currentOf, isLive, type RingDocument, type RingKey } from "./ring-document.ts";
+import { dueAt, keepSeconds } from "./ring-rules.ts";
+import { isoDate } from "./ring-text.ts";
+import { createSigner } from "./signer.ts";
+
+/** A ring of keys as it is at one time, ready to sign and to verify. */
+export interface LiveRing {
+  readonly document: RingDocument;
+  readonly signer: Signer;
+  find(kid: string | undefined, algorithm: Algorithm): KeyObject | undefined;
+  jwks(now: number): PublishedKeySet | undefined;
+}
+
+/**
+ * Makes a document usable.
+ *
+ * @param before the ring that it follows: keys that were there stay the same objects, by which verifiers know them
+ * @param refreshTokensStayHere whether replaced keys are published for the life of access tokens only
+ */
+export function liveRing(
+  document: RingDocument,
+  before: LiveRing | undefined,
+  refreshTokensStayHere: boolean,
+): LiveRing {
+  const live = document.keys.filter(isLive);
+  const verifying = new Map<string, { readonly algorithm: Algorithm; readonly key: KeyObject }>();
+  for (const { kid, algorithm, verifying: key } of live) {
+    if (key === undefined) continue;
+    verifying.set(kid, { algorithm, key: before?.find(kid, algorithm) ?? key });
+  }
+  const only = verifying.size === 1 ? verifying.values().next().value : undefined;
+  const current = currentOf(document);
+  if (current.signing === undefined)
+    throw new Error("a current key without its private half was let through");
+  const last = before?.signer;
+  const same = last?.kid === current.kid && last.algorithm === current.algorithm;
+  const signer = same ? last : createSigner(current.kid, current.algorithm, current.signing);
+  let published: { readonly set: PublishedKeySet; readonly count: number } | undefined;
+
+  function isPublished(key: RingKey, now: number): boolean {
+    if (key.state !== "previous" || !refreshTokensStayHere) return true;
+    const { lifetimes } = document;
+    return now < (key.replacedAt ?? 0) + keepSeconds(lifetimes.accessSeconds, lifetimes) * 1000;
+  }
+
+  return {
+    document,
+    signer,
+    find(kid, algorithm) {
+      // KEY-11: without a kid there must be no choice.
+      const found = kid === undefined ? only : verifying.get(kid);
+      return found?.algorithm === algorithm ? found.key : undefined;
+    },
+    jwks(now) {
+      if (isSecretAlgorithm(current.algorithm)) return undefined;
+      const keys = live.filter((key) => isPublished(key, now));
+      // Time only ever takes keys away.
+      if (published?.count !== keys.length) published = { set: publishedKeys(keys), count: keys.length };
+      return published.set;
+    },
+  };
+}
+
+const order: readonly KeyState[] = ["current", "next", "previous", "retired"];
+
+/** What may be told of the keys of a ring: the current one first, then by state, the newest first. */
+export function notesOf({ keys, lifetimes }: RingDocument): readonly KeyNote[] {
+  return [...keys]
+    .sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state) || b.publishedAt - a.publishedAt)
+    .map((key) => ({
+      kid: key.kid,
+      algorithm: key.algorithm,
+      state: key.state,
+      publishedAt: new Date(key.publishedAt).toISOString(),
+      promotedAt: isoDate(key.promotedAt),
+      replacedAt: isoDate(key.replacedAt),
+      retiredAt: isoDate(key.retiredAt),
+      dueAt: isoDate(dueAt(key, lifetimes)),
+    }));
+}

@@ -1,0 +1,186 @@
+import { isSecretAlgorithm, type KeyMaterial } from "./key-material.ts";
+import { KeyRingError } from "./key-ring-error.ts";
+import type { Lifetimes } from "./key-ring.ts";
+import { contractLifetimes, currentOf, isLive, type RingDocument, type RingKey } from "./ring-document.ts";
+
+/**
+ * How long a key must have been published before it signs, and how much longer than its last token a replaced one
+ * stays: services may look at a key set once a minute, it may be remembered for a minute, and replicas of the
+ * issuer take up a changed file within seconds.
+ */
+export const SETTLE_SECONDS = 120;
+
+/** Live keys of a ring. Far more than rotations in a refresh lifetime, far less than verifiers take. */
+export const MAX_LIVE_KEYS = 32;
+
+/** Retired keys are remembered by name, so that none of them comes back; the oldest are forgotten. */
+const MAX_RETIRED_KEYS = 64;
+
+/** When a key may be promoted or retired at the earliest; in milliseconds since the epoch. */
+export function dueAt(key: RingKey, lifetimes: Lifetimes): number | undefined {
+  if (key.state === "next") return key.publishedAt + SETTLE_SECONDS * 1000;
+  if (key.state !== "previous") return undefined;
+  return (key.replacedAt ?? 0) + keepSeconds(lifetimes.refreshSeconds, lifetimes) * 1000;
+}
+
+/** How long after its replacement a key is needed for tokens that live so long. */
+export function keepSeconds(tokenSeconds: number, lifetimes: Lifetimes): number {
+  return tokenSeconds + lifetimes.leewaySeconds + SETTLE_SECONDS;
+}
+
+/** A ring of one key, which signs at once: nobody knows an older one. */
+export function newRing(
+  material: KeyMaterial,
+  now: number,
+  lifetimes: Lifetimes = contractLifetimes,
+): RingDocument {
+  return {
+    lifetimes,
+    keys: [{ ...material, state: "current", publishedAt: now, promotedAt: now }],
+  };
+}
+
+/**
+ * Announces a key: published, not signing yet.
+ *
+ * @throws KeyRingError when the ring has it, had it, has another `next`, is full, or has keys of the other family
+ */
+export function addKey(document: RingDocument, material: KeyMaterial, now: number): RingDocument {
+  const known = document.keys.find((key) => key.kid === material.kid);
+  if (known !== undefined)
+    throw new KeyRingError("known_key", `the key ${known.kid} is in the ring already, as ${known.state}`);
+  const secrets = isSecretAlgorithm(currentOf(document).algorithm);
+  if (secrets !== isSecretAlgorithm(material.algorithm)) {
+    const has = secrets ? "secrets" : "key pairs";
+    throw new KeyRingError(
+      "wrong_state",
+      `the ring has ${has}; ${material.algorithm} needs a ring of its own`,
+    );
+  }
+  const next = document.keys.find((key) => key.state === "next");
+  if (next !== undefined)
+    throw new KeyRingError("wrong_state", `the key ${next.kid} is next already: promote or retire it first`);
+  if (document.keys.filter(isLive).length >= MAX_LIVE_KEYS)
+    throw new KeyRingError(
+      "wrong_state",
+      `the ring has ${MAX_LIVE_KEYS} keys: retire some of the previous ones`,
+    );
+  return { ...document, keys: [...document.keys, { ...material, state: "next", publishedAt: now }] };
+}
+
+/**
+ * Lets the next key sign, and the current one verify only. The replaced key's private half is dropped.
+ *
+ * @param kid which one. Default: the one that is next
+ * @param force before everybody can have seen it; tokens are refused meanwhile by services that have not
+ * @throws KeyRingError when there is no such key, it is not `next`, or it is too early
+ */
+export function promoteKey(
+  document: RingDocument,
+  now: number,
+  { kid, force = false }: { readonly kid?: string | undefined; readonly force?: boolean | undefined } = {},
+): RingDocument {
+  const key = kid === undefined ? nextOf(document) : find(document, kid);
+  if (key.state !== "next")
+    throw new KeyRingError("wrong_state", `the key ${key.kid} is ${key.state}; only a next one is promoted`);
+  const due = dueAt(key, document.lifetimes) ?? 0;
+  if (now < due && !force) {
+    const wait = `published since ${duration(now - key.publishedAt)}, wait ${duration(due - now)} more`;
+    throw new KeyRingError(
+      "too_early",
+      `the key ${key.kid} is not known everywhere yet: ${wait}, or force it`,
+    );
+  }
+  return withKeys(document, (each) => {
+    if (each === key) return { ...each, state: "current", promotedAt: now };
+    return each.state === "current" ? replaced(each, now) : each;
+  });
+}
+
+/**
+ * Takes a key out: its tokens are refused from then on.
+ *
+ * @param immediately in an emergency: also while tokens of it live; the next key takes the place of a current one
+ * @throws KeyRingError when there is no such key, it is retired, signs, or is still needed
+ */
+export function retireKey(
+  document: RingDocument,
+  kid: string,
+  now: number,
+  { immediately = false }: { readonly immediately?: boolean | undefined } = {},
+): RingDocument {
+  const key = find(document, kid);
+  if (key.state === "retired") throw new KeyRingError("wrong_state", `the key ${kid} is retired already`);
+  if (key.state === "current") return retireCurrent(document, key, now, immediately);
+  const due = dueAt(key, document.lifetimes) ?? 0;
+  // A next key has signed nothing.
+  if (key.state === "previous" && now < due && !immediately) {
+    const since = new Date(due).toISOString();
+    throw new KeyRingError(
+      "too_early",
+      `tokens of the key ${kid} may live until ${since}; wait, or retire it now`,
+    );
+  }
+  return withKeys(document, (each) => (each === key ? retired(each, now) : each));
+}
+
+function retireCurrent(
+  document: RingDocument,
+  key: RingKey,
+  now: number,
+  immediately: boolean,
+): RingDocument {
+  if (!immediately)
+    throw new KeyRingError(
+      "wrong_state",
+      `the key ${key.kid} signs: promote another one first, or retire it now`,
+    );
+  if (!document.keys.some((each) => each.state === "next"))
+    throw new KeyRingError(
+      "wrong_state",
+      `nothing could sign without the key ${key.kid}: add another one first`,
+    );
+  return withKeys(document, (each) => {
+    if (each === key) return retired(each, now);
+    return each.state === "next" ? { ...each, state: "current", promotedAt: now } : each;
+  });
+}
+
+function replaced(key: RingKey, now: number): RingKey {
+  const signing = isSecretAlgorithm(key.algorithm) ? key.signing : undefined;
+  return { ...key, state: "previous", replacedAt: now, signing };
+}
+
+function retired(key: RingKey, now: number): RingKey {
+  return { ...key, state: "retired", retiredAt: now, signing: undefined, verifying: undefined };
+}
+
+function withKeys(document: RingDocument, change: (key: RingKey) => RingKey): RingDocument {
+  const keys = document.keys.map(change);
+  const forgotten = keys
+    .filter((key) => !isLive(key))
+    .sort((a, b) => (b.retiredAt ?? 0) - (a.retiredAt ?? 0))
+    .slice(MAX_RETIRED_KEYS);
+  return { ...document, keys: keys.filter((key) => !forgotten.includes(key)) };
+}
+
+function nextOf(document: RingDocument): RingKey {
+  const next = document.keys.find((key) => key.state === "next");
+  if (next === undefined) throw new KeyRingError("unknown_key", "no key is next: add one first");
+  return next;
+}
+
+function find(document: RingDocument, kid: string): RingKey {
+  const key = document.keys.find((each) => each.kid === kid);
+  if (key === undefined)
+    throw new KeyRingError("unknown_key", `the ring has no key ${JSON.stringify(kid.slice(0, 64))}`);
+  return key;
+}
+
+/** A length of time for people, from milliseconds. */
+export function duration(milliseconds: number): string {
+  const seconds = Math.max(0, Math.ceil(milliseconds / 1000));
+  if (seconds < 120) return `${seconds} s`;
+  if (seconds < 7200) return `${Math.floor(seconds / 60)} min`;
+  return seconds < 172_800 ? `${Math.floor(seconds / 3600)} h` : `${Math.floor(seconds / 86_400)} d`;
+}

@@ -1,0 +1,169 @@
+import { type Algorithm, algorithms, type Env } from "@svc/jwt-auth";
+import type { JsonWebKey } from "node:crypto";
+import { isSecretAlgorithm, jwkMaterial } from "./key-material.ts";
+import { KeyRingError } from "./key-ring-error.ts";
+import type { KeyState, Lifetimes } from "./key-ring.ts";
+import type { RingDocument, RingKey } from "./ring-document.ts";
+import { MAX_LIVE_KEYS } from "./ring-rules.ts";
+
+/** No ring is nearly as long, in characters. */
+const MAX_TEXT_LENGTH = 1_048_576;
+
+const VERSION = 1;
+const states: readonly string[] = ["next", "current", "previous", "retired"];
+
+/**
+ * Reads a ring as `writeRing()` writes it. Every key is checked as if it had been generated elsewhere: it fits its
+ * algorithm, its halves belong together, its kid is its thumbprint.
+ *
+ * @param env where it is used; in `prod` secrets need 32 bytes (AUTH-31). Default: `prod`
+ * @throws KeyRingError with the reason `broken`; never shows a key
+ */
+export function readRing(text: string, env: Env = "prod"): RingDocument {
+  if (text.length > MAX_TEXT_LENGTH) throw broken(`is longer than ${MAX_TEXT_LENGTH} characters`);
+  const value = record(parse(text), "must be a JSON object");
+  if (value["version"] !== VERSION) throw broken(`must have "version": ${VERSION}`);
+  const list = value["keys"];
+  if (!Array.isArray(list)) throw broken(`must have a list of "keys"`);
+  if (list.length > 1000) throw broken("has more than 1000 keys");
+  const lifetimes = readLifetimes(value["lifetimes"]);
+  const keys = list.map((entry: unknown, index) => readKey(entry, `keys[${index}]`, env));
+  checkTogether(keys);
+  return { lifetimes, keys };
+}
+
+/** The text of a ring, with private keys and secrets: for a file or a secret store, never for a log. */
+export function writeRing({ lifetimes, keys }: RingDocument): string {
+  const value = {
+    version: VERSION,
+    lifetimes: {
+      access_seconds: lifetimes.accessSeconds,
+      refresh_seconds: lifetimes.refreshSeconds,
+      leeway_seconds: lifetimes.leewaySeconds,
+    },
+    keys: keys.map((key) => ({
+      kid: key.kid,
+      alg: key.algorithm,
+      state: key.state,
+      published_at: isoDate(key.publishedAt),
+      promoted_at: isoDate(key.promotedAt),
+      replaced_at: isoDate(key.replacedAt),
+      retired_at: isoDate(key.retiredAt),
+      jwk: (key.signing ?? key.verifying)?.export({ format: "jwk" }),
+    })),
+  };
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
+
+/** A date as it is written; undefined stays. */
+export function isoDate(milliseconds: number | undefined): string | undefined {
+  return milliseconds === undefined ? undefined : new Date(milliseconds).toISOString();
+}
+
+function readKey(entry: unknown, where: string, env: Env): RingKey {
+  const value = record(entry, `${where} must be an object`);
+  const algorithm = value["alg"];
+  const state = value["state"];
+  const kid = value["kid"];
+  if (!isAlgorithm(algorithm)) throw broken(`${where}.alg must be one of ${algorithms.join(", ")}`);
+  if (!isState(state)) throw broken(`${where}.state must be one of ${states.join(", ")}`);
+  if (typeof kid !== "string" || !/^[\w-]{43}$/.test(kid)) throw broken(`${where}.kid must be a thumbprint`);
+  const dates = {
+    publishedAt: date(value["published_at"], `${where}.published_at`),
+    promotedAt: optionalDate(value["promoted_at"], `${where}.promoted_at`),
+    replacedAt: optionalDate(value["replaced_at"], `${where}.replaced_at`),
+    retiredAt: optionalDate(value["retired_at"], `${where}.retired_at`),
+  };
+  const note = { kid, algorithm, state, ...dates };
+  if (state === "retired") return note;
+  if (state === "previous" && dates.replacedAt === undefined)
+    throw broken(`${where}.replaced_at is missing: nobody could tell how long the key is needed`);
+  return { ...note, ...readMaterial(value["jwk"], note, where, env) };
+}
+
+function readMaterial(
+  jwk: unknown,
+  { kid, algorithm, state }: Pick<RingKey, "kid" | "algorithm" | "state">,
+  where: string,
+  env: Env,
+): Pick<RingKey, "signing" | "verifying"> {
+  const value = record(jwk, `${where}.jwk must be a JSON Web Key`) as JsonWebKey;
+  const material = within(where, () => jwkMaterial(value, algorithm, env));
+  if (material.kid !== kid) throw broken(`${where}.kid is not the thumbprint of its key`);
+  if (state !== "previous" && material.signing === undefined)
+    throw broken(`${where}.jwk is a public key; a ${state} key needs the private one`);
+  // A private half that a replaced key still has is of no use to anybody good.
+  const signing = state === "previous" && !isSecretAlgorithm(algorithm) ? undefined : material.signing;
+  return { signing, verifying: material.verifying };
+}
+
+function checkTogether(keys: readonly RingKey[]): void {
+  const live = keys.filter((key) => key.state !== "retired");
+  const count = (state: KeyState): number => keys.filter((key) => key.state === state).length;
+  if (count("current") !== 1) throw broken(`must have one current key; it has ${count("current")}`);
+  if (count("next") > 1) throw broken("has more than one next key");
+  if (live.length > MAX_LIVE_KEYS) throw broken(`has more than ${MAX_LIVE_KEYS} keys that are not retired`);
+  if (new Set(keys.map((key) => key.kid)).size !== keys.length) throw broken("has a key twice");
+  const secrets = live.filter((key) => isSecretAlgorithm(key.algorithm)).length;
+  if (secrets !== 0 && secrets !== live.length) throw broken("mixes secrets with key pairs; keep them apart");
+}
+
+function readLifetimes(given: unknown): Lifetimes {
+  const value = record(given, `must have "lifetimes"`);
+  return {
+    accessSeconds: seconds(value["access_seconds"], "access_seconds", 1),
+    refreshSeconds: seconds(value["refresh_seconds"], "refresh_seconds", 1),
+    leewaySeconds: seconds(value["leeway_seconds"], "leeway_seconds", 0),
+  };
+}
+
+function seconds(value: unknown, name: string, min: number): number {
+  if (Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= 1e10)
+    return value as number;
+  throw broken(`lifetimes.${name} must be a whole number of at least ${min}`);
+}
+
+function optionalDate(value: unknown, where: string): number | undefined {
+  return value === undefined ? undefined : date(value, where);
+}
+
+function date(value: unknown, where: string): number {
+  const time = typeof value === "string" ? Date.parse(value) : NaN;
+  if (Number.isNaN(time)) throw broken(`${where} must be a date, for example 2030-01-31T12:00:00.000Z`);
+  return time;
+}
+
+function isAlgorithm(value: unknown): value is Algorithm {
+  return (algorithms as readonly unknown[]).includes(value);
+}
+
+function isState(value: unknown): value is KeyState {
+  return typeof value === "string" && states.includes(value);
+}
+
+function record(value: unknown, message: string): Readonly<Record<string, unknown>> {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value };
+  throw broken(message);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The message of the parser quotes the text.
+    throw broken("is not JSON");
+  }
+}
+
+function within<T>(where: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof KeyRingError) throw broken(`${where}: ${error.message}`);
+    throw error;
+  }
+}
+
+function broken(message: string): KeyRingError {
+  return new KeyRingError("broken", `the key ring ${message}`);
+}
