@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, openSync, readFileSync, type Stats, statSync } from "node:fs";
-import { open, rename, rm, stat } from "node:fs/promises";
+import { type FileHandle, open, realpath, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { randomUUID } from "node:crypto";
 import { KeyRingError } from "./key-ring-error.ts";
@@ -58,29 +58,42 @@ export async function fileMark(file: string): Promise<string | undefined> {
 }
 
 /**
- * Writes a ring's file so that a reader sees the old one or the new one, never a part: mode 0600, another name first.
+ * Writes a ring's file so that a reader sees the old one or the new one, never a part: another name first. A new file
+ * gets mode 0600; one that is replaced keeps its owner, its group and whether that may read it.
  *
  * @param exclusive whether a file that is there is an error
  * @throws KeyRingError when it is there, or cannot be written
  */
-export async function writeKeyFile(file: string, text: string, exclusive = false): Promise<void> {
-  if (exclusive && (await fileMark(file)) !== undefined)
-    throw new KeyRingError("exists", `${file} is there already; use add and promote to change it`);
-  const draft = `${file}.${randomUUID()}.new`;
+export async function writeKeyFile(path: string, text: string, exclusive = false): Promise<void> {
+  const before = await stat(path).catch(() => undefined);
+  if (exclusive && before !== undefined)
+    throw new KeyRingError("exists", `${path} is there already; use add and promote to change it`);
+  let draft: string | undefined;
   try {
-    const handle = await open(draft, "wx", 0o600);
-    try {
-      await handle.writeFile(text);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
+    // A link stays one.
+    const file = before === undefined ? path : await realpath(path);
+    const name = `${file}.${randomUUID()}.new`;
+    await using handle = await open(name, "wx", 0o600);
+    draft = name;
+    if (before !== undefined) await keepOwner(handle, before);
+    await handle.writeFile(text);
+    await handle.sync();
     await rename(draft, file);
+    draft = undefined;
     await syncDirectory(dirname(file));
   } catch (error) {
-    await rm(draft, { force: true });
-    throw readable(file, error);
+    throw readable(path, error);
+  } finally {
+    if (draft !== undefined) await rm(draft, { force: true });
   }
+}
+
+/** Otherwise the service could not read what an administrator has written. */
+async function keepOwner(handle: FileHandle, { uid, gid, mode }: Stats): Promise<void> {
+  if (process.platform === "win32") return;
+  const own = await handle.stat();
+  if (own.uid !== uid || own.gid !== gid) await handle.chown(uid, gid);
+  await handle.chmod(0o600 | (mode & 0o040));
 }
 
 /**

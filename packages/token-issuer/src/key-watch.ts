@@ -8,9 +8,9 @@ export interface KeyWatchEvents {
   readonly path: string;
   readonly pollSeconds: number;
   /** A text that may be new. A throw counts as a failure. */
-  changed(text: string): void;
+  readonly changed: (text: string) => void;
   /** It cannot be read or used. Called for every look that finds it so. */
-  failed(error: unknown): void;
+  readonly failed: (error: unknown) => void;
 }
 
 // Editors and mounts write in several steps.

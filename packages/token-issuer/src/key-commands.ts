@@ -1,0 +1,95 @@
+import { readKeyCommand, type KeyCommand, usage } from "./command-arguments.ts";
+import { readKeyFile, ringFile, whileLocked, writeKeyFile } from "./key-file.ts";
+import { generateKey, isSecretAlgorithm } from "./key-material.ts";
+import { KeyRingError } from "./key-ring-error.ts";
+import { keyTable } from "./key-table.ts";
+import { notesOf } from "./live-ring.ts";
+import { currentOf, type RingDocument } from "./ring-document.ts";
+import { addKey, dueAt, newRing, promoteKey, retireKey } from "./ring-rules.ts";
+import { readRing, writeRing } from "./ring-text.ts";
+
+/**
+ * Runs one command of `svc-keys`.
+ *
+ * @param given the arguments after the name of the program
+ * @param now the clock, in milliseconds since the Unix epoch
+ * @returns what belongs on the standard output; never a private key or a secret
+ * @throws InvalidUse when the arguments make no sense, KeyRingError when the change is refused
+ */
+export async function runKeyCommand(given: readonly string[], now: () => number): Promise<string> {
+  const command = readKeyCommand(given);
+  if (command.command === "help") return usage;
+  const file = ringFile(command.file);
+  const before = command.command === "init" ? undefined : await open(file);
+  if (command.command === "list") return shown(command, file, before, [], now());
+  // Drawing a long key takes seconds; the file is not locked meanwhile.
+  const change = await changeFor(command, before, now);
+  return whileLocked(file, async () => {
+    const found = before === undefined ? undefined : await open(file);
+    const document = change(found);
+    const text = writeRing(document);
+    // What cannot be read again must never replace what can.
+    readRing(text, "local");
+    if (found === undefined || text !== writeRing(found)) await writeKeyFile(file, text, found === undefined);
+    return shown(command, file, document, changedKeys(found, document), now());
+  });
+}
+
+type Change = (document: RingDocument | undefined) => RingDocument;
+
+async function changeFor(
+  command: KeyCommand,
+  before: RingDocument | undefined,
+  now: () => number,
+): Promise<Change> {
+  const { kid, force, due, lifetimes } = command;
+  if (command.command === "promote") return (document) => promoteKey(need(document), now(), { kid, force });
+  if (command.command === "retire") {
+    if (due) return (document) => retireDue(need(document), now());
+    return (document) => retireKey(need(document), kid ?? "", now(), { immediately: command.now });
+  }
+  const algorithm = command.algorithm ?? (before === undefined ? "RS256" : currentOf(before).algorithm);
+  if (before !== undefined && isSecretAlgorithm(algorithm) !== isSecretAlgorithm(currentOf(before).algorithm))
+    throw new KeyRingError(
+      "wrong_state",
+      `${algorithm} needs a ring of its own: secrets and key pairs do not mix`,
+    );
+  const material = await generateKey({ algorithm, rsaBits: command.rsaBits });
+  if (before === undefined) return () => newRing(material, now(), lifetimes);
+  return (document) => addKey(need(document), material, now());
+}
+
+function retireDue(document: RingDocument, now: number): RingDocument {
+  return document.keys
+    .filter((key) => key.state === "previous" && now >= (dueAt(key, document.lifetimes) ?? Infinity))
+    .reduce((left, key) => retireKey(left, key.kid, now), document);
+}
+
+async function open(file: string): Promise<RingDocument> {
+  return readRing(await readKeyFile(file), "local");
+}
+
+function need(document: RingDocument | undefined): RingDocument {
+  if (document === undefined) throw new KeyRingError("unreadable", "there is no ring");
+  return document;
+}
+
+function changedKeys(before: RingDocument | undefined, after: RingDocument): readonly string[] {
+  const stateOf = new Map(before?.keys.map((key) => [key.kid, key.state]));
+  return after.keys.filter((key) => stateOf.get(key.kid) !== key.state).map((key) => key.kid);
+}
+
+function shown(
+  { command, json }: KeyCommand,
+  file: string,
+  document: RingDocument | undefined,
+  changed: readonly string[],
+  now: number,
+): string {
+  const { lifetimes } = need(document);
+  const keys = notesOf(need(document));
+  if (json) return `${JSON.stringify({ file, lifetimes, changed, keys }, undefined, 2)}\n`;
+  const table = keyTable(keys, now);
+  if (command === "list") return table;
+  return `${changed.length === 0 ? "nothing to do" : `${file} is written`}\n\n${table}`;
+}
