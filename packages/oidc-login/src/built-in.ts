@@ -1,0 +1,54 @@
+/** What a provider says of itself, so that nobody has to ask it. */
+export interface BuiltIn {
+  readonly kind: "openid" | "microsoft" | "oauth";
+  readonly issuer: string;
+  /** Further spellings of the issuer in its ID tokens. */
+  readonly alsoIssuers: readonly string[];
+  readonly jwksUri: string | undefined;
+  readonly authorizationEndpoint: string;
+  readonly tokenEndpoint: string;
+  readonly scopes: readonly string[];
+}
+
+export const OPENID_SCOPES = ["openid", "email", "profile"] as const;
+
+/** The providers that need no addresses (OIDC-16). */
+export function builtIn(name: string, directory: string): BuiltIn | undefined {
+  if (name === "google") return GOOGLE;
+  if (name === "github") return GITHUB;
+  return name === "microsoft" ? microsoft(directory) : undefined;
+}
+
+const GOOGLE: BuiltIn = {
+  kind: "openid",
+  issuer: "https://accounts.google.com",
+  // Older clients still get ID tokens with the bare name.
+  alsoIssuers: ["accounts.google.com"],
+  jwksUri: "https://www.googleapis.com/oauth2/v3/certs",
+  authorizationEndpoint: "https://accounts.google.com/o/oauth2/v2/auth",
+  tokenEndpoint: "https://oauth2.googleapis.com/token",
+  scopes: OPENID_SCOPES,
+};
+
+const GITHUB: BuiltIn = {
+  kind: "oauth",
+  issuer: "https://github.com/login/oauth",
+  alsoIssuers: [],
+  jwksUri: undefined,
+  authorizationEndpoint: "https://github.com/login/oauth/authorize",
+  tokenEndpoint: "https://github.com/login/oauth/access_token",
+  scopes: ["read:user", "user:email"],
+};
+
+function microsoft(directory: string): BuiltIn {
+  const base = `https://login.microsoftonline.com/${directory}`;
+  return {
+    kind: "microsoft",
+    issuer: "https://login.microsoftonline.com/{tenantid}/v2.0",
+    alsoIssuers: [],
+    jwksUri: `${base}/discovery/v2.0/keys`,
+    authorizationEndpoint: `${base}/oauth2/v2.0/authorize`,
+    tokenEndpoint: `${base}/oauth2/v2.0/token`,
+    scopes: OPENID_SCOPES,
+  };
+}

@@ -1,0 +1,110 @@
+import {
+  allowInsecureRequests,
+  authorizationCodeGrant,
+  ClientSecretBasic,
+  ClientSecretPost,
+  Configuration,
+  customFetch,
+} from "openid-client";
+import type { Attempt } from "./attempt-cookie.ts";
+import { boundedFetch, jsonObject } from "./bounded-fetch.ts";
+import type { Provider } from "./provider.ts";
+import { LoginError } from "./refusals.ts";
+
+/** What a provider gives for a code. */
+export interface Tokens {
+  readonly accessToken: string;
+  readonly idToken: string | undefined;
+}
+
+/** A code taken to its provider. Throws LoginError and nothing else. */
+export type CodeExchange = (answer: URLSearchParams, attempt: Attempt) => Promise<Tokens>;
+
+// openid-client reads ID tokens by rules of its own, without Microsoft's template and without our keys. Under another
+// name it leaves them to us.
+const ID_TOKEN = "svc_id_token";
+
+/** What openid-client knows of a provider. Makes no request. */
+export function clientOf(
+  provider: Provider,
+  fetch: typeof globalThis.fetch,
+  timeoutMs: number,
+): Configuration {
+  const { issuer, authorizationEndpoint, tokenEndpoint, clientSecret, issRequired } = provider;
+  const authenticate =
+    provider.clientAuthentication === "client_secret_basic" ? ClientSecretBasic : ClientSecretPost;
+  const client = new Configuration(
+    {
+      issuer,
+      authorization_endpoint: authorizationEndpoint,
+      token_endpoint: tokenEndpoint,
+      // Of Microsoft it is compared before, and then left out.
+      authorization_response_iss_parameter_supported: issRequired && provider.kind !== "microsoft",
+    },
+    provider.clientId,
+    { client_secret: clientSecret },
+    authenticate(clientSecret),
+  );
+  // What may be http has been settled by the environment.
+  allowInsecureRequests(client);
+  client[customFetch] = (url, options) => tokenAnswer(fetch, url, options as RequestInit, timeoutMs);
+  return client;
+}
+
+export function codeExchange(provider: Provider, client: Configuration): CodeExchange {
+  return async (answer, attempt) => {
+    const url = new URL(provider.redirectUri);
+    url.search = answer.toString();
+    if (provider.kind === "microsoft") url.searchParams.delete("iss");
+    try {
+      const tokens = await authorizationCodeGrant(client, url, {
+        expectedState: attempt.state,
+        pkceCodeVerifier: attempt.verifier,
+      });
+      const idToken = tokens[ID_TOKEN];
+      return {
+        accessToken: tokens.access_token,
+        idToken: typeof idToken === "string" ? idToken : undefined,
+      };
+    } catch (error) {
+      throw loginErrorOf(error);
+    }
+  };
+}
+
+async function tokenAnswer(
+  fetch: typeof globalThis.fetch,
+  url: string,
+  init: RequestInit,
+  timeoutMs: number,
+): Promise<Response> {
+  const { status, body } = await boundedFetch(fetch, url, init, timeoutMs).catch((error: unknown) => {
+    throw new LoginError("provider_unreachable", nameOf(error));
+  });
+  const answer = jsonObject(body);
+  // GitHub says with a 200 what others say with a 400.
+  if (answer !== undefined && status < 500 && status !== 429 && typeof answer["error"] === "string")
+    throw new LoginError("code_refused", errorCode(answer["error"]));
+  if (status >= 400 && status < 500 && status !== 429) throw new LoginError("code_refused", `${status}`);
+  if (status !== 200 || answer === undefined)
+    throw new LoginError("provider_unreachable", status === 200 ? "no JSON" : `${status}`);
+  const { id_token: idToken, [ID_TOKEN]: _foreign, ...rest } = answer;
+  return Response.json(idToken === undefined ? rest : { ...rest, [ID_TOKEN]: idToken });
+}
+
+/** An OAuth error code, which is safe to log; what does not look like one is not shown. */
+export function errorCode(value: string): string {
+  return /^[\w.-]{1,64}$/.test(value) ? value : "an unreadable error";
+}
+
+function loginErrorOf(error: unknown): LoginError {
+  if (error instanceof LoginError) return error;
+  if (!(error instanceof Error)) return new LoginError("exchange_answer");
+  if (error.cause instanceof LoginError) return error.cause;
+  const { code } = error as { readonly code?: unknown };
+  return new LoginError("exchange_answer", typeof code === "string" ? errorCode(code) : error.name);
+}
+
+function nameOf(error: unknown): string {
+  return error instanceof Error ? error.name : typeof error;
+}

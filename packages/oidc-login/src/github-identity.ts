@@ -1,0 +1,84 @@
+import { serviceUnavailable } from "@svc/problem";
+import { func, number, optional, resolveOptions, string, withDefault } from "@svc/options";
+import { boundedFetch, json, jsonObject } from "./bounded-fetch.ts";
+import type { Profile } from "./options.ts";
+import { LoginError, problemOf } from "./refusals.ts";
+
+/** How GitHub is asked. */
+export interface GithubIdentityOptions {
+  /** Where the API is; of GitHub Enterprise it is another one. Default: `https://api.github.com`. */
+  readonly apiUrl?: string | undefined;
+  /** Seconds that it may take, 0.05 to 60. Default: 5. */
+  readonly timeoutSeconds?: number | undefined;
+  /** What fetches. Default: the global `fetch`. */
+  readonly fetch?: typeof globalThis.fetch | undefined;
+}
+
+/**
+ * Asks GitHub's API who an access token speaks for (OIDC-18): the numeric user id, the primary address and whether
+ * GitHub has verified it. Without the scope `user:email` the public address, never verified.
+ *
+ * @throws ProblemError 503 when GitHub does not answer in time or not in its own words, 401 when it refuses the token
+ */
+export async function githubIdentity(
+  accessToken: string,
+  options: GithubIdentityOptions = {},
+): Promise<Profile> {
+  const { apiUrl, timeoutSeconds, fetch } = resolveOptions("githubIdentity()", options, {
+    apiUrl: withDefault(string(), "https://api.github.com"),
+    timeoutSeconds: withDefault(number({ min: 0.05, max: 60 }), 5),
+    fetch: optional(func<typeof globalThis.fetch>()),
+  });
+  const ask = async (path: string) => {
+    const headers = {
+      authorization: `Bearer ${accessToken}`,
+      accept: "application/vnd.github+json",
+      "x-github-api-version": "2022-11-28",
+      // GitHub answers nobody who does not say who is asking.
+      "user-agent": "svc-oidc-login",
+    };
+    try {
+      return await boundedFetch(fetch ?? globalThis.fetch, apiUrl + path, { headers }, timeoutSeconds * 1000);
+    } catch (cause) {
+      throw unavailable(cause);
+    }
+  };
+  const [user, emails] = await Promise.all([ask("/user"), ask("/user/emails")]);
+  if (user.status === 401 || user.status === 403)
+    throw problemOf(new LoginError("profile", `${user.status}`));
+  const claims = user.status === 200 ? jsonObject(user.body) : undefined;
+  const id = claims?.["id"];
+  if (claims === undefined || !Number.isSafeInteger(id) || Number(id) <= 0) throw unavailable(undefined);
+  const primary = emails.status === 200 ? primaryOf(json(emails.body)) : undefined;
+  return {
+    subject: String(id),
+    email: textOf(primary?.["email"] ?? claims["email"]),
+    email_verified: primary?.["verified"] === true,
+    name: textOf(claims["name"]),
+    picture: textOf(claims["avatar_url"]),
+    claims,
+  };
+}
+
+function primaryOf(list: unknown): Readonly<Record<string, unknown>> | undefined {
+  if (!Array.isArray(list)) return undefined;
+  return list.find(
+    (each: unknown): each is Readonly<Record<string, unknown>> =>
+      typeof each === "object" &&
+      each !== null &&
+      (each as { primary?: unknown }).primary === true &&
+      typeof (each as { email?: unknown }).email === "string",
+  );
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
+}
+
+function unavailable(cause: unknown): Error {
+  return serviceUnavailable("the sign-in provider is not answering; retry shortly", {
+    code: "ERR_SVC_LOGIN_UNAVAILABLE",
+    retryAfterSeconds: 5,
+    cause,
+  });
+}

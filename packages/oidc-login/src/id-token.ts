@@ -1,0 +1,124 @@
+import { createKeySetSource, createVerifier, type KeySource } from "@svc/jwt-auth";
+import { identityOf, isSubject, type LoginIdentity } from "./identity.ts";
+import { GUID, isIssuer, issuerOfDirectory } from "./issuer.ts";
+import type { ResolvedOptions } from "./resolve-options.ts";
+import type { Provider } from "./provider.ts";
+import { LoginError } from "./refusals.ts";
+
+/** What an ID token is held against beside its provider. */
+export interface Expected {
+  readonly nonce: string;
+  /** `iss` of the callback (RFC 9207), where it came. */
+  readonly iss: string | undefined;
+  readonly returnTo: string;
+}
+
+/** Checks the ID tokens of one provider. */
+export interface IdTokens {
+  /** @throws LoginError */
+  check(idToken: string, expected: Expected): Promise<LoginIdentity>;
+  /** Fetches the keys, unless that has been done: somebody is about to come back with a token. */
+  prepare(): void;
+  /** The keys; undefined before the first sign-in. */
+  readonly keys: KeySource | undefined;
+  stop(): void;
+}
+
+type Claims = Readonly<Record<string, unknown>>;
+
+export function idTokens(provider: Provider, options: ResolvedOptions): IdTokens {
+  let opened: ReturnType<typeof open> | undefined;
+
+  function open() {
+    const { algorithms } = provider;
+    const keys = createKeySetSource({
+      url: provider.jwksUri ?? "",
+      algorithms,
+      // Whether it may be http has been settled by the environment.
+      env: options.env,
+      fetch: options.fetch,
+      logger: options.logger,
+    });
+    const verifier = createVerifier({
+      keys,
+      algorithms,
+      audience: provider.clientId,
+      leewaySeconds: options.leewaySeconds,
+      now: options.now,
+      // A token that comes once need not be remembered, and has no tenant of ours.
+      cacheTokens: 0,
+      tenantClaim: "urn:svc:oidc-login:none",
+    });
+    return { keys, verifier };
+  }
+
+  return {
+    async check(idToken, expected) {
+      opened ??= open();
+      const found = await opened.verifier.verify(idToken);
+      if (found.reason === undefined) return identityIn(provider, found.principal.claims, expected);
+      const { reason, at } = found;
+      if (reason === "keys_unavailable") throw new LoginError("keys_unavailable");
+      throw new LoginError("id_token", at === undefined ? reason : `${reason}: ${at}`);
+    },
+    prepare() {
+      opened ??= open();
+    },
+    get keys() {
+      return opened?.keys;
+    },
+    stop() {
+      opened?.keys.stop?.();
+    },
+  };
+}
+
+function identityIn(provider: Provider, claims: Claims, expected: Expected): LoginIdentity {
+  checkClaims(provider, claims, expected);
+  const parts = {
+    provider: provider.name,
+    email: own(claims, "email"),
+    name: own(claims, "name"),
+    picture: own(claims, "picture"),
+    claims,
+    returnTo: expected.returnTo,
+  };
+  if (provider.kind === "microsoft") {
+    const subject = microsoftSubject(provider, claims);
+    // An address there is what an administrator has typed, unless this claim says that its domain was checked.
+    const edov = own(claims, "xms_edov");
+    const emailVerified = edov === true || edov === 1 || edov === "1" || edov === "true";
+    return identityOf({ ...parts, subject, emailVerified });
+  }
+  const subject = own(claims, "sub");
+  if (!isSubject(subject)) throw new LoginError("subject", "sub");
+  return identityOf({ ...parts, subject, emailVerified: own(claims, "email_verified") });
+}
+
+/** OIDC-9; OpenID Connect Core 3.1.3.7. Signature, dates and `aud` have been checked. */
+function checkClaims(provider: Provider, claims: Claims, expected: Expected): void {
+  if (own(claims, "nonce") !== expected.nonce) throw new LoginError("nonce");
+  const issuer = own(claims, "iss");
+  if (typeof issuer !== "string" || !isIssuer(provider, issuer)) throw new LoginError("issuer");
+  // One directory must not answer with the token of another.
+  if (provider.kind === "microsoft" && expected.iss !== undefined && expected.iss !== issuer)
+    throw new LoginError("issuer", "another directory");
+  const party = own(claims, "azp");
+  const audience = own(claims, "aud");
+  const several = Array.isArray(audience) && audience.length > 1;
+  if (party === undefined ? several : party !== provider.clientId)
+    throw new LoginError("authorized_party", "azp");
+}
+
+function microsoftSubject({ issuer, directories }: Provider, claims: Claims): string {
+  const [tid, oid] = [own(claims, "tid"), own(claims, "oid")];
+  if (typeof tid !== "string" || !GUID.test(tid)) throw new LoginError("directory", "tid");
+  if (own(claims, "iss") !== issuerOfDirectory(issuer, tid)) throw new LoginError("issuer", "tid");
+  if (directories.length > 0 && !directories.includes(tid)) throw new LoginError("directory", "not allowed");
+  if (typeof oid !== "string" || !GUID.test(oid)) throw new LoginError("subject", "oid");
+  return `${tid}:${oid}`;
+}
+
+function own(claims: Claims, name: string): unknown {
+  return Object.hasOwn(claims, name) ? claims[name] : undefined;
+}

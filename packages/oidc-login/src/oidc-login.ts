@@ -1,0 +1,158 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { contextOf, type Middleware, type ReadinessCheck } from "@svc/context";
+import { internalError, methodNotAllowed, notFoundError, ProblemError, sendJson } from "@svc/problem";
+import { attemptCookies } from "./attempt-cookie.ts";
+import { attemptCookieOf, type CallbackParts, finishLogin } from "./callback.ts";
+import { clientOf, codeExchange } from "./code-exchange.ts";
+import { idTokens } from "./id-token.ts";
+import type { LoginIdentity } from "./identity.ts";
+import { cookieLines, setLastingCookies } from "./lasting-cookies.ts";
+import type { OidcLoginOptions } from "./options.ts";
+import { loginReadiness } from "./readiness.ts";
+import { LoginError, problemOf } from "./refusals.ts";
+import { resolveOidcLoginOptions } from "./resolve-options.ts";
+import { loginRoute } from "./route.ts";
+import { startLogin } from "./start.ts";
+
+/** The routes of federated sign-in. */
+export interface OidcLogin extends Middleware, AsyncDisposable {
+  /** What `/ready` says about the keys of the providers (name `oidc-login`, never critical). */
+  readiness(): ReadinessCheck;
+  /** Ends fetches of keys that are under way. */
+  stop(): void;
+}
+
+/**
+ * Sign-in through other people's accounts: `GET <prefix>/<provider>/start` and `/callback` for every provider
+ * (OIDC-1). Nothing is fetched before somebody signs in, and nothing is kept in memory: an attempt lives in a cookie.
+ *
+ * @throws ConfigurationError listing all that is wrong, by provider and key
+ */
+export function oidcLogin(options: OidcLoginOptions): OidcLogin {
+  const settings = resolveOidcLoginOptions(options);
+  const { onIdentity, onAccessToken, logger, prefix, env, leewaySeconds } = settings;
+  const cookies = attemptCookies(settings.cookieSecrets, env === "staging" || env === "prod");
+  const nowSeconds = (): number => Math.floor(settings.now() / 1000);
+  const flows = new Map(
+    [...settings.providers].map(([name, provider]) => {
+      const client = clientOf(provider, settings.fetch, settings.exchangeTimeoutMs);
+      const tokens = idTokens(provider, settings);
+      const exchange = codeExchange(provider, client);
+      const start = startLogin(provider, client, cookies, { nowSeconds, leewaySeconds });
+      return [name, { provider, exchange, tokens, start, onAccessToken, nowSeconds, leewaySeconds }];
+    }),
+  );
+  warnOfGaps();
+
+  function oidcLoginMiddleware(req: IncomingMessage, res: ServerResponse, next: Next): void {
+    const route = loginRoute(prefix, req.url);
+    if (route === undefined) return next();
+    const flow = flows.get(route.provider);
+    if (flow === undefined) return next(unknownProvider());
+    if (req.method !== "GET") return next(methodNotAllowed(["GET"]));
+    try {
+      if (route.action === "start") {
+        // The keys are here by the time somebody has typed a password.
+        if (flow.provider.kind !== "oauth") flow.tokens.prepare();
+        return flow.start(req, res, route.query);
+      }
+      callback(flow, req, res, route.query).catch(next);
+    } catch (error) {
+      next(error);
+    }
+  }
+
+  async function callback(
+    flow: CallbackParts,
+    req: IncomingMessage,
+    res: ServerResponse,
+    query: URLSearchParams,
+  ): Promise<void> {
+    res.setHeader("Cache-Control", "no-store");
+    // The address of this page has a code in it.
+    res.setHeader("Referrer-Policy", "no-referrer");
+    const cookie = attemptCookieOf(cookies, req, query);
+    if (cookie !== undefined) setLastingCookies(res, [cookies.forget(cookie.name)]);
+    if (onIdentity === undefined) throw withCookies(res, noHandler());
+    const attempt = cookie === undefined ? undefined : cookies.open(cookie.name, cookie.value);
+    let identity: LoginIdentity;
+    try {
+      identity = await finishLogin(flow, query, attempt);
+    } catch (error) {
+      if (!(error instanceof LoginError)) throw error;
+      logRefusal(req, flow.provider.name, error);
+      throw withCookies(res, problemOf(error));
+    }
+    const value = await onIdentity(identity, req, res);
+    if (res.headersSent || res.writableEnded || value === res) return;
+    if (value === undefined) throw nothingReturned();
+    sendJson(req, res, 200, value);
+  }
+
+  function logRefusal(req: IncomingMessage, provider: string, { reason, at, unavailable }: LoginError): void {
+    const context = contextOf(req);
+    const fields = {
+      provider,
+      reason,
+      ...(at === undefined ? {} : { at }),
+      ...(context === undefined || context.requestId === "" ? {} : { request_id: context.requestId }),
+    };
+    try {
+      (context?.log ?? logger)?.[unavailable ? "warn" : "info"](fields, "sign-in refused");
+    } catch {
+      // A logger that cannot write must not cost anybody an answer.
+    }
+  }
+
+  function warnOfGaps(): void {
+    if (onIdentity === undefined)
+      logger?.warn({}, "oidcLogin() has no onIdentity: every callback will answer 500");
+    for (const [name, { provider }] of flows) {
+      if (provider.kind === "oauth" && onAccessToken === undefined)
+        logger?.warn({ provider: name }, "oidcLogin() has no onAccessToken: sign-in there will be refused");
+    }
+  }
+
+  return Object.assign(oidcLoginMiddleware, {
+    readiness: () =>
+      loginReadiness(
+        new Map(
+          [...flows].map(([name, { provider, tokens }]) => [
+            name,
+            () => (provider.kind === "oauth" ? null : tokens.keys),
+          ]),
+        ),
+      ),
+    stop,
+    [Symbol.asyncDispose]: async () => stop(),
+  });
+
+  function stop(): void {
+    for (const { tokens } of flows.values()) tokens.stop();
+  }
+}
+
+type Next = (err?: unknown) => void;
+
+/** Express's own last handler takes all headers away but those of the error. */
+function withCookies(res: ServerResponse, problem: ProblemError): ProblemError {
+  const lines = cookieLines(res);
+  if (lines.length === 0) return problem;
+  return Object.assign(problem, { headers: { ...problem.headers, "Set-Cookie": lines } });
+}
+
+function noHandler(): ProblemError {
+  // The one detail of a 500 that says something (OIDC-11): it names a fault of the service, and no secret.
+  return new ProblemError(500, "no handler for identities is registered: give oidcLogin() onIdentity", {
+    code: "ERR_SVC_LOGIN_HANDLER",
+  });
+}
+
+function unknownProvider(): ProblemError {
+  return notFoundError("there is no such sign-in provider", { code: "ERR_SVC_LOGIN_PROVIDER" });
+}
+
+function nothingReturned(): ProblemError {
+  const cause = new TypeError("onIdentity() returned nothing and sent no response");
+  return internalError({ code: "ERR_SVC_LOGIN_HANDLER", cause });
+}

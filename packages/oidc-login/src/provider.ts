@@ -1,0 +1,170 @@
+import { type Algorithm, checkAlgorithms } from "@svc/jwt-auth";
+import {
+  boolean,
+  ConfigurationError,
+  type Fault,
+  type Kind,
+  listOf,
+  oneOf,
+  optional,
+  resolveOptions,
+  secret,
+  string,
+  withDefault,
+} from "@svc/options";
+import { builtIn, type BuiltIn, OPENID_SCOPES } from "./built-in.ts";
+import { GUID } from "./issuer.ts";
+import type { Env, ProviderOptions } from "./options.ts";
+
+/** A provider with everything in place. */
+export interface Provider extends BuiltIn {
+  readonly name: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly redirectUri: string;
+  readonly authorizationParameters: Readonly<Record<string, string>>;
+  readonly clientAuthentication: "client_secret_post" | "client_secret_basic";
+  readonly algorithms: readonly Algorithm[];
+  readonly issRequired: boolean;
+  /** The directories that are let in; empty for any. */
+  readonly directories: readonly string[];
+}
+
+const SUBJECT = "oidcLogin()";
+// An ASCII text without quotes is a text in every header and every URL.
+const scope = string({ pattern: /^[\x21\x23-\x5b\x5d-\x7e]+$/, expects: "a scope without spaces" });
+const guid = string({ pattern: new RegExp(GUID.source, "i"), expects: "the id of a directory (a GUID)" });
+const directoryName = string({
+  pattern: new RegExp(`^(?:common|organizations|consumers|${GUID.source.slice(1, -1)})$`, "i"),
+  expects: "common, organizations, consumers or the id of a directory (a GUID)",
+});
+/** What this package writes itself, and `response_mode`: a form post would come without the login cookie. */
+const RESERVED =
+  "client_id redirect_uri response_type response_mode scope state nonce code_challenge code_challenge_method";
+
+const textMap: Kind<Readonly<Record<string, string>>> = {
+  expects: "an object of strings",
+  accepts: (value): value is Readonly<Record<string, string>> =>
+    typeof value === "object" &&
+    value !== null &&
+    !Array.isArray(value) &&
+    Object.values(value).every((each) => typeof each === "string"),
+};
+
+const kinds = {
+  clientId: string(),
+  clientSecret: secret(string()),
+  redirectUri: string(),
+  scopes: optional(listOf(scope)),
+  authorizationParameters: withDefault(textMap, {}),
+  clientAuthentication: withDefault(oneOf("client_secret_post", "client_secret_basic"), "client_secret_post"),
+  issuer: optional(string()),
+  jwksUri: optional(string()),
+  authorizationEndpoint: optional(string()),
+  tokenEndpoint: optional(string()),
+  algorithms: withDefault(listOf(string()), ["RS256"]),
+  issRequired: withDefault(boolean(), false),
+  directory: optional(directoryName),
+  directories: optional(listOf(guid)),
+} as const;
+
+/** @throws ConfigurationError whose keys are `providers.<name>.<key>` */
+export function resolveProvider(name: string, given: ProviderOptions, env: Env): Provider {
+  const faults: Fault[] = [];
+  const at = (key: string): string => `providers.${name}.${key}`;
+  const read = named(at, () => resolveOptions(SUBJECT, given, kinds));
+  const directory = read.directory?.toLowerCase() ?? "common";
+  const known = builtIn(name, directory);
+  const algorithms = named(at, () => asymmetric(read.algorithms));
+  for (const key of ["directory", "directories"] as const) {
+    if (read[key] !== undefined && known?.kind !== "microsoft")
+      faults.push({ key: at(key), message: "is for the provider microsoft only" });
+  }
+  const needed = (key: "issuer" | "authorizationEndpoint" | "tokenEndpoint" | "jwksUri"): string => {
+    const value = read[key] ?? known?.[key];
+    if (value !== undefined) return value;
+    // GitHub has no keys, and nothing is asked for there.
+    if (known === undefined)
+      faults.push({ key: at(key), message: `is required: ${name} is not a built-in provider` });
+    return "";
+  };
+  const provider: Provider = {
+    kind: known?.kind ?? "openid",
+    name,
+    clientId: read.clientId,
+    clientSecret: read.clientSecret,
+    redirectUri: read.redirectUri,
+    authorizationParameters: { ...read.authorizationParameters },
+    clientAuthentication: read.clientAuthentication,
+    issuer: needed("issuer"),
+    alsoIssuers: read.issuer === undefined ? (known?.alsoIssuers ?? []) : [],
+    jwksUri: needed("jwksUri"),
+    authorizationEndpoint: needed("authorizationEndpoint"),
+    tokenEndpoint: needed("tokenEndpoint"),
+    scopes: read.scopes ?? known?.scopes ?? OPENID_SCOPES,
+    algorithms,
+    issRequired: read.issRequired,
+    directories: (read.directories ?? (GUID.test(directory) ? [directory] : [])).map((each) =>
+      each.toLowerCase(),
+    ),
+  };
+  if (read.directories?.length === 0)
+    faults.push({
+      key: at("directories"),
+      message: "is empty: it would let nobody in; leave it out for any",
+    });
+  faults.push(...faultsOf(provider, env).map(({ key, message }) => ({ key: at(key), message })));
+  if (faults.length > 0) throw new ConfigurationError(SUBJECT, faults);
+  const redirectUri = new URL(provider.redirectUri).href;
+  return Object.freeze({ ...provider, redirectUri });
+}
+
+function faultsOf(provider: Provider, env: Env): Fault[] {
+  const faults: Fault[] = [];
+  const say = (key: string, message: string | undefined): void => {
+    if (message !== undefined) faults.push({ key, message });
+  };
+  const addresses = ["authorizationEndpoint", "tokenEndpoint", "redirectUri"] as const;
+  for (const key of addresses) say(key, provider[key] === "" ? undefined : addressFault(provider[key], env));
+  if (provider.kind !== "oauth" && provider.jwksUri !== undefined && provider.jwksUri !== "")
+    say("jwksUri", addressFault(provider.jwksUri, env));
+  if (/[?#]/.test(provider.redirectUri)) say("redirectUri", "must have no query and no fragment");
+  if (provider.kind === "microsoft" && provider.issuer.split("{tenantid}").length !== 2)
+    say("issuer", "must have {tenantid} once, where the id of the directory stands");
+  if (provider.kind !== "oauth" && !provider.scopes.includes("openid"))
+    say("scopes", "must have openid: there is no ID token without it");
+  for (const key of Object.keys(provider.authorizationParameters)) {
+    if (RESERVED.split(" ").includes(key))
+      say("authorizationParameters", `must not have ${key}, which is written by oidcLogin()`);
+  }
+  return faults;
+}
+
+function addressFault(address: string, env: Env): string | undefined {
+  const url = URL.parse(address);
+  if (url === null || (url.protocol !== "https:" && url.protocol !== "http:"))
+    return "must be an address that begins with https://";
+  if (url.username !== "" || url.password !== "") return "must not hold a user or a password";
+  if (url.hash !== "") return "must have no fragment";
+  if (url.protocol === "http:" && (env === "prod" || env === "staging"))
+    return `must begin with https:// in ${env}: over plain http anybody can read and change what is sent`;
+  return undefined;
+}
+
+function asymmetric(given: readonly string[]): readonly Algorithm[] {
+  const list = checkAlgorithms(SUBJECT, given);
+  if (!list.some((each) => each.startsWith("HS"))) return list;
+  const message = "must be asymmetric: the keys are public";
+  throw new ConfigurationError(SUBJECT, [{ key: "algorithms", message }]);
+}
+
+/** Runs a check, and gives its faults the names that the whole configuration has for them. */
+function named<T>(at: (key: string) => string, check: () => T): T {
+  try {
+    return check();
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    const faults = error.faults.map(({ key, message }) => ({ key: at(key), message }));
+    throw new ConfigurationError(SUBJECT, faults);
+  }
+}

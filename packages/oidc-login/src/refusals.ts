@@ -1,0 +1,55 @@
+import { ProblemError, serviceUnavailable } from "@svc/problem";
+
+/** Why a sign-in was refused. For logs and programs, never for a client. */
+export type LoginRefusal =
+  | "no_login"
+  | "login_expired"
+  | "state"
+  | "provider_mismatch"
+  | "parameters"
+  | "provider_error"
+  | "issuer_parameter"
+  | "code_refused"
+  | "exchange_answer"
+  | "no_id_token"
+  | "id_token"
+  | "nonce"
+  | "authorized_party"
+  | "issuer"
+  | "subject"
+  | "directory"
+  | "profile"
+  | "provider_unreachable"
+  | "keys_unavailable";
+
+/** A sign-in that ends here. `cause` of the problem that answers it; `at` never holds a value of the client's. */
+export class LoginError extends Error {
+  override readonly name = "LoginError";
+  readonly reason: LoginRefusal;
+  /** What was at fault, where there is more to say. */
+  readonly at: string | undefined;
+  /** Whether it is the provider that could not be reached. */
+  readonly unavailable: boolean;
+
+  constructor(reason: LoginRefusal, at?: string) {
+    super(at === undefined ? reason : `${reason} (${at})`);
+    this.reason = reason;
+    this.at = at;
+    this.unavailable = reason === "provider_unreachable" || reason === "keys_unavailable";
+  }
+}
+
+/** OIDC-12. All refusals look alike from outside. */
+export function problemOf(error: LoginError): ProblemError {
+  if (error.unavailable) {
+    return serviceUnavailable("the sign-in provider is not answering; retry shortly", {
+      code: "ERR_SVC_LOGIN_UNAVAILABLE",
+      retryAfterSeconds: 5,
+      cause: error,
+    });
+  }
+  return new ProblemError(401, "this sign-in could not be completed; start it again", {
+    code: "ERR_SVC_LOGIN_REFUSED",
+    cause: error,
+  });
+}
