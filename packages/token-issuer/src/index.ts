@@ -1,3 +1,14 @@
+// The issuer, which knows nothing of HTTP, and its routes.
+export { createTokenIssuer, type TokenIssuer, type TokenPair } from "./token-issuer.ts";
+export type { TokenIssuerOptions } from "./options.ts";
+export { authRoutes, type AuthRoutesOptions } from "./auth-routes.ts";
+export type { PairRequest } from "./pair-request.ts";
+export type { Grant, RefreshHook } from "./refresh-hook.ts";
+export type { IssuerEvent } from "./events.ts";
+export type { RefreshRefusal } from "./refusals.ts";
+export { IssueError } from "./issue-error.ts";
+export type { IssuerStore } from "./token-store.ts";
+
 // The signing keys.
 export { createKeyRing } from "./create-key-ring.ts";
 export type { KeyRingOptions } from "./key-ring-options.ts";

@@ -1,0 +1,89 @@
+import { IssueError } from "./issue-error.ts";
+
+/** Whom a pair is for, and what it allows. */
+export interface PairRequest {
+  /** Who signed in; the `sub` of both tokens. */
+  readonly subject: string;
+  /** What the session may do. Default: nothing. */
+  readonly scopes?: readonly string[] | undefined;
+  /** What the person is. Default: nothing. */
+  readonly roles?: readonly string[] | undefined;
+  /** The tenant that the session is scoped to. Default: none. */
+  readonly tenant?: string | undefined;
+  /**
+   * Claims of your own, in both tokens and kept by every refresh. Nothing secret: a client can read them. The claims
+   * that the issuer writes must not be among them (ISS-13). Default: none.
+   */
+  readonly extra?: Readonly<Record<string, unknown>> | undefined;
+  /** When the person proved who they are, in seconds since the Unix epoch. Default: now. */
+  readonly authTime?: number | undefined;
+}
+
+/** What both tokens of a pair are made from. */
+export interface Session {
+  readonly subject: string;
+  readonly family: string;
+  readonly tenant: string | undefined;
+  readonly scopes: readonly string[];
+  readonly roles: readonly string[];
+  readonly extra: Readonly<Record<string, unknown>>;
+  /** Seconds since the Unix epoch. */
+  readonly signedInAt: number;
+}
+
+const known = ["subject", "scopes", "roles", "tenant", "extra", "authTime"];
+
+/**
+ * Checks what a caller of the issuer asks for.
+ *
+ * @throws IssueError naming what is wrong
+ */
+export function readPairRequest(
+  request: PairRequest,
+  rules: {
+    readonly reserved: ReadonlySet<string>;
+    readonly nowSeconds: number;
+    readonly leewaySeconds: number;
+  },
+): Omit<Session, "family"> {
+  if (typeof request !== "object" || request === null) throw wrong("its argument must be an object");
+  const unknown = Object.keys(request).find((name) => !known.includes(name));
+  if (unknown !== undefined) throw wrong(`${unknown} is unknown; known are ${known.join(", ")}`);
+  const { subject, scopes = [], roles = [], tenant, extra = {}, authTime = rules.nowSeconds } = request;
+  if (typeof subject !== "string" || subject === "")
+    throw wrong("subject must be a string that is not empty");
+  if (!isScopeList(scopes)) throw wrong("scopes must be a list of strings without white space");
+  if (!isTextList(roles)) throw wrong("roles must be a list of strings that are not empty");
+  if (tenant !== undefined && (typeof tenant !== "string" || tenant === "")) {
+    throw wrong("tenant must be a string that is not empty; leave it out where there is none");
+  }
+  checkExtra(extra, rules.reserved);
+  if (!(authTime >= 0 && authTime <= rules.nowSeconds + rules.leewaySeconds)) {
+    throw wrong("authTime must be in seconds since the Unix epoch, and not in the future");
+  }
+  return { subject, scopes, roles, tenant, extra, signedInAt: Math.trunc(authTime) };
+}
+
+/** ISS-13. */
+function checkExtra(extra: unknown, reserved: ReadonlySet<string>): void {
+  if (typeof extra !== "object" || extra === null || Array.isArray(extra)) {
+    throw wrong("extra must be an object of claims");
+  }
+  for (const name of Object.keys(extra)) {
+    if (reserved.has(name)) throw wrong(`extra.${name} must not be set: the issuer writes that claim itself`);
+  }
+}
+
+/** Whether a value can be written as a space-separated list, and read back the same. */
+export function isScopeList(value: unknown): value is readonly string[] {
+  return isTextList(value) && value.every((each) => !/\s/.test(each));
+}
+
+/** Whether a value is a list of strings that are not empty. */
+export function isTextList(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === "string" && each !== "");
+}
+
+function wrong(what: string): IssueError {
+  return new IssueError(`issuePair(): ${what}`);
+}

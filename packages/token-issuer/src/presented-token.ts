@@ -1,0 +1,81 @@
+import type { Principal } from "@svc/context";
+import { createVerifier, type Verification } from "@svc/jwt-auth";
+import type { ResolvedIssuerOptions } from "./options.ts";
+import { isScopeList, isTextList, type Session } from "./pair-request.ts";
+import type { RefreshRefusal } from "./refusals.ts";
+
+/** A refresh token that holds, and the session it belongs to. */
+export interface Presented {
+  readonly principal: Principal;
+  readonly tokenId: string;
+  /** Seconds since the Unix epoch. */
+  readonly expiresAt: number;
+  readonly session: Session;
+  readonly refusal?: undefined;
+}
+
+/** A refresh token that cannot be used. */
+export interface Unusable {
+  readonly refusal: RefreshRefusal;
+  /** For the log: what the verifier says, and at which claim. */
+  readonly reason: string;
+  readonly at?: string | undefined;
+  readonly principal?: Principal | undefined;
+}
+
+/** Reads refresh tokens: use, id, family, grant, in this order. */
+export function createTokenReader(
+  settings: ResolvedIssuerOptions,
+): (token: string) => Promise<Presented | Unusable> {
+  const { keys, issuer, audiences, leewaySeconds, scopeClaim, rolesClaim, tenantClaim, now } = settings;
+  // What is used once need not be remembered.
+  const rules = { keys, issuer, leewaySeconds, scopeClaim, rolesClaim, tenantClaim, now, cacheTokens: 0 };
+  const refreshTokens = createVerifier({ ...rules, audience: audiences, tokenUse: "refresh" });
+  const accessTokens = createVerifier({ ...rules, audience: audiences, tokenUse: "access" });
+
+  async function explain(token: string, found: Verification & { reason: string }): Promise<Unusable> {
+    const unusable = { reason: found.reason, ...(found.at === undefined ? {} : { at: found.at }) };
+    if (found.reason !== "token_use") return { refusal: "invalid", ...unusable };
+    // The use is looked at before the signature. Only who holds a real access token is told that it is one.
+    const access = await accessTokens.verify(token);
+    return { refusal: access.reason === undefined ? "access_token" : "invalid", ...unusable };
+  }
+
+  return async (token) => {
+    const found = await refreshTokens.verify(token);
+    if (found.reason !== undefined) return explain(token, found);
+    const { principal, signedInAt } = found;
+    const { tokenId, family } = principal;
+    if (tokenId === undefined || tokenId === "") return incomplete(principal, "no_id", "jti");
+    if (family === undefined || family === "") return incomplete(principal, "no_family", "fam");
+    const grant = grantIn(principal.claims);
+    if (grant === undefined) return incomplete(principal, "no_grant", "grt");
+    const { subject, tenant, expiresAt = 0 } = principal;
+    const extra = extraIn(principal.claims, settings.reserved);
+    return {
+      principal,
+      tokenId,
+      expiresAt,
+      session: { subject, family, tenant, extra, signedInAt, ...grant },
+    };
+  };
+}
+
+function incomplete(principal: Principal, refusal: RefreshRefusal, at: string): Unusable {
+  return { refusal, reason: "claim_missing", at, principal };
+}
+
+/** What the session was issued with (REF-3); undefined where that cannot be read (REF-12). */
+function grantIn(claims: Readonly<Record<string, unknown>>): Pick<Session, "scopes" | "roles"> | undefined {
+  const grant = Object.hasOwn(claims, "grt") ? claims["grt"] : undefined;
+  if (typeof grant !== "object" || grant === null) return undefined;
+  const { scopes, roles = [] } = grant as { readonly scopes?: unknown; readonly roles?: unknown };
+  return isScopeList(scopes) && isTextList(roles) ? { scopes, roles } : undefined;
+}
+
+function extraIn(
+  claims: Readonly<Record<string, unknown>>,
+  reserved: ReadonlySet<string>,
+): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(claims).filter(([name]) => !reserved.has(name)));
+}

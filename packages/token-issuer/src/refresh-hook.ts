@@ -1,0 +1,50 @@
+import type { Principal } from "@svc/context";
+import { internalError } from "@svc/problem";
+import { withDeadline } from "@svc/resilience";
+import { isScopeList } from "./pair-request.ts";
+
+/** What a session may do from a refresh on (REF-16). Its roles stay those that it was issued with. */
+export interface Grant {
+  readonly scopes: readonly string[];
+}
+
+/**
+ * Asked at every refresh. Answers with what the session may do from now on, or with nothing (undefined or null) to end
+ * it. A throw ends nothing: the client may try again with the same token.
+ *
+ * @param principal of the refresh token: no scopes and no roles (CLAIM-7); what the session had is in `claims.grt`
+ * @param signal aborts when the time for an answer is up
+ */
+export type RefreshHook = (
+  principal: Principal,
+  signal: AbortSignal,
+) => Grant | null | undefined | Promise<Grant | null | undefined>;
+
+/**
+ * Runs the hook of an application.
+ *
+ * @returns its scopes; undefined when it declines
+ * @throws ProblemError 500 when it throws, takes too long or answers with anything else (REF-11)
+ */
+export async function askHook(
+  hook: RefreshHook,
+  principal: Principal,
+  timeoutMs: number,
+): Promise<readonly string[] | undefined> {
+  let grant: unknown;
+  try {
+    grant = await withDeadline(timeoutMs, (signal) => hook(principal, signal));
+  } catch (cause) {
+    throw failed(cause);
+  }
+  if (grant === undefined || grant === null) return undefined;
+  const scopes = typeof grant === "object" ? (grant as Partial<Grant>).scopes : undefined;
+  if (isScopeList(scopes)) return scopes;
+  throw failed(
+    new TypeError("onRefresh must answer { scopes: [...] }, strings without white space, or nothing"),
+  );
+}
+
+function failed(cause: unknown): Error {
+  return internalError({ code: "ERR_SVC_REFRESH_HOOK", cause });
+}

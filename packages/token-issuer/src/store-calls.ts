@@ -1,0 +1,112 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
+import type { Logger } from "@svc/context";
+import { atMostEvery, DeadlineError, withDeadline } from "@svc/resilience";
+import { storeUnavailable } from "./refusals.ts";
+import { errorFields, say } from "./say.ts";
+import type { IssuerStore, RevocableToken, Rotation, RotationResult } from "./token-store.ts";
+
+/** The store as an issuer calls it: every call ends in time, and every failure is the 503 (ISS-17, REF-17). */
+export interface StoreCalls {
+  isRevoked(token: RevocableToken): Promise<boolean>;
+  rotate(rotation: Omit<Rotation, "nonce">): Promise<RotationResult>;
+  change(call: (store: IssuerStore) => void | Promise<void>): Promise<void>;
+}
+
+const WARNING_INTERVAL_MS = 10_000;
+// Longer than a client of Redis takes to come back after a broken connection.
+const RETRY_PAUSE_MS = 300;
+const LEAST_PAUSE_MS = 50;
+// Longer than the store's client leaves alone a store that failed.
+const RETRY_BUDGET_MS = 3_000;
+
+export function createStoreCalls(
+  store: IssuerStore,
+  { timeoutMs, logger }: { readonly timeoutMs: number; readonly logger: Logger | undefined },
+): StoreCalls {
+  const warn = atMostEvery(WARNING_INTERVAL_MS, (suppressed, error: unknown) =>
+    say(
+      logger,
+      "warn",
+      { ...errorFields(error), suppressed },
+      "the token store is not answering; refreshes and sign-outs are answered 503",
+    ),
+  );
+
+  // A store in the process has its answer at once, and needs no timer.
+  async function inTime<T>(call: () => T | Promise<T>): Promise<T> {
+    const answer = call();
+    return isThenable(answer) ? withDeadline(timeoutMs, () => answer) : answer;
+  }
+
+  function unavailable(error: unknown): Error {
+    warn(error);
+    return storeUnavailable(Math.max(1, Math.ceil(waitOf(error) / 1000)), error);
+  }
+
+  async function orUnavailable<T>(call: () => T | Promise<T>): Promise<T> {
+    try {
+      return await inTime(call);
+    } catch (error) {
+      throw unavailable(error);
+    }
+  }
+
+  /**
+   * A rotation whose answer was lost may have happened. Its nonce tells the store that a second try is no second
+   * presentation, so there is one; without it the session would be lost with the answer.
+   */
+  async function rotate(rotation: Omit<Rotation, "nonce">): Promise<RotationResult> {
+    const call = { ...rotation, nonce: randomUUID() };
+    let result: unknown;
+    try {
+      result = await inTime(() => store.rotate(call));
+    } catch (error) {
+      if (wasNotSent(error)) throw unavailable(error);
+      result = await secondTry(call, error);
+    }
+    if (result === "rotated" || result === "raced" || result === "replayed") return result;
+    throw new TypeError("rotate() of the token store must answer rotated, raced or replayed");
+  }
+
+  async function secondTry(call: Rotation, first: unknown): Promise<RotationResult> {
+    const until = performance.now() + RETRY_BUDGET_MS;
+    let error = first;
+    let waitMs = first instanceof DeadlineError ? 0 : RETRY_PAUSE_MS;
+    while (performance.now() + waitMs < until) {
+      if (waitMs > 0) await pause(waitMs);
+      try {
+        return await inTime(() => store.rotate(call));
+      } catch (again) {
+        error = again;
+        if (!wasNotSent(again)) break;
+        waitMs = Math.max(LEAST_PAUSE_MS, waitOf(again));
+      }
+    }
+    throw unavailable(error);
+  }
+
+  async function isRevoked(token: RevocableToken): Promise<boolean> {
+    const revoked: unknown = await orUnavailable(() => store.isRevoked(token));
+    if (typeof revoked === "boolean") return revoked;
+    throw new TypeError(`isRevoked() must answer true or false; it answered ${typeof revoked}`);
+  }
+
+  return { isRevoked, rotate, change: (call) => orUnavailable(() => call(store)) };
+}
+
+/** An open breaker has let nothing through: what it refused has not happened. */
+function wasNotSent(error: unknown): boolean {
+  return error instanceof Error && (error as { readonly code?: unknown }).code === "ERR_SVC_BREAKER_OPEN";
+}
+
+function waitOf(error: unknown): number {
+  const wait = error instanceof Error ? (error as { readonly retryAfterMs?: unknown }).retryAfterMs : 0;
+  return typeof wait === "number" && wait > 0 ? wait : 0;
+}
+
+function isThenable<T>(value: T | Promise<T>): value is Promise<T> {
+  return (
+    typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function"
+  );
+}

@@ -1,0 +1,232 @@
+import type { Principal } from "@svc/context";
+import type { IssuerEvent } from "./events.ts";
+import { IssueError } from "./issue-error.ts";
+import type { KeyRing, PublishedKeySet, Signer } from "./key-ring.ts";
+import { resolveIssuerOptions, type TokenIssuerOptions } from "./options.ts";
+import { type PairRequest, readPairRequest, type Session } from "./pair-request.ts";
+import { createTokenReader, type Presented } from "./presented-token.ts";
+import { askHook } from "./refresh-hook.ts";
+import { type RefreshRefusal, refreshRefused } from "./refusals.ts";
+import { errorFields, say } from "./say.ts";
+import { createStoreCalls } from "./store-calls.ts";
+import { drawFamily, type PairClaims, pairClaims } from "./written-claims.ts";
+
+/** A pair of tokens as it goes over the wire (REF-2). */
+export interface TokenPair {
+  readonly access_token: string;
+  readonly refresh_token: string;
+  readonly token_type: "Bearer";
+  /** The lifetime of the access token in seconds. */
+  readonly expires_in: number;
+}
+
+/** Issues pairs, rotates refresh tokens and ends sessions. It knows nothing of HTTP, users or passwords (ISS-1). */
+export interface TokenIssuer {
+  /**
+   * A pair for somebody who has just signed in, as a session of its own (ISS-2, ISS-3). Nothing is written to the store.
+   *
+   * @throws IssueError for what must not or cannot be issued (ISS-13)
+   */
+  issuePair(request: PairRequest): Promise<TokenPair>;
+  /**
+   * A new pair for a refresh token, which is used up by that (REF-1).
+   *
+   * @throws ProblemError 401 with one of eight texts (REF-13); 503 while the store does not answer, nothing is consumed
+   * then (REF-17); 500 when the hook fails, likewise (REF-11)
+   */
+  refresh(refreshToken: string): Promise<TokenPair>;
+  /**
+   * Ends the session of a verified caller: its token, and its family when it has one (ISS-5, ISS-6).
+   *
+   * @throws ProblemError 503 while the store does not answer (ISS-17)
+   */
+  logout(principal: Principal): Promise<void>;
+  /** Revokes one token by its `jti` (ISS-19). @throws ProblemError 503 while the store does not answer */
+  revokeToken(tokenId: string): Promise<void>;
+  /** Revokes one session by its `fam` (ISS-19). @throws ProblemError 503 while the store does not answer */
+  revokeSession(family: string): Promise<void>;
+  /**
+   * Signs a person out everywhere: ends the sessions that began before a moment (REV-10).
+   *
+   * @param notBefore seconds since the Unix epoch; default: the end of this second, so that no session of it survives
+   * @returns `notBefore`; a pair that is issued at once needs it as its `authTime`
+   * @throws ProblemError 503 while the store does not answer
+   */
+  revokeSubject(subject: string, notBefore?: number): Promise<number>;
+  /** The public keys to publish; undefined with secrets (ISS-15). */
+  jwks(): PublishedKeySet | undefined;
+  readonly keys: KeyRing;
+}
+
+/**
+ * An issuer of token pairs with rotated refresh tokens.
+ *
+ * @throws ConfigurationError listing every unknown and every wrong option; in `prod` a store that is not shared (ISS-16)
+ */
+export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
+  const settings = resolveIssuerOptions(options);
+  const { keys, logger, onRefresh, accessSeconds, refreshSeconds, leewaySeconds } = settings;
+  const store = createStoreCalls(settings.store, { timeoutMs: settings.storeTimeoutMs, logger });
+  const read = createTokenReader(settings);
+  const familyTtlSeconds = refreshSeconds + leewaySeconds;
+
+  function secondsNow(): number {
+    return Math.floor(settings.now() / 1000);
+  }
+
+  function tell(event: IssuerEvent): void {
+    try {
+      settings.onEvent?.(event);
+    } catch (error) {
+      say(logger, "warn", errorFields(error), "onEvent of the token issuer has thrown");
+    }
+  }
+
+  async function issuePair(request: PairRequest): Promise<TokenPair> {
+    const { reserved } = settings;
+    const nowSeconds = secondsNow();
+    const read = readPairRequest(request, { reserved, nowSeconds, leewaySeconds });
+    const session = { ...read, family: drawFamily() };
+    const pair = await sign(keys.signer(), pairClaims(session, settings, nowSeconds));
+    tell(about("issued", session));
+    return pair;
+  }
+
+  async function sign(signer: Signer, { access, refresh }: PairClaims): Promise<TokenPair> {
+    const [accessToken, refreshToken] = await Promise.all([signer.sign(access), signer.sign(refresh)]);
+    return {
+      access_token: accessToken,
+      refresh_token: refreshToken,
+      token_type: "Bearer",
+      expires_in: accessSeconds,
+    };
+  }
+
+  async function refresh(refreshToken: string): Promise<TokenPair> {
+    const found = await read(refreshToken);
+    if (found.refusal !== undefined) {
+      const { refusal, reason, at, principal } = found;
+      tell({ type: "refused", refusal, subject: principal?.subject, family: principal?.family });
+      return refuse(refusal, at === undefined ? { reason } : { reason, at });
+    }
+    const { session } = found;
+    if (await store.isRevoked(inStore(session))) return turnDown("refused", session, "revoked");
+    if (secondsNow() - session.signedInAt >= settings.sessionSeconds) {
+      return turnDown("refused", session, "ended");
+    }
+    const scopes = await grantedScopes(found);
+    if (scopes === undefined) {
+      await store.change((each) => each.revokeFamily(session.family, familyTtlSeconds));
+      return turnDown("declined", session, "ended");
+    }
+    // What could fail about the new pair fails now, while the old token is still good.
+    const signer = keys.signer();
+    const claims = pairClaims({ ...session, scopes }, settings, secondsNow());
+    const result = await store.rotate(rotationOf(found));
+    if (result === "raced") return turnDown("refused", session, "rotated");
+    if (result === "replayed") return turnDown("replayed", session, "revoked");
+    const pair = await sign(signer, claims);
+    tell(about("rotated", session));
+    return pair;
+  }
+
+  /** What the session may do from now on; undefined when the hook ends it. */
+  async function grantedScopes({ principal, session }: Presented): Promise<readonly string[] | undefined> {
+    if (onRefresh === undefined) return session.scopes;
+    try {
+      return await askHook(onRefresh, principal, settings.hookTimeoutMs);
+    } catch (error) {
+      const fields = errorFields(error instanceof Error ? error.cause : error);
+      say(logger, "warn", fields, "the refresh hook failed; nothing was consumed");
+      throw error;
+    }
+  }
+
+  function rotationOf({ tokenId, expiresAt, session }: Presented): Parameters<typeof store.rotate>[0] {
+    return {
+      jti: tokenId,
+      fam: session.family,
+      sub: session.subject,
+      signedInAt: session.signedInAt,
+      graceSeconds: settings.graceSeconds,
+      usedTtlSeconds: Math.max(1, expiresAt - secondsNow() + leewaySeconds),
+      familyTtlSeconds,
+    };
+  }
+
+  function turnDown(type: IssuerEvent["type"], session: Session, refusal: RefreshRefusal): never {
+    tell({ ...about(type, session), refusal });
+    return refuse(refusal, { reason: type === "refused" ? refusal : type });
+  }
+
+  function refuse(refusal: RefreshRefusal, fields: object): never {
+    say(logger, "info", fields, "refresh refused");
+    throw refreshRefused(refusal);
+  }
+
+  async function logout({ subject, tenant, tokenId, family, expiresAt }: Principal): Promise<void> {
+    // The family first: were the token revoked alone, its owner could not come back to end the session.
+    if (family !== undefined && family !== "") {
+      await store.change((each) => each.revokeFamily(family, familyTtlSeconds));
+    }
+    if (tokenId !== undefined && tokenId !== "") {
+      const left = (expiresAt ?? secondsNow() + accessSeconds) - secondsNow();
+      await store.change((each) => each.revoke(tokenId, Math.max(1, left + leewaySeconds)));
+    }
+    tell({ type: "logged_out", subject, tenant, family });
+  }
+
+  async function revokeToken(tokenId: string): Promise<void> {
+    // It may be the id of either token.
+    checkText("revokeToken()", tokenId);
+    await store.change((each) => each.revoke(tokenId, familyTtlSeconds));
+    tell({ type: "revoked" });
+  }
+
+  async function revokeSession(family: string): Promise<void> {
+    checkText("revokeSession()", family);
+    await store.change((each) => each.revokeFamily(family, familyTtlSeconds));
+    tell({ type: "revoked", family });
+  }
+
+  async function revokeSubject(subject: string, notBefore = secondsNow() + 1): Promise<number> {
+    checkText("revokeSubject()", subject);
+    if (!Number.isFinite(notBefore)) {
+      throw new IssueError("revokeSubject(): notBefore must be in seconds since the Unix epoch");
+    }
+    await store.change((each) => each.revokeSubject(subject, notBefore, familyTtlSeconds));
+    tell({ type: "revoked", subject });
+    return notBefore;
+  }
+
+  return {
+    issuePair,
+    refresh,
+    logout,
+    revokeToken,
+    revokeSession,
+    revokeSubject,
+    jwks: () => keys.jwks(),
+    keys,
+  };
+}
+
+// JavaScript callers pass anything; a store would take undefined for a name.
+function checkText(operation: string, value: unknown): void {
+  if (typeof value === "string" && value !== "") return;
+  throw new IssueError(`${operation}: its first argument must be a string that is not empty`);
+}
+
+function about(type: IssuerEvent["type"], { subject, tenant, family }: Session): IssuerEvent {
+  return { type, subject, tenant, family };
+}
+
+// Without the id of the token: that it was used is for rotate() to find, which knows the grace window.
+function inStore({ family, subject, signedInAt }: Session): {
+  readonly jti: undefined;
+  readonly fam: string;
+  readonly sub: string;
+  readonly signedInAt: number;
+} {
+  return { jti: undefined, fam: family, sub: subject, signedInAt };
+}

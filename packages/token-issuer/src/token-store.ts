@@ -1,0 +1,43 @@
+/** What a revocation can name: a token, a session, or all sessions that a person began before some moment. */
+export interface RevocableToken {
+  readonly jti: string | undefined;
+  readonly fam: string | undefined;
+  readonly sub: string;
+  /** When the person signed in, in seconds since the Unix epoch: `auth_time`, else `iat`. */
+  readonly signedInAt: number;
+}
+
+/** One presentation of a refresh token. All durations are in seconds. */
+export interface Rotation {
+  readonly jti: string;
+  readonly fam: string;
+  readonly sub: string;
+  readonly signedInAt: number;
+  /** For how long after its rotation the replaced token is refused without a consequence; 0 for not at all (REF-14). */
+  readonly graceSeconds: number;
+  /** How long the use of the token is remembered: its remaining lifetime + leeway. */
+  readonly usedTtlSeconds: number;
+  /** How long a revoked family is remembered: the full refresh lifetime + leeway (REV-9). */
+  readonly familyTtlSeconds: number;
+  /** Drawn by the server for this request: the same request sent again is recognised as the winner by it. */
+  readonly nonce: string;
+}
+
+/** `rotated`: go on and issue. `raced`: somebody else just did. `replayed`: the family is revoked (REF-4 to REF-6). */
+export type RotationResult = "rotated" | "raced" | "replayed";
+
+/**
+ * What an issuer asks of a token store; those of `@svc/token-store` fit. A throw or a rejection means that the store
+ * does not answer.
+ */
+export interface IssuerStore {
+  /** Whether every replica of the service sees the same entries. Default: false, which `prod` refuses (ISS-16). */
+  readonly shared?: boolean | undefined;
+  isRevoked(token: RevocableToken): boolean | Promise<boolean>;
+  revoke(jti: string, ttlSeconds: number): void | Promise<void>;
+  revokeFamily(fam: string, ttlSeconds: number): void | Promise<void>;
+  /** Ends the sessions that began before `notBefore`, in seconds since the Unix epoch (REV-10). */
+  revokeSubject(sub: string, notBefore: number, ttlSeconds: number): void | Promise<void>;
+  /** ONE atomic step: is the family or the subject revoked, consume, mark (REF-7, REF-8). */
+  rotate(rotation: Rotation): RotationResult | Promise<RotationResult>;
+}
