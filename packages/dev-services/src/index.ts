@@ -4,6 +4,7 @@ export { type DemoOptions, demoPostgres, type DemoPostgres } from "./demo-postgr
 export { freePort } from "./free-port.ts";
 export { type PostgresOptions, type PostgresServer, startPostgres } from "./postgres.ts";
 export { type RedisOptions, type RedisServer, startRedis } from "./redis.ts";
+export { type RedisCluster, startRedisCluster } from "./redis-cluster.ts";
 export { mochaGlobalTeardown } from "./release.ts";
 export {
   openTestDatabase,
@@ -13,4 +14,5 @@ export {
   type TestDatabaseOptions,
 } from "./test-database.ts";
 export { openTestRedis, type OpenTestRedis, testRedis, type TestRedis } from "./test-redis.ts";
+export { testRedisCluster, type TestRedisCluster } from "./test-redis-cluster.ts";
 export { testPostgresServer, type TestServer } from "./test-server.ts";

@@ -16,6 +16,8 @@ import type { Charge } from "./watchdog.ts";
 export interface RedisOptions {
   /** The port on 127.0.0.1. Default: a free one. */
   readonly port?: number | undefined;
+  /** Whether it is a node for a cluster. It serves nothing before it belongs to one. Default: false. */
+  readonly clusterNode?: boolean | undefined;
   /** The environment that names what to start (`PATH`, `CI`). Default: `process.env`. */
   readonly env?: NodeJS.ProcessEnv | undefined;
 }
@@ -24,6 +26,8 @@ export interface RedisOptions {
 export interface RedisServer extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
+  /** The port on which the nodes of a cluster talk to each other; undefined without a cluster. */
+  readonly busPort: number | undefined;
   readonly pid: number;
   /** Stops it where it is (SIGSTOP): it hangs. */
   pause(): void;
@@ -36,6 +40,8 @@ export interface RedisServer extends AsyncDisposable {
   /** Stops it, or when other processes use it too only lets go of it. */
   stop(): Promise<void>;
 }
+
+const CLUSTER = { "cluster-enabled": "yes", "cluster-node-timeout": "2000", databases: "1" };
 
 /**
  * Starts a Redis (or Valkey) on 127.0.0.1. It ends when this process ends, however it ends.
@@ -85,6 +91,7 @@ async function launched(
     removeIfEmpty: run !== undefined && isNamedRun(run) ? run : undefined,
   };
   watchdog.watch({ ...base, marker: folder });
+  let busPort: number | undefined;
   let { pid, port } = await started(options.port);
 
   async function started(wanted?: number): Promise<{ pid: number; port: number }> {
@@ -99,7 +106,10 @@ async function launched(
 
   async function spawned(at: number): Promise<number | undefined> {
     const settings = { port: String(at), bind: "127.0.0.1", save: "", appendonly: "no", databases: "1024" };
-    const args = Object.entries({ ...settings, dir: folder }).flatMap(([name, value]) => [
+    // Its usual bus port, 10,000 above the other, may be out of range or taken.
+    if (options.clusterNode === true) busPort ??= await freePort();
+    const more = busPort === undefined ? {} : { ...CLUSTER, "cluster-port": String(busPort) };
+    const args = Object.entries({ ...settings, ...more, dir: folder }).flatMap(([name, value]) => [
       `--${name}`,
       value,
     ]);
@@ -131,6 +141,9 @@ async function launched(
   const server: RedisServer = {
     url,
     port,
+    get busPort() {
+      return busPort;
+    },
     get pid() {
       return pid;
     },

@@ -1,0 +1,69 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { redisCommands } from "./redis-command.ts";
+import { type RedisServer, startRedis } from "./redis.ts";
+
+/** A Redis Cluster of our own: masters only, which share all slots. */
+export interface RedisCluster extends AsyncDisposable {
+  /** In the order of their slots. */
+  readonly nodes: readonly RedisServer[];
+  /** What a client needs to find the cluster. */
+  readonly seeds: readonly { readonly host: string; readonly port: number }[];
+  /** Stops all nodes. */
+  stop(): Promise<void>;
+}
+
+const SLOTS = 16_384;
+
+/**
+ * Starts a Redis Cluster on 127.0.0.1. It ends when this process ends, however it ends.
+ *
+ * @throws NoServerError when there is no Redis to start; Error when the nodes do not find each other within 30 s
+ */
+export async function startRedisCluster({
+  nodes: count = 3,
+}: { readonly nodes?: number | undefined } = {}): Promise<RedisCluster> {
+  const nodes: RedisServer[] = [];
+  const stop = async (): Promise<void> => {
+    await Promise.all(nodes.map((node) => node.stop()));
+  };
+  try {
+    for (let index = 0; index < count; index++) nodes.push(await startRedis({ clusterNode: true }));
+    await join(nodes);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  const seeds = nodes.map(({ port }) => ({ host: "127.0.0.1", port }));
+  return { nodes, seeds, stop, [Symbol.asyncDispose]: stop };
+}
+
+async function join(nodes: readonly RedisServer[]): Promise<void> {
+  const [first] = nodes;
+  for (const [index, { url }] of nodes.entries()) {
+    const from = Math.floor((index * SLOTS) / nodes.length);
+    const to = Math.floor(((index + 1) * SLOTS) / nodes.length) - 1;
+    const meet = ["CLUSTER", "MEET", "127.0.0.1", String(first?.port), String(first?.busPort)];
+    await redisCommands(url, [
+      ["CLUSTER", "SET-CONFIG-EPOCH", String(index + 1)],
+      ["CLUSTER", "ADDSLOTSRANGE", String(from), String(to)],
+      ...(index === 0 ? [] : [meet]),
+    ]);
+  }
+  const end = performance.now() + 30_000;
+  for (const { url } of nodes) {
+    while (!(await serves(url))) {
+      if (performance.now() > end) throw new Error("the nodes of the Redis Cluster did not find each other");
+      await sleep(20);
+    }
+  }
+}
+
+/** Whether a node sees an owner for every slot: it then answers, or names the node that does. */
+async function serves(url: string): Promise<boolean> {
+  try {
+    await redisCommands(url, [["EXISTS", "key"]]);
+    return true;
+  } catch (error) {
+    return error instanceof Error && error.message.startsWith("MOVED ");
+  }
+}
