@@ -1,0 +1,104 @@
+import type { ReadinessCheck } from "@svc/context";
+import { atMostEvery, type BreakerState } from "@svc/resilience";
+import { openConnection } from "./connection.ts";
+import { createEntries, type Entries } from "./entries.ts";
+import type { CacheEvent } from "./events.ts";
+import { createGuard, type GuardedRedis } from "./guarded-redis.ts";
+import { type CacheOptions, resolveCacheOptions } from "./options.ts";
+import { createProbe } from "./readiness.ts";
+
+/** A Redis that many parts of a service share. */
+export interface Cache extends Entries, AsyncDisposable {
+  readonly name: string;
+  /** Commands of Redis, with the deadline and the breaker of the cache. */
+  readonly redis: GuardedRedis;
+  /** What `/ready` says of it; never critical (RDY-16). */
+  readonly readiness: () => ReadinessCheck;
+  /** `open` while Redis is not called; in a cluster, while one of its nodes is not. */
+  readonly state: BreakerState;
+  /** Refuses commands, waits for those under way, at most as long as a command may take, and closes the connections. */
+  stop(): Promise<void>;
+}
+
+const WARN_EVERY_MS = 10_000;
+
+/**
+ * Opens the shared connection to a Redis or a Redis Cluster (REV-7, REV-8). It does not wait for it: a Redis that is not
+ * there is no error, and is connected to when it comes.
+ *
+ * @throws ConfigurationError for wrong options
+ */
+export function createCache(options: CacheOptions): Cache {
+  const resolved = resolveCacheOptions(options);
+  const { name, logger, onEvent, now, maxValueBytes, fillTimeoutMs, readinessTimeoutMs } = resolved;
+  let stopping: Promise<void> | undefined;
+  // Whether the last thing that the log was told is that Redis does not answer.
+  let told = false;
+
+  const warn = atMostEvery(
+    WARN_EVERY_MS,
+    (suppressed: number, reason: string) => {
+      told = true;
+      logger?.warn({ cache: name, reason, suppressed }, "Redis is not available");
+    },
+    { now },
+  );
+
+  function trouble(reason: string): void {
+    if (stopping === undefined) warn(reason);
+  }
+
+  function better(): void {
+    if (!told) return;
+    told = false;
+    logger?.info({ cache: name }, "Redis answers again");
+  }
+
+  function emit(event: CacheEvent): void {
+    try {
+      onEvent?.(event);
+    } catch {
+      // Whoever counts must not break what is counted.
+    }
+  }
+
+  const connection = openConnection(resolved, {
+    onFailure: trouble,
+    onReady() {
+      better();
+      probe.look().catch(() => undefined);
+    },
+  });
+  const guard = createGuard(resolved, connection, {
+    emit,
+    onRefused: trouble,
+    onBreaker({ to }) {
+      if (to === "open") trouble("no answer in time");
+      if (to === "closed") better();
+    },
+  });
+  const isStopped = (): boolean => stopping !== undefined;
+  const probe = createProbe(connection, guard, { name, readinessTimeoutMs, logger, isStopped });
+
+  async function end(): Promise<void> {
+    await guard.stop();
+    connection.close();
+  }
+
+  function stop(): Promise<void> {
+    stopping ??= end();
+    return stopping;
+  }
+
+  return {
+    name,
+    redis: guard.redis,
+    ...createEntries(guard.redis, emit, { maxValueBytes, fillTimeoutMs }),
+    readiness: () => probe.check,
+    get state() {
+      return guard.state;
+    },
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}

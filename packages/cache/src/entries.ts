@@ -1,0 +1,199 @@
+import { createHash } from "node:crypto";
+import { ConfigurationError } from "@svc/options";
+import { withDeadline } from "@svc/resilience";
+import { CacheCommandError, CacheUnavailableError, CacheValueError } from "./errors.ts";
+import type { CacheEvent } from "./events.ts";
+import type { GuardedRedis } from "./guarded-redis.ts";
+
+/** JSON values under keys. */
+export interface Entries {
+  /**
+   * The value of a key, undefined when there is none; also when what is there is no JSON or too long.
+   * @throws CacheUnavailableError
+   */
+  get(key: string): Promise<unknown>;
+  /**
+   * Keeps a value for `ttlSeconds`.
+   * @throws CacheValueError when it is no JSON, or too long; CacheUnavailableError
+   */
+  set(key: string, value: unknown, ttlSeconds: number): Promise<void>;
+  /** @throws CacheUnavailableError */
+  delete(key: string): Promise<void>;
+  /**
+   * The value of a key, else what `fill` answers, which is kept for `ttlSeconds`. Who asks for a key while it is being
+   * looked up or filled in this process waits for the same outcome. Every caller gets a copy of its own, as JSON gives it
+   * back. Where Redis is of no use `fill` answers and nothing is kept: an outage makes it slower, never wrong.
+   *
+   * `undefined` and values longer than `maxValueBytes` are answered and not kept.
+   * @throws what `fill` throws, to all who wait; DeadlineError after `fillTimeoutMs`; CacheValueError when the answer is
+   *   no JSON; ConfigurationError
+   */
+  getOrSet<T>(key: string, ttlSeconds: number, fill: (signal: AbortSignal) => T | Promise<T>): Promise<T>;
+}
+
+interface Flight {
+  readonly text: Promise<string | undefined>;
+  /** Set by `set` and `delete`: what is on its way may be older than that. */
+  stale: boolean;
+}
+
+const LONGEST_KEY = 512;
+const LONGEST_TTL_SECONDS = 10 * 366 * 86_400;
+const FLIGHTS_AT_MOST = 10_000;
+
+export function createEntries(
+  redis: GuardedRedis,
+  emit: (event: CacheEvent) => void,
+  { maxValueBytes, fillTimeoutMs }: { readonly maxValueBytes: number; readonly fillTimeoutMs: number },
+): Entries {
+  const flights = new Map<string, Flight>();
+
+  async function read(key: string): Promise<string | undefined> {
+    // Never more than a value may have, whoever wrote it. There is no JSON without a character.
+    const text = await redis.call("getrange", key, 0, maxValueBytes);
+    if (typeof text !== "string" || text === "") {
+      emit("miss");
+      return undefined;
+    }
+    if (Buffer.byteLength(text) > maxValueBytes) {
+      emit("too_large");
+      return undefined;
+    }
+    if (!isJson(text)) {
+      emit("error");
+      return undefined;
+    }
+    emit("hit");
+    return text;
+  }
+
+  async function write(key: string, text: string, ttlSeconds: number): Promise<void> {
+    await redis.call("set", key, text, "PX", Math.max(1, Math.round(ttlSeconds * 1000)));
+  }
+
+  // Without Redis, and with something else under the key, there is still the filler.
+  async function tolerated<T>(work: Promise<T>): Promise<T | undefined> {
+    try {
+      return await work;
+    } catch (error) {
+      if (error instanceof CacheUnavailableError || error instanceof CacheCommandError) return undefined;
+      throw error;
+    }
+  }
+
+  async function load(
+    key: string,
+    ttlSeconds: number,
+    fill: (signal: AbortSignal) => unknown,
+    isStale: () => boolean,
+  ): Promise<string | undefined> {
+    const found = await tolerated(read(key));
+    if (found !== undefined) return found;
+    const text = toJson(await withDeadline(fillTimeoutMs, fill), true);
+    if (text === undefined || isStale()) return text;
+    if (Buffer.byteLength(text) > maxValueBytes) emit("too_large");
+    else await tolerated(write(key, text, ttlSeconds));
+    // A change that came while it was being written: what is there now may be the older value.
+    if (isStale()) await tolerated(redis.call("del", key));
+    return text;
+  }
+
+  function fly(
+    key: string,
+    ttlSeconds: number,
+    fill: (signal: AbortSignal) => unknown,
+  ): Promise<string | undefined> {
+    const current = flights.get(key);
+    if (current !== undefined) {
+      emit("suppressed");
+      return current.text;
+    }
+    const land = (): void => {
+      if (flights.get(key) === flight) flights.delete(key);
+    };
+    const text = load(key, ttlSeconds, fill, () => flight.stale).finally(land);
+    const flight: Flight = { text, stale: false };
+    if (flights.size < FLIGHTS_AT_MOST) flights.set(key, flight);
+    return text;
+  }
+
+  function outdate(key: string): void {
+    const flight = flights.get(key);
+    if (flight === undefined) return;
+    flight.stale = true;
+    flights.delete(key);
+  }
+
+  return {
+    async get(key) {
+      try {
+        return parsed(await read(checkedKey("get()", key)));
+      } catch (error) {
+        if (error instanceof CacheCommandError) return undefined;
+        throw error;
+      }
+    },
+    async set(key, value, ttlSeconds) {
+      const name = checkedKey("set()", key);
+      checkTtl("set()", ttlSeconds);
+      const text = toJson(value, false) ?? "";
+      if (Buffer.byteLength(text) > maxValueBytes) {
+        emit("too_large");
+        throw new CacheValueError(`the value has more than ${maxValueBytes} bytes of JSON`);
+      }
+      outdate(name);
+      await write(name, text, ttlSeconds);
+      outdate(name);
+    },
+    async delete(key) {
+      const name = checkedKey("delete()", key);
+      outdate(name);
+      await redis.call("del", name);
+      outdate(name);
+    },
+    async getOrSet<T>(key: string, ttlSeconds: number, fill: (signal: AbortSignal) => T | Promise<T>) {
+      const name = checkedKey("getOrSet()", key);
+      checkTtl("getOrSet()", ttlSeconds);
+      return parsed(await fly(name, ttlSeconds, fill)) as T;
+    },
+  };
+}
+
+function checkedKey(subject: string, key: unknown): string {
+  if (typeof key !== "string" || key === "") {
+    throw new ConfigurationError(subject, [{ key: "key", message: "must be a string that is not empty" }]);
+  }
+  return key.length <= LONGEST_KEY ? key : `sha256:${createHash("sha256").update(key).digest("base64url")}`;
+}
+
+function checkTtl(subject: string, ttlSeconds: unknown): void {
+  if (typeof ttlSeconds === "number" && ttlSeconds > 0 && ttlSeconds <= LONGEST_TTL_SECONDS) return;
+  throw new ConfigurationError(subject, [
+    { key: "ttlSeconds", message: `must be a number above 0 and at most ${LONGEST_TTL_SECONDS}` },
+  ]);
+}
+
+function parsed(text: string | undefined): unknown {
+  return text === undefined ? undefined : JSON.parse(text);
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function toJson(value: unknown, mayBeUndefined: boolean): string | undefined {
+  if (value === undefined && mayBeUndefined) return undefined;
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value) as string | undefined;
+  } catch {
+    text = undefined;
+  }
+  if (text === undefined) throw new CacheValueError("the value is no JSON");
+  return text;
+}

@@ -1,0 +1,134 @@
+import type { BreakerChange, BreakerState } from "@svc/resilience";
+import { type CommandArgument, type Connection, ONLY } from "./connection.ts";
+import { CacheCommandError, CacheUnavailableError } from "./errors.ts";
+import type { CacheEvent } from "./events.ts";
+import { createGate, type Gate } from "./gate.ts";
+import { judge } from "./judge.ts";
+import type { ResolvedOptions } from "./options.ts";
+
+/**
+ * Commands of Redis that never wait longer than `commandTimeoutMs`, and that are rejected at once while Redis is of no use
+ * (REV-7, REV-8). Keys get the prefix of the cache.
+ *
+ * All reject with `CacheUnavailableError` when Redis is of no use, and with `CacheCommandError` when it says that the
+ * command is wrong.
+ */
+export interface GuardedRedis {
+  /** Any command, for example `call("incr", "visits")`. In a cluster all keys of one command must share a hash tag. */
+  call(command: string, ...args: readonly CommandArgument[]): Promise<unknown>;
+  eval(script: string, numberOfKeys: number, ...keysAndArgs: readonly CommandArgument[]): Promise<unknown>;
+  evalsha(sha: string, numberOfKeys: number, ...keysAndArgs: readonly CommandArgument[]): Promise<unknown>;
+  /** How many of the keys exist. */
+  exists(...keys: readonly string[]): Promise<number>;
+}
+
+/** What the other parts of the package use of it. */
+export interface Guard {
+  readonly redis: GuardedRedis;
+  gateOf(server: string): Gate;
+  stop(): Promise<void>;
+  /** The worst state of all breakers, and how many commands wait. */
+  readonly state: BreakerState;
+  readonly inFlight: number;
+}
+
+// They change the connection that all share, or hold it up.
+const REFUSED: ReadonlySet<string> = new Set(
+  (
+    "subscribe psubscribe ssubscribe unsubscribe punsubscribe sunsubscribe monitor multi exec discard watch " +
+    "unwatch select quit auth hello reset client wait waitaof sync psync shutdown blpop brpop brpoplpush blmove " +
+    "blmpop bzpopmin bzpopmax bzmpop"
+  ).split(" "),
+);
+const SCRIPTED: ReadonlySet<string> = new Set([
+  "eval",
+  "evalsha",
+  "eval_ro",
+  "evalsha_ro",
+  "fcall",
+  "fcall_ro",
+]);
+const SERVERS_AT_MOST = 1000;
+
+export function createGuard(
+  options: ResolvedOptions,
+  connection: Connection,
+  events: {
+    readonly emit: (event: CacheEvent) => void;
+    readonly onBreaker: (change: BreakerChange) => void;
+    readonly onRefused: (word: string) => void;
+  },
+): Guard {
+  const gates = new Map<string, Gate>();
+
+  function makeGate(): Gate {
+    return createGate({
+      failures: options.breakerFailures,
+      coolDownMs: options.breakerCoolDownMs,
+      timeoutMs: options.commandTimeoutMs,
+      maxInFlight: options.maxInFlight,
+      now: options.now,
+      onChange: events.onBreaker,
+      judge,
+    });
+  }
+
+  function gateOf(server: string): Gate {
+    const known = gates.get(server);
+    if (known !== undefined) return known;
+    // The nodes of a cluster come and go; idle ones make room.
+    if (gates.size >= SERVERS_AT_MOST) {
+      for (const [name, gate] of gates) if (gate.inFlight === 0 && name !== ONLY) gates.delete(name);
+    }
+    const gate = makeGate();
+    gates.set(server, gate);
+    return gate;
+  }
+
+  let stopped = false;
+
+  async function call(command: string, ...args: readonly CommandArgument[]): Promise<unknown> {
+    const name = command.toLowerCase();
+    if (REFUSED.has(name)) {
+      throw new CacheCommandError(name.toUpperCase(), "needs a connection of its own; this one is shared");
+    }
+    if (stopped) throw counted(new CacheUnavailableError("stopped", 0));
+    const server = connection.serverOf(SCRIPTED.has(name) ? args[2] : args[0]);
+    try {
+      return await gateOf(server).run((isWanted) => connection.send(name, args, isWanted));
+    } catch (error) {
+      throw counted(error);
+    }
+  }
+
+  function counted(error: unknown): unknown {
+    if (!(error instanceof CacheUnavailableError)) {
+      events.emit("error");
+      return error;
+    }
+    events.emit("unavailable");
+    if (error.reply !== undefined) events.onRefused(error.reply);
+    return error;
+  }
+
+  return {
+    redis: {
+      call,
+      eval: (script, numberOfKeys, ...rest) => call("eval", script, numberOfKeys, ...rest),
+      evalsha: (sha, numberOfKeys, ...rest) => call("evalsha", sha, numberOfKeys, ...rest),
+      exists: async (...keys) => Number(await call("exists", ...keys)),
+    },
+    gateOf,
+    async stop() {
+      stopped = true;
+      await Promise.all([...gates.values()].map((gate) => gate.stop()));
+    },
+    get state() {
+      const states = new Set([...gates.values()].map(({ state }) => state));
+      return states.has("open") ? "open" : states.has("half-open") ? "half-open" : "closed";
+    },
+    get inFlight() {
+      return [...gates.values()].reduce((sum, gate) => sum + gate.inFlight, 0);
+    },
+  };
+}
