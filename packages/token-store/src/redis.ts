@@ -1,1 +1,2 @@
-export {};
+export { createRedisTokenStore, type RedisTokenStore } from "./redis/redis-token-store.ts";
+export type { RedisLike, RedisTokenStoreOptions } from "./redis/options.ts";

@@ -1,0 +1,172 @@
+import type { ReadinessCheck } from "@svc/context";
+import { withDeadline } from "@svc/resilience";
+import { setTimeout as sleep } from "node:timers/promises";
+import { checkMoment, timeToLiveMs, windowMs } from "../durations.ts";
+import type { RevocableToken, Rotation, RotationResult, TokenStore } from "../token-store.ts";
+import { failureDetail, isAmbiguous, replyWord } from "./errors.ts";
+import { keysWith } from "./keys.ts";
+import { type RedisTokenStoreOptions, resolveRedisTokenStore } from "./options.ts";
+import { makeScripts, type Script } from "./scripts.ts";
+
+/** A token store in Redis: for any number of replicas. */
+export interface RedisTokenStore extends TokenStore {
+  isRevoked(token: RevocableToken): Promise<boolean>;
+  revoke(jti: string, ttlSeconds: number): Promise<void>;
+  revokeFamily(fam: string, ttlSeconds: number): Promise<void>;
+  revokeSubject(sub: string, notBefore: number, ttlSeconds: number): Promise<void>;
+  rotate(rotation: Rotation): Promise<RotationResult>;
+  readiness(): ReadinessCheck;
+}
+
+const PAUSES_MS = [25, 75, 150, 250];
+
+/**
+ * Keeps revocations and used refresh tokens in Redis, so that a sign-out on one replica holds on all (REV-11) and one
+ * refresh token rotates once (REF-19). Every writing operation is one script on the time of the server; a check is
+ * one MGET. In a cluster what a session needs shares a slot; a check is three commands at once there.
+ *
+ * What is lost on the way is sent again with the same nonce while `timeoutMs` lasts. A rotation that reaches Redis only
+ * after that, because it hung, has no effect there (REF-17).
+ *
+ * @throws ConfigurationError for unknown or wrong options
+ * @throws TokenStoreError (its operations) `ERR_SVC_TOKEN_STORE_ARGUMENT`; DeadlineError, or the error of the client,
+ *   when Redis does not answer
+ */
+export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTokenStore {
+  const { redis, keyPrefix, timeoutMs, name, now } = resolveRedisTokenStore(options);
+  const keys = keysWith(keyPrefix);
+  const scripts = makeScripts();
+  let split = redis.isCluster === true;
+  // How far the clock of the server is ahead of ours.
+  let aheadMs = 0;
+
+  async function run(script: Script, names: readonly string[], args: readonly string[]): Promise<unknown> {
+    try {
+      return await redis.evalsha(script.sha1, names.length, ...names, ...args);
+    } catch (error) {
+      if (replyWord(error) !== "NOSCRIPT") throw error;
+      return redis.eval(script.source, names.length, ...names, ...args);
+    }
+  }
+
+  /** Tries again what may have been lost on the way; only for what can be done twice. */
+  function persistently<T>(operation: (until: number) => Promise<T>): Promise<T> {
+    const until = now() + timeoutMs;
+    return withDeadline(timeoutMs, async (signal) => {
+      let sent = false;
+      for (let attempt = 0; ; attempt++) {
+        try {
+          return await operation(until);
+        } catch (error) {
+          sent ||= isAmbiguous(error);
+          const pause = PAUSES_MS[Math.min(attempt, PAUSES_MS.length - 1)];
+          if (!sent || signal.aborted || replyWord(error) !== undefined) throw error;
+          await sleep(pause, undefined, { signal });
+        }
+      }
+    });
+  }
+
+  /** Reads keys of several slots, as one command where one server has them all. */
+  async function read(names: readonly string[]): Promise<readonly (string | null)[]> {
+    if (!split) {
+      try {
+        return await redis.mget(...names);
+      } catch (error) {
+        if (replyWord(error) !== "CROSSSLOT") throw error;
+        split = true;
+      }
+    }
+    return (await Promise.all(names.map((each) => redis.mget(each)))).flat();
+  }
+
+  async function remember(key: string, ttlSeconds: number): Promise<void> {
+    const ttl = String(timeToLiveMs("ttlSeconds", ttlSeconds));
+    await persistently(() => run(scripts.remember, [key], [ttl]));
+  }
+
+  async function classify(rotation: Rotation, settings: readonly string[], until: number): Promise<unknown> {
+    const { jti, fam, sub, signedInAt, nonce } = rotation;
+    const beside = [keys.family(fam), keys.use(fam, jti)];
+    const elsewhere = [keys.token(jti), keys.subject(sub)];
+    const latest = String(Math.ceil(until + aheadMs));
+    const args = [latest, String(signedInAt), ...settings, nonce];
+    if (!split) {
+      try {
+        return await run(scripts.rotate, [...beside, ...elsewhere], [...args, "0"]);
+      } catch (error) {
+        if (replyWord(error) !== "CROSSSLOT") throw error;
+        split = true;
+      }
+    }
+    // What is revoked between this look and the script is revoked for the next pair, too: neither entry goes away.
+    const [revoked, notBefore] = await read(elsewhere);
+    if (beganBefore(signedInAt, notBefore)) return ["replayed", Math.round(now() + aheadMs)];
+    return run(scripts.rotate, beside, [...args, typeof revoked === "string" ? "1" : "0"]);
+  }
+
+  async function rotate(rotation: Rotation): Promise<RotationResult> {
+    checkMoment("signedInAt", rotation.signedInAt);
+    const settings = [
+      windowMs("graceSeconds", rotation.graceSeconds),
+      timeToLiveMs("usedTtlSeconds", rotation.usedTtlSeconds),
+      timeToLiveMs("familyTtlSeconds", rotation.familyTtlSeconds),
+    ].map(String);
+    return persistently(async (until) => {
+      for (;;) {
+        const [result, serverMs] = (await classify(rotation, settings, until)) as [unknown, unknown];
+        const at = now();
+        aheadMs = Number(serverMs) - at;
+        if (isResult(result)) return result;
+        if (result !== "late") throw new TypeError(`the script answered ${typeof result}`);
+        // An answer in time says that not the command was late but our idea of the server's clock was wrong.
+        if (at >= until) throw new Error("the rotation came too late and has had no effect");
+      }
+    });
+  }
+
+  const store: RedisTokenStore = {
+    async isRevoked({ jti, fam, sub, signedInAt }) {
+      const names = [keys.subject(sub)];
+      if (fam !== undefined) names.push(keys.family(fam));
+      if (jti !== undefined) names.push(keys.token(jti));
+      const [notBefore, ...entries] = await withDeadline(timeoutMs, () => read(names));
+      return beganBefore(signedInAt, notBefore) || entries.some((entry) => typeof entry === "string");
+    },
+
+    revoke: async (jti, ttlSeconds) => remember(keys.token(jti), ttlSeconds),
+
+    revokeFamily: async (fam, ttlSeconds) => remember(keys.family(fam), ttlSeconds),
+
+    async revokeSubject(sub, notBefore, ttlSeconds) {
+      checkMoment("notBefore", notBefore);
+      const args = [String(notBefore), String(timeToLiveMs("ttlSeconds", ttlSeconds))];
+      await persistently(() => run(scripts.signOut, [keys.subject(sub)], args));
+    },
+
+    rotate,
+
+    readiness: () => ({
+      name,
+      critical: false,
+      async check(signal) {
+        try {
+          await withDeadline(timeoutMs, () => redis.mget(keys.family("ready")), { signal });
+          return { healthy: true, detail: "answering" };
+        } catch (error) {
+          return { healthy: false, detail: failureDetail(error) };
+        }
+      },
+    }),
+  };
+  return store;
+}
+
+function isResult(value: unknown): value is RotationResult {
+  return value === "rotated" || value === "raced" || value === "replayed";
+}
+
+/** Whatever is no number began before everything. */
+function beganBefore(signedInAt: number, notBefore: string | null | undefined): boolean {
+  return typeof notBefore === "string" && !(signedInAt >= Number(notBefore));
+}

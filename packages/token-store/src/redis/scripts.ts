@@ -1,0 +1,70 @@
+import { createHash } from "node:crypto";
+
+/** A script and the name by which Redis knows it once it has run. */
+export interface Script {
+  readonly source: string;
+  readonly sha1: string;
+}
+
+/** The scripts of a store: one for each operation that writes. */
+export interface Scripts {
+  readonly rotate: Script;
+  readonly remember: Script;
+  readonly signOut: Script;
+}
+
+// Redis 4 needs to be told that a script which asks for the time is replicated by its effects; since 5 it always is.
+const PROLOGUE = "if redis.replicate_commands then redis.replicate_commands() end\n";
+
+/**
+ * KEYS: family, use; where all keys are on one server also token, subject.
+ * ARGV: latest server time, signed in at, deadline after, used ttl, family ttl, nonce, whether the token is revoked.
+ * Answers the result and the server's time; `late` when nobody waits for it any more, and then nothing has happened.
+ */
+const ROTATE = `${PROLOGUE}
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+if now > tonumber(ARGV[1]) then return {'late', now} end
+if redis.call('EXISTS', KEYS[1]) == 1 then return {'replayed', now} end
+local revoked = ARGV[7] == '1'
+if KEYS[3] then
+  local known = redis.call('MGET', KEYS[3], KEYS[4])
+  if known[2] and not (tonumber(ARGV[2]) >= tonumber(known[2])) then return {'replayed', now} end
+  if known[1] then revoked = true end
+end
+if not revoked then
+  local mark = string.format('%.0f', now + tonumber(ARGV[3])) .. ':' .. ARGV[6]
+  if redis.call('SET', KEYS[2], mark, 'NX', 'PX', ARGV[4]) then return {'rotated', now} end
+  local deadline, nonce = string.match(redis.call('GET', KEYS[2]) or '', '^(%d+):(.*)$')
+  if deadline and nonce == ARGV[6] then return {'rotated', now} end
+  if deadline and now < tonumber(deadline) then return {'raced', now} end
+end
+redis.call('SET', KEYS[1], '1', 'PX', ARGV[5])
+return {'replayed', now}
+`;
+
+/** KEYS: what to remember. ARGV: for how long, in milliseconds. Never shortens. */
+const REMEMBER = `${PROLOGUE}
+if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[1]) then redis.call('SET', KEYS[1], '1', 'PX', ARGV[1]) end
+return 1
+`;
+
+/** KEYS: subject. ARGV: not before, ttl. Neither goes back. */
+const SIGN_OUT = `${PROLOGUE}
+local held = redis.call('GET', KEYS[1])
+local moment = ARGV[1]
+if held and tonumber(held) > tonumber(moment) then moment = held end
+local ttl = ARGV[2]
+local left = redis.call('PTTL', KEYS[1])
+if left > tonumber(ttl) then ttl = string.format('%.0f', left) end
+redis.call('SET', KEYS[1], moment, 'PX', ttl)
+return 1
+`;
+
+export function makeScripts(): Scripts {
+  return { rotate: script(ROTATE), remember: script(REMEMBER), signOut: script(SIGN_OUT) };
+}
+
+function script(source: string): Script {
+  return { source, sha1: createHash("sha1").update(source).digest("hex") };
+}

@@ -1,0 +1,21 @@
+import { testRedis } from "@svc/dev-services";
+import { createRedisTokenStore } from "@svc/token-store/redis";
+import { tokenStoreCases } from "@svc/token-store/testing";
+import { Redis } from "ioredis";
+
+describe("createRedisTokenStore, the suite on two connections", () => {
+  const server = testRedis();
+  const clients: Redis[] = [];
+  before(
+    () => void clients.push(new Redis(server.url), new Redis(server.url, { enableAutoPipelining: true })),
+  );
+  after(() => clients.splice(0).forEach((client) => client.disconnect()));
+
+  const storeOn = (index: number) => {
+    const redis = clients[index];
+    if (redis === undefined) throw new Error("not connected");
+    return createRedisTokenStore({ redis, keyPrefix: `${server.keyPrefix}svc:auth:` });
+  };
+  const cases = tokenStoreCases({ create: () => storeOn(0), createReplica: () => storeOn(1) });
+  for (const { name, run } of cases) it(name, run);
+});
