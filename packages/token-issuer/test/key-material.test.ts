@@ -1,0 +1,186 @@
+import { algorithms } from "@svc/jwt-auth";
+import { generateKey, KeyRingError, newRing, readRing, thumbprint, writeRing } from "@svc/token-issuer";
+import { expect } from "chai";
+import { generateKeyPairSync, type JsonWebKey, randomBytes } from "node:crypto";
+import { calculateJwkThumbprint } from "jose";
+import { key, refusal, ring, start } from "./support/rings.ts";
+
+/** The text of a ring whose only key has other members. */
+async function textWith(algorithm: "RS256" | "ES256" | "EdDSA" | "HS256", members: object): Promise<string> {
+  const value = JSON.parse(writeRing(await ring(algorithm))) as { keys: object[] };
+  return JSON.stringify({ ...value, keys: [{ ...value.keys[0], ...members }] });
+}
+
+function jwkText(alg: string, jwk: JsonWebKey): Promise<string> {
+  return textWith("RS256", { alg, jwk, kid: thumbprint(jwk) });
+}
+
+describe("signing keys", () => {
+  it("ISS-12 names the key of RFC 7638 by the thumbprint that section 3.1 gives", () => {
+    const jwk = {
+      kty: "RSA",
+      n:
+        "0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJECPebWKRXjBZCi" +
+        "FV4n3oknjhMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnY" +
+        "b9c7d0zgdAZHzu6qMQvRL5hajrn1n91CbOpbISD08qNLyrdkt-bFTWhAI4vMQFh6WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0" +
+        "Ls1jF44-csFCur-kEgU8awapJzKnqDKgw",
+      e: "AQAB",
+      alg: "RS256",
+      kid: "2011-04-29",
+    };
+    expect(thumbprint(jwk)).to.equal("NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs");
+  });
+
+  for (const algorithm of algorithms) {
+    it(`ISS-14 draws a key for ${algorithm} whose kid jose would give too`, async () => {
+      const drawn = await key(algorithm);
+      const jwk = drawn.verifying.export({ format: "jwk" });
+      expect(drawn).to.include({ algorithm, kid: await calculateJwkThumbprint(jwk as { kty: string }) });
+      expect(drawn.signing?.type).to.equal(algorithm.startsWith("HS") ? "secret" : "private");
+    });
+  }
+
+  it("draws secrets as long as the digest, RSA keys of 2,048 bits or as many as asked for", async () => {
+    for (const bits of [256, 384, 512] as const) {
+      const drawn = await key(`HS${bits}`);
+      expect(drawn.verifying.symmetricKeySize).to.equal(bits / 8);
+    }
+    expect((await key("RS256")).verifying.asymmetricKeyDetails?.modulusLength).to.equal(2048);
+    const longer = await generateKey({ algorithm: "PS512", rsaBits: 3072 });
+    expect(longer.verifying.asymmetricKeyDetails?.modulusLength).to.equal(3072);
+  });
+
+  it("AUTH-25 draws no RSA key of fewer than 2,048 bits", async () => {
+    const error: unknown = await generateKey({ rsaBits: 1024 }).catch((reason: unknown) => reason);
+    expect(error).to.be.instanceOf(KeyRingError).with.property("reason", "broken");
+  });
+
+  it("draws keys beside the main thread", async () => {
+    let turns = 0;
+    const ticking = setInterval(() => (turns += 1), 1);
+    await generateKey({ algorithm: "RS256", rsaBits: 4096 });
+    clearInterval(ticking);
+    expect(turns).to.be.above(0);
+  });
+
+  it("AUTH-25 refuses an RSA key of fewer than 2,048 bits", async () => {
+    const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 1024 });
+    const text = await jwkText("RS256", privateKey.export({ format: "jwk" }));
+    expect(refusal(() => readRing(text), "broken").message).to.contain("2048");
+  });
+
+  it("AUTH-26 refuses a key of another type or curve than its algorithm needs", async () => {
+    const curve = (await key("ES384")).signing?.export({ format: "jwk" }) ?? {};
+    for (const alg of ["ES256", "ES512", "RS256", "EdDSA"]) {
+      const text = await jwkText(alg, curve);
+      refusal(() => readRing(text), "broken");
+    }
+    const text = await textWith("ES256", { alg: "HS256" });
+    expect(refusal(() => readRing(text), "broken").message).to.contain("needs a secret");
+  });
+
+  it("refuses a private key whose public half is another one's", async () => {
+    const [one, other] = [await key("ES256"), await key("ES256", 1)].map((each) =>
+      each.signing?.export({ format: "jwk" }),
+    );
+    const text = await jwkText("ES256", { ...one, d: other?.d ?? "" });
+    refusal(() => readRing(text), "broken");
+    const [first, second] = [await key("EdDSA"), await key("EdDSA", 1)].map((each) =>
+      each.signing?.export({ format: "jwk" }),
+    );
+    const mixed = await jwkText("EdDSA", { ...first, d: second?.d ?? "" });
+    refusal(() => readRing(mixed), "broken");
+  });
+
+  it("AUTH-31 refuses a secret of fewer than 32 bytes in prod, and takes it elsewhere", async () => {
+    const text = await jwkText("HS256", { kty: "oct", k: randomBytes(31).toString("base64url") });
+    expect(refusal(() => readRing(text), "broken").message).to.contain("at least 32");
+    expect(readRing(text, "dev").keys[0]?.algorithm).to.equal("HS256");
+  });
+
+  it("AUTH-32 refuses a PEM as a secret in every environment, and does not show it", async () => {
+    const pem = (await key("RS256")).verifying.export({ type: "spki", format: "pem" }).toString();
+    const text = await jwkText("HS256", { kty: "oct", k: Buffer.from(pem).toString("base64url") });
+    for (const env of ["prod", "local"] as const) {
+      const { message } = refusal(() => readRing(text, env), "broken");
+      expect(message).to.contain("a PEM").and.not.contain("BEGIN");
+    }
+  });
+
+  it("refuses a kid that is not the thumbprint of its key", async () => {
+    const text = await textWith("ES256", { kid: (await key("ES256", 1)).kid });
+    refusal(() => readRing(text), "broken");
+  });
+
+  it("refuses a current key without its private half", async () => {
+    const jwk = (await key("ES256")).verifying.export({ format: "jwk" });
+    const text = await textWith("ES256", { jwk });
+    expect(refusal(() => readRing(text), "broken").message).to.contain("needs the private one");
+  });
+
+  const retired = {
+    state: "retired",
+    kid: "A".repeat(43),
+    retired_at: "2030-01-01T00:00:00.000Z",
+    jwk: undefined,
+  };
+  const faults: readonly [string, (value: { keys: object[] }) => unknown][] = [
+    ["a list", () => []],
+    ["null", () => null],
+    ["a text", () => "keys"],
+    ["another version", (value) => ({ ...value, version: 2 })],
+    ["no keys", (value) => ({ ...value, keys: undefined })],
+    ["an empty list of keys", (value) => ({ ...value, keys: [] })],
+    ["no lifetimes", (value) => ({ ...value, lifetimes: undefined })],
+    ["a lifetime that is no number", (value) => ({ ...value, lifetimes: { access_seconds: "900" } })],
+    [
+      "a lifetime of 0",
+      (value) => ({ ...value, lifetimes: { access_seconds: 900, refresh_seconds: 0, leeway_seconds: 0 } }),
+    ],
+    ["a key that is null", (value) => ({ ...value, keys: [null] })],
+    ["a key twice", (value) => ({ ...value, keys: [value.keys[0], { ...value.keys[0], state: "next" }] })],
+    ["two current keys", (value) => ({ ...value, keys: [value.keys[0], value.keys[0]] })],
+    ["no current key", (value) => ({ ...value, keys: [{ ...value.keys[0], state: "next" }] })],
+    ["a retired key alone", (value) => ({ ...value, keys: [{ ...value.keys[0], ...retired }] })],
+    ["a state of its own", (value) => ({ ...value, keys: [{ ...value.keys[0], state: "best" }] })],
+    ["an algorithm of its own", (value) => ({ ...value, keys: [{ ...value.keys[0], alg: "none" }] })],
+    ["a date that is none", (value) => ({ ...value, keys: [{ ...value.keys[0], published_at: "soon" }] })],
+    [
+      "a key without its date",
+      (value) => ({ ...value, keys: [{ ...value.keys[0], published_at: undefined }] }),
+    ],
+    [
+      "a key that was replaced nobody knows when",
+      (value) => ({ ...value, keys: [{ ...value.keys[0], state: "previous" }] }),
+    ],
+    ["a key without a key", (value) => ({ ...value, keys: [{ ...value.keys[0], jwk: undefined }] })],
+    [
+      "a key that cannot be read",
+      (value) => ({ ...value, keys: [{ ...value.keys[0], jwk: { kty: "EC", d: "x" } }] }),
+    ],
+    ["a kid that is no thumbprint", (value) => ({ ...value, keys: [{ ...value.keys[0], kid: "first" }] })],
+    ["1,001 keys", (value) => ({ ...value, keys: Array(1001).fill(value.keys[0]) })],
+  ];
+  for (const [what, change] of faults) {
+    it(`refuses a ring with ${what}`, async () => {
+      const document = newRing(await key(), start);
+      const text = writeRing(document);
+      const d = document.keys[0]?.signing?.export({ format: "jwk" }).d ?? "";
+      const changed = JSON.stringify(change(JSON.parse(text) as { keys: object[] }));
+      expect(refusal(() => readRing(changed), "broken").message).to.not.contain(d);
+    });
+  }
+
+  it("refuses a text that is not JSON without quoting it, and one that is too long", () => {
+    expect(refusal(() => readRing("hunter2"), "broken").message).to.equal("the key ring is not JSON");
+    refusal(() => readRing(" ".repeat(1_048_577)), "broken");
+  });
+
+  it("refuses a ring of secrets and key pairs", async () => {
+    const [pairs, secrets] = [await ring(), await ring("HS256")].map(
+      (each) => JSON.parse(writeRing(each)) as { keys: object[] },
+    );
+    const mixed = { ...pairs, keys: [pairs?.keys[0], { ...secrets?.keys[0], state: "next" }] };
+    expect(refusal(() => readRing(JSON.stringify(mixed)), "broken").message).to.contain("mixes");
+  });
+});
