@@ -1,0 +1,110 @@
+import type { Logger } from "@svc/context";
+import {
+  boolean,
+  ConfigurationError,
+  func,
+  integer,
+  type Kind,
+  number,
+  objectWith,
+  optional,
+  resolveOptions,
+  string,
+  withDefault,
+} from "@svc/options";
+import { type Database, qualified } from "@svc/sql";
+import { DEFAULT_TABLE } from "./schema.ts";
+
+/** What {@link createPostgresTokenStore} takes. */
+export interface PostgresTokenStoreOptions {
+  /**
+   * Where the table is: a pool of `pg`, a database of `@svc/database`, whatever `@svc/sql` calls a database; the primary,
+   * never a standby. It stays the caller's to close. A single connection must not have a transaction open. Required.
+   */
+  readonly db: Database;
+  /** The table, by name or `schema.name`. Default: `svc_auth_marks`. */
+  readonly table?: string | undefined;
+  /** Name of the readiness check, and of the store in log lines. Default: `token-store`. */
+  readonly name?: string | undefined;
+  /** Whether the service is of no use without the store. Default: false. */
+  readonly critical?: boolean | undefined;
+  /**
+   * Milliseconds after which a call rejects (REV-7), the wait for a connection included. The server itself gives up, and
+   * undoes what it did, after nine tenths of them. Default: 1,000.
+   */
+  readonly timeoutMs?: number | undefined;
+  /** Failures in a row after which the database is not asked for a while (REV-8). Default: 3. */
+  readonly breakerFailures?: number | undefined;
+  /** Milliseconds for which it is not asked then. Default: 2,000. */
+  readonly breakerCoolDownMs?: number | undefined;
+  /** Seconds between two deletions of what is over; a write that comes later begins the next one. 0: never. Default: 60. */
+  readonly sweepEverySeconds?: number | undefined;
+  /** Rows that one statement deletes at most. Default: 500. */
+  readonly sweepBatch?: number | undefined;
+  /** Gets a line when the database stops answering, when it answers again, and when a deletion fails. Default: none. */
+  readonly logger?: Logger | undefined;
+  /** A clock that never goes back, in milliseconds, for the breaker and the deletions. Default: `performance.now`. */
+  readonly now?: (() => number) | undefined;
+}
+
+/** The options with every default filled in; the table quoted. */
+export interface ResolvedOptions {
+  readonly db: Database;
+  readonly table: string;
+  readonly quotedTable: string;
+  readonly name: string;
+  readonly critical: boolean;
+  readonly timeoutMs: number;
+  readonly breakerFailures: number;
+  readonly breakerCoolDownMs: number;
+  readonly sweepEverySeconds: number;
+  readonly sweepBatch: number;
+  readonly logger: Logger | undefined;
+  readonly now: () => number;
+}
+
+const SUBJECT = "createPostgresTokenStore()";
+const LONGEST_MS = 2 ** 31 - 1;
+
+const database: Kind<Database> = {
+  expects: "a pool or a connection (an object with query() or connect())",
+  accepts: (value): value is Database =>
+    typeof value === "object" && value !== null && (isMethod(value, "query") || isMethod(value, "connect")),
+};
+
+function isMethod(value: object, name: string): boolean {
+  return typeof (value as Record<string, unknown>)[name] === "function";
+}
+
+/** @throws ConfigurationError */
+export function resolvePostgresOptions(given: PostgresTokenStoreOptions): ResolvedOptions {
+  const resolved = resolveOptions(SUBJECT, given, {
+    db: database,
+    table: withDefault(string(), DEFAULT_TABLE),
+    name: withDefault(
+      string({ pattern: /^[A-Za-z0-9][\w.:-]{0,63}$/, expects: "1 to 64 letters, digits or _ . : -" }),
+      "token-store",
+    ),
+    critical: withDefault(boolean(), false),
+    timeoutMs: withDefault(number({ min: 10, max: LONGEST_MS }), 1000),
+    breakerFailures: withDefault(integer({ min: 1 }), 3),
+    breakerCoolDownMs: withDefault(number({ min: 0, max: LONGEST_MS }), 2000),
+    sweepEverySeconds: withDefault(number({ min: 0, max: LONGEST_MS / 1000 }), 60),
+    sweepBatch: withDefault(integer({ min: 1, max: 100_000 }), 500),
+    logger: optional(objectWith<Logger>("a logger", "info", "warn", "error")),
+    now: withDefault(func<() => number>(), () => performance.now()),
+  });
+  return { ...resolved, quotedTable: quoted(resolved.table) };
+}
+
+function quoted(table: string): string {
+  const name = table.slice(table.lastIndexOf(".") + 1);
+  try {
+    if (Buffer.byteLength(name) <= 48) return qualified(table);
+  } catch {
+    // Said below.
+  }
+  throw new ConfigurationError(SUBJECT, [
+    { key: "table", message: "must be a name of at most 48 bytes, or schema.name" },
+  ]);
+}

@@ -1,0 +1,109 @@
+import type { ReadinessCheck } from "@svc/context";
+import { singleFlight } from "@svc/resilience";
+import { safeErrorText } from "@svc/sql";
+import type { RevocableToken, Rotation, RotationResult, TokenStore } from "../token-store.ts";
+import { createConnection } from "./connection.ts";
+import { type PostgresTokenStoreOptions, resolvePostgresOptions } from "./options.ts";
+import { createCheck } from "./readiness.ts";
+import { ensureTable } from "./schema.ts";
+import {
+  isRevokedSql,
+  revokeFamilySql,
+  revokeSql,
+  revokeSubjectSql,
+  rotateSql,
+  sweepSql,
+} from "./statements.ts";
+
+/** A token store in a table of PostgreSQL. Whatever the server or the driver says to a call is its rejection. */
+export interface PostgresTokenStore extends TokenStore, AsyncDisposable {
+  isRevoked(token: RevocableToken): Promise<boolean>;
+  revoke(jti: string, ttlSeconds: number): Promise<void>;
+  revokeFamily(fam: string, ttlSeconds: number): Promise<void>;
+  revokeSubject(sub: string, notBefore: number, ttlSeconds: number): Promise<void>;
+  rotate(rotation: Rotation): Promise<RotationResult>;
+  /**
+   * Makes the table and its index when they are missing. Needs the right to create them only then.
+   *
+   * @throws SchemaError for a table that is another one; and what the server says
+   */
+  ensureSchema(): Promise<"present" | "created">;
+  /** Deletes all rows that are over, in batches, and answers how many there were. */
+  sweep(): Promise<number>;
+  /** Always the same object. */
+  readiness(): ReadinessCheck;
+  /** Waits for a deletion that is under way, and begins no other one. Does not close the database. Never rejects. */
+  stop(): Promise<void>;
+}
+
+const RESULTS: ReadonlySet<unknown> = new Set<RotationResult>(["rotated", "raced", "replayed"]);
+
+/**
+ * Keeps revocations and used refresh tokens in PostgreSQL (REF-4 to REF-8, REV-1 to REV-3). Every call is one round trip and
+ * one transaction; all clocks are the server's. Nothing is sent before the first call.
+ *
+ * @throws ConfigurationError
+ */
+export function createPostgresTokenStore(given: PostgresTokenStoreOptions): PostgresTokenStore {
+  const options = resolvePostgresOptions(given);
+  const { db, table, quotedTable, name, sweepBatch, logger, now } = options;
+  const connection = createConnection(options);
+  const check = createCheck(options, connection);
+  const sweepEveryMs = options.sweepEverySeconds * 1000;
+  // Replicas that start together need not sweep together.
+  let sweepDue = sweepEveryMs > 0 ? now() + sweepEveryMs * Math.random() : Infinity;
+  let stopped = false;
+  let sweeping: Promise<unknown> = Promise.resolve();
+
+  const sweep = singleFlight(async (): Promise<number> => {
+    for (let total = 0; ;) {
+      const deleted = Number((await connection.write(sweepSql(quotedTable, sweepBatch)))["deleted"]);
+      total += deleted;
+      // Fewer: the rest is in the hands of another replica.
+      if (deleted < sweepBatch || stopped) return total;
+    }
+  });
+
+  async function write(sql: string): Promise<Readonly<Record<string, unknown>>> {
+    const row = await connection.write(sql);
+    if (!stopped && now() >= sweepDue) {
+      sweepDue = now() + sweepEveryMs;
+      sweeping = sweep().catch((error: unknown) => {
+        const fields = { store: name, reason: safeErrorText(error) };
+        logger?.warn(fields, "rows of the token store that are over could not be deleted");
+      });
+    }
+    return row;
+  }
+
+  const store: PostgresTokenStore = {
+    async isRevoked(token) {
+      const { revoked } = await connection.read(isRevokedSql(quotedTable, token));
+      if (typeof revoked === "boolean") return revoked;
+      throw new TypeError("the driver does not answer the last of several statements");
+    },
+    async revoke(jti, ttlSeconds) {
+      await write(revokeSql(quotedTable, jti, ttlSeconds));
+    },
+    async revokeFamily(fam, ttlSeconds) {
+      await write(revokeFamilySql(quotedTable, fam, ttlSeconds));
+    },
+    async revokeSubject(sub, notBefore, ttlSeconds) {
+      await write(revokeSubjectSql(quotedTable, sub, notBefore, ttlSeconds));
+    },
+    async rotate(rotation) {
+      const { result } = await write(rotateSql(quotedTable, rotation));
+      if (RESULTS.has(result)) return result as RotationResult;
+      throw new TypeError("the driver does not answer the last of several statements");
+    },
+    ensureSchema: () => ensureTable(db, table),
+    sweep,
+    readiness: () => check,
+    async stop() {
+      stopped = true;
+      await sweeping;
+    },
+    [Symbol.asyncDispose]: () => store.stop(),
+  };
+  return store;
+}

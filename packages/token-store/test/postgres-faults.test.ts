@@ -1,0 +1,242 @@
+import { testDatabase } from "@svc/dev-services";
+import { BreakerOpenError, DeadlineError } from "@svc/resilience";
+import { isConnectionError, type QueryResult, type Row, sqlStateOf } from "@svc/sql";
+import { createPostgresTokenStore } from "@svc/token-store/postgres";
+import { expect } from "chai";
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { Client } from "pg";
+import { keepingLogger } from "./support/lines.ts";
+import {
+  again,
+  hold,
+  holdToken,
+  openPool,
+  openStore,
+  presentation,
+  rejection,
+  successor,
+  until,
+  waiter,
+} from "./support/postgres.ts";
+
+describe("createPostgresTokenStore when PostgreSQL fails", function () {
+  this.timeout(60_000);
+  const database = testDatabase({ name: "token-store-faults" });
+
+  it("REF-4 REF-8 a backend that is killed in the middle leaves nothing half done, and the call is made again", async () => {
+    await using bench = await openStore(database.url, { timeoutMs: 10_000 });
+    const token = presentation();
+    await using holder = await holdToken(database.url, token.jti);
+    const rotation = bench.store.rotate(token);
+    const killed = await waiter(bench.pool);
+    await bench.pool.query("select pg_terminate_backend($1)", [killed]);
+    await waiter(bench.pool, killed);
+    await holder.end();
+    expect(await rotation).to.equal("rotated");
+    expect(await bench.store.rotate(token), "the same request").to.equal("rotated");
+    expect(await bench.store.rotate(again(token))).to.equal("raced");
+  });
+
+  it("REF-4 REF-17 on a single connection that is killed in the middle the call rejects, and nothing was consumed", async () => {
+    await using bench = await openStore(database.url);
+    const client = new Client({ connectionString: database.url });
+    client.on("error", () => undefined);
+    await client.connect();
+    const store = createPostgresTokenStore({ db: client, timeoutMs: 10_000 });
+    const token = presentation();
+    await using holder = await holdToken(database.url, token.jti);
+    const rotation = rejection(store.rotate(token));
+    await bench.pool.query("select pg_terminate_backend($1)", [await waiter(bench.pool)]);
+    expect(isConnectionError(await rotation)).to.equal(true);
+    await holder.end();
+    expect(await bench.store.rotate(again(token))).to.equal("rotated");
+  });
+
+  it("REF-4 a reply that was lost: the same request is told that it won, another one that it raced", async () => {
+    await using bench = await openStore(database.url);
+    let lost = 0;
+    const db = {
+      async connect() {
+        const connection = await bench.pool.connect();
+        return {
+          async query<R extends Row>(text: string): Promise<QueryResult<R>> {
+            const answer = await connection.query(text);
+            if (lost++ > 0) return answer as QueryResult<Row> as QueryResult<R>;
+            throw Object.assign(new Error("Connection terminated unexpectedly"), { code: "ECONNRESET" });
+          },
+          release: (error?: Error | boolean) => connection.release(error),
+        };
+      },
+    };
+    const store = createPostgresTokenStore({ db });
+    const token = presentation();
+    expect(await store.rotate(token)).to.equal("rotated");
+    expect(lost, "sent twice").to.equal(2);
+    expect(await bench.store.rotate(again(token))).to.equal("raced");
+  });
+
+  it("REF-17 REV-7 waits for a lock no longer than a command may take, and consumes nothing", async () => {
+    await using bench = await openStore(database.url, { timeoutMs: 300 });
+    const token = presentation();
+    await using holder = await holdToken(database.url, token.jti);
+    const refused = await rejection(bench.store.rotate(token));
+    expect(sqlStateOf(refused)).to.equal("57014");
+    await holder.end();
+    expect(await bench.store.rotate(again(token))).to.equal("rotated");
+  });
+
+  it("REV-7 a table that somebody has locked does not hold a check up for longer than a command may take", async () => {
+    await using bench = await openStore(database.url, { timeoutMs: 300 });
+    await using holder = await hold(database.url, "lock table svc_auth_marks in access exclusive mode");
+    const refused = await rejection(bench.store.isRevoked(presentation()));
+    expect(sqlStateOf(refused)).to.equal("57014");
+    await holder.end();
+    expect(await bench.store.isRevoked(presentation())).to.equal(false);
+  });
+
+  it("REV-7 REV-8 a server that hangs is asked three times, and not again until the cool-down is over", async () => {
+    await using silent = await silentServer();
+    const pool = openPool(silent.url);
+    let now = 0;
+    const logger = keepingLogger();
+    const store = createPostgresTokenStore({ db: pool, timeoutMs: 100, logger, now: () => now });
+    for (let n = 0; n < 3; n++) {
+      expect(await rejection(store.isRevoked(presentation()))).to.be.instanceOf(DeadlineError);
+    }
+    const { connections } = silent;
+    expect(connections.size).to.equal(3);
+    for (const call of [
+      () => store.isRevoked(presentation()),
+      () => store.rotate(presentation()),
+      () => store.revoke("one", 60),
+      () => store.revokeFamily("one", 60),
+      () => store.revokeSubject("one", 1, 60),
+      () => store.sweep(),
+    ]) {
+      expect(await rejection(call())).to.be.instanceOf(BreakerOpenError);
+    }
+    expect(connections.size).to.equal(3);
+    now = 2000;
+    expect(await rejection(store.isRevoked(presentation()))).to.be.instanceOf(DeadlineError);
+    expect(connections.size, "one trial").to.equal(4);
+    expect(logger.lines).to.have.lengthOf(1);
+    expect(logger.lines[0]).to.match(/^warn the token store is not answering/);
+    expect(await store.readiness().check(new AbortController().signal)).to.deep.equal({
+      healthy: false,
+      detail: "no answer within 100 ms",
+    });
+    for (const socket of connections) socket.destroy();
+  });
+
+  it("REV-8 it heals: after the cool-down one call is made, and then all are", async () => {
+    await using bench = await openStore(database.url);
+    let down = true;
+    let now = 0;
+    const logger = keepingLogger();
+    const db = {
+      query<R extends Row>(text: string): Promise<QueryResult<R>> {
+        if (down) return Promise.reject(Object.assign(new Error("no"), { code: "ECONNREFUSED" }));
+        return bench.pool.query(text) as Promise<QueryResult<R>>;
+      },
+    };
+    const store = createPostgresTokenStore({
+      db,
+      logger,
+      now: () => now,
+      breakerFailures: 1,
+      breakerCoolDownMs: 500,
+    });
+    expect(isConnectionError(await rejection(store.isRevoked(presentation())))).to.equal(true);
+    down = false;
+    expect(await rejection(store.isRevoked(presentation()))).to.be.instanceOf(BreakerOpenError);
+    now = 500;
+    expect(await store.isRevoked(presentation())).to.equal(false);
+    expect(await store.rotate(presentation())).to.equal("rotated");
+    expect(logger.lines.map((line) => line.split(" {")[0])).to.deep.equal([
+      "warn the token store is not answering; it is not asked for a while",
+      "info the token store is answering again",
+    ]);
+  });
+
+  it("REV-8 an error that the server reports is an answer: the table is missing, and every call says so", async () => {
+    const pool = openPool(database.url);
+    const store = createPostgresTokenStore({ db: pool, table: "svc_not_there" });
+    for (let n = 0; n < 5; n++) {
+      expect(sqlStateOf(await rejection(store.isRevoked(presentation())))).to.equal("42P01");
+      expect(sqlStateOf(await rejection(store.rotate(presentation())))).to.equal("42P01");
+    }
+    await pool.end();
+  });
+
+  it("REV-7 a connection that hangs at the deadline is closed and not lent again", async () => {
+    await using silent = await silentServer();
+    const pool = openPool(silent.url);
+    const store = createPostgresTokenStore({ db: pool, timeoutMs: 100 });
+    await rejection(store.rotate(presentation()));
+    for (const socket of silent.connections) socket.destroy();
+    await until("the pool has let go of it", () => Promise.resolve(pool.totalCount === 0));
+  });
+
+  it("REF-8 refuses a connection with a transaction open, which another's commit would decide about", async () => {
+    await using bench = await openStore(database.url);
+    await using holder = await hold(database.url, "select 1");
+    const store = createPostgresTokenStore({ db: holder.client });
+    expect(sqlStateOf(await rejection(store.rotate(presentation())))).to.equal("25001");
+    await holder.client.query("rollback");
+    const token = presentation();
+    expect(await store.rotate(token)).to.equal("rotated");
+    expect(await bench.store.isRevoked(successor(token))).to.equal(false);
+  });
+
+  it("says of a driver that hides what the last statement answered that it cannot be used", async () => {
+    const db = { query: <R extends Row>(): Promise<QueryResult<R>> => Promise.resolve({ rows: [] }) };
+    const store = createPostgresTokenStore({ db });
+    const message = "the driver does not answer the last of several statements";
+    expect((await rejection(store.isRevoked(presentation()))).message).to.equal(message);
+    expect((await rejection(store.rotate(presentation()))).message).to.equal(message);
+  });
+
+  it("a deletion that fails is told to the logger and to nobody else", async () => {
+    await using bench = await openStore(database.url);
+    const logger = keepingLogger();
+    const db = {
+      query<R extends Row>(text: string): Promise<QueryResult<R>> {
+        return bench.pool.query(text.replace("delete from", "oops")) as Promise<QueryResult<R>>;
+      },
+    };
+    const store = createPostgresTokenStore({ db, logger, sweepEverySeconds: 0.001 });
+    await until("a deletion was tried", async () => {
+      await store.revoke("one", 60);
+      return logger.lines.length > 0;
+    });
+    await store.stop();
+    expect(logger.lines.join("\n")).to.include("could not be deleted").and.to.include("SQLSTATE 42601");
+  });
+});
+
+interface SilentServer extends AsyncDisposable {
+  readonly url: string;
+  readonly connections: Set<Socket>;
+}
+
+/** A server that takes connections and never says anything. */
+async function silentServer(): Promise<SilentServer> {
+  const connections = new Set<Socket>();
+  const server = createServer((socket) => {
+    socket.on("error", () => undefined);
+    connections.add(socket);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `postgres://somebody@127.0.0.1:${port}/none`,
+    connections,
+    async [Symbol.asyncDispose]() {
+      for (const socket of connections) socket.destroy();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}

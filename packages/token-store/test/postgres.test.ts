@@ -1,0 +1,287 @@
+import { createDatabase } from "@svc/database";
+import { testDatabase } from "@svc/dev-services";
+import type { QueryResult, Row } from "@svc/sql";
+import { createPostgresTokenStore } from "@svc/token-store/postgres";
+import { expect } from "chai";
+import { Pool } from "pg";
+import {
+  again,
+  hold,
+  holdToken,
+  openPool,
+  openStore,
+  presentation,
+  successor,
+  until,
+  waiter,
+} from "./support/postgres.ts";
+
+const ROUNDS = 50;
+const CONNECTIONS = 16;
+
+describe("createPostgresTokenStore", function () {
+  this.timeout(60_000);
+  const database = testDatabase({ name: "token-store" });
+
+  it("REF-4 REF-5 REF-19 of 32 presentations at once, over two pools, one is rotated and the rest raced", async () => {
+    await using a = await openStore(database.url);
+    await using b = await openStore(database.url);
+    for (let round = 0; round < ROUNDS; round++) {
+      const token = presentation();
+      const results = await Promise.all(
+        Array.from({ length: 2 * CONNECTIONS }, (_, n) => (n % 2 === 0 ? a : b).store.rotate(again(token))),
+      );
+      const raced = results.filter((result) => result === "raced");
+      expect(raced).to.have.lengthOf(2 * CONNECTIONS - 1);
+      expect(results).to.include("rotated");
+      expect(await b.store.isRevoked(successor(token)), "nothing is revoked by it").to.equal(false);
+    }
+  });
+
+  it("REF-6 REF-7 after the window of 32 presentations at once all are replayed, and the family is over", async () => {
+    await using a = await openStore(database.url);
+    await using b = await openStore(database.url);
+    const token = presentation({ graceSeconds: 0 });
+    expect(await a.store.rotate(token)).to.equal("rotated");
+    const results = await Promise.all(
+      Array.from({ length: 2 * CONNECTIONS }, (_, n) => (n % 2 === 0 ? a : b).store.rotate(again(token))),
+    );
+    expect(new Set(results)).to.deep.equal(new Set(["replayed"]));
+    expect(await b.store.isRevoked(successor(token))).to.equal(true);
+    expect(await a.store.rotate(successor(token))).to.equal("replayed");
+  });
+
+  it("REF-7 a replay writes nothing but the end of the family, and that once", async () => {
+    await using bench = await openStore(database.url, { table: "svc_replays" });
+    const token = presentation({ graceSeconds: 0 });
+    await bench.store.rotate(token);
+    await bench.store.rotate(again(token));
+    const select =
+      "select key, nonce, deadline, expires_at, xmin::text, xmax::text from svc_replays order by key";
+    const before = await bench.pool.query(select);
+    expect(before.rows).to.have.lengthOf(2);
+    for (let n = 0; n < 5; n++) expect(await bench.store.rotate(again(token))).to.equal("replayed");
+    expect((await bench.pool.query(select)).rows).to.deep.equal(before.rows);
+  });
+
+  it("REF-7 a presentation within the window writes nothing", async () => {
+    await using bench = await openStore(database.url, { table: "svc_races" });
+    const token = presentation();
+    await bench.store.rotate(token);
+    const select = "select key, nonce, deadline, expires_at, xmin::text, xmax::text from svc_races";
+    const before = await bench.pool.query(select);
+    expect(before.rows).to.have.lengthOf(1);
+    for (let n = 0; n < 5; n++) expect(await bench.store.rotate(again(token))).to.equal("raced");
+    expect((await bench.pool.query(select)).rows).to.deep.equal(before.rows);
+  });
+
+  it("REF-8 REV-11 a session that is revoked amid its refreshes is over on both pools, however they interleave", async () => {
+    await using a = await openStore(database.url);
+    await using b = await openStore(database.url);
+    for (let round = 0; round < ROUNDS; round++) {
+      const token = presentation();
+      const calls: (() => Promise<unknown>)[] = [
+        () => a.store.rotate(token),
+        () => b.store.rotate(again(token)),
+        () => a.store.rotate(successor(token)),
+        () => a.store.rotate(again(token)),
+        () => b.store.rotate(successor(token)),
+      ];
+      calls.splice(round % (calls.length + 1), 0, () => b.store.revokeFamily(token.fam, 3600));
+      await Promise.all(calls.map((call) => call()));
+      for (const { store } of [a, b]) {
+        expect(await store.isRevoked(successor(token))).to.equal(true);
+        expect(await store.rotate(successor(token))).to.equal("replayed");
+        expect(await store.rotate(token), "the winner's own request").to.equal("replayed");
+      }
+    }
+  });
+
+  it("REF-8 a rotation that began before the logout and ends after it gives tokens that are refused", async () => {
+    await using bench = await openStore(database.url);
+    const token = presentation();
+    const holder = await bench.pool.connect();
+    await holder.query("begin");
+    await holder.query("insert into svc_auth_marks (key, expires_at) values ($1, now())", [
+      `jti:${token.jti}`,
+    ]);
+    const rotation = bench.store.rotate(token);
+    await waiter(bench.pool);
+    await bench.store.revokeFamily(token.fam, 3600);
+    await holder.end();
+    expect(await rotation).to.be.oneOf(["rotated", "replayed"]);
+    expect(await bench.store.isRevoked(successor(token))).to.equal(true);
+    expect(await bench.store.rotate(successor(token))).to.equal("replayed");
+  });
+
+  it("REF-5 REF-14 one that waited for the winner is judged by the time at which it was shown its row", async () => {
+    await using bench = await openStore(database.url, { timeoutMs: 10_000 });
+    for (const [deadline, result] of [
+      ["1 hour", "raced"],
+      ["1 millisecond", "replayed"],
+    ] as const) {
+      const token = presentation({ graceSeconds: 600 });
+      await using holder = await hold(
+        database.url,
+        "insert into svc_auth_marks values ($1, '=other', clock_timestamp() + $2::interval, now() + '1 hour')",
+        [`jti:${token.jti}`, deadline],
+      );
+      const rotation = bench.store.rotate(token);
+      await waiter(bench.pool);
+      await holder.client.query("select pg_sleep(0.01)");
+      await holder.end("commit");
+      expect(await rotation).to.equal(result);
+    }
+  });
+
+  it("REF-14 the clock of the service does not matter", async () => {
+    await using bench = await openStore(database.url);
+    const token = presentation({ graceSeconds: 600 });
+    const real = Date.now;
+    try {
+      Date.now = () => real() - 1e12;
+      expect(await bench.store.rotate(token)).to.equal("rotated");
+      Date.now = () => real() + 1e12;
+      expect(await bench.store.rotate(again(token))).to.equal("raced");
+      await bench.store.revoke(token.jti, 60);
+      Date.now = real;
+      expect(await bench.store.isRevoked(token)).to.equal(true);
+    } finally {
+      Date.now = real;
+    }
+  });
+
+  for (const isolation of ["repeatable read", "serializable"]) {
+    it(`REF-19 works where transactions are ${isolation} by default`, async () => {
+      const options = `-c default_transaction_isolation=${isolation.replace(" ", "\\ ")}`;
+      const pool = new Pool({ connectionString: database.url, max: CONNECTIONS, options });
+      try {
+        const store = createPostgresTokenStore({ db: pool });
+        await store.ensureSchema();
+        const { rows } = await pool.query("show transaction_isolation");
+        expect(rows).to.deep.equal([{ transaction_isolation: isolation }]);
+        for (let round = 0; round < 5; round++) {
+          const token = presentation();
+          const calls = Array.from({ length: CONNECTIONS }, () => store.rotate(again(token)));
+          const results = await Promise.all(calls);
+          expect(results.filter((result) => result === "rotated")).to.have.lengthOf(1);
+          expect(results.filter((result) => result === "raced")).to.have.lengthOf(CONNECTIONS - 1);
+        }
+      } finally {
+        await pool.end();
+      }
+    });
+  }
+
+  it("REV-1 is one statement over the primary key, and so is a rotation; a deletion uses the index", async () => {
+    await using bench = await openStore(database.url, { table: "svc_plans" });
+    await bench.pool.query(
+      `insert into svc_plans select 'jti:' || n, '=n', now(), now() + n * interval '1 second' from generate_series(1, 20000) n`,
+    );
+    await bench.pool.query("vacuum analyze svc_plans");
+    const sent: string[] = [];
+    const recording = {
+      query<R extends Row>(text: string): Promise<QueryResult<R>> {
+        sent.push(text);
+        return bench.pool.query(text) as Promise<QueryResult<R>>;
+      },
+    };
+    const store = createPostgresTokenStore({ db: recording, table: "svc_plans", sweepEverySeconds: 0 });
+    await store.isRevoked(presentation());
+    await store.rotate(presentation());
+    await store.sweep();
+    expect(sent, "one round trip each").to.have.lengthOf(3);
+    for (const text of sent) {
+      const statement = text.slice(text.lastIndexOf(";") + 1);
+      const { rows } = await bench.pool.query(`explain (format json) ${statement}`);
+      const plan = JSON.stringify(rows);
+      expect(plan).to.match(/"Index (Only )?Scan"/);
+      expect(plan).not.to.include('"Seq Scan"');
+    }
+    expect(sent[0]?.match(/select/g)).to.have.lengthOf(2);
+  });
+
+  it("REV-2 what is over is deleted in batches, and nothing else", async () => {
+    await using bench = await openStore(database.url, { table: "svc_swept", sweepBatch: 500 });
+    const token = presentation();
+    await bench.store.rotate(token);
+    await bench.store.revokeFamily(token.fam, 60);
+    await over(bench.pool, "svc_swept", 1200);
+    expect(await bench.store.sweep()).to.equal(1200);
+    expect(await bench.store.sweep()).to.equal(0);
+    expect(await count(bench.pool, "svc_swept")).to.equal(2);
+  });
+
+  it("REV-2 two replicas that delete at once, amid rotations, disturb neither each other nor those", async () => {
+    await using a = await openStore(database.url, { table: "svc_busy", sweepBatch: 100 });
+    await using b = await openStore(database.url, { table: "svc_busy", sweepBatch: 100 });
+    await over(a.pool, "svc_busy", 3000);
+    // Tokens whose earlier use is over are free again, also while their row is being deleted.
+    const tokens = Array.from({ length: 200 }, (_, n) => presentation({ jti: String(n + 1) }));
+    const [first, second, ...results] = await Promise.all([
+      a.store.sweep(),
+      b.store.sweep(),
+      ...tokens.map((token, n) => (n % 2 === 0 ? a : b).store.rotate(token)),
+    ]);
+    expect(new Set(results)).to.deep.equal(new Set(["rotated"]));
+    expect(first + second + (await a.store.sweep())).to.be.within(2800, 3000);
+    expect(await count(a.pool, "svc_busy")).to.equal(tokens.length);
+    for (const token of tokens) expect(await b.store.rotate(again(token))).to.equal("raced");
+  });
+
+  it("REV-2 a write now and then deletes what is over, and stop() waits for it", async () => {
+    await using bench = await openStore(database.url, {
+      table: "svc_now_and_then",
+      sweepEverySeconds: 0.001,
+    });
+    await over(bench.pool, "svc_now_and_then", 1200);
+    await until("a write begins a deletion", async () => {
+      await bench.store.revoke("one", 60);
+      return (await count(bench.pool, "svc_now_and_then")) === 1;
+    });
+    await over(bench.pool, "svc_now_and_then", 10);
+    await bench.store.stop();
+    await bench.store.revoke("two", 60);
+    expect(await count(bench.pool, "svc_now_and_then"), "none begins after it").to.equal(12);
+  });
+
+  it("REF-18 works on a database of @svc/database", async () => {
+    await using db = createDatabase({ url: database.url });
+    await using store = createPostgresTokenStore({ db, table: "svc_on_database" });
+    expect(await store.ensureSchema()).to.equal("created");
+    const token = presentation();
+    expect(await store.rotate(token)).to.equal("rotated");
+    expect(await store.rotate(again(token))).to.equal("raced");
+    expect(await store.isRevoked(token)).to.equal(false);
+    await store.revokeSubject(token.sub, token.signedInAt + 1, 60);
+    expect(await store.isRevoked(token)).to.equal(true);
+  });
+
+  it("leaves a connection as it was: no transaction, no time limit", async () => {
+    const pool = openPool(database.url, 1);
+    try {
+      const store = createPostgresTokenStore({ db: pool });
+      await store.ensureSchema();
+      const before = await pool.query("show statement_timeout");
+      await store.rotate(presentation());
+      expect((await pool.query("show statement_timeout")).rows).to.deep.equal(before.rows);
+      const { rows } = await pool.query("select now() = statement_timestamp() as fresh");
+      expect(rows).to.deep.equal([{ fresh: true }]);
+    } finally {
+      await pool.end();
+    }
+  });
+});
+
+async function over(pool: Pool, table: string, rows: number): Promise<void> {
+  await pool.query(
+    `insert into ${table} (key, nonce, deadline, expires_at)
+     select 'jti:' || n, '=old', now() - interval '1 day', now() - interval '1 hour' from generate_series(1, $1) n`,
+    [rows],
+  );
+}
+
+async function count(pool: Pool, table: string): Promise<number> {
+  const { rows } = await pool.query<{ n: number }>(`select count(*)::int as n from ${table}`);
+  return rows[0]?.n ?? -1;
+}

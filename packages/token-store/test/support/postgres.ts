@@ -1,0 +1,121 @@
+import type { Rotation } from "@svc/token-store";
+import { createPostgresTokenStore, type PostgresTokenStore } from "@svc/token-store/postgres";
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Client, Pool } from "pg";
+
+/** A pool, and a store on it, of one test. */
+export interface Bench extends AsyncDisposable {
+  readonly pool: Pool;
+  readonly store: PostgresTokenStore;
+}
+
+type Options = Omit<Parameters<typeof createPostgresTokenStore>[0], "db">;
+
+/** Opens a store whose table is there. */
+export async function openStore(url: string, options: Options = {}, max = 16): Promise<Bench> {
+  const pool = openPool(url, max);
+  const store = createPostgresTokenStore({ db: pool, sweepEverySeconds: 0, ...options });
+  await store.ensureSchema();
+  return {
+    pool,
+    store,
+    async [Symbol.asyncDispose]() {
+      await store.stop();
+      await pool.end();
+    },
+  };
+}
+
+export function openPool(url: string, max = 16): Pool {
+  const pool = new Pool({ connectionString: url, max });
+  pool.on("error", () => undefined);
+  return pool;
+}
+
+/** A presentation of a token of a session that nobody has seen before. */
+export function presentation(given: Partial<Rotation> = {}): Rotation {
+  return {
+    jti: randomUUID(),
+    fam: randomUUID(),
+    sub: randomUUID(),
+    signedInAt: 1_700_000_000,
+    graceSeconds: 600,
+    usedTtlSeconds: 3600,
+    familyTtlSeconds: 3600,
+    nonce: randomUUID(),
+    ...given,
+  };
+}
+
+/** The same token in another request. */
+export function again(rotation: Rotation): Rotation {
+  return { ...rotation, nonce: randomUUID() };
+}
+
+/** The token that came of a rotation. */
+export function successor(rotation: Rotation): Rotation {
+  return { ...rotation, jti: randomUUID(), nonce: randomUUID() };
+}
+
+/** Asks until the answer is true; the ceiling is only there so that a test that fails ends. */
+export async function until(what: string, ask: () => Promise<boolean>, ms = 15_000): Promise<void> {
+  const end = performance.now() + ms;
+  while (!(await ask())) {
+    if (performance.now() > end) throw new Error(`still not: ${what}`);
+    await sleep(10);
+  }
+}
+
+/** The error that a promise rejects with. */
+export async function rejection(promise: Promise<unknown>): Promise<Error> {
+  try {
+    await promise;
+  } catch (error) {
+    return error as Error;
+  }
+  throw new Error("it did not reject");
+}
+
+/** A transaction of somebody else. Disposing of it rolls it back, as `end()` does. */
+export interface Holder extends AsyncDisposable {
+  readonly client: Client;
+  end(how?: "rollback" | "commit"): Promise<void>;
+}
+
+/** Begins a transaction with one statement and leaves it open. */
+export async function hold(url: string, sql: string, values: unknown[] = []): Promise<Holder> {
+  const client = new Client({ connectionString: url });
+  client.on("error", () => undefined);
+  await client.connect();
+  let ended = false;
+  const end = async (how = "rollback"): Promise<void> => {
+    if (ended) return;
+    ended = true;
+    await client.query(how);
+    await client.end();
+  };
+  await client.query("begin");
+  await client.query(sql, values);
+  return { client, end, [Symbol.asyncDispose]: () => end() };
+}
+
+/** Holds the row of a token, so that whoever presents it waits. */
+export function holdToken(url: string, jti: string): Promise<Holder> {
+  return hold(url, "insert into svc_auth_marks (key, expires_at) values ($1, now())", [`jti:${jti}`]);
+}
+
+/** The process id of the backend that waits for a lock, as soon as there is one. */
+export async function waiter(pool: Pool, other = 0): Promise<number> {
+  let pid = 0;
+  await until("somebody waits for a lock", async () => {
+    const { rows } = await pool.query<{ pid: number }>(
+      `select pid from pg_stat_activity
+       where datname = current_database() and wait_event_type = 'Lock' and pid <> $1`,
+      [other],
+    );
+    pid = rows[0]?.pid ?? 0;
+    return pid !== 0;
+  });
+  return pid;
+}
