@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { badRequest, payloadTooLarge, ProblemError, unprocessable, unsupportedMediaType } from "@svc/problem";
 
 interface WithBody extends IncomingMessage {
@@ -32,6 +32,7 @@ export async function refreshTokenOf(req: WithBody): Promise<string> {
 
 async function readJson(req: IncomingMessage): Promise<unknown> {
   const { headers } = req;
+  if (!announcesBody(headers)) return undefined;
   if (Number(headers["content-length"] ?? 0) > MAX_BYTES) throw tooLarge();
   if (!isJson(headers["content-type"])) {
     throw unsupportedMediaType("the content type must be application/json", closing);
@@ -46,6 +47,14 @@ async function readJson(req: IncomingMessage): Promise<unknown> {
   } catch {
     throw badRequest("the body is not JSON", { code: "ERR_SVC_BODY_MALFORMED" });
   }
+}
+
+function announcesBody(headers: IncomingHttpHeaders): boolean {
+  const length = headers["content-length"] ?? "0";
+  // HTTP/2 needs no header for a body, but has one for its type.
+  return (
+    length !== "0" || headers["transfer-encoding"] !== undefined || headers["content-type"] !== undefined
+  );
 }
 
 const closing = { headers: { Connection: "close" } } as const;

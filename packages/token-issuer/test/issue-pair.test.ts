@@ -1,0 +1,179 @@
+import { generateKeyPairSync } from "node:crypto";
+import { createVerifier } from "@svc/jwt-auth";
+import { createKeyRing, IssueError, type PairRequest } from "@svc/token-issuer";
+import { expect } from "chai";
+import { createLocalJWKSet, jwtVerify } from "jose";
+import { ada, claimsOf, DAY, expectPair, headerOf, issuing, SECRET } from "./support/issuing.ts";
+
+const ids = /^[0-9a-f]{32}$/;
+
+describe("issuePair()", () => {
+  it("ISS-2 ISS-4 issues a pair with the lifetime of its access token", async () => {
+    const { issuer, clock } = issuing();
+    const pair = await issuer.issuePair(ada);
+    expectPair(pair);
+    expect([pair.token_type, pair.expires_in]).to.eql(["Bearer", 900]);
+    const now = clock() / 1000;
+    expect(claimsOf(pair.access_token)["exp"]).to.equal(now + 15 * 60);
+    expect(claimsOf(pair.refresh_token)["exp"]).to.equal(now + 30 * DAY);
+  });
+
+  it("ISS-10 CLAIM-3 writes a fixed set of claims into the access token", async () => {
+    const { issuer, clock } = issuing({ issuer: "https://issuer.example", audience: "orders" });
+    const { access_token, refresh_token } = await issuer.issuePair(ada);
+    const now = clock() / 1000;
+    const { jti, fam, ...rest } = claimsOf(access_token);
+    expect(jti).to.match(ids);
+    expect(fam).to.match(/^[\w-]{22}$/);
+    expect(rest).to.eql({
+      iss: "https://issuer.example",
+      sub: "ada",
+      aud: "orders",
+      iat: now,
+      nbf: now,
+      exp: now + 900,
+      auth_time: now,
+      typ: "access",
+      scope: "orders:read orders:write",
+      roles: ["clerk"],
+      tenant_id: "acme",
+    });
+    expect(claimsOf(refresh_token)["fam"]).to.equal(fam);
+    expect(claimsOf(refresh_token)["jti"]).to.match(ids).and.not.equal(jti);
+  });
+
+  it("ISS-11 CLAIM-4 CLAIM-5 gives a refresh token its grant, and no scopes or roles", async () => {
+    const { issuer } = issuing();
+    const claims = claimsOf((await issuer.issuePair(ada)).refresh_token);
+    expect(claims["typ"]).to.equal("refresh");
+    expect(claims["grt"]).to.eql({ scopes: ada.scopes, roles: ada.roles });
+    expect(claims).to.not.have.any.keys("scope", "roles");
+    const bare = claimsOf((await issuer.issuePair({ subject: "bo" })).refresh_token);
+    expect(bare["grt"]).to.eql({ scopes: [], roles: [] });
+    expect(bare).to.not.have.any.keys("tenant_id", "iss", "aud");
+  });
+
+  it("ISS-3 CLAIM-3 draws another session family for every sign-in", async () => {
+    const { issuer } = issuing();
+    const pairs = await Promise.all(Array.from({ length: 50 }, () => issuer.issuePair(ada)));
+    expect(new Set(pairs.map((each) => claimsOf(each.access_token)["fam"])).size).to.equal(50);
+  });
+
+  it("CLAIM-1 names the claims of scopes, roles and tenant as configured", async () => {
+    const { issuer } = issuing({ scopeClaim: "scp", rolesClaim: "groups", tenantClaim: "org" });
+    const claims = claimsOf((await issuer.issuePair(ada)).access_token);
+    expect([claims["scp"], claims["groups"], claims["org"]]).to.eql([
+      "orders:read orders:write",
+      ["clerk"],
+      "acme",
+    ]);
+    expect(claims).to.not.have.any.keys("scope", "roles", "tenant_id");
+  });
+
+  it("ISS-10 keeps the moment of a sign-in that was earlier", async () => {
+    const { issuer, clock } = issuing();
+    const authTime = clock() / 1000 - 3600;
+    const { access_token } = await issuer.issuePair({ ...ada, authTime });
+    expect(claimsOf(access_token)["auth_time"]).to.equal(authTime);
+  });
+
+  it("ISS-13 writes extra claims into both tokens, and refuses reserved ones", async () => {
+    const { issuer } = issuing({ tenantClaim: "org" });
+    const pair = await issuer.issuePair({ ...ada, extra: { locale: "es", flags: [1] } });
+    for (const token of [pair.access_token, pair.refresh_token]) {
+      expect(claimsOf(token)).to.deep.include({ locale: "es", flags: [1] });
+    }
+    const reserved = "iss sub aud exp nbf iat jti typ fam grt auth_time scope roles org".split(" ");
+    for (const name of reserved) {
+      const error = await errorOf(issuer.issuePair({ ...ada, extra: { [name]: "private" } }));
+      expect(error).to.be.instanceOf(IssueError).with.property("code", "ERR_SVC_ISSUE");
+      expect(error.message).to.equal(
+        `issuePair(): extra.${name} must not be set: the issuer writes that claim itself`,
+      );
+    }
+    const polluting = JSON.parse('{"__proto__": {"admin": true}}') as Record<string, unknown>;
+    expect(await errorOf(issuer.issuePair({ ...ada, extra: polluting }))).to.be.instanceOf(IssueError);
+  });
+
+  const wrong: Readonly<Record<string, unknown>> = {
+    "no object": undefined,
+    "an unknown member": { ...ada, scope: "a" },
+    "no subject": { subject: "" },
+    "a scope with a space": { subject: "ada", scopes: ["a b"] },
+    "scopes as a string": { subject: "ada", scopes: "a" },
+    "an empty role": { subject: "ada", roles: [""] },
+    "an empty tenant": { subject: "ada", tenant: "" },
+    "extra as a list": { subject: "ada", extra: [] },
+    "a claim without a JSON form": { subject: "ada", extra: { count: 1n } },
+    "a sign-in in milliseconds": { subject: "ada", authTime: Date.now() },
+    "a token that no verifier would read": { subject: "ada", extra: { note: "x".repeat(6000) } },
+  };
+  for (const [what, request] of Object.entries(wrong)) {
+    it(`ISS-2 refuses ${what}, without showing a value`, async () => {
+      const { issuer } = issuing();
+      const error = await errorOf(issuer.issuePair(request as PairRequest));
+      expect(error).to.be.instanceOf(IssueError);
+      expect(error.message)
+        .to.match(/^issuePair\(\): /)
+        .and.not.include("ada");
+    });
+  }
+
+  const rsa = () => generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey;
+  const privateKeys = {
+    RS256: rsa,
+    ES256: () => generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey,
+    EdDSA: () => generateKeyPairSync("ed25519").privateKey,
+  };
+  for (const [algorithm, generate] of Object.entries(privateKeys)) {
+    it(`ISS-12 ISS-14 issues ${algorithm} tokens that jose and our verifier accept`, async () => {
+      const privateKey = generate().export({ type: "pkcs8", format: "pem" }).toString();
+      const keys = createKeyRing({ privateKey, env: "local" });
+      const { issuer } = issuing({ keys, audience: "orders", now: Date.now });
+      const { access_token } = await issuer.issuePair(ada);
+      expect(headerOf(access_token)).to.eql({ alg: algorithm, typ: "JWT", kid: keys.signer().kid });
+      const published = JSON.parse(issuer.jwks()?.body ?? "") as Parameters<typeof createLocalJWKSet>[0];
+      const { payload } = await jwtVerify(access_token, createLocalJWKSet(published), {
+        audience: "orders",
+      });
+      expect(payload.sub).to.equal("ada");
+      const own = await createVerifier({ keys, audience: "orders" }).verify(access_token);
+      expect(own.principal).to.include({ subject: "ada", tenant: "acme" });
+    });
+  }
+
+  it("ISS-14 CLAIM-7 CLAIM-8 issues HMAC tokens with a secret; a refresh token has no scopes", async () => {
+    const { issuer, keys, clock } = issuing();
+    const pair = await issuer.issuePair(ada);
+    await jwtVerify(pair.access_token, new TextEncoder().encode(SECRET));
+    const access = await createVerifier({ keys, now: clock }).verify(pair.access_token);
+    expect(access.principal).to.deep.include({ scopes: ada.scopes, roles: ada.roles, tenant: "acme" });
+    const reader = createVerifier({ keys, now: clock, tokenUse: "refresh" });
+    const refresh = await reader.verify(pair.refresh_token);
+    expect(refresh.principal).to.deep.include({ scopes: [], roles: [], tenant: "acme" });
+    expect(issuer.jwks()).to.equal(undefined);
+  });
+
+  it("ISS-18 tells the function that was given, and nobody else", async () => {
+    const { issuer, events } = issuing();
+    const { access_token } = await issuer.issuePair(ada);
+    const { fam } = claimsOf(access_token);
+    expect(events).to.eql([{ type: "issued", subject: "ada", tenant: "acme", family: fam }]);
+    const failing = issuing({
+      onEvent: () => {
+        throw new Error("private");
+      },
+    });
+    expectPair(await failing.issuer.issuePair(ada));
+    expect(failing.logger.at("warn")).to.eql(["onEvent of the token issuer has thrown"]);
+  });
+});
+
+async function errorOf(run: Promise<unknown>): Promise<Error> {
+  return run.then(
+    () => {
+      throw new Error("it did not throw");
+    },
+    (error: unknown) => error as Error,
+  );
+}

@@ -1,0 +1,144 @@
+import type { Principal } from "@svc/context";
+import type { Grant, RefreshHook } from "@svc/token-issuer";
+import { expect } from "chai";
+import { ada, claimsOf, expectPair, issuing, problemOf, refusalOf } from "./support/issuing.ts";
+
+describe("the refresh hook", () => {
+  it("REF-9 CLAIM-7 receives the principal of the refresh token, without scopes and roles", async () => {
+    const seen: Principal[] = [];
+    const { issuer } = issuing({
+      onRefresh: async (principal) => {
+        seen.push(principal);
+        return { scopes: ["orders:read"] };
+      },
+    });
+    const { refresh_token } = await issuer.issuePair(ada);
+    await issuer.refresh(refresh_token);
+    expect(seen).to.have.length(1);
+    expect(seen[0]).to.deep.include({ subject: "ada", tenant: "acme", scopes: [], roles: [] });
+    expect(seen[0]?.claims["grt"]).to.eql({ scopes: ada.scopes, roles: ada.roles });
+    expect(seen[0]?.family).to.equal(claimsOf(refresh_token)["fam"]);
+  });
+
+  it("REF-16 decides about the scopes; the roles stay those of the session", async () => {
+    const { issuer } = issuing({ onRefresh: () => ({ scopes: ["orders:audit"] }) });
+    const pair = await issuer.refresh((await issuer.issuePair(ada)).refresh_token);
+    expect(claimsOf(pair.access_token)).to.deep.include({ scope: "orders:audit", roles: ["clerk"] });
+    expect(claimsOf(pair.refresh_token)["grt"]).to.eql({ scopes: ["orders:audit"], roles: ["clerk"] });
+  });
+
+  for (const nothing of [undefined, null]) {
+    it(`REF-10 ends the session at once when it answers ${String(nothing)}`, async () => {
+      let active = true;
+      const { issuer, store, events } = issuing({
+        onRefresh: () => (active ? { scopes: [] } : nothing),
+      });
+      const first = await issuer.issuePair(ada);
+      const pair = await issuer.refresh(first.refresh_token);
+      active = false;
+      const ended = "401 this session is no longer valid";
+      expect(await refusalOf(issuer.refresh(pair.refresh_token))).to.equal(ended);
+      const { jti, fam, sub, auth_time } = claimsOf(pair.access_token);
+      const token = { jti: String(jti), fam: String(fam), sub: String(sub), signedInAt: Number(auth_time) };
+      expect(await store.isRevoked(token)).to.equal(true);
+      expect(events.at(-1)).to.include({ type: "declined", refusal: "ended", family: fam });
+      active = true;
+      const revoked = "401 this session has been revoked";
+      expect(await refusalOf(issuer.refresh(pair.refresh_token))).to.equal(revoked);
+    });
+  }
+
+  const failing: Readonly<Record<string, RefreshHook>> = {
+    throws: () => {
+      throw new Error("the database at postgres://user:hunter2@db is gone");
+    },
+    rejects: () => Promise.reject(new Error("gone")),
+    "answers something else": () => ["orders:read"] as unknown as Grant,
+    "answers scopes that cannot be written": () => ({ scopes: ["a b"] }),
+    "answers false": () => false as unknown as Grant,
+    "answers more than a token can hold": () => ({ scopes: ["x".repeat(6000)] }),
+  };
+  for (const [what, hook] of Object.entries(failing)) {
+    it(`REF-11 consumes nothing when it ${what}`, async () => {
+      let hooked: RefreshHook | undefined = hook;
+      const { issuer } = issuing({
+        onRefresh: (principal, signal) => hooked?.(principal, signal) ?? { scopes: ["orders:read"] },
+      });
+      const { refresh_token } = await issuer.issuePair(ada);
+      const error = await errorOf(issuer.refresh(refresh_token));
+      expect((error as { status?: number }).status ?? 500).to.equal(500);
+      hooked = undefined;
+      expectPair(await issuer.refresh(refresh_token));
+    });
+  }
+
+  it("REF-11 answers 500 with the generic text, and logs no message of the error", async () => {
+    const { issuer, logger } = issuing({ onRefresh: failing["throws"] });
+    const { refresh_token } = await issuer.issuePair(ada);
+    const problem = await problemOf(issuer.refresh(refresh_token));
+    expect([problem.status, problem.detail, problem.code]).to.eql([
+      500,
+      "An unexpected error occurred",
+      "ERR_SVC_REFRESH_HOOK",
+    ]);
+    expect(logger.at("warn")).to.eql(["the refresh hook failed; nothing was consumed"]);
+    expect(JSON.stringify(logger.lines)).to.not.include("hunter2");
+  });
+
+  it("REF-11 consumes nothing when it hangs, and is told that its time is up", async () => {
+    let aborted: AbortSignal | undefined;
+    let hangs = true;
+    const { issuer } = issuing({
+      hookTimeoutSeconds: 0.05,
+      onRefresh: (_principal, signal) => {
+        if (!hangs) return { scopes: [] };
+        aborted = signal;
+        return new Promise<Grant>(() => undefined);
+      },
+    });
+    const { refresh_token } = await issuer.issuePair(ada);
+    const problem = await problemOf(issuer.refresh(refresh_token));
+    expect([problem.status, problem.code]).to.eql([500, "ERR_SVC_REFRESH_HOOK"]);
+    expect(aborted?.aborted).to.equal(true);
+    hangs = false;
+    expectPair(await issuer.refresh(refresh_token));
+  });
+
+  it("REF-11 is not asked about a session that has been revoked or is over", async () => {
+    let asked = 0;
+    const { issuer, clock } = issuing({
+      sessionLifetimeDays: 1,
+      onRefresh: () => {
+        asked += 1;
+        return { scopes: [] };
+      },
+    });
+    const [revoked, over] = [await issuer.issuePair(ada), await issuer.issuePair(ada)];
+    await issuer.revokeSession(String(claimsOf(revoked.access_token)["fam"]));
+    await refusalOf(issuer.refresh(revoked.refresh_token));
+    clock.forward(86_400);
+    await refusalOf(issuer.refresh(over.refresh_token));
+    expect(asked).to.equal(0);
+  });
+
+  it("REF-10 a session that is ended while it runs gets no pair", async () => {
+    const { issuer } = issuing({
+      onRefresh: async (principal) => {
+        await issuer.revokeSession(principal.family ?? "");
+        return { scopes: [] };
+      },
+    });
+    const { refresh_token } = await issuer.issuePair(ada);
+    const revoked = "401 this session has been revoked";
+    expect(await refusalOf(issuer.refresh(refresh_token))).to.equal(revoked);
+  });
+});
+
+async function errorOf(run: Promise<unknown>): Promise<unknown> {
+  return run.then(
+    () => {
+      throw new Error("it did not throw");
+    },
+    (error: unknown) => error,
+  );
+}

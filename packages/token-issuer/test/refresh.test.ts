@@ -1,0 +1,250 @@
+import { signToken } from "@svc/test-support";
+import type { Principal } from "@svc/context";
+import { createVerifier } from "@svc/jwt-auth";
+import { expect } from "chai";
+import { ada, altered, claimsOf, DAY, expectPair, issuing, refusalOf, SECRET } from "./support/issuing.ts";
+
+const INVALID = "401 invalid refresh token";
+const REVOKED = "401 this session has been revoked";
+const RACED = "401 this refresh token has already been rotated";
+const ENDED = "401 this session is no longer valid";
+const PREDATES = "401 this refresh token predates scope-preserving rotation";
+
+describe("refresh()", () => {
+  it("REF-1 REF-4 answers a new pair of the same session, and uses the token up", async () => {
+    const { issuer, clock } = issuing();
+    const first = await issuer.issuePair(ada);
+    clock.forward(60);
+    const second = await issuer.refresh(first.refresh_token);
+    expectPair(second);
+    const [before, after] = [claimsOf(first.access_token), claimsOf(second.access_token)];
+    expect(after["fam"]).to.equal(before["fam"]);
+    expect(after["jti"]).to.not.equal(before["jti"]);
+    expect(await refusalOf(issuer.refresh(first.refresh_token))).to.equal(RACED);
+    expectPair(await issuer.refresh(second.refresh_token));
+  });
+
+  it("REF-3 ISS-10 keeps rights, tenant, extra claims and the moment of the sign-in through refreshes", async () => {
+    const { issuer, clock } = issuing({ issuer: "https://issuer.example", audience: ["a", "b"] });
+    const first = await issuer.issuePair({ ...ada, extra: { locale: "es" } });
+    let pair = first;
+    for (let round = 0; round < 3; round += 1) {
+      clock.forward(3600);
+      pair = await issuer.refresh(pair.refresh_token);
+    }
+    const was = claimsOf(first.access_token);
+    const now = Number(was["iat"]) + 3 * 3600;
+    const { jti, ...claims } = claimsOf(pair.access_token);
+    expect(jti).to.not.equal(was["jti"]);
+    const { jti: _jti, ...expected } = was;
+    expect(claims).to.eql({ ...expected, iat: now, nbf: now, exp: now + 900 });
+    expect(claimsOf(pair.refresh_token)["grt"]).to.eql({ scopes: ada.scopes, roles: ada.roles });
+  });
+
+  it("REF-2 ISS-4 gives every refresh token the full lifetime", async () => {
+    const { issuer, clock } = issuing();
+    const first = await issuer.issuePair(ada);
+    clock.forward(29 * DAY);
+    const second = await issuer.refresh(first.refresh_token);
+    expect(claimsOf(second.refresh_token)["exp"]).to.equal(clock() / 1000 + 30 * DAY);
+  });
+
+  it("ISS-10 takes iat for the sign-in of a token without auth_time, and writes it down", async () => {
+    const { issuer, keys, clock } = issuing();
+    const { refresh_token } = await issuer.issuePair(ada);
+    const { iat } = claimsOf(refresh_token);
+    const token = await altered(keys, refresh_token, { auth_time: undefined });
+    clock.forward(3600);
+    const pair = await issuer.refresh(token);
+    expect(claimsOf(pair.refresh_token)["auth_time"]).to.equal(iat);
+  });
+
+  it("REF-5 within the grace window refuses, and revokes nothing", async () => {
+    const { issuer, store, clock } = issuing();
+    const first = await issuer.issuePair(ada);
+    const second = await issuer.refresh(first.refresh_token);
+    clock.forward(9.9);
+    expect(await refusalOf(issuer.refresh(first.refresh_token))).to.equal(RACED);
+    expect(await isRevoked(store, second.access_token)).to.equal(false);
+    expectPair(await issuer.refresh(second.refresh_token));
+  });
+
+  it("REF-6 REF-14 after the grace window of 10 s revokes the whole session", async () => {
+    const { issuer, store, clock, events } = issuing();
+    const first = await issuer.issuePair(ada);
+    const second = await issuer.refresh(first.refresh_token);
+    clock.forward(10.1);
+    expect(await refusalOf(issuer.refresh(first.refresh_token))).to.equal(REVOKED);
+    expect(await isRevoked(store, second.access_token)).to.equal(true);
+    expect(await refusalOf(issuer.refresh(second.refresh_token))).to.equal(REVOKED);
+    expect(events.map((each) => each.type)).to.eql(["issued", "rotated", "replayed", "refused"]);
+    clock.forward(30 * DAY);
+    expect(await isRevoked(store, second.access_token), "for the refresh lifetime + leeway").to.equal(true);
+  });
+
+  it("REF-14 a window of 0 is strict", async () => {
+    const { issuer } = issuing({ refreshGraceSeconds: 0 });
+    const first = await issuer.issuePair(ada);
+    const second = await issuer.refresh(first.refresh_token);
+    expect(await refusalOf(issuer.refresh(first.refresh_token))).to.equal(REVOKED);
+    expect(await refusalOf(issuer.refresh(second.refresh_token))).to.equal(REVOKED);
+  });
+
+  it("REF-15 ends a session absolutely, whatever it does", async () => {
+    const { issuer, clock } = issuing({ sessionLifetimeDays: 40 });
+    let pair = await issuer.issuePair(ada);
+    clock.forward(20 * DAY);
+    pair = await issuer.refresh(pair.refresh_token);
+    clock.forward(20 * DAY - 1);
+    pair = await issuer.refresh(pair.refresh_token);
+    clock.forward(1);
+    expect(await refusalOf(issuer.refresh(pair.refresh_token))).to.equal(ENDED);
+  });
+
+  it("REF-15 without such a lifetime a session goes on for as long as it is used", async () => {
+    const { issuer, clock } = issuing();
+    let pair = await issuer.issuePair(ada);
+    for (let month = 0; month < 24; month += 1) {
+      clock.forward(29 * DAY);
+      pair = await issuer.refresh(pair.refresh_token);
+    }
+    expectPair(pair);
+  });
+
+  it("REF-13 has one text for every token that does not hold", async () => {
+    const { issuer, keys, clock } = issuing({ issuer: "https://issuer.example", audience: "orders" });
+    const { refresh_token } = await issuer.issuePair(ada);
+    const good = claimsOf(refresh_token);
+    const bad = {
+      "no token": "",
+      "not a token": "a.b.c",
+      "too long": "x".repeat(9000),
+      "a foreign signature": signToken(good, "another secret of at least 32 bytes"),
+      "another issuer": await altered(keys, refresh_token, { iss: "https://other.example" }),
+      "another audience": await altered(keys, refresh_token, { aud: "other" }),
+      "an access token with a bad signature": signToken({ ...good, typ: "access" }, "another secret"),
+      "an expired access token": await altered(keys, refresh_token, { typ: "access", exp: 1 }),
+    };
+    for (const [what, token] of Object.entries(bad)) {
+      expect(await refusalOf(issuer.refresh(token)), what).to.equal(INVALID);
+    }
+    clock.forward(30 * DAY + 30);
+    expect(await refusalOf(issuer.refresh(refresh_token)), "expired").to.equal(INVALID);
+  });
+
+  it("REF-13 says so when an access token is presented", async () => {
+    const { issuer } = issuing();
+    const { access_token } = await issuer.issuePair(ada);
+    const refused = "401 an access token cannot be used to refresh";
+    expect(await refusalOf(issuer.refresh(access_token))).to.equal(refused);
+    const foreign = signToken({ sub: "ada" }, SECRET);
+    expect(await refusalOf(issuer.refresh(foreign)), "a token without typ").to.equal(refused);
+  });
+
+  const incomplete: Readonly<Record<string, readonly [object, string]>> = {
+    "without an id": [{ jti: undefined, fam: undefined, grt: undefined }, "401 refresh token has no id"],
+    "without a family": [{ fam: undefined, grt: undefined }, "401 refresh token carries no session family"],
+    "without a grant": [{ grt: undefined }, PREDATES],
+    "with a grant that is a list of scopes": [{ grt: ["orders:read"] }, PREDATES],
+    "with a grant without scopes": [{ grt: { roles: [] } }, PREDATES],
+  };
+  for (const [what, [claims, refused]] of Object.entries(incomplete)) {
+    it(`REF-12 REF-13 refuses a refresh token ${what}`, async () => {
+      let asked = 0;
+      const { issuer, keys } = issuing({
+        onRefresh: () => {
+          asked += 1;
+          return { scopes: [] };
+        },
+      });
+      const { refresh_token } = await issuer.issuePair(ada);
+      const token = await altered(keys, refresh_token, { ...claims });
+      expect(await refusalOf(issuer.refresh(token))).to.equal(refused);
+      expect(asked, "the hook comes later").to.equal(0);
+    });
+  }
+
+  it("REF-3 takes a grant without roles, as the contract writes it", async () => {
+    const { issuer, keys } = issuing();
+    const { refresh_token } = await issuer.issuePair(ada);
+    const pair = await issuer.refresh(await altered(keys, refresh_token, { grt: { scopes: ["a"] } }));
+    expect(claimsOf(pair.access_token)).to.deep.include({ scope: "a", roles: [] });
+  });
+
+  it("ISS-5 ISS-7 REF-13 logout ends the session with both its tokens, and no other one", async () => {
+    const { issuer, store, keys, clock, events } = issuing();
+    const [phone, laptop] = [await issuer.issuePair(ada), await issuer.issuePair(ada)];
+    await issuer.logout(await principalOf(phone.access_token));
+    expect(await isRevoked(store, phone.access_token)).to.equal(true);
+    expect(await refusalOf(issuer.refresh(phone.refresh_token))).to.equal(REVOKED);
+    expect(await isRevoked(store, laptop.access_token)).to.equal(false);
+    expectPair(await issuer.refresh(laptop.refresh_token));
+    expect(events.map((each) => each.type)).to.include("logged_out");
+
+    async function principalOf(token: string): Promise<Principal> {
+      const { principal } = await createVerifier({ keys, now: clock }).verify(token);
+      if (principal === undefined) throw new Error("the token does not hold");
+      return principal;
+    }
+  });
+
+  it("ISS-19 REV-1 revokes one token, and one session", async () => {
+    const { issuer, store } = issuing();
+    const [first, second] = [await issuer.issuePair(ada), await issuer.issuePair(ada)];
+    await issuer.revokeToken(String(claimsOf(first.access_token)["jti"]));
+    expect(await isRevoked(store, first.access_token)).to.equal(true);
+    expectPair(await issuer.refresh(first.refresh_token));
+    await issuer.revokeSession(String(claimsOf(second.access_token)["fam"]));
+    expect(await refusalOf(issuer.refresh(second.refresh_token))).to.equal(REVOKED);
+  });
+
+  it("ISS-19 a revoked refresh token cannot be used, and ends its session", async () => {
+    const { issuer, store } = issuing();
+    const pair = await issuer.issuePair(ada);
+    await issuer.revokeToken(String(claimsOf(pair.refresh_token)["jti"]));
+    expect(await refusalOf(issuer.refresh(pair.refresh_token))).to.equal(REVOKED);
+    expect(await isRevoked(store, pair.access_token)).to.equal(true);
+  });
+
+  it("REV-10 signs a person out everywhere, this second included, and lets them in again", async () => {
+    const { issuer, clock } = issuing();
+    const [old, young] = [await issuer.issuePair(ada), await issuer.issuePair(ada)];
+    const other = await issuer.issuePair({ ...ada, subject: "bo" });
+    clock.forward(3600);
+    const rotated = await issuer.refresh(old.refresh_token);
+    const authTime = await issuer.revokeSubject("ada");
+    for (const { refresh_token } of [rotated, young]) {
+      expect(await refusalOf(issuer.refresh(refresh_token))).to.equal(REVOKED);
+    }
+    expectPair(await issuer.refresh(other.refresh_token));
+    const again = await issuer.issuePair({ ...ada, authTime });
+    clock.forward(2);
+    expectPair(await issuer.refresh(again.refresh_token));
+  });
+
+  it("ISS-19 refuses to revoke what has no name", async () => {
+    const { issuer } = issuing();
+    for (const run of [
+      () => issuer.revokeToken(""),
+      () => issuer.revokeSession(undefined as unknown as string),
+      () => issuer.revokeSubject(""),
+      () => issuer.revokeSubject("ada", Number.NaN),
+    ]) {
+      const error: unknown = await run().then(
+        () => undefined,
+        (fault: unknown) => fault,
+      );
+      expect(error).to.have.property("code", "ERR_SVC_ISSUE");
+    }
+  });
+});
+
+async function isRevoked(store: ReturnType<typeof issuing>["store"], accessToken: string): Promise<boolean> {
+  const { jti, fam, sub, auth_time } = claimsOf(accessToken);
+  return store.isRevoked({
+    jti: String(jti),
+    fam: String(fam),
+    sub: String(sub),
+    signedInAt: Number(auth_time),
+  });
+}
