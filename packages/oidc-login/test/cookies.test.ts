@@ -1,0 +1,248 @@
+import { createHash } from "node:crypto";
+import { oidcLogin } from "@svc/oidc-login";
+import { listen } from "@svc/test-support";
+import { expect } from "chai";
+import { attemptCookies } from "../src/attempt-cookie.ts";
+import { type Browser, browser, start } from "./support/browser.ts";
+import { type HostileProvider, hostileProvider } from "./support/hostile-provider.ts";
+import { SECRET, serve, type Service } from "./support/service.ts";
+
+const OTHER = "another cookie secret of at least 32 bytes, random";
+
+describe("the login cookie", () => {
+  let provider: HostileProvider;
+  let service: Service;
+  let now: number;
+
+  beforeEach(async () => {
+    now = Date.now();
+    provider = await hostileProvider();
+    const providers = { acme: provider.options, other: provider.options };
+    service = await serve({ providers, now: () => now });
+  });
+  afterEach(async () => {
+    await service[Symbol.asyncDispose]();
+    await provider[Symbol.asyncDispose]();
+  });
+
+  const startUrl = (): string => `${service.url}/auth/acme/start`;
+  const callback = (state: string, name = "acme"): string =>
+    `${service.url}/auth/${name}/callback?code=c&state=${state}`;
+
+  /** An answer of the provider that is right for this attempt. */
+  async function finish(from: Browser, { state, nonce }: { state: string; nonce: string }): Promise<number> {
+    provider.issue({ nonce, iat: Math.floor(now / 1000), exp: Math.floor(now / 1000) + 900 });
+    return (await from.open(callback(state))).status;
+  }
+
+  it("OIDC-4 OIDC-5 has the name of its attempt and the flags of development", async () => {
+    const ours = browser();
+    const { state, response } = await start(ours, startUrl());
+    const hash = createHash("sha256").update(state).digest("base64url").slice(0, 16);
+    const [line, ...more] = response.headers.getSetCookie();
+    expect(more).to.eql([]);
+    expect(line?.replace(/=[\w-]+;/, "=value;")).to.equal(
+      `svc_login_${hash}=value; Max-Age=600; Path=/; HttpOnly; SameSite=Lax`,
+    );
+    expect(response.headers.get("cache-control")).to.equal("no-store");
+  });
+
+  for (const [env, secure] of [
+    ["local", false],
+    ["dev", false],
+    ["staging", true],
+    ["prod", true],
+    [undefined, true],
+  ] as const) {
+    it(`OIDC-4 OIDC-5 is ${secure ? "" : "not "}Secure with env ${env ?? "left out"}`, async () => {
+      const google = {
+        clientId: "c",
+        clientSecret: "s",
+        redirectUri: "https://a.example/auth/google/callback",
+      };
+      const fetch = () => Promise.reject(new Error("no network in this test"));
+      await using login = oidcLogin({ providers: { google }, cookieSecret: SECRET, env, fetch });
+      await using server = await listen((req, res) => login(req, res, () => res.end()));
+      const ours = browser();
+      await start(ours, `${server.url}/auth/google/start`);
+      const flags = secure ? "; Secure" : "";
+      expect(ours.setCookies[0]).to.match(
+        new RegExp(
+          `^${secure ? "__Host-" : ""}svc_login_[\\w-]{16}=[\\w-]+; Max-Age=600; Path=/; HttpOnly; SameSite=Lax${flags}$`,
+        ),
+      );
+      // What makes a browser forget a cookie must have the same name, path and flags.
+      const { searchParams } = (await start(ours, `${server.url}/auth/google/start`)).location;
+      const state = searchParams.get("state");
+      const response = await ours.open(
+        `${server.url}/auth/google/callback?error=access_denied&state=${state}`,
+      );
+      expect(response.headers.getSetCookie()[0]).to.match(
+        new RegExp(`^[\\w-]+=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax${flags}$`),
+      );
+    });
+  }
+
+  it("OIDC-6 shows nothing of what is in it, and holds exactly the six members", async () => {
+    const ours = browser();
+    const { state, nonce } = await start(ours, `${startUrl()}?return_to=/orders`);
+    const [[name = "", value = ""] = []] = ours.cookies;
+    const bytes = Buffer.from(value, "base64url").toString("latin1");
+    for (const each of [state, nonce, "acme", "orders"]) {
+      expect(value).not.to.contain(each);
+      expect(bytes).not.to.contain(each);
+    }
+    const attempt = attemptCookies([SECRET], false).open(name, value);
+    expect(Object.keys(attempt ?? {})).to.eql([
+      "provider",
+      "state",
+      "nonce",
+      "verifier",
+      "return_to",
+      "issued_at",
+    ]);
+    expect(attempt).to.include({ provider: "acme", state, nonce, return_to: "/orders" });
+  });
+
+  it("OIDC-6 is refused when any of its bytes is changed", async () => {
+    const cookies = attemptCookies([SECRET], false);
+    const attempt = { provider: "a", state: "s", nonce: "n", verifier: "v", return_to: "/", issued_at: 1 };
+    const name = cookies.nameOf("s");
+    const value = cookies.seal(name, attempt);
+    expect(cookies.open(name, value)).to.eql(attempt);
+    const bytes = Buffer.from(value, "base64url");
+    for (let at = 0; at < bytes.length; at++) {
+      const changed = Buffer.from(bytes);
+      changed[at] = (changed[at] ?? 0) ^ 1;
+      expect(cookies.open(name, changed.toString("base64url")), `byte ${at}`).to.equal(undefined);
+    }
+    for (const length of [0, 1, 12, 27, 28, bytes.length - 1])
+      expect(cookies.open(name, bytes.subarray(0, length).toString("base64url"))).to.equal(undefined);
+    expect(cookies.open(cookies.nameOf("t"), value)).to.equal(undefined);
+    expect(cookies.seal(name, attempt)).not.to.equal(value);
+  });
+
+  it("OIDC-12 gets a 401 when it is tampered with, foreign, or of another attempt", async () => {
+    const stranger = attemptCookies([OTHER], false);
+    const ours = browser();
+    const first = await start(ours, startUrl());
+    const second = await start(ours, startUrl());
+    const names = [first, second].map(({ state }) => stranger.nameOf(state));
+    const [name = "", otherName = ""] = names;
+    const value = ours.cookies.get(name) ?? "";
+    const attempt = {
+      provider: "acme",
+      state: first.state,
+      nonce: first.nonce,
+      verifier: "v",
+      return_to: "/",
+      issued_at: Math.floor(now / 1000),
+    };
+    const bad = [
+      `${value}A`,
+      value.slice(1),
+      "",
+      "%%%",
+      "é",
+      "a".repeat(9000),
+      ours.cookies.get(otherName) ?? "",
+      stranger.seal(name, attempt),
+    ];
+    for (const each of bad) {
+      const headers = { cookie: `${name}=${Buffer.from(each).toString("latin1")}` };
+      const response = await fetch(callback(first.state), { headers });
+      expect([response.status, service.reason()]).to.eql([401, "no_login"]);
+      expect(response.headers.getSetCookie()).to.have.length(1);
+    }
+    expect(provider.requests).not.to.include("/token");
+  });
+
+  it("OIDC-12 refuses the state of one provider at another", async () => {
+    const ours = browser();
+    const { state } = await start(ours, startUrl());
+    const response = await ours.open(callback(state, "other"));
+    expect([response.status, service.reason(), ours.cookies.size]).to.eql([401, "provider_mismatch", 0]);
+    expect(provider.requests).not.to.include("/token");
+  });
+
+  it("OIDC-5 OIDC-12 ends after 600 s, whatever the browser keeps", async () => {
+    for (const [seconds, status] of [
+      [599, 200],
+      [600, 401],
+    ] as const) {
+      const ours = browser();
+      const attempt = await start(ours, startUrl());
+      now += seconds * 1000;
+      expect(await finish(ours, attempt)).to.equal(status);
+    }
+    expect(service.reason()).to.equal("login_expired");
+  });
+
+  it("OIDC-12 is refused when it comes from the future", async () => {
+    const ours = browser();
+    const attempt = await start(ours, startUrl());
+    now -= 60_000;
+    expect([await finish(ours, attempt), service.reason()]).to.eql([401, "login_expired"]);
+  });
+
+  it("OIDC-6 is still opened after the secret has been changed once", async () => {
+    const ours = browser();
+    const attempt = await start(ours, startUrl());
+    const providers = { acme: { ...provider.options, redirectUri: callback("").split("?")[0] ?? "" } };
+    await using replaced = await serve({ providers, cookieSecret: [OTHER, SECRET], now: () => now });
+    await using again = await serve({ providers, cookieSecret: [OTHER], now: () => now });
+    provider.issue({ nonce: attempt.nonce });
+    const path = `/auth/acme/callback?code=c&state=${attempt.state}`;
+    const cookies = new Map(ours.cookies);
+    expect((await ours.open(replaced.url + path)).status).to.equal(200);
+    for (const [name, value] of cookies) ours.cookies.set(name, value);
+    expect((await ours.open(again.url + path)).status).to.equal(401);
+  });
+
+  it("OIDC-5 has at most 5 live ones: the oldest makes room", async () => {
+    const ours = browser();
+    const states = [];
+    for (let count = 0; count < 8; count++) {
+      now += 1000;
+      states.push((await start(ours, startUrl())).state);
+      expect(ours.cookies.size).to.equal(Math.min(count + 1, 5));
+    }
+    const cookies = attemptCookies([SECRET], false);
+    const names = states.slice(-5).map((state) => cookies.nameOf(state));
+    expect([...ours.cookies.keys()].sort()).to.eql(names.sort());
+  });
+
+  it("OIDC-5 within one second the one that the browser sends first makes room", async () => {
+    const ours = browser();
+    const first = await start(ours, startUrl());
+    for (let count = 0; count < 5; count++) await start(ours, startUrl());
+    const cookies = attemptCookies([SECRET], false);
+    expect([ours.cookies.size, ours.cookies.has(cookies.nameOf(first.state))]).to.eql([5, false]);
+  });
+
+  it("OIDC-5 clears away what is no attempt of ours, and never more than 20 at once", async () => {
+    const ours = browser();
+    for (let count = 0; count < 50; count++)
+      ours.cookies.set(`svc_login_${String(count).padStart(16, "0")}`, "junk");
+    ours.cookies.set("session", "mine");
+    ours.cookies.set("svc_login_short", "mine");
+    for (const left of [31, 12, 3]) {
+      await start(ours, startUrl());
+      expect(
+        [...ours.cookies.keys()].filter((name) => name !== "session" && name !== "svc_login_short").length,
+      ).to.equal(left);
+    }
+    expect([ours.cookies.get("session"), ours.cookies.get("svc_login_short")]).to.eql(["mine", "mine"]);
+  });
+
+  it("OIDC-5 stays below 8 KiB altogether, however long the paths are", async () => {
+    const ours = browser();
+    for (let count = 0; count < 8; count++) {
+      now += 1000;
+      await start(ours, `${startUrl()}?return_to=/${"a".repeat(1023)}`);
+      const header = [...ours.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+      expect(header.length).to.be.below(8000);
+    }
+    expect(ours.cookies.size).to.be.at.least(3);
+  });
+});

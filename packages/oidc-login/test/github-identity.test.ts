@@ -1,0 +1,107 @@
+import { githubIdentity } from "@svc/oidc-login";
+import { isProblemError } from "@svc/problem";
+import { listen, type Listening } from "@svc/test-support";
+import { expect } from "chai";
+import { type Answer, sendJson } from "./support/hostile-provider.ts";
+
+const user = {
+  id: 42,
+  login: "ada",
+  name: "Ada",
+  email: "public@b.example",
+  avatar_url: "https://a.example/42",
+};
+const emails = [
+  { email: "old@b.example", primary: false, verified: true },
+  { email: "ada@b.example", primary: true, verified: true },
+];
+
+describe("githubIdentity()", () => {
+  let api: Listening;
+  let answers: Record<string, Answer>;
+  let headers: Record<string, unknown>[];
+
+  beforeEach(async () => {
+    answers = {
+      "/user": (_req, res) => sendJson(res, 200, user),
+      "/user/emails": (_req, res) => sendJson(res, 200, emails),
+    };
+    headers = [];
+    api = await listen((req, res) => {
+      headers.push({ ...req.headers });
+      answers[req.url ?? ""]?.(req, res);
+    });
+  });
+  afterEach(() => api[Symbol.asyncDispose]());
+
+  const ask = () => githubIdentity("gho_1", { apiUrl: api.url, timeoutSeconds: 0.5 });
+
+  async function status(): Promise<number | undefined> {
+    const error: unknown = await ask().then(
+      () => undefined,
+      (fault: unknown) => fault,
+    );
+    return isProblemError(error) ? error.status : undefined;
+  }
+
+  it("OIDC-18 OIDC-20 finds the numeric id and the primary address", async () => {
+    expect(await ask()).to.eql({
+      subject: "42",
+      email: "ada@b.example",
+      email_verified: true,
+      name: "Ada",
+      picture: "https://a.example/42",
+      claims: user,
+    });
+    for (const each of headers) expect(each).to.include({ authorization: "Bearer gho_1" });
+    expect(headers.every((each) => typeof each["user-agent"] === "string")).to.equal(true);
+  });
+
+  it("OIDC-21 never takes an address for verified that GitHub does not", async () => {
+    const lists: unknown[] = [
+      [{ email: "ada@b.example", primary: true, verified: false }],
+      [{ email: "ada@b.example", primary: true, verified: "true" }],
+      [{ email: "ada@b.example", primary: false, verified: true }],
+      [],
+      {},
+      null,
+      [null, 7, { primary: true, verified: true }],
+    ];
+    for (const list of lists) {
+      answers["/user/emails"] = (_req, res) => sendJson(res, 200, list);
+      expect((await ask()).email_verified, JSON.stringify(list)).to.equal(false);
+    }
+  });
+
+  it("takes the public address, unverified, where the scope is missing", async () => {
+    answers["/user/emails"] = (_req, res) => sendJson(res, 404, { message: "Not Found" });
+    expect(await ask()).to.include({ email: "public@b.example", email_verified: false });
+  });
+
+  it("OIDC-12 is a 401 for a token that GitHub refuses", async () => {
+    for (const code of [401, 403]) {
+      answers["/user"] = (_req, res) => sendJson(res, code, { message: "Bad credentials" });
+      expect(await status()).to.equal(401);
+    }
+  });
+
+  const broken: Readonly<Record<string, Answer>> = {
+    "500": (_req, res) => sendJson(res, 500, {}),
+    "a page": (_req, res) => res.end("<h1>"),
+    "a user without id": (_req, res) => sendJson(res, 200, { ...user, id: undefined }),
+    "an id that is a text": (_req, res) => sendJson(res, 200, { ...user, id: "42" }),
+    "an id of 0": (_req, res) => sendJson(res, 200, { ...user, id: 0 }),
+    "an id that no number holds": (_req, res) => res.end('{"id": 9007199254740993}'),
+    "a list": (_req, res) => sendJson(res, 200, [user]),
+    "a redirect": (_req, res) => res.writeHead(302, { location: "/user/emails" }).end(),
+    "nothing, for ever": () => undefined,
+    "a closed connection": (req) => req.socket.destroy(),
+    "10 MB": (_req, res) => sendJson(res, 200, { ...user, bio: "a".repeat(10_000_000) }),
+  };
+  for (const [what, answer] of Object.entries(broken)) {
+    it(`OIDC-12 is a 503 for ${what}`, async () => {
+      answers["/user"] = answer;
+      expect(await status()).to.equal(503);
+    });
+  }
+});

@@ -1,0 +1,124 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { oidcLogin } from "@svc/oidc-login";
+import { forbidden } from "@svc/problem";
+import { expressMajors, listen } from "@svc/test-support";
+import { expect } from "chai";
+import { browser, start } from "./support/browser.ts";
+import { type HostileProvider, hostileProvider } from "./support/hostile-provider.ts";
+import { type Given, problemIn, SECRET, serve, type Stack, stacks } from "./support/service.ts";
+
+type Handler = Given["onIdentity"];
+
+describe("the handler of identities", () => {
+  let provider: HostileProvider;
+  beforeEach(async () => {
+    provider = await hostileProvider();
+  });
+  afterEach(() => provider[Symbol.asyncDispose]());
+
+  async function signIn(onIdentity: Handler, stack: Stack = "bare http"): Promise<Response> {
+    await using service = await serve({ providers: { acme: provider.options }, onIdentity }, stack);
+    const ours = browser();
+    const { state, nonce } = await start(ours, `${service.url}/auth/acme/start`);
+    provider.issue({ nonce });
+    const response = await ours.open(`${service.url}/auth/acme/callback?code=c&state=${state}`);
+    const left = [...ours.cookies.keys()].filter((name) => name.startsWith("svc_login_"));
+    expect(left, "login cookies that are left").to.eql([]);
+    return response;
+  }
+
+  for (const stack of stacks) {
+    it(`OIDC-10 OIDC-14 answers with what it returns as JSON, on ${stack}`, async () => {
+      const response = await signIn(async ({ federated_id }) => ({ token: `for ${federated_id}` }), stack);
+      expect([response.status, await response.json()]).to.eql([200, { token: "for acme:ada" }]);
+      expect(response.headers.get("content-type")).to.equal("application/json");
+      expect(response.headers.get("cache-control")).to.equal("no-store");
+      expect(response.headers.get("referrer-policy")).to.equal("no-referrer");
+    });
+
+    it(`OIDC-14 leaves alone what it has sent itself, on ${stack}`, async () => {
+      const response = await signIn((identity, _req, res) => {
+        res.writeHead(303, { location: identity.return_to, "set-cookie": "session=1" }).end();
+        return "ignored";
+      }, stack);
+      expect([response.status, response.headers.get("location")]).to.eql([303, "/"]);
+      expect(response.headers.getSetCookie()).to.have.length(2);
+    });
+
+    it(`OIDC-11 answers 500 saying so when there is none, on ${stack}`, async () => {
+      const response = await signIn(undefined, stack);
+      expect(await problemIn(response)).to.include({
+        status: 500,
+        detail: "no handler for identities is registered: give oidcLogin() onIdentity",
+      });
+    });
+  }
+
+  it("OIDC-14 answers with null, false, a number or a text as JSON", async () => {
+    for (const value of [null, false, 7, "text", [], ""]) {
+      const response = await signIn(() => value);
+      expect([response.status, await response.json()]).to.eql([200, value]);
+    }
+  });
+
+  const ways: Readonly<Record<string, (res: ServerResponse) => void>> = {
+    "setHeader()": (res) => res.setHeader("Set-Cookie", "session=1").end(),
+    "setHeader() with a list": (res) => res.setHeader("set-cookie", ["session=1"]).end(),
+    "appendHeader()": (res) => res.appendHeader("Set-Cookie", "session=1").end(),
+    "writeHead() with an object": (res) => res.writeHead(200, { "Set-Cookie": "session=1" }).end(),
+    "writeHead() with a phrase": (res) => res.writeHead(200, "Fine", { "Set-Cookie": ["session=1"] }).end(),
+    "writeHead() with a list": (res) => res.writeHead(200, ["Set-Cookie", "session=1"]).end(),
+    "writeHead() with other headers": (res) =>
+      res.setHeader("Set-Cookie", "session=1").writeHead(200, { "x-other": "1" }).end(),
+  };
+  for (const [way, send] of Object.entries(ways)) {
+    it(`OIDC-7 may set cookies of its own by ${way}; the login cookie is deleted all the same`, async () => {
+      const response = await signIn((_identity, _req, res) => send(res));
+      const lines = response.headers.getSetCookie();
+      expect(lines).to.have.length(2);
+      expect(lines).to.include("session=1");
+    });
+  }
+
+  it("is a 500 of the service when it returns nothing and sends nothing", async () => {
+    const response = await signIn(() => undefined);
+    expect((await problemIn(response)).detail).to.equal("An unexpected error occurred");
+    expect(response.status).to.equal(500);
+  });
+
+  it("may refuse by throwing a problem", async () => {
+    const response = await signIn(() => {
+      throw forbidden("not on the list");
+    });
+    expect(await problemIn(response)).to.include({ status: 403, detail: "not on the list" });
+  });
+
+  it("is a 500 that tells nothing when it throws anything else", async () => {
+    const response = await signIn(async () => {
+      throw new Error("the database password is 1234");
+    });
+    expect(response.status).to.equal(500);
+    expect(await response.text()).not.to.contain("1234");
+  });
+
+  for (const [major, express] of Object.entries(expressMajors)) {
+    it(`OIDC-7 forgets the attempt behind the last handler of ${major} too`, async () => {
+      const redirectUri = "http://127.0.0.1/auth/acme/callback";
+      const login = oidcLogin({
+        providers: { acme: { ...provider.options, redirectUri } },
+        cookieSecret: SECRET,
+        env: "local",
+        onIdentity: () => null,
+      });
+      const app = express();
+      app.set("env", "test");
+      app.use("/api", login);
+      await using server = await listen(app as (req: IncomingMessage, res: ServerResponse) => void);
+      const ours = browser();
+      const { state } = await start(ours, `${server.url}/api/auth/acme/start`);
+      const url = `${server.url}/api/auth/acme/callback?error=access_denied&state=${state}`;
+      const response = await ours.open(url);
+      expect([response.status, ours.cookies.size]).to.eql([401, 0]);
+    });
+  }
+});

@@ -1,0 +1,178 @@
+import { generateKeyPairSync } from "node:crypto";
+import { ConfigurationError } from "@svc/options";
+import { oidcLogin, type OidcLoginOptions } from "@svc/oidc-login";
+import { expect } from "chai";
+import { keepingLogger, type Line, SECRET } from "./support/service.ts";
+
+const google = {
+  clientId: "id",
+  clientSecret: "the secret of the client",
+  redirectUri: "https://a.example/auth/google/callback",
+};
+const custom = {
+  ...google,
+  issuer: "https://id.example",
+  jwksUri: "https://id.example/keys",
+  authorizationEndpoint: "https://id.example/authorize",
+  tokenEndpoint: "https://id.example/token",
+};
+const good = { providers: { google }, cookieSecret: SECRET };
+
+/** Every fault, as `key: message`. JavaScript callers pass anything. */
+function faults(options: object): readonly string[] {
+  try {
+    oidcLogin(options as OidcLoginOptions);
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    expect(error.message).not.to.contain("the secret of the client");
+    expect(error.message).not.to.contain(SECRET);
+    return error.faults.map(({ key, message }) => `${key}: ${message}`);
+  }
+  return [];
+}
+
+const provider = (name: string, options: object): object => ({ ...good, providers: { [name]: options } });
+
+describe("the options of oidcLogin()", () => {
+  it("OIDC-15 OIDC-16 need nothing but an id, a secret and an address for a built-in provider", () => {
+    const providers = { google, microsoft: google, github: google };
+    expect(faults({ ...good, providers })).to.eql([]);
+  });
+
+  it("OIDC-15 need four more for every other provider", () => {
+    expect(faults(provider("acme", custom))).to.eql([]);
+    for (const key of ["issuer", "jwksUri", "authorizationEndpoint", "tokenEndpoint"]) {
+      expect(faults(provider("acme", { ...custom, [key]: undefined }))).to.eql([
+        `providers.acme.${key}: is required: acme is not a built-in provider`,
+      ]);
+    }
+    expect(faults(provider("acme", google))).to.have.length(4);
+  });
+
+  it("OIDC-15 need id, secret and address of every provider", () => {
+    for (const key of ["clientId", "clientSecret", "redirectUri"]) {
+      for (const value of [undefined, "", 7]) {
+        const [fault, ...more] = faults(provider("google", { ...google, [key]: value }));
+        expect(more).to.eql([]);
+        expect(fault).to.match(
+          new RegExp(`^providers\\.google\\.${key}: .*must be a string that is not empty`),
+        );
+      }
+    }
+  });
+
+  it("say all that is wrong at once, by provider and key", () => {
+    const providers = { google: { ...google, clientID: "x" }, acme: google, "Bad Name": google };
+    const found = faults({ providers, cookieSecret: "short" });
+    expect(found.map((each) => each.split(":")[0])).to.have.members([
+      "cookieSecret",
+      "providers.google.clientID",
+      "providers.acme.issuer",
+      "providers.acme.authorizationEndpoint",
+      "providers.acme.tokenEndpoint",
+      "providers.acme.jwksUri",
+      "providers.Bad Name",
+    ]);
+    expect(found).to.include("providers.google.clientID: is unknown; did you mean clientId?");
+  });
+
+  it("refuse unknown options and wrong ones", () => {
+    expect(faults({ ...good, cookieSecrets: SECRET })).to.eql([
+      "cookieSecrets: is unknown; did you mean cookieSecret?",
+    ]);
+    const wrong = { prefix: "auth", env: "production", onIdentity: "x", exchangeTimeoutSeconds: 0, now: 7 };
+    expect(faults({ ...good, ...wrong }).map((each) => each.split(":")[0])).to.have.members(
+      Object.keys(wrong),
+    );
+    for (const prefix of ["/", "/auth/", "auth", "/a b", "//a", "/a?b"])
+      expect(faults({ ...good, prefix })).to.have.length(1);
+    for (const providers of [undefined, {}, null, "google"])
+      expect(faults({ ...good, providers })).to.have.length(1);
+    expect(faults(provider("google", { ...google, scopes: ["a b"] }))).to.have.length(1);
+    for (const name of ["a:b", "A", "", "-a", "a/b", "a".repeat(64)])
+      expect(faults(provider(name, custom))).to.have.length(1);
+  });
+
+  it("refuse a cookie secret that is short, a key, or one too many", () => {
+    const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    const bad = [
+      "",
+      "a".repeat(31),
+      [],
+      [SECRET, SECRET, SECRET],
+      [SECRET, "short"],
+      ["short", SECRET],
+      publicKey.export({ type: "spki", format: "pem" }).toString(),
+      privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
+      JSON.stringify(publicKey.export({ format: "jwk" })),
+      `ssh-ed25519 ${"A".repeat(68)}`,
+      7,
+    ];
+    for (const cookieSecret of bad)
+      expect(faults({ ...good, cookieSecret }), String(cookieSecret)).to.have.length(1);
+    for (const cookieSecret of ["ü".repeat(16), [SECRET], [SECRET, `${SECRET}2`]])
+      expect(faults({ ...good, cookieSecret })).to.eql([]);
+  });
+
+  it("refuse plain http in prod and staging, and allow it in local and dev", () => {
+    for (const key of ["redirectUri", "jwksUri", "authorizationEndpoint", "tokenEndpoint"] as const) {
+      const plain = { ...custom, [key]: custom[key].replace("https:", "http:") };
+      for (const env of ["local", "dev"]) expect(faults({ ...provider("acme", plain), env })).to.eql([]);
+      for (const env of ["staging", "prod"]) {
+        expect(faults({ ...provider("acme", plain), env })).to.eql([
+          `providers.acme.${key}: must begin with https:// in ${env}: over plain http anybody can read and change what is sent`,
+        ]);
+      }
+    }
+  });
+
+  it("refuse addresses that are none, or hold a password or a fragment", () => {
+    for (const address of ["nowhere", "ftp://a.example", "https://u:p@a.example/", "https://a.example/#a"]) {
+      for (const key of ["jwksUri", "authorizationEndpoint", "tokenEndpoint"])
+        expect(faults(provider("acme", { ...custom, [key]: address }))).to.have.length(1);
+    }
+    expect(faults(provider("google", { ...google, redirectUri: "https://a.example/x?y=1" }))).to.have.length(
+      1,
+    );
+  });
+
+  it("OIDC-3 leave no parameter that matters to the application", () => {
+    for (const key of ["state", "nonce", "code_challenge", "redirect_uri", "response_mode", "client_id"]) {
+      const found = faults(provider("google", { ...google, authorizationParameters: { [key]: "x" } }));
+      expect(found[0]).to.contain(`must not have ${key}`);
+    }
+    expect(faults(provider("google", { ...google, authorizationParameters: { prompt: "login" } }))).to.eql(
+      [],
+    );
+  });
+
+  it("OIDC-9 refuse scopes without openid, and algorithms with a shared secret", () => {
+    expect(faults(provider("google", { ...google, scopes: ["email"] }))[0]).to.contain("must have openid");
+    expect(faults(provider("github", { ...google, scopes: ["email"] }))).to.eql([]);
+    for (const algorithms of [["HS256"], ["none"], [], ["RS256", "HS256"]])
+      expect(faults(provider("google", { ...google, algorithms }))[0]).to.match(
+        /^providers\.google\.algorithms: /,
+      );
+  });
+
+  it("OIDC-16 know directories for microsoft only", () => {
+    const id = "72f988bf-86f1-41af-91ab-2d7cd011db47";
+    expect(
+      faults(provider("microsoft", { ...google, directory: id.toUpperCase(), directories: [id] })),
+    ).to.eql([]);
+    expect(faults(provider("microsoft", { ...google, directory: "contoso.com" }))).to.have.length(1);
+    expect(faults(provider("microsoft", { ...google, directories: [] }))).to.have.length(1);
+    expect(faults(provider("microsoft", { ...google, directories: ["contoso"] }))).to.have.length(1);
+    expect(faults(provider("microsoft", { ...google, issuer: "https://id.example/" }))).to.have.length(1);
+    expect(faults(provider("google", { ...google, directory: "common" }))).to.have.length(1);
+  });
+
+  it("OIDC-11 OIDC-17 warn at construction of what will be refused later", () => {
+    const lines: Line[] = [];
+    oidcLogin({ providers: { github: google }, cookieSecret: SECRET, logger: keepingLogger(lines) });
+    expect(lines.map(({ level, message }) => [level, message])).to.eql([
+      ["warn", "oidcLogin() has no onIdentity: every callback will answer 500"],
+      ["warn", "oidcLogin() has no onAccessToken: sign-in there will be refused"],
+    ]);
+  });
+});

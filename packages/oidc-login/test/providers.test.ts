@@ -1,0 +1,244 @@
+import type { LoginIdentity } from "@svc/oidc-login";
+import { expect } from "chai";
+import { browser, start } from "./support/browser.ts";
+import { CLIENT, type HostileProvider, hostileProvider } from "./support/hostile-provider.ts";
+import { type Given, serve, type Service } from "./support/service.ts";
+
+const TID = "72f988bf-86f1-41af-91ab-2d7cd011db47";
+const OTHER = "11111111-2222-4333-8444-555555555555";
+const OID = "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee";
+
+describe("the built-in providers", () => {
+  let provider: HostileProvider;
+  beforeEach(async () => {
+    provider = await hostileProvider();
+  });
+  afterEach(() => provider[Symbol.asyncDispose]());
+
+  const client = { clientId: CLIENT, clientSecret: "secret-of-the-client" };
+  const places = () => {
+    const { jwksUri, authorizationEndpoint, tokenEndpoint } = provider.options;
+    return { ...client, jwksUri, authorizationEndpoint, tokenEndpoint };
+  };
+
+  async function signIn(
+    service: Service,
+    name: string,
+    prepare: (nonce: string) => void,
+    more = "",
+  ): Promise<Response> {
+    const ours = browser();
+    const { state, nonce } = await start(ours, `${service.url}/auth/${name}/start`);
+    prepare(nonce);
+    return ours.open(`${service.url}/auth/${name}/callback?code=c&state=${state}${more}`);
+  }
+
+  it("OIDC-3 OIDC-16 have addresses, scopes, state, nonce and PKCE of their own", async () => {
+    const fetch = () => Promise.reject(new Error("no network in this test"));
+    const providers = { google: client, microsoft: client, github: client };
+    await using service = await serve({ providers, fetch });
+    const found: Record<string, unknown> = {};
+    for (const name of Object.keys(providers)) {
+      const { location, nonce, state, challenge } = await start(
+        browser(),
+        `${service.url}/auth/${name}/start`,
+      );
+      expect([nonce, state, challenge].join(" ")).to.match(/^[\w-]{43} [\w-]{43} [\w-]{43}$/);
+      found[name] = [location.origin + location.pathname, location.searchParams.get("scope")];
+    }
+    expect(found).to.eql({
+      google: ["https://accounts.google.com/o/oauth2/v2/auth", "openid email profile"],
+      microsoft: ["https://login.microsoftonline.com/common/oauth2/v2.0/authorize", "openid email profile"],
+      github: ["https://github.com/login/oauth/authorize", "read:user user:email"],
+    });
+  });
+
+  it("OIDC-16 google signs in with either spelling of its issuer, and no other", async () => {
+    await using service = await serve({ providers: { google: places() } });
+    const statuses = [];
+    for (const iss of [
+      "https://accounts.google.com",
+      "accounts.google.com",
+      "http://accounts.google.com",
+      provider.url,
+    ])
+      statuses.push((await signIn(service, "google", (nonce) => provider.issue({ nonce, iss }))).status);
+    expect(statuses).to.eql([200, 200, 401, 401]);
+  });
+
+  describe("microsoft", () => {
+    const issuer = (tid: string): string => `https://login.microsoftonline.com/${tid}/v2.0`;
+    const claims = { tid: TID, oid: OID, iss: issuer(TID), email: "a@b.example", email_verified: true };
+    const microsoft = (more: object = {}): Given => ({ providers: { microsoft: { ...places(), ...more } } });
+
+    it("OIDC-16 OIDC-20 OIDC-21 names a person by directory and object, and vouches for no address", async () => {
+      await using service = await serve(microsoft());
+      const response = await signIn(service, "microsoft", (nonce) => provider.issue({ nonce, ...claims }));
+      expect((await response.json()) as LoginIdentity).to.include({
+        federated_id: `microsoft:${TID}:${OID}`,
+        subject: `${TID}:${OID}`,
+        email: "a@b.example",
+        email_verified: false,
+      });
+    });
+
+    it("OIDC-21 vouches for an address whose domain was checked", async () => {
+      await using service = await serve(microsoft());
+      const found = [];
+      for (const xms_edov of [true, 1, "1", "true", false, 0, "0", null]) {
+        const response = await signIn(service, "microsoft", (nonce) =>
+          provider.issue({ nonce, ...claims, xms_edov }),
+        );
+        found.push(((await response.json()) as LoginIdentity).email_verified);
+      }
+      expect(found).to.eql([true, true, true, true, false, false, false, false]);
+    });
+
+    const bad: Readonly<Record<string, [reason: string, claims: object]>> = {
+      "no tid and the issuer that a template makes of that": [
+        "issuer",
+        { tid: undefined, iss: issuer("undefined") },
+      ],
+      "no tid": ["directory", { tid: undefined }],
+      "the template itself": ["issuer", { tid: "{tenantid}", iss: issuer("{tenantid}") }],
+      "a pattern of replace()": ["issuer", { tid: "$&", iss: issuer("{tenantid}") }],
+      "a path": ["issuer", { tid: "a/../b", iss: issuer("a/../b") }],
+      "a tid in capitals": ["issuer", { tid: TID.toUpperCase(), iss: issuer(TID.toUpperCase()) }],
+      "the tid of another directory": ["issuer", { tid: OTHER }],
+      "the issuer of another directory": ["issuer", { iss: issuer(OTHER) }],
+      "a tid that is a list": ["directory", { tid: [TID] }],
+      "an issuer with more behind it": ["issuer", { iss: `${issuer(TID)}/` }],
+      "an issuer of another host": ["issuer", { iss: `https://evil.example/${TID}/v2.0` }],
+      "no oid": ["subject", { oid: undefined }],
+      "an oid that is none": ["subject", { oid: `${OID}:x` }],
+    };
+    for (const [what, [reason, more]] of Object.entries(bad)) {
+      it(`OIDC-9 OIDC-16 refuses ${what}`, async () => {
+        await using service = await serve(microsoft());
+        const response = await signIn(service, "microsoft", (nonce) =>
+          provider.issue({ nonce, ...claims, ...more }),
+        );
+        expect([response.status, service.reason()]).to.eql([401, reason]);
+      });
+    }
+
+    for (const [what, options] of Object.entries({
+      directories: { directories: [OTHER.toUpperCase()] },
+      directory: { directory: OTHER },
+    })) {
+      it(`OIDC-16 lets in only who belongs to ${what}`, async () => {
+        await using service = await serve(microsoft(options));
+        const answers = [];
+        for (const tid of [TID, OTHER]) {
+          const told = { ...claims, tid, iss: issuer(tid) };
+          answers.push(
+            (await signIn(service, "microsoft", (nonce) => provider.issue({ nonce, ...told }))).status,
+          );
+        }
+        expect(answers).to.eql([401, 200]);
+      });
+    }
+
+    it("OIDC-13 compares iss of the answer with that of the ID token", async () => {
+      await using service = await serve(microsoft({ issRequired: true }));
+      const found = [];
+      for (const iss of [
+        issuer(TID),
+        issuer(OTHER),
+        issuer("{tenantid}"),
+        "https://evil.example",
+        undefined,
+      ]) {
+        const more = iss === undefined ? "" : `&iss=${encodeURIComponent(iss)}`;
+        const prepare = (nonce: string): void => provider.issue({ nonce, ...claims });
+        found.push((await signIn(service, "microsoft", prepare, more)).status);
+      }
+      expect(found).to.eql([200, 401, 401, 401, 401]);
+    });
+  });
+
+  describe("github", () => {
+    const github = () => {
+      const { authorizationEndpoint, tokenEndpoint } = provider.options;
+      return { ...client, authorizationEndpoint, tokenEndpoint };
+    };
+    const token = (): void =>
+      provider.answer(200, { access_token: "gho_1", token_type: "bearer", scope: "" });
+
+    it("OIDC-18 OIDC-20 gives its access token to a step of the application, then an identity to the handler", async () => {
+      const seen: unknown[] = [];
+      await using service = await serve({
+        providers: { github: github() },
+        onAccessToken: (...given) => {
+          seen.push(given);
+          return { subject: "42", email: "a@b.example", email_verified: true, name: "Ada" };
+        },
+      });
+      const response = await signIn(service, "github", token);
+      expect(await response.json()).to.eql({
+        federated_id: "github:42",
+        subject: "42",
+        provider: "github",
+        email: "a@b.example",
+        email_verified: true,
+        name: "Ada",
+        picture: null,
+        claims: {},
+        return_to: "/",
+      });
+      expect(seen).to.eql([["gho_1", "github"]]);
+      expect(provider.exchanges[0]?.get("code_verifier")).to.match(/^[\w-]{43}$/);
+    });
+
+    it("OIDC-17 is refused without that step, an ID token or not", async () => {
+      await using service = await serve({ providers: { github: github() } });
+      expect([(await signIn(service, "github", token)).status, service.reason()]).to.eql([
+        401,
+        "no_id_token",
+      ]);
+      const response = await signIn(service, "github", (nonce) => provider.issue({ nonce }));
+      expect([response.status, service.reason()]).to.eql([401, "no_id_token"]);
+      expect(provider.requests).not.to.include("/keys");
+    });
+
+    it("OIDC-12 answers a refused code with 401, though GitHub says 200", async () => {
+      await using service = await serve({
+        providers: { github: github() },
+        onAccessToken: () => ({ subject: "1" }),
+      });
+      const response = await signIn(service, "github", () =>
+        provider.answer(200, { error: "bad_verification_code", error_description: "The code has expired" }),
+      );
+      expect([response.status, service.reason()]).to.eql([401, "code_refused"]);
+    });
+
+    it("is a 500 of the service when that step gives no subject", async () => {
+      for (const profile of [{ subject: 42 }, { subject: "" }, null, undefined, {}]) {
+        // JavaScript applications give anything.
+        const onAccessToken = (() => profile) as unknown as NonNullable<Given["onAccessToken"]>;
+        await using service = await serve({ providers: { github: github() }, onAccessToken });
+        expect((await signIn(service, "github", token)).status).to.equal(500);
+      }
+    });
+
+    it("has nothing to report of keys", async () => {
+      await using service = await serve({ providers: { github: github() } });
+      const found = await service.login.readiness().check(new AbortController().signal);
+      expect(found).to.eql({ healthy: true, critical: false, detail: "github: needs no keys" });
+    });
+  });
+
+  it("OIDC-15 sends the client secret in the header where that is asked for", async () => {
+    const acme = { ...provider.options, clientAuthentication: "client_secret_basic" as const };
+    await using service = await serve({ providers: { acme } });
+    let header: string | undefined;
+    await signIn(service, "acme", () =>
+      provider.answerBy((req, res) => {
+        header = req.headers.authorization;
+        res.end();
+      }),
+    );
+    expect(header).to.match(/^Basic /);
+    expect(provider.exchanges[0]?.has("client_secret")).to.equal(false);
+  });
+});
