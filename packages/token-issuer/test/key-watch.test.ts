@@ -1,0 +1,216 @@
+import { addKey, createKeyRing, promoteKey, writeRing } from "@svc/token-issuer";
+import { expect } from "chai";
+import { chmod, mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { eventually, key, refusal, ring, start } from "./support/rings.ts";
+
+interface Line {
+  readonly level: string;
+  readonly message: string | undefined;
+}
+
+function recorder(): {
+  readonly lines: Line[];
+  readonly logger: Record<
+    "debug" | "info" | "warn" | "error" | "fatal",
+    (fields: object, message?: string) => void
+  >;
+} {
+  const lines: Line[] = [];
+  const at =
+    (level: string) =>
+    (_fields: object, message?: string): void => {
+      lines.push({ level, message });
+    };
+  return {
+    lines,
+    logger: {
+      debug: at("debug"),
+      info: at("info"),
+      warn: at("warn"),
+      error: at("error"),
+      fatal: at("fatal"),
+    },
+  };
+}
+
+describe("a key ring in a file", () => {
+  let folder = "";
+  let file = "";
+  let one = "";
+  let two = "";
+  let promoted = "";
+  const signal = new AbortController().signal;
+
+  before(async () => {
+    const first = await ring();
+    const second = addKey(first, await key("ES256", 1), start);
+    [one, two, promoted] = [first, second, promoteKey(second, start + 120_000)].map(writeRing) as [
+      string,
+      string,
+      string,
+    ];
+  });
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "svc-keys-"));
+    file = join(folder, "keys.json");
+    await put(one);
+  });
+  afterEach(async () => {
+    await rm(folder, { recursive: true });
+  });
+
+  async function put(text: string, mode = 0o600): Promise<void> {
+    await writeFile(`${file}.new`, text, { mode });
+    await chmod(`${file}.new`, mode);
+    await rename(`${file}.new`, file);
+  }
+
+  it("takes up a file that is replaced, by a notice of the file system, long before the next look", async () => {
+    await using keys = createKeyRing({ file, pollSeconds: 60 });
+    expect(keys.list()).to.have.length(1);
+    await put(two);
+    await eventually(
+      () => keys.generation,
+      (generation) => generation === 1,
+    );
+    await put(promoted);
+    await eventually(
+      () => keys.generation,
+      (generation) => generation === 2,
+    );
+    expect(keys.signer().kid).to.equal((await key("ES256", 1)).kid);
+  });
+
+  it("takes the file keys.json of a directory", async () => {
+    await using keys = createKeyRing({ file: folder, pollSeconds: 0.02 });
+    await put(two);
+    await eventually(
+      () => keys.generation,
+      (generation) => generation === 1,
+    );
+  });
+
+  it("takes up a mounted secret, whose directory is a link that is swapped", async () => {
+    for (const [name, text] of [
+      ["a", one],
+      ["b", two],
+    ] as const) {
+      await mkdir(join(folder, name));
+      await writeFile(join(folder, name, "keys.json"), text, { mode: 0o400 });
+    }
+    const mount = join(folder, "mount");
+    await symlink(join(folder, "a"), mount);
+    await using keys = createKeyRing({ file: mount, pollSeconds: 0.02 });
+    await symlink(join(folder, "b"), `${mount}.new`);
+    await rename(`${mount}.new`, mount);
+    await eventually(
+      () => keys.generation,
+      (generation) => generation === 1,
+    );
+  });
+
+  it("keeps the old keys while the file is broken, says so once, shows it in readiness, and heals", async () => {
+    const { lines, logger } = recorder();
+    await using keys = createKeyRing({ file, pollSeconds: 0.02, logger, now: () => start });
+    const { kid } = keys.signer();
+    const broken = promoted.slice(0, promoted.length / 2);
+    await put(broken);
+    const warned = await eventually(
+      () => lines.filter((line) => line.level === "warn"),
+      (found) => found.length > 0,
+    );
+    expect(warned[0]?.message).to.equal("the signing keys stay as they were: their file cannot be used");
+    expect(await keys.readiness().check(signal)).to.include({
+      healthy: false,
+      detail: "the current key signs with ES256; its file cannot be used since it changed, the old keys stay",
+    });
+    expect(keys.signer().kid).to.equal(kid);
+    await put(promoted);
+    await eventually(
+      () => keys.signer().kid,
+      (found) => found !== kid,
+    );
+    await eventually(
+      () => lines.at(-1)?.message,
+      (message) => message?.endsWith("can be used again") === true,
+    );
+    expect(lines.filter((line) => line.level === "warn")).to.have.length(1);
+    expect(await keys.readiness().check(signal)).to.include({ healthy: true });
+  });
+
+  it("keeps the old keys while the file is gone, or open to others", async () => {
+    const { lines, logger } = recorder();
+    await using keys = createKeyRing({ file, pollSeconds: 0.02, logger });
+    const warnings = (): number => lines.filter((line) => line.level === "warn").length;
+    await rm(file);
+    await eventually(warnings, (count) => count === 1);
+    await put(two, 0o644);
+    await eventually(warnings, (count) => count === 2);
+    expect(keys.generation).to.equal(0);
+    await chmod(file, 0o600);
+    await eventually(
+      () => keys.generation,
+      (generation) => generation === 1,
+    );
+  });
+
+  it("writes a line when the keys change, and none of it is a key", async () => {
+    const { lines, logger } = recorder();
+    await using keys = createKeyRing({ file, pollSeconds: 0.02, logger });
+    await put(two);
+    await eventually(
+      () => keys.generation,
+      (generation) => generation === 1,
+    );
+    expect(lines).to.deep.equal([{ level: "info", message: "the signing keys changed" }]);
+  });
+
+  it("looks at the file no more once it is stopped", async () => {
+    const stopped = createKeyRing({ file, pollSeconds: 0.02 });
+    await using other = createKeyRing({ file, pollSeconds: 0.02 });
+    stopped.stop?.();
+    await put(two);
+    await eventually(
+      () => other.generation,
+      (generation) => generation === 1,
+    );
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(stopped.generation).to.equal(0);
+    expect(stopped.signer().kid).to.equal(other.signer().kid);
+  });
+
+  it("refuses to start with a file that is missing, broken or too long", async () => {
+    refusal(() => createKeyRing({ file: join(folder, "none.json") }), "unreadable");
+    refusal(() => createKeyRing({ file: join(folder, "none", "keys.json") }), "unreadable");
+    await put("{}");
+    refusal(() => createKeyRing({ file }), "broken");
+    await put(" ".repeat(1_048_577));
+    refusal(() => createKeyRing({ file }), "broken");
+  });
+
+  const modes = {
+    0o600: true,
+    0o400: true,
+    0o640: true,
+    0o440: true,
+    0o644: false,
+    0o660: false,
+    0o604: false,
+    0o602: false,
+  };
+  for (const [mode, allowed] of Object.entries(modes)) {
+    const octal = Number(mode).toString(8).padStart(4, "0");
+    it(`${allowed ? "takes" : "refuses"} a file of mode ${octal}`, async function () {
+      if (process.platform === "win32") this.skip();
+      await put(one, Number(mode));
+      if (!allowed) {
+        expect(refusal(() => createKeyRing({ file }), "exposed").message).to.contain(`mode ${octal}`);
+        return;
+      }
+      await using keys = createKeyRing({ file });
+      expect(keys.signer().algorithm).to.equal("ES256");
+    });
+  }
+});

@@ -1,0 +1,282 @@
+import { createVerifier } from "@svc/jwt-auth";
+import { createKeyRing, readRing, writeRing } from "@svc/token-issuer";
+import { expect } from "chai";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmod, lstat, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { InvalidUse, readKeyCommand } from "../src/command-arguments.ts";
+import { claims } from "./support/rings.ts";
+
+const program = fileURLToPath(new URL("../src/command-line.ts", import.meta.url));
+
+interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+interface Listing {
+  readonly changed: readonly string[];
+  readonly keys: readonly { readonly kid: string; readonly state: string; readonly algorithm: string }[];
+}
+
+describe("svc-keys", function () {
+  this.timeout(60_000);
+  let folder = "";
+  let file = "";
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "svc-keys-"));
+    file = join(folder, "keys.json");
+  });
+  afterEach(async () => {
+    await rm(folder, { recursive: true });
+  });
+
+  async function run(...args: readonly string[]): Promise<Ended> {
+    const child = spawn(process.execPath, ["--conditions=@svc/source", program, ...args], {
+      cwd: folder,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let stdout = "";
+    let stderr = "";
+    child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
+    child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
+    const [code] = (await once(child, "close")) as [number | null];
+    return { code, stdout, stderr };
+  }
+
+  async function json(...args: readonly string[]): Promise<Listing> {
+    const { code, stdout, stderr } = await run(...args, "--json");
+    expect(stderr).to.equal("");
+    expect(code).to.equal(0);
+    return JSON.parse(stdout) as Listing;
+  }
+
+  /** Makes it as if all of the ring had happened so many seconds earlier. */
+  async function age(seconds: number): Promise<void> {
+    const { lifetimes, keys } = readRing(await readFile(file, "utf8"));
+    const back = (time: number | undefined): number | undefined =>
+      time === undefined ? undefined : time - seconds * 1000;
+    const older = keys.map((each) => ({
+      ...each,
+      publishedAt: each.publishedAt - seconds * 1000,
+      promotedAt: back(each.promotedAt),
+      replacedAt: back(each.replacedAt),
+    }));
+    await writeFile(file, writeRing({ lifetimes, keys: older }));
+  }
+
+  it("KEY-3 leads a service through a whole rotation, and the service follows", async () => {
+    const first = await json("init", "--algorithm", "ES256");
+    await using keys = createKeyRing({ file, pollSeconds: 0.02 });
+    const token = await keys.signer().sign(claims(Date.now()));
+    const added = await json("add", "--algorithm", "EdDSA");
+    expect(added.keys.map(({ state, algorithm }) => [state, algorithm])).to.deep.equal([
+      ["current", "ES256"],
+      ["next", "EdDSA"],
+    ]);
+    const early = await run("promote");
+    expect(early.code).to.equal(1);
+    expect(early.stderr).to.match(/^svc-keys: the key .{43} is not known everywhere yet: .* or force it\n$/);
+    await age(120);
+    const promoted = await json("promote", added.changed[0] ?? "");
+    expect(promoted.changed).to.have.members([first.changed[0], added.changed[0]]);
+    const needed = await run("retire", first.changed[0] ?? "");
+    expect(needed.code).to.equal(1);
+    expect(needed.stderr).to.contain("wait, or retire it now");
+    expect((await json("retire", "--due")).changed).to.deep.equal([]);
+    keys.load(await readFile(file, "utf8"));
+    expect(keys.signer().algorithm).to.equal("EdDSA");
+    expect(await createVerifier({ keys }).verify(token)).to.have.property("principal");
+    await age(30 * 86_400 + 150);
+    const retired = await json("retire", "--due");
+    expect(retired.changed).to.deep.equal(first.changed);
+    expect(retired.keys.map(({ state }) => state)).to.deep.equal(["current", "retired"]);
+  });
+
+  it("shows a table that people can read", async () => {
+    await run("init", "--algorithm", "ES256");
+    const { code, stdout } = await run("add");
+    expect(code).to.equal(0);
+    const lines = stdout.split("\n");
+    expect(lines[0]).to.equal("keys.json is written");
+    expect(lines[2]).to.match(/^STATE +ALG +KID +SINCE +THEN$/);
+    expect(lines[3]).to.match(/^current +ES256 +[\w-]{43} +\d{4}-\d\d-\d\d \d\d:\d\d \(\d+ s\)$/);
+    expect(lines[4]).to.match(
+      /^next +ES256 +[\w-]{43} +\d{4}-\d\d-\d\d \d\d:\d\d \(\d+ s\) +promote in \d+ (s|min)$/,
+    );
+    expect((await run("list")).stdout.split("\n")).to.have.length(4);
+    await age(120);
+    expect((await run("list")).stdout).to.contain("may be promoted");
+    expect((await run("retire", "--due")).stdout).to.contain("nothing to do");
+  });
+
+  it("writes a file that only its owner reads, in a directory too, and leaves nothing else behind", async () => {
+    await json("init", "--file", folder, "--algorithm", "EdDSA");
+    await json("add", "--file", folder);
+    expect(await readdir(folder)).to.deep.equal(["keys.json"]);
+    if (process.platform !== "win32") expect((await stat(file)).mode & 0o777).to.equal(0o600);
+  });
+
+  it("keeps the group's right to read, and a link a link", async function () {
+    if (process.platform === "win32") this.skip();
+    await json("init", "--algorithm", "EdDSA");
+    await chmod(file, 0o640);
+    await symlink(file, join(folder, "link.json"));
+    await json("add", "--file", "link.json");
+    expect((await stat(file)).mode & 0o777).to.equal(0o640);
+    expect((await lstat(join(folder, "link.json"))).isSymbolicLink()).to.equal(true);
+    expect(readRing(await readFile(file, "utf8")).keys).to.have.length(2);
+  });
+
+  it("never shows a private key or a secret", async () => {
+    for (const algorithm of ["RS256", "HS256"]) {
+      await rm(file, { force: true });
+      const outputs = [
+        await run("init", "--algorithm", algorithm),
+        await run("add", "--json"),
+        await run("list"),
+        await run("promote"),
+      ];
+      const shown = outputs.map(({ stdout, stderr }) => stdout + stderr).join();
+      const members = readRing(await readFile(file, "utf8")).keys.flatMap(({ signing }) => {
+        const { d, p, k } = signing?.export({ format: "jwk" }) ?? {};
+        return [d, p, k].filter((member) => member !== undefined);
+      });
+      expect(members).to.not.deep.equal([]);
+      for (const member of members) expect(shown).to.not.contain(member);
+    }
+  });
+
+  it("draws what it is asked for, by default RS256, then as the current key", async () => {
+    await json("init", "--rsa-bits", "3072");
+    const { keys } = await json("add");
+    expect(keys.map(({ algorithm }) => algorithm)).to.deep.equal(["RS256", "RS256"]);
+    const sizes = readRing(await readFile(file, "utf8")).keys.map(
+      ({ verifying }) => verifying?.asymmetricKeyDetails?.modulusLength,
+    );
+    expect(sizes).to.deep.equal([3072, 2048]);
+  });
+
+  it("writes down how long tokens live", async () => {
+    await json(
+      "init",
+      "--algorithm",
+      "EdDSA",
+      "--access-seconds",
+      "60",
+      "--refresh-seconds",
+      "3600",
+      "--leeway-seconds",
+      "0",
+    );
+    const { lifetimes } = readRing(await readFile(file, "utf8"));
+    expect(lifetimes).to.deep.equal({ accessSeconds: 60, refreshSeconds: 3600, leewaySeconds: 0 });
+  });
+
+  it("replaces a key that leaked at once", async () => {
+    const { changed } = await json("init", "--algorithm", "ES256");
+    const alone = await run("retire", changed[0] ?? "", "--now");
+    expect(alone.code).to.equal(1);
+    expect(alone.stderr).to.contain("add another one first");
+    await json("add");
+    const { keys } = await json("retire", changed[0] ?? "", "--now");
+    expect(keys.map(({ state }) => state)).to.deep.equal(["current", "retired"]);
+  });
+
+  it("promotes early when it is forced to", async () => {
+    await json("init", "--algorithm", "ES256");
+    await json("add");
+    expect((await json("promote", "--force")).changed).to.have.length(2);
+  });
+
+  it("takes a kid that begins with a dash", async () => {
+    await json("init", "--algorithm", "HS256");
+    const { code, stderr } = await run("retire", `-${"a".repeat(42)}`, "--now");
+    expect(code).to.equal(1);
+    expect(stderr).to.contain(`the ring has no key "-${"a".repeat(42)}"`);
+  });
+
+  it("ends with 1 and a reason for programs when a change is refused", async () => {
+    const reasonOf = async (...args: readonly string[]): Promise<unknown> => {
+      const { code, stdout, stderr } = await run(...args, "--json");
+      expect(code).to.equal(1);
+      expect(stdout).to.equal("");
+      const told = JSON.parse(stderr) as { code: string; reason: string };
+      expect(told.code).to.equal("ERR_SVC_KEY_RING");
+      return told.reason;
+    };
+    expect(await reasonOf("list")).to.equal("unreadable");
+    await json("init", "--algorithm", "ES256");
+    expect(await reasonOf("init")).to.equal("exists");
+    expect(await reasonOf("promote")).to.equal("unknown_key");
+    expect(await reasonOf("add", "--algorithm", "HS256")).to.equal("wrong_state");
+    await json("add");
+    expect(await reasonOf("add")).to.equal("wrong_state");
+    expect(await reasonOf("promote")).to.equal("too_early");
+    await writeFile(`${file}.lock`, "");
+    expect(await reasonOf("promote", "--force")).to.equal("locked");
+    await rm(`${file}.lock`);
+    if (process.platform !== "win32") {
+      await chmod(file, 0o644);
+      expect(await reasonOf("list")).to.equal("exposed");
+      await chmod(file, 0o600);
+    }
+    await writeFile(file, "{");
+    expect(await reasonOf("list")).to.equal("broken");
+    expect(await readFile(file, "utf8")).to.equal("{");
+  });
+
+  it("lets one of two commands at the same time change the file, or both one after the other", async () => {
+    await json("init", "--algorithm", "ES256");
+    const ended = await Promise.all([run("add"), run("add"), run("add")]);
+    expect(ended.filter(({ code }) => code === 0)).to.have.length(1);
+    expect(readRing(await readFile(file, "utf8")).keys).to.have.length(2);
+    expect(await readdir(folder)).to.deep.equal(["keys.json"]);
+  });
+
+  it("shows its use when it is asked, or called without anything", async () => {
+    for (const args of [[], ["list", "--help"]]) {
+      const { code, stdout } = await run(...args);
+      expect(code).to.equal(0);
+      expect(stdout).to.match(/^Usage: svc-keys <command>/);
+    }
+  });
+
+  const misuses: readonly [readonly string[], string][] = [
+    [["lst"], "lst is no command; did you mean list?"],
+    [["--json"], "a command is missing"],
+    [["list", "more"], "more is too much"],
+    [["promote", "a", "b"], "b is too much"],
+    [["list", "--force"], "list does not take --force"],
+    [["promote", "--now"], "promote does not take --now"],
+    [["add", "--refresh-seconds", "1"], "add does not take --refresh-seconds"],
+    [["retire"], "retire needs the kid of a key, or --due"],
+    [["retire", "a", "--due"], "--due goes with neither a kid nor --now"],
+    [["retire", "--due", "--now"], "--due goes with neither a kid nor --now"],
+    [["init", "--algorithm", "none"], "--algorithm must be one of RS256"],
+    [["init", "--rsa-bits", "1024"], "--rsa-bits must be a whole number from 2048 to 8192"],
+    [["init", "--refresh-seconds", "0"], "--refresh-seconds must be a whole number from 1"],
+    [["init", "--leeway-seconds", "1.5"], "--leeway-seconds must be a whole number from 0"],
+    [["init", "--file", ""], "--file is empty"],
+    [["init", "--colour"], "Unknown option '--colour'"],
+  ];
+  for (const [args, message] of misuses) {
+    it(`refuses: svc-keys ${args.join(" ")}`, () => {
+      expect(() => readKeyCommand(args)).to.throw(InvalidUse, message);
+    });
+  }
+
+  it("ends with 2 when it is called wrongly, says why, and writes nothing", async () => {
+    const { code, stdout, stderr } = await run("lst");
+    expect([code, stdout]).to.deep.equal([2, ""]);
+    expect(stderr).to.equal("svc-keys: lst is no command; did you mean list?\nsvc-keys --help tells more\n");
+    const told = await run("init", "--rsa-bits", "1024", "--json");
+    expect([told.code, told.stdout]).to.deep.equal([2, ""]);
+    expect(JSON.parse(told.stderr)).to.include({ code: "ERR_SVC_KEYS_USAGE" });
+    expect(await readdir(folder)).to.deep.equal([]);
+  });
+});
