@@ -1,4 +1,4 @@
-import type { CheckResult, Logger } from "@svc/context";
+import type { CheckResult } from "@svc/context";
 import { type Algorithm, algorithms } from "@svc/jwt-auth";
 import { readKeyFileNow, ringFile } from "./key-file.ts";
 import { isSecretAlgorithm, pemMaterial, secretMaterial } from "./key-material.ts";
@@ -10,6 +10,7 @@ import { type LiveRing, liveRing, notesOf } from "./live-ring.ts";
 import { contractLifetimes, currentOf, isLive, type RingDocument } from "./ring-document.ts";
 import { newRing } from "./ring-rules.ts";
 import { readRing } from "./ring-text.ts";
+import { say } from "./say.ts";
 
 /**
  * The signing keys of an issuer (ISS-14), from a text, a watched file, one private key or one secret. What cannot be used
@@ -140,13 +141,4 @@ function report(
   const age = `${key} since ${days} day${days === 1 ? "" : "s"}`;
   const detail = days < rotateAfterDays ? age : `${age}; it is time for another one`;
   return { healthy: true, detail, meta: { keyAgeDays: days, keys: document.keys.filter(isLive).length } };
-}
-
-/** A logger that cannot write must not cost an issuer its keys. */
-function say(logger: Logger | undefined, level: "info" | "warn", fields: object, message: string): void {
-  try {
-    logger?.[level](fields, message);
-  } catch {
-    // Nothing is left that could be told.
-  }
 }

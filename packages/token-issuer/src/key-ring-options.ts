@@ -38,7 +38,7 @@ export interface KeyRingOptions {
   readonly refreshTokensStayHere?: boolean | undefined;
   /** Age of the current key from which on readiness asks for another one, in days, 1 to 3,650. Default: 180. */
   readonly rotateAfterDays?: number | undefined;
-  /** How often the file is looked at, beside the notices of the file system, in seconds, 0.02 to 60. Default: 5. */
+  /** How often the file is looked at, beside the notices of the file system, in seconds, 0.02 to 30. Default: 5. */
   readonly pollSeconds?: number | undefined;
   /** Where the service runs; in `prod` a secret needs at least 32 bytes (AUTH-31). Default: `prod`. */
   readonly env?: Env | undefined;
@@ -80,7 +80,7 @@ export function resolveKeyRing(given: KeyRingOptions): ResolvedKeyRing {
     algorithm: optional(string()),
     refreshTokensStayHere: withDefault(boolean(), false),
     rotateAfterDays: withDefault(number({ min: 1, max: 3650 }), 180),
-    pollSeconds: withDefault(number({ min: 0.02, max: 60 }), 5),
+    pollSeconds: withDefault(number({ min: 0.02, max: 30 }), 5),
     env: withDefault(oneOf("local", "dev", "staging", "prod"), "prod"),
     logger: optional(objectWith<Logger>("a logger", "info", "warn")),
     now: withDefault(func<() => number>(), () => Date.now()),

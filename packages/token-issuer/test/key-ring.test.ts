@@ -267,7 +267,7 @@ describe("createKeyRing()", () => {
       [{ secret, algorithm: "RS256" }, /must be HS256, HS384 or HS512 with a secret/],
       [{ secret, algorithm: "none" }, /must not have none/],
       [{ text, rotateAfterDays: 0 }, /rotateAfterDays: must be a number from 1/],
-      [{ text, pollSeconds: 61 }, /pollSeconds/],
+      [{ text, pollSeconds: 31 }, /pollSeconds/],
       [{ text, files: "x" }, /files: is unknown; did you mean file/],
     ];
     for (const [options, message] of faults)

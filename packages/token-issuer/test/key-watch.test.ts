@@ -68,7 +68,7 @@ describe("a key ring in a file", () => {
   }
 
   it("takes up a file that is replaced, by a notice of the file system, long before the next look", async () => {
-    await using keys = createKeyRing({ file, pollSeconds: 60 });
+    await using keys = createKeyRing({ file, pollSeconds: 30 });
     expect(keys.list()).to.have.length(1);
     await put(two);
     await eventually(
