@@ -95,9 +95,11 @@ export function createStoreCalls(
   return { isRevoked, rotate, change: (call) => orUnavailable(() => call(store)) };
 }
 
-/** An open breaker has let nothing through: what it refused has not happened. */
+/** An open breaker has let nothing through, and some stores know themselves that nothing can have happened. */
 function wasNotSent(error: unknown): boolean {
-  return error instanceof Error && (error as { readonly code?: unknown }).code === "ERR_SVC_BREAKER_OPEN";
+  if (!(error instanceof Error)) return false;
+  const { code, ambiguous } = error as { readonly code?: unknown; readonly ambiguous?: unknown };
+  return code === "ERR_SVC_BREAKER_OPEN" || ambiguous === false;
 }
 
 function waitOf(error: unknown): number {

@@ -134,6 +134,10 @@ describe("a token store that does not answer", () => {
     const problem = await problemOf(issuer.refresh(refresh_token));
     expect(problem.headers).to.eql({ "Retry-After": "2" });
     expect(store.rotations).to.have.length(1);
+    const notSent = Object.assign(new Error("there is no connection"), { ambiguous: false });
+    store.instead.rotate = () => Promise.reject(notSent);
+    await problemOf(issuer.refresh(refresh_token));
+    expect(store.rotations).to.have.length(2);
   });
 
   it("REF-8 two presentations never share a nonce", async () => {

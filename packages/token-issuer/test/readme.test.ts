@@ -1,0 +1,47 @@
+import { runSample } from "@svc/test-support";
+import type { TokenPair } from "@svc/token-issuer";
+import { expect } from "chai";
+import { claimsOf } from "./support/issuing.ts";
+import { ask, bearer, json } from "./support/stacks.ts";
+
+const readme = new URL("../README.md", import.meta.url);
+
+describe("the README of @svc/token-issuer", () => {
+  it("ISS-1 REF-1 ISS-5 signs in, refreshes and signs out, in a sign-in route of the application", async () => {
+    await using sample = await runSample(readme, 0);
+    const url = await sample.url;
+    const login = await ask(`${url}/login`, json({ password: "correct horse" }));
+    const first = JSON.parse(login.text) as TokenPair;
+    expect(claimsOf(first.access_token)).to.include({
+      sub: "ada",
+      aud: "orders",
+      scope: "orders:read",
+      tenant_id: "acme",
+    });
+    const refreshed = await ask(`${url}/auth/refresh`, json({ refresh_token: first.refresh_token }));
+    expect(refreshed.status).to.equal(200);
+    const second = JSON.parse(refreshed.text) as TokenPair;
+    expect((await ask(`${url}/auth/me`, bearer(second.access_token))).body).to.include({
+      subject: "ada",
+      tenant_id: "acme",
+    });
+    const out = await ask(`${url}/auth/logout`, { method: "POST", ...bearer(second.access_token) });
+    expect(out.status).to.equal(204);
+    for (const { access_token } of [first, second]) {
+      expect((await ask(`${url}/auth/me`, bearer(access_token))).status).to.equal(401);
+    }
+    expect((await ask(`${url}/login`, json({ password: "other" }))).status).to.equal(401);
+  });
+
+  it("REF-10 REF-16 asks a hook, which narrows the scopes and then ends the session", async () => {
+    await using sample = await runSample(readme, 1);
+    const { stdout } = await sample.ended;
+    expect(stdout).to.equal("orders:read\n401 this session is no longer valid\n");
+  });
+
+  it("REV-10 signs a person out everywhere and this browser in again", async () => {
+    await using sample = await runSample(readme, 2);
+    const { stdout } = await sample.ended;
+    expect(stdout).to.equal("this session has been revoked\nBearer\n");
+  });
+});
