@@ -72,6 +72,7 @@ describe("docs/operate.md", () => {
   const nowhere = { write: () => undefined };
   const env = {
     DATABASE_URL: "postgres://app@127.0.0.1:9/app",
+    REDIS_URL: "redis://127.0.0.1:9",
     KEY_SET_URL: "https://127.0.0.1:9/jwks",
     PUBLIC_KEY: "not read in this mode",
     SECRET: "not read in this mode",
@@ -242,7 +243,7 @@ function expanded(name: string): string[] {
 /** The part of a configuration that cannot be left out. */
 function pluginsOf(toml: string): string {
   const needed =
-    '[plugin.auth]\njwks_url = "${KEY_SET_URL}"\n[plugin.tenancy]\nbase_domain = "example.com"\n';
+    '[plugin.cache]\nurl = "${REDIS_URL}"\n[plugin.auth]\njwks_url = "${KEY_SET_URL}"\n[plugin.tenancy]\nbase_domain = "example.com"\n';
   return `[plugins]\n${/^enabled = .*$/m.exec(toml)?.[0]}\n[plugin.database]\nurl = "\${DATABASE_URL}"\n${needed}`;
 }
 

@@ -20,6 +20,10 @@ export interface GuardedRedis {
   evalsha(sha: string, numberOfKeys: number, ...keysAndArgs: readonly CommandArgument[]): Promise<unknown>;
   /** How many of the keys exist. */
   exists(...keys: readonly string[]): Promise<number>;
+  /** The texts under several keys, null where there is none. */
+  mget(...keys: readonly string[]): Promise<readonly (string | null)[]>;
+  /** Whether keys live on several servers. */
+  readonly isCluster: boolean;
 }
 
 /** What the other parts of the package use of it. */
@@ -117,6 +121,8 @@ export function createGuard(
       eval: (script, numberOfKeys, ...rest) => call("eval", script, numberOfKeys, ...rest),
       evalsha: (sha, numberOfKeys, ...rest) => call("evalsha", sha, numberOfKeys, ...rest),
       exists: async (...keys) => Number(await call("exists", ...keys)),
+      mget: async (...keys) => (await call("mget", ...keys)) as readonly (string | null)[],
+      isCluster: options.cluster !== undefined,
     },
     gateOf,
     async stop() {

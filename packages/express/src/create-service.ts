@@ -116,6 +116,7 @@ export async function createService(options?: ServiceOptions): Promise<Service> 
     health,
     metrics: plugins.metrics,
     db: plugins.db,
+    cache: plugins.cache,
     auth: plugins.auth,
     get address() {
       return runner.address;

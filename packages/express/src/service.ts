@@ -1,3 +1,4 @@
+import type { Cache } from "@svc/cache";
 import type { Config } from "@svc/config";
 import type { Database } from "@svc/database";
 import type { HealthMiddleware } from "@svc/health";
@@ -25,6 +26,8 @@ export interface Service extends AsyncDisposable {
   readonly metrics: MetricsMiddleware | undefined;
   /** With plugin `database`. */
   readonly db: Database | undefined;
+  /** With plugin `cache`. */
+  readonly cache: Cache | undefined;
   /** With plugin `auth`; its verifier serves whoever takes tokens from elsewhere. */
   readonly auth: JwtAuth | undefined;
   /** Where it listens, once it does. */

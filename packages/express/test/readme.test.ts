@@ -77,13 +77,23 @@ describe("README of @svc/express", function () {
     expect(keys).to.have.length(settingsIn(defaults.plugin));
   });
 
+  it("shows every key of the cache with its default", async () => {
+    const env = { REDIS_URL: "redis://127.0.0.1:1" };
+    const enabled = '[service]\nname = "orders"\n[plugins]\nenabled = ["cache"]\n';
+    const shown = await configOf(`${enabled}${await toml(3)}`, env);
+    const defaults = await configOf(`${enabled}[plugin.cache]\nurl = "\${REDIS_URL}"\n`, env);
+    expect(shown).to.deep.equal(defaults);
+    const keys = (await toml(3)).match(/^\w+ =/gm) ?? [];
+    expect(keys).to.have.length(settingsIn(defaults.plugin));
+  });
+
   it("AUTH-38 TEN-23 shows every key of auth and tenancy with its default", async () => {
     const env = { SVC_AUTH_JWKS_URL: "https://127.0.0.1:1/keys", SVC_TENANCY_BASE_DOMAIN: "example.com" };
     const enabled = '[service]\nname = "orders"\n[plugins]\nenabled = ["auth", "tenancy"]\n';
-    const shown = await configOf(`${enabled}${await toml(3)}`, env);
+    const shown = await configOf(`${enabled}${await toml(4)}`, env);
     const defaults = await configOf(enabled, env);
     expect(shown).to.deep.equal(defaults);
-    const keys = (await toml(3)).match(/^(?:# )?\w+ =/gm) ?? [];
+    const keys = (await toml(4)).match(/^(?:# )?\w+ =/gm) ?? [];
     expect(keys).to.have.length(settingsIn(defaults.plugin));
   });
 

@@ -1,5 +1,6 @@
+import type { Cache } from "@svc/cache";
 import type { Table } from "@svc/config";
-import type { JwtAuth, JwtAuthOptions } from "@svc/jwt-auth";
+import type { JwtAuth, JwtAuthOptions, RevocationCheck } from "@svc/jwt-auth";
 import {
   boolean,
   ConfigurationError,
@@ -115,6 +116,7 @@ export async function authPlugin(
   settings: AuthSettings,
   { logger, env, profile }: PluginContext,
   code: AuthCode = {},
+  cache: Cache | undefined = undefined,
 ): Promise<PluginParts & { readonly auth: JwtAuth }> {
   const { jwtAuth } = await import("@svc/jwt-auth");
   const { mode, secret: sharedSecret, publicKey, jwksUrl, issuer, audience, ...rest } = settings;
@@ -125,11 +127,13 @@ export async function authPlugin(
     public_key: { mode, publicKey },
     jwks: { mode, jwksUrl },
   }[mode];
+  const revocation = code.revocation ?? (cache && (await sharedRevocations(cache)));
   const auth = namedAsConfigured({ plugin: "auth", table: authTable, profile }, () =>
     jwtAuth({
       ...rest,
       ...(code.keys === undefined ? material : {}),
       ...code,
+      revocation,
       algorithms: rest.algorithms as JwtAuthOptions["algorithms"],
       issuer: issuer === "" ? undefined : issuer,
       audience: audience.length === 0 ? undefined : audience,
@@ -145,6 +149,12 @@ export async function authPlugin(
     onStop: ["close", () => auth.stop()],
     info: { mode: code.keys === undefined ? mode : "keys", algorithms: [...rest.algorithms] },
   };
+}
+
+/** What every replica that shares the cache knows of revoked tokens and sessions (REV-3). */
+async function sharedRevocations({ redis }: Cache): Promise<RevocationCheck> {
+  const { createRedisTokenStore } = await import("@svc/token-store/redis");
+  return createRedisTokenStore({ redis });
 }
 
 // PROF-3: whoever needs revocation needs the full profile, and should not learn that from a token that still works.

@@ -1,5 +1,6 @@
 import type { Tables } from "@svc/config";
 import { authTable, type AuthSettings } from "./auth.ts";
+import { cacheTable, type CacheSettings } from "./cache.ts";
 import { databaseTable, type DatabaseSettings } from "./database.ts";
 import { metricsTable, type MetricsSettings } from "./metrics.ts";
 import { observabilityTable, type ObservabilitySettings } from "./observability.ts";
@@ -10,6 +11,7 @@ export type PluginSettings = {
   readonly observability: ObservabilitySettings;
   readonly metrics: MetricsSettings;
   readonly database: DatabaseSettings;
+  readonly cache: CacheSettings;
   readonly auth: AuthSettings;
   readonly tenancy: TenancySettings;
 };
@@ -18,6 +20,7 @@ export const pluginTables: Tables<PluginSettings> = {
   observability: observabilityTable,
   metrics: metricsTable,
   database: databaseTable,
+  cache: cacheTable,
   auth: authTable,
   tenancy: tenancyTable,
 };

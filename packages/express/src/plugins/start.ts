@@ -1,3 +1,4 @@
+import type { Cache } from "@svc/cache";
 import type { Config } from "@svc/config";
 import type { Middleware, ReadinessCheck } from "@svc/context";
 import type { Database } from "@svc/database";
@@ -9,6 +10,7 @@ import type { ServiceLogger } from "../service.ts";
 import type { StopHook, StopPhase } from "../stop.ts";
 import type { PluginSettings } from "./built.ts";
 import { type AuthCode, authPlugin } from "./auth.ts";
+import { cachePlugin } from "./cache.ts";
 import { databasePlugin } from "./database.ts";
 import { metricsPlugin } from "./metrics.ts";
 import { observability } from "./observability.ts";
@@ -26,6 +28,7 @@ export interface StartedPlugins {
   readonly stopHooks: readonly (readonly [StopPhase, StopHook])[];
   readonly metrics: MetricsMiddleware | undefined;
   readonly db: Database | undefined;
+  readonly cache: Cache | undefined;
   readonly auth: JwtAuth | undefined;
 }
 
@@ -49,7 +52,9 @@ export async function startPlugins(
   const lines = plugin.observability && observability(plugin.observability, logger);
   const metrics = plugin.metrics && (await metricsPlugin(plugin.metrics, context));
   const database = plugin.database && (await databasePlugin(plugin.database, context));
-  const auth = plugin.auth && (await noted(refusals, authPlugin(plugin.auth, context, authCode)));
+  const cache = plugin.cache && (await noted(refusals, cachePlugin(plugin.cache, context)));
+  const auth =
+    plugin.auth && (await noted(refusals, authPlugin(plugin.auth, context, authCode, cache?.cache)));
   const tenancy =
     plugin.tenancy &&
     (await noted(
@@ -64,6 +69,7 @@ export async function startPlugins(
     ["observability", lines],
     ["metrics", metrics],
     ["database", database],
+    ["cache", cache],
     ["auth", auth],
     ["tenancy", tenancy],
   ];
@@ -83,6 +89,7 @@ export async function startPlugins(
     stopHooks: parts.flatMap((each) => (each.onStop === undefined ? [] : [each.onStop])),
     metrics: metrics?.metrics,
     db: database?.db,
+    cache: cache?.cache,
     auth: auth?.auth,
   };
 }
