@@ -128,6 +128,8 @@ describe("refresh()", () => {
     for (const [what, token] of Object.entries(bad)) {
       expect(await refusalOf(issuer.refresh(token)), what).to.equal(INVALID);
     }
+    const none = undefined as unknown as string;
+    expect(await refusalOf(issuer.refresh(none)), "no string").to.equal(INVALID);
     clock.forward(30 * DAY + 30);
     expect(await refusalOf(issuer.refresh(refresh_token)), "expired").to.equal(INVALID);
   });
