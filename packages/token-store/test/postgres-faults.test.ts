@@ -1,6 +1,6 @@
 import { testDatabase } from "@svc/dev-services";
 import { BreakerOpenError, DeadlineError } from "@svc/resilience";
-import { isConnectionError, type QueryResult, type Row, sqlStateOf } from "@svc/sql";
+import { isConnectionError, type QueryResult, type Row, sqlStateOf, TransactionError } from "@svc/sql";
 import { createPostgresTokenStore } from "@svc/token-store/postgres";
 import { expect } from "chai";
 import { once } from "node:events";
@@ -182,7 +182,16 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
     await using bench = await openStore(database.url);
     await using holder = await hold(database.url, "select 1");
     const store = createPostgresTokenStore({ db: holder.client });
-    expect(sqlStateOf(await rejection(store.rotate(presentation())))).to.equal("25001");
+    for (const call of [
+      () => store.rotate(presentation()),
+      () => store.revoke("one", 60),
+      () => store.revokeFamily("one", 60),
+      () => store.revokeSubject("one", 1, 60),
+    ]) {
+      const error = await rejection(call());
+      expect(error).to.be.instanceOf(TransactionError);
+      expect(error.message).to.match(/has a transaction open/);
+    }
     await holder.client.query("rollback");
     const token = presentation();
     expect(await store.rotate(token)).to.equal("rotated");

@@ -100,11 +100,7 @@ describe("createPostgresTokenStore", function () {
   it("REF-8 a rotation that began before the logout and ends after it gives tokens that are refused", async () => {
     await using bench = await openStore(database.url);
     const token = presentation();
-    const holder = await bench.pool.connect();
-    await holder.query("begin");
-    await holder.query("insert into svc_auth_marks (key, expires_at) values ($1, now())", [
-      `jti:${token.jti}`,
-    ]);
+    await using holder = await holdToken(database.url, token.jti);
     const rotation = bench.store.rotate(token);
     await waiter(bench.pool);
     await bench.store.revokeFamily(token.fam, 3600);

@@ -7,6 +7,9 @@ import { keyOf, moment, nonceOf, timeToLive, window } from "./marks.ts";
 // Only a used token has a nonce. What `deadline` says depends on the row. Of a used token: the end of the window. Of a
 // revoked one: long ago. Of a subject: sessions that began before are revoked. Of a family: nothing.
 
+/** Whether the transaction is older than the statement: then it is somebody's, who may yet undo it. */
+const NESTED = "now() <> statement_timestamp() as nested";
+
 /** Every row is there until its date, whether or not it was deleted since. */
 const LIVES = "expires_at > statement_timestamp()";
 
@@ -65,7 +68,7 @@ ended as (
   select ${family}, statement_timestamp() + ${kept} from outcome where result = 'replayed'
   on conflict (key) do update set expires_at = excluded.expires_at where not mark.${LIVES}
 )
-select coalesce((select result from outcome), 'replayed') as result`;
+select coalesce((select result from outcome), 'replayed') as result, ${NESTED}`;
 }
 
 /** Refuses one token, also one that was just used. */
@@ -74,14 +77,16 @@ export function revokeSql(table: string, jti: string, ttlSeconds: number): strin
 insert into ${table} as mark (key, deadline, expires_at)
 values (${keyOf("jti", jti)}, '-infinity', statement_timestamp() + ${timeToLive("ttlSeconds", ttlSeconds)})
 on conflict (key) do update
-set nonce = null, deadline = '-infinity', expires_at = greatest(mark.expires_at, excluded.expires_at)`;
+set nonce = null, deadline = '-infinity', expires_at = greatest(mark.expires_at, excluded.expires_at)
+returning ${NESTED}`;
 }
 
 export function revokeFamilySql(table: string, fam: string, ttlSeconds: number): string {
   return `
 insert into ${table} as mark (key, expires_at)
 values (${keyOf("fam", fam)}, statement_timestamp() + ${timeToLive("ttlSeconds", ttlSeconds)})
-on conflict (key) do update set expires_at = greatest(mark.expires_at, excluded.expires_at)`;
+on conflict (key) do update set expires_at = greatest(mark.expires_at, excluded.expires_at)
+returning ${NESTED}`;
 }
 
 /** The later moment stays, whichever was named last. */
@@ -92,7 +97,8 @@ values (${keyOf("sub", sub)}, ${moment("notBefore", notBefore)},
   statement_timestamp() + ${timeToLive("ttlSeconds", ttlSeconds)})
 on conflict (key) do update
 set deadline = greatest(case when mark.${LIVES} then mark.deadline end, excluded.deadline),
-  expires_at = greatest(mark.expires_at, excluded.expires_at)`;
+  expires_at = greatest(mark.expires_at, excluded.expires_at)
+returning ${NESTED}`;
 }
 
 /** Deletes rows that are over, oldest first. One that somebody is about to use again is left alone. */

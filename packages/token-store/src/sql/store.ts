@@ -1,6 +1,6 @@
 import type { ReadinessCheck } from "@svc/context";
 import { singleFlight } from "@svc/resilience";
-import { safeErrorText } from "@svc/sql";
+import { safeErrorText, TransactionError } from "@svc/sql";
 import type { RevocableToken, Rotation, RotationResult, TokenStore } from "../token-store.ts";
 import { createConnection } from "./connection.ts";
 import { type PostgresTokenStoreOptions, resolvePostgresOptions } from "./options.ts";
@@ -15,7 +15,11 @@ import {
   sweepSql,
 } from "./statements.ts";
 
-/** A token store in a table of PostgreSQL. Whatever the server or the driver says to a call is its rejection. */
+/**
+ * A token store in a table of PostgreSQL. Whatever the server or the driver says to a call is its rejection; so are a
+ * `DeadlineError`, a `BreakerOpenError`, a `TokenStoreError` for a duration that is none, and a `TransactionError` on a
+ * connection with a transaction open.
+ */
 export interface PostgresTokenStore extends TokenStore, AsyncDisposable {
   isRevoked(token: RevocableToken): Promise<boolean>;
   revoke(jti: string, ttlSeconds: number): Promise<void>;
@@ -66,6 +70,11 @@ export function createPostgresTokenStore(given: PostgresTokenStoreOptions): Post
 
   async function write(sql: string): Promise<Readonly<Record<string, unknown>>> {
     const row = await connection.write(sql);
+    if (row["nested"] === true) {
+      throw new TransactionError(
+        "the connection of a token store has a transaction open, which may undo what was revoked: give it a pool",
+      );
+    }
     if (!stopped && now() >= sweepDue) {
       sweepDue = now() + sweepEveryMs;
       sweeping = sweep().catch((error: unknown) => {

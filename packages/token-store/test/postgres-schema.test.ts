@@ -1,0 +1,199 @@
+import { testDatabase } from "@svc/dev-services";
+import { ConfigurationError } from "@svc/options";
+import { SchemaError, sqlStateOf } from "@svc/sql";
+import { createPostgresTokenStore, tokenStoreStatements } from "@svc/token-store/postgres";
+import { expect } from "chai";
+import { makeLogin } from "./support/login.ts";
+import { hasPgBouncer, startPgBouncer } from "./support/pgbouncer.ts";
+import { again, openPool, openStore, presentation, rejection, successor } from "./support/postgres.ts";
+
+const { signal } = new AbortController();
+
+describe("the table of the PostgreSQL token store", function () {
+  this.timeout(60_000);
+  const database = testDatabase({ name: "token-store-schema" });
+
+  it("is made once by sixteen stores that start at once, and left alone after that", async () => {
+    const pool = openPool(database.url);
+    const made = await Promise.all(
+      Array.from({ length: 16 }, () => createPostgresTokenStore({ db: pool, table: "made" }).ensureSchema()),
+    );
+    expect(made.filter((each) => each === "created")).to.have.lengthOf(1);
+    expect(await createPostgresTokenStore({ db: pool, table: "made" }).ensureSchema()).to.equal("present");
+    await pool.end();
+  });
+
+  it("may be made by a migration, in a schema and under a name of one's own", async () => {
+    const pool = openPool(database.url);
+    await pool.query("create schema if not exists auth");
+    for (const statement of tokenStoreStatements("auth.Marks")) await pool.query(statement);
+    for (const statement of tokenStoreStatements("auth.Marks")) await pool.query(statement);
+    const store = createPostgresTokenStore({ db: pool, table: "auth.Marks" });
+    expect(await store.ensureSchema()).to.equal("present");
+    const token = presentation();
+    expect(await store.rotate(token)).to.equal("rotated");
+    expect(await store.rotate(again(token))).to.equal("raced");
+    await pool.end();
+  });
+
+  it("is svc_auth_marks where nothing else is said", () => {
+    expect(tokenStoreStatements()[0]).to.match(/^create table if not exists "svc_auth_marks"/);
+  });
+
+  it("of other columns, or without what makes a key unique, is refused and not altered", async () => {
+    const pool = openPool(database.url);
+    await pool.query("create table columns (key text primary key, nonce int, deadline timestamptz)");
+    const columns = createPostgresTokenStore({ db: pool, table: "columns" });
+    expect((await rejection(columns.ensureSchema())) as SchemaError)
+      .to.be.instanceOf(SchemaError)
+      .with.property("faults")
+      .that.deep.equals([
+        "columns.nonce must be text; it is integer",
+        "columns.expires_at is missing; it must be timestamptz",
+      ]);
+    await pool.query(
+      "create table twice (key text not null, nonce text, deadline timestamptz, expires_at timestamptz not null)",
+    );
+    const twice = createPostgresTokenStore({ db: pool, table: "twice" });
+    expect(await rejection(twice.ensureSchema())).to.be.instanceOf(SchemaError);
+    const { rows } = await pool.query("select indexname from pg_indexes where tablename = 'twice'");
+    expect(rows).to.deep.equal([]);
+    await pool.end();
+  });
+
+  it("REF-18 needs no more than the right to select, insert, update and delete", async () => {
+    await using owner = await openStore(database.url, { table: "lent" });
+    await using login = await makeLogin(
+      database.url,
+      "grant select, insert, update, delete on lent to login",
+    );
+    await using bench = await openStore(login.url, { table: "lent" });
+    const { store } = bench;
+    expect(await store.ensureSchema()).to.equal("present");
+    const token = presentation({ graceSeconds: 0 });
+    expect(await store.rotate(token)).to.equal("rotated");
+    expect(await store.rotate(again(token))).to.equal("replayed");
+    await store.revoke("one", 60);
+    await store.revokeFamily("one", 60);
+    await store.revokeSubject("one", 1, 60);
+    expect(await store.isRevoked(successor(token))).to.equal(true);
+    await owner.pool.query("update lent set expires_at = now() - interval '1 second'");
+    expect(await store.sweep()).to.equal(5);
+    expect(await store.readiness().check(signal)).to.deep.equal({ healthy: true, detail: "connected" });
+    const missing = createPostgresTokenStore({ db: bench.pool, table: "not_lent" });
+    expect(sqlStateOf(await rejection(missing.ensureSchema()))).to.equal("42501");
+  });
+
+  describe("through PgBouncer in transaction mode", () => {
+    before(function () {
+      if (hasPgBouncer) return;
+      console.log("skipped: pgbouncer (Debian package pgbouncer) is not on PATH");
+      this.skip();
+    });
+
+    it("REF-4 REF-5 REF-19 two pools over three shared connections: one is rotated, the rest raced", async () => {
+      await using login = await makeLogin(database.url, "grant usage, create on schema public to login");
+      await using bouncer = await startPgBouncer(login.url, 3);
+      await using a = await openStore(bouncer.url, { table: "pooled", timeoutMs: 10_000 });
+      await using b = await openStore(bouncer.url, { table: "pooled", timeoutMs: 10_000 });
+      for (let round = 0; round < 20; round++) {
+        const token = presentation();
+        const results = await Promise.all(
+          Array.from({ length: 32 }, (_, n) => (n % 2 === 0 ? a : b).store.rotate(again(token))),
+        );
+        expect(results.filter((result) => result === "rotated")).to.have.lengthOf(1);
+        expect(results.filter((result) => result === "raced")).to.have.lengthOf(31);
+        await a.store.revokeFamily(token.fam, 60);
+        expect(await b.store.isRevoked(successor(token))).to.equal(true);
+        expect(await b.store.rotate(successor(token))).to.equal("replayed");
+      }
+      const limit = await a.pool.query("show statement_timeout");
+      expect(limit.rows, "no limit stays on a shared connection").to.deep.equal([{ statement_timeout: "0" }]);
+    });
+  });
+});
+
+describe("readiness of the PostgreSQL token store", function () {
+  this.timeout(60_000);
+  const database = testDatabase({ name: "token-store-ready" });
+
+  it("says that the database answers, that the table is missing, that the login may not read it", async () => {
+    const pool = openPool(database.url);
+    const store = createPostgresTokenStore({ db: pool, name: "sessions", critical: true });
+    const readiness = store.readiness();
+    expect(readiness).to.include({ name: "sessions", critical: true });
+    expect(store.readiness()).to.equal(readiness);
+    expect(await readiness.check(signal)).to.deep.equal({ healthy: false, detail: "its table is missing" });
+    await store.ensureSchema();
+    expect(await readiness.check(signal)).to.deep.equal({ healthy: true, detail: "connected" });
+    await using login = await makeLogin(database.url);
+    const other = openPool(login.url);
+    const check = createPostgresTokenStore({ db: other }).readiness();
+    expect(check).to.include({ name: "token-store", critical: false });
+    expect(await check.check(signal)).to.deep.equal({
+      healthy: false,
+      detail: "the login may not read its table",
+    });
+    await other.end();
+    await pool.end();
+  });
+
+  it("RDY-22 says that nothing can be revoked on a database that only reads", async () => {
+    await using bench = await openStore(database.url);
+    const url = new URL(database.url);
+    url.searchParams.set("options", "-c default_transaction_read_only=on");
+    const pool = openPool(url.href);
+    const store = createPostgresTokenStore({ db: pool });
+    expect(await store.readiness().check(signal)).to.deep.equal({
+      healthy: false,
+      detail: "the database is read only: nothing can be revoked",
+    });
+    expect(sqlStateOf(await rejection(store.revoke("one", 60)))).to.equal("25006");
+    expect(await bench.store.isRevoked({ jti: "one", fam: undefined, sub: "a", signedInAt: 1 })).to.equal(
+      false,
+    );
+    await pool.end();
+  });
+
+  it("RDY-22 shows no address and no password of a server that is not there", async () => {
+    const pool = openPool("postgres://somebody:hunter2@127.0.0.1:1/none");
+    const store = createPostgresTokenStore({ db: pool });
+    expect(await store.readiness().check(signal)).to.deep.equal({
+      healthy: false,
+      detail: "not answering (ECONNREFUSED)",
+    });
+    await pool.end();
+  });
+});
+
+describe("the options of createPostgresTokenStore", () => {
+  const db = { query: () => Promise.resolve({ rows: [] }) };
+
+  it("are checked when the store is made", () => {
+    const wrong: [Record<string, unknown>, RegExp][] = [
+      [{ db: undefined }, /db: is required and must be a pool or a connection/],
+      [{ db: "postgres://user:hunter2@host/db" }, /db: must be a pool or a connection/],
+      [{ table: "a.b.c" }, /table: must be a name of at most 48 bytes, or schema\.name/],
+      [{ table: "x".repeat(49) }, /table: must be a name of at most 48 bytes/],
+      [{ table: "" }, /table: must be a string that is not empty/],
+      [{ name: "a b" }, /name: must be 1 to 64 letters/],
+      [{ timeoutMs: 0 }, /timeoutMs: must be a number from 10/],
+      [{ sweepBatch: 0 }, /sweepBatch: must be a whole number from 1/],
+      [{ sweepEverySeconds: -1 }, /sweepEverySeconds: must be a number from 0/],
+      [{ breakerFailures: 0 }, /breakerFailures: must be a whole number of at least 1/],
+      [{ tabel: "x" }, /tabel: is unknown; did you mean table\?/],
+    ];
+    for (const [options, message] of wrong) {
+      expect(() => createPostgresTokenStore({ db, ...options })).to.throw(ConfigurationError, message);
+    }
+  });
+
+  it("take a connection, a pool, and what only lends connections; nothing is sent before the first call", () => {
+    const fail = (): never => {
+      throw new Error("too early");
+    };
+    for (const each of [{ query: fail }, { connect: fail }, { query: fail, connect: fail }]) {
+      expect(createPostgresTokenStore({ db: each })).to.have.property("rotate");
+    }
+  });
+});
