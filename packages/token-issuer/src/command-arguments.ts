@@ -14,6 +14,8 @@ export interface KeyCommand {
   readonly file: string;
   readonly kid: string | undefined;
   readonly algorithm: Algorithm | undefined;
+  /** A file with a key that was made elsewhere. */
+  readonly from: string | undefined;
   readonly rsaBits: number | undefined;
   readonly lifetimes: Lifetimes;
   readonly force: boolean;
@@ -42,6 +44,7 @@ Keeps the signing keys of a token issuer in a file.
   --file PATH          the file, or a directory with keys.json in it (keys.json)
   --algorithm NAME     init, add: ${algorithms.slice(0, 6).join(" ")}
                        ${algorithms.slice(6).join(" ")} (RS256; add: as the current key)
+  --from PATH          init, add: takes this key, a private PEM or a secret, instead of drawing one
   --rsa-bits BITS      init, add: 2048 to 8192 (2048)
   --access-seconds N   init: how long access tokens live (${contractLifetimes.accessSeconds})
   --refresh-seconds N  init: how long refresh tokens live (${contractLifetimes.refreshSeconds})
@@ -59,6 +62,7 @@ const flag = { type: "boolean" } as const;
 const options = {
   file: text,
   algorithm: text,
+  from: text,
   "rsa-bits": text,
   "access-seconds": text,
   "refresh-seconds": text,
@@ -72,8 +76,8 @@ const options = {
 
 const allowed: Readonly<Record<KeyCommand["command"], readonly string[]>> = {
   help: Object.keys(options),
-  init: ["algorithm", "rsa-bits", "access-seconds", "refresh-seconds", "leeway-seconds"],
-  add: ["algorithm", "rsa-bits"],
+  init: ["algorithm", "from", "rsa-bits", "access-seconds", "refresh-seconds", "leeway-seconds"],
+  add: ["algorithm", "from", "rsa-bits"],
   list: [],
   promote: ["force"],
   retire: ["now", "due"],
@@ -96,6 +100,7 @@ export function readKeyCommand(given: readonly string[]): KeyCommand {
     due,
     file: filled(values.file, "file") ?? "keys.json",
     algorithm: algorithmOf(values.algorithm),
+    from: filled(values.from, "from"),
     rsaBits: numberOf(values["rsa-bits"], "rsa-bits", 2048, 8192),
     lifetimes: {
       accessSeconds:

@@ -1,6 +1,13 @@
+import type { Algorithm } from "@svc/jwt-auth";
 import { readKeyCommand, type KeyCommand, usage } from "./command-arguments.ts";
 import { readKeyFile, ringFile, whileLocked, writeKeyFile } from "./key-file.ts";
-import { generateKey, isSecretAlgorithm } from "./key-material.ts";
+import {
+  generateKey,
+  isSecretAlgorithm,
+  type KeyMaterial,
+  pemMaterial,
+  secretMaterial,
+} from "./key-material.ts";
 import { KeyRingError } from "./key-ring-error.ts";
 import { keyTable } from "./key-table.ts";
 import { notesOf } from "./live-ring.ts";
@@ -48,15 +55,27 @@ async function changeFor(
     if (due) return (document) => retireDue(need(document), now());
     return (document) => retireKey(need(document), kid ?? "", now(), { immediately: command.now });
   }
+  const material = await newKey(command, before);
+  if (before === undefined) return () => newRing(material, now(), lifetimes);
+  return (document) => addKey(need(document), material, now());
+}
+
+async function newKey(command: KeyCommand, before: RingDocument | undefined): Promise<KeyMaterial> {
+  if (command.from !== undefined) return foreignKey(await readKeyFile(command.from), command.algorithm);
   const algorithm = command.algorithm ?? (before === undefined ? "RS256" : currentOf(before).algorithm);
   if (before !== undefined && isSecretAlgorithm(algorithm) !== isSecretAlgorithm(currentOf(before).algorithm))
     throw new KeyRingError(
       "wrong_state",
       `${algorithm} needs a ring of its own: secrets and key pairs do not mix`,
     );
-  const material = await generateKey({ algorithm, rsaBits: command.rsaBits });
-  if (before === undefined) return () => newRing(material, now(), lifetimes);
-  return (document) => addKey(need(document), material, now());
+  return generateKey({ algorithm, rsaBits: command.rsaBits });
+}
+
+/** A key that was made elsewhere: a PEM, or else a secret, whose last line end an editor may have written. */
+function foreignKey(text: string, algorithm: Algorithm | undefined): KeyMaterial {
+  const isSecret = algorithm === undefined ? !text.includes("-----BEGIN") : isSecretAlgorithm(algorithm);
+  if (!isSecret) return pemMaterial(text, algorithm);
+  return secretMaterial(text.replace(/\r?\n$/, ""), algorithm ?? "HS256", "prod");
 }
 
 function retireDue(document: RingDocument, now: number): RingDocument {

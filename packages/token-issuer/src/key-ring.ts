@@ -28,8 +28,8 @@ export interface Signer {
   readonly kid: string;
   readonly algorithm: Algorithm;
   /**
-   * A signed token (JWS, compact) with these claims as they are. HMAC signs at once; the others, whose signatures
-   * take longer, beside the main thread, with a promise.
+   * A signed token (JWS, compact) with these claims as they are. HMAC, ES256 and EdDSA sign at once; the others, whose
+   * signatures take longer, beside the main thread, with a promise.
    */
   sign(claims: object): string | Promise<string>;
   /** The signature of bytes, as RFC 7518 writes it. */

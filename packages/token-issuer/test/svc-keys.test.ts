@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { InvalidUse, readKeyCommand } from "../src/command-arguments.ts";
-import { claims } from "./support/rings.ts";
+import { claims, key } from "./support/rings.ts";
 
 const program = fileURLToPath(new URL("../src/command-line.ts", import.meta.url));
 
@@ -161,6 +161,29 @@ describe("svc-keys", function () {
     expect(sizes).to.deep.equal([3072, 2048]);
   });
 
+  it("takes a key that was made elsewhere, so that its tokens go on", async function () {
+    const drawn = await key("ES384");
+    const pem = drawn.signing?.export({ type: "pkcs8", format: "pem" }).toString() ?? "";
+    await writeFile(join(folder, "old.pem"), pem, { mode: 0o600 });
+    const { changed } = await json("init", "--from", "old.pem");
+    expect(changed).to.deep.equal([drawn.kid]);
+    const again = await run("add", "--from", "old.pem");
+    expect(again.stderr).to.contain("in the ring already, as current");
+    await rm(file);
+    const secret = "a secret of at least 32 bytes, not in code";
+    await writeFile(join(folder, "secret"), `${secret}\n`, { mode: 0o600 });
+    expect((await json("init", "--from", "secret")).changed).to.deep.equal([
+      createKeyRing({ secret }).signer().kid,
+    ]);
+    await writeFile(join(folder, "short"), "hunter2", { mode: 0o600 });
+    const short = await run("add", "--from", "short");
+    expect(short.code).to.equal(1);
+    expect(short.stderr).to.contain("at least 32").and.not.contain("hunter2");
+    await rm(file);
+    const mixed = await run("init", "--from", "old.pem", "--algorithm", "HS256");
+    expect(mixed.stderr).to.contain("a PEM").and.not.contain("BEGIN");
+  });
+
   it("writes down how long tokens live", async () => {
     await json(
       "init",
@@ -262,6 +285,7 @@ describe("svc-keys", function () {
     [["init", "--refresh-seconds", "0"], "--refresh-seconds must be a whole number from 1"],
     [["init", "--leeway-seconds", "1.5"], "--leeway-seconds must be a whole number from 0"],
     [["init", "--file", ""], "--file is empty"],
+    [["list", "--from", "x"], "list does not take --from"],
     [["init", "--colour"], "Unknown option '--colour'"],
   ];
   for (const [args, message] of misuses) {
