@@ -20,8 +20,7 @@ export function setLastingCookies(res: ServerResponse, lines: readonly string[])
   }) as typeof res.writeHead;
 }
 
-/** The lines that a response has now. */
-export function cookieLines(res: ServerResponse): string[] {
+function cookieLines(res: ServerResponse): string[] {
   const value = res.getHeader("Set-Cookie");
   return value === undefined ? [] : Array.isArray(value) ? value.map(String) : [String(value)];
 }

@@ -6,7 +6,7 @@ import { attemptCookieOf, type CallbackParts, finishLogin } from "./callback.ts"
 import { clientOf, codeExchange } from "./code-exchange.ts";
 import { idTokens } from "./id-token.ts";
 import type { LoginIdentity } from "./identity.ts";
-import { cookieLines, setLastingCookies } from "./lasting-cookies.ts";
+import { setLastingCookies } from "./lasting-cookies.ts";
 import type { OidcLoginOptions } from "./options.ts";
 import { loginReadiness } from "./readiness.ts";
 import { LoginError, problemOf } from "./refusals.ts";
@@ -73,7 +73,7 @@ export function oidcLogin(options: OidcLoginOptions): OidcLogin {
     res.setHeader("Referrer-Policy", "no-referrer");
     const cookie = attemptCookieOf(cookies, req, query);
     if (cookie !== undefined) setLastingCookies(res, [cookies.forget(cookie.name)]);
-    if (onIdentity === undefined) throw withCookies(res, noHandler());
+    if (onIdentity === undefined) throw noHandler();
     const attempt = cookie === undefined ? undefined : cookies.open(cookie.name, cookie.value);
     let identity: LoginIdentity;
     try {
@@ -81,7 +81,7 @@ export function oidcLogin(options: OidcLoginOptions): OidcLogin {
     } catch (error) {
       if (!(error instanceof LoginError)) throw error;
       logRefusal(req, flow.provider.name, error);
-      throw withCookies(res, problemOf(error));
+      throw problemOf(error);
     }
     const value = await onIdentity(identity, req, res);
     if (res.headersSent || res.writableEnded || value === res) return;
@@ -133,13 +133,6 @@ export function oidcLogin(options: OidcLoginOptions): OidcLogin {
 }
 
 type Next = (err?: unknown) => void;
-
-/** Express's own last handler takes all headers away but those of the error. */
-function withCookies(res: ServerResponse, problem: ProblemError): ProblemError {
-  const lines = cookieLines(res);
-  if (lines.length === 0) return problem;
-  return Object.assign(problem, { headers: { ...problem.headers, "Set-Cookie": lines } });
-}
 
 function noHandler(): ProblemError {
   // The one detail of a 500 that says something (OIDC-11): it names a fault of the service, and no secret.

@@ -24,6 +24,7 @@ describe("githubIdentity()", () => {
   beforeEach(async () => {
     answers = {
       "/user": (_req, res) => sendJson(res, 200, user),
+      "/user?moved": (_req, res) => sendJson(res, 200, user),
       "/user/emails": (_req, res) => sendJson(res, 200, emails),
     };
     headers = [];
@@ -93,7 +94,7 @@ describe("githubIdentity()", () => {
     "an id of 0": (_req, res) => sendJson(res, 200, { ...user, id: 0 }),
     "an id that no number holds": (_req, res) => res.end('{"id": 9007199254740993}'),
     "a list": (_req, res) => sendJson(res, 200, [user]),
-    "a redirect": (_req, res) => res.writeHead(302, { location: "/user/emails" }).end(),
+    "a redirect": (_req, res) => res.writeHead(302, { location: "/user?moved" }).end(),
     "nothing, for ever": () => undefined,
     "a closed connection": (req) => req.socket.destroy(),
     "10 MB": (_req, res) => sendJson(res, 200, { ...user, bio: "a".repeat(10_000_000) }),
