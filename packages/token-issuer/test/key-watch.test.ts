@@ -1,8 +1,11 @@
 import { addKey, createKeyRing, promoteKey, writeRing } from "@svc/token-issuer";
 import { expect } from "chai";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { chmod, mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { eventually, key, refusal, ring, start } from "./support/rings.ts";
 
 interface Line {
@@ -179,6 +182,23 @@ describe("a key ring in a file", () => {
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(stopped.generation).to.equal(0);
     expect(stopped.signer().kid).to.equal(other.signer().kid);
+  });
+
+  it("keeps no process alive", async () => {
+    const program = `
+      import { createKeyRing } from "@svc/token-issuer";
+      console.log(createKeyRing({ file: ${JSON.stringify(file)} }).signer().algorithm);
+    `;
+    const args = ["--conditions=@svc/source", "--input-type=module", "--eval", program];
+    const child = spawn(process.execPath, args, {
+      cwd: fileURLToPath(new URL(".", import.meta.url)),
+      stdio: ["ignore", "pipe", "inherit"],
+      timeout: 15_000,
+    });
+    let stdout = "";
+    child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
+    const [code] = (await once(child, "close")) as [number | null];
+    expect([code, stdout]).to.deep.equal([0, "ES256\n"]);
   });
 
   it("refuses to start with a file that is missing, broken or too long", async () => {

@@ -3,7 +3,18 @@ import { createKeyRing, readRing, writeRing } from "@svc/token-issuer";
 import { expect } from "chai";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmod, lstat, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  chown,
+  lstat,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -130,6 +141,14 @@ describe("svc-keys", function () {
     expect((await stat(file)).mode & 0o777).to.equal(0o640);
     expect((await lstat(join(folder, "link.json"))).isSymbolicLink()).to.equal(true);
     expect(readRing(await readFile(file, "utf8")).keys).to.have.length(2);
+  });
+
+  it("leaves the file to the owner that it had, when an administrator changes it", async function () {
+    if (process.getuid?.() !== 0) this.skip();
+    await json("init", "--algorithm", "EdDSA");
+    await chown(file, 1234, 4321);
+    await json("add");
+    expect(await stat(file)).to.include({ uid: 1234, gid: 4321 });
   });
 
   it("never shows a private key or a secret", async () => {
