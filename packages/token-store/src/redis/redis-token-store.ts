@@ -145,6 +145,7 @@ export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTok
     },
 
     rotate,
+    shared: true,
 
     readiness: () => ({
       name,

@@ -1,0 +1,129 @@
+import { type RedisServer, startRedis, testRedis } from "@svc/dev-services";
+import { createRedisTokenStore } from "@svc/token-store/redis";
+import { expect } from "chai";
+import { Redis, type RedisOptions } from "ioredis";
+import { setTimeout as sleep } from "node:timers/promises";
+import { answerCutter } from "./support/answer-cutter.ts";
+import { again, presented, rejection } from "./support/presentations.ts";
+
+const strict = {
+  maxRetriesPerRequest: 0,
+  enableOfflineQueue: false,
+  autoResendUnfulfilledCommands: false,
+  retryStrategy: (): number => 20,
+} satisfies RedisOptions;
+
+describe("createRedisTokenStore with a connection that breaks", () => {
+  const server = testRedis();
+
+  for (const [how, settings] of [
+    ["a client that sends again itself", { retryStrategy: strict.retryStrategy }],
+    ["a client that does not", strict],
+  ] as const) {
+    it(`REF-4 REF-19 tells the winner that it has won when its answer was lost, with ${how}`, async () => {
+      await using between = await answerCutter(server.url);
+      const redis = new Redis(between.url, { ...settings });
+      redis.on("error", () => undefined);
+      const direct = new Redis(server.url);
+      try {
+        await redis.ping().catch(() => new Promise((resolve) => redis.once("ready", resolve)));
+        const keyPrefix = `${server.keyPrefix}c:`;
+        const store = createRedisTokenStore({ redis, keyPrefix, timeoutMs: 15_000 });
+        const other = createRedisTokenStore({ redis: direct, keyPrefix });
+        await store.rotate(presented());
+        for (let round = 1; round <= 5; round++) {
+          const token = presented();
+          between.cutNext(1);
+          expect(await store.rotate(token)).to.equal("rotated");
+          expect(between.cuts).to.equal(round);
+          expect(await other.rotate(again(token))).to.equal("raced");
+        }
+        const fam = presented();
+        between.cutNext(1);
+        await store.revokeFamily(fam.fam, 60);
+        expect(await other.isRevoked(fam)).to.equal(true);
+      } finally {
+        redis.disconnect();
+        direct.disconnect();
+      }
+    });
+  }
+});
+
+describe("createRedisTokenStore with a Redis that fails", function () {
+  this.timeout(60_000);
+  let server: RedisServer;
+  let redis: Redis;
+  before(async () => {
+    server = await startRedis();
+    redis = new Redis(server.url, { retryStrategy: (): number => 20 });
+    redis.on("error", () => undefined);
+  });
+  after(async () => {
+    redis.disconnect();
+    await server.stop();
+  });
+  const store = (timeoutMs = 15_000) => createRedisTokenStore({ redis, timeoutMs });
+
+  it("REF-17 RDY-22 gives up on a Redis that hangs, and what it executes later consumes nothing", async () => {
+    const hasty = store(150);
+    await hasty.rotate(presented());
+    const token = presented();
+    server.pause();
+    try {
+      const refusals = await Promise.all([
+        rejection(() => hasty.rotate(token)),
+        rejection(() => hasty.isRevoked(token)),
+        rejection(() => hasty.revokeFamily("f", 60)),
+      ]);
+      for (const error of refusals) expect(error).to.have.property("code", "ERR_SVC_DEADLINE");
+      expect(await hasty.readiness().check(AbortSignal.timeout(5_000))).to.deep.equal({
+        healthy: false,
+        detail: "not answering (no answer within 150 ms)",
+      });
+      // Later than the rotation may be by the clock of the server.
+      await sleep(5);
+    } finally {
+      server.resume();
+    }
+    expect(await store().rotate(again(token))).to.equal("rotated");
+    expect((await hasty.readiness().check(AbortSignal.timeout(5_000))).healthy).to.equal(true);
+  });
+
+  it("REF-17 passes on that Redis takes no writes, and nothing was consumed", async () => {
+    const token = presented();
+    const patient = store();
+    await redis.config("SET", "maxmemory", "1");
+    const full = await rejection(() => patient.rotate(token));
+    expect(String(full)).to.match(/OOM/);
+    await redis.config("SET", "maxmemory", "0");
+    await redis.replicaof("127.0.0.1", 1);
+    const readOnly = await rejection(() => patient.rotate(token));
+    expect(String(readOnly)).to.match(/READONLY/);
+    await redis.replicaof("NO", "ONE");
+    expect(await patient.rotate(token)).to.equal("rotated");
+  });
+
+  it("goes on after a restart; what Redis forgot, used tokens and revocations, is live again", async () => {
+    const patient = store();
+    const token = presented();
+    const revoked = presented();
+    expect(await patient.rotate(token)).to.equal("rotated");
+    await patient.revokeFamily(revoked.fam, 600);
+    await server.restart();
+    expect(await patient.isRevoked(revoked)).to.equal(false);
+    expect(await patient.rotate(again(token))).to.equal("rotated");
+    await patient.revokeFamily(revoked.fam, 600);
+    await redis.flushall();
+    expect(await patient.isRevoked(revoked)).to.equal(false);
+  });
+
+  it("REF-17 refuses at once where there is no connection and the client does not wait for one", async () => {
+    const gone = new Redis(server.url, { ...strict, lazyConnect: true });
+    gone.on("error", () => undefined);
+    const error = await rejection(() => createRedisTokenStore({ redis: gone }).rotate(presented()));
+    expect(error).to.be.instanceOf(Error);
+    expect(error).not.to.have.property("code", "ERR_SVC_DEADLINE");
+    gone.disconnect();
+  });
+});

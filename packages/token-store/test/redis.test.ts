@@ -1,0 +1,143 @@
+import { testRedis } from "@svc/dev-services";
+import { ConfigurationError } from "@svc/options";
+import { TokenStoreError } from "@svc/token-store";
+import { createRedisTokenStore, type RedisTokenStoreOptions } from "@svc/token-store/redis";
+import { expect } from "chai";
+import { Redis } from "ioredis";
+import { again, presented, rejection } from "./support/presentations.ts";
+
+describe("createRedisTokenStore", () => {
+  const server = testRedis();
+  const clients: Redis[] = [];
+  before(
+    () => void clients.push(new Redis(server.url), new Redis(server.url, { enableAutoPipelining: true })),
+  );
+  after(() => clients.splice(0).forEach((client) => client.disconnect()));
+
+  function client(index = 0): Redis {
+    const redis = clients[index];
+    if (redis === undefined) throw new Error("not connected");
+    return redis;
+  }
+  const storeOn = (index = 0, options: Partial<RedisTokenStoreOptions> = {}) =>
+    createRedisTokenStore({ redis: client(index), keyPrefix: `${server.keyPrefix}t:`, ...options });
+
+  it("REF-7 REF-19 rotates one of 2 x 16 presentations at once, 100 times out of 100", async () => {
+    const replicas = [storeOn(0), storeOn(1)];
+    for (let round = 0; round < 100; round++) {
+      const token = presented();
+      const results = await Promise.all(
+        Array.from({ length: 16 }, () => replicas.map((store) => store.rotate(again(token)))).flat(),
+      );
+      expect(results.filter((result) => result === "rotated")).to.have.length(1);
+      expect(results.filter((result) => result === "raced")).to.have.length(31);
+    }
+  });
+
+  it("REV-9 lets every entry end, a use with its token and a family with its refresh tokens", async () => {
+    const prefix = `${server.keyPrefix}ttl:`;
+    const store = storeOn(0, { keyPrefix: prefix });
+    const token = presented({ usedTtlSeconds: 100, familyTtlSeconds: 300, graceSeconds: 0 });
+    await store.rotate(token);
+    const other = presented();
+    await store.revoke(other.jti, 400);
+    await store.revokeSubject(other.sub, 1, 500);
+    const ends = async (): Promise<Record<string, number>> => {
+      const keys = await client().keys(`${prefix}*`);
+      const left = await Promise.all(keys.map((key) => client().pttl(key)));
+      return Object.fromEntries(
+        keys.map((key, index) => [
+          key.slice(prefix.length, prefix.length + 1),
+          Math.ceil((left[index] ?? 0) / 100_000),
+        ]),
+      );
+    };
+    expect(await ends()).to.deep.equal({ u: 1, j: 4, s: 5 });
+    await store.rotate(again(token));
+    expect(await ends()).to.deep.equal({ u: 1, j: 4, s: 5, f: 3 });
+  });
+
+  it("REF-6 a replay does not prolong the end of its family", async () => {
+    const prefix = `${server.keyPrefix}once:`;
+    const store = storeOn(0, { keyPrefix: prefix });
+    const token = presented({ familyTtlSeconds: 300 });
+    await store.revokeFamily(token.fam, 300);
+    await client().pexpire(`${prefix}f:{${token.fam}}`, 100_000);
+    expect(await store.rotate(token)).to.equal("replayed");
+    expect(await client().pttl(`${prefix}f:{${token.fam}}`)).to.be.within(1, 100_000);
+    expect(await client().keys(`${prefix}u:*`), "consumed").to.deep.equal([]);
+  });
+
+  it("asks one command for a check and one for a rotation", async () => {
+    const sent: string[] = [];
+    const redis = client();
+    const noted = {
+      eval: (...args: Parameters<typeof redis.eval>) => (sent.push("eval"), redis.eval(...args)),
+      evalsha: (sha: string, count: number, ...rest: string[]) => (
+        sent.push("evalsha"),
+        redis.evalsha(sha, count, ...rest)
+      ),
+      mget: (...keys: string[]) => (sent.push("mget"), redis.mget(...keys)),
+    };
+    const store = storeOn(0, { redis: { ...noted, eval: redis.eval.bind(redis) } });
+    await store.rotate(presented());
+    sent.length = 0;
+    const token = presented();
+    await store.isRevoked(token);
+    await store.rotate(token);
+    await store.revokeFamily(token.fam, 1);
+    await store.revoke(token.jti, 1);
+    await store.revokeSubject(token.sub, 1, 1);
+    // The last one's script may not have run before.
+    expect(sent).to.deep.equal(["mget", "evalsha", "evalsha", "evalsha", "evalsha"]);
+  });
+
+  it("loads its scripts again when Redis has forgotten them", async () => {
+    const store = storeOn();
+    const token = presented();
+    await client().script("FLUSH");
+    expect(await store.rotate(token)).to.equal("rotated");
+    await client().script("FLUSH");
+    expect(await store.rotate(again(token))).to.equal("raced");
+    await client().script("FLUSH");
+    await store.revokeFamily(token.fam, 60);
+    await client().script("FLUSH");
+    await store.revokeSubject(token.sub, 1, 60);
+    expect(await store.isRevoked(token)).to.equal(true);
+  });
+
+  for (const hours of [-1, 1]) {
+    it(`REF-14 takes the time of Redis, with a clock of ours ${hours} h off`, async () => {
+      const off = storeOn(0, { now: () => Date.now() + hours * 3_600_000 });
+      const token = presented({ graceSeconds: 60 });
+      expect(await off.rotate(token)).to.equal("rotated");
+      expect(await storeOn(1).rotate(again(token))).to.equal("raced");
+      expect(await off.rotate(again(token))).to.equal("raced");
+    });
+  }
+
+  it("refuses durations and moments that are none", async () => {
+    const store = storeOn();
+    for (const operation of [
+      () => store.revoke("a", Number.NaN),
+      () => store.revokeSubject("a", Number.NaN, 1),
+      () => store.rotate(presented({ graceSeconds: 1e12 })),
+    ]) {
+      const error = await rejection(operation);
+      expect(error).to.be.instanceOf(TokenStoreError).with.property("code", "ERR_SVC_TOKEN_STORE_ARGUMENT");
+    }
+  });
+
+  it("refuses options that it does not know or that are wrong", () => {
+    const wrong = [{ redis: {} }, { redis: client(), keyPrefix: "a{b}" }, { redis: client(), timeoutMs: 0 }];
+    for (const options of wrong) {
+      expect(() => createRedisTokenStore(options as RedisTokenStoreOptions)).to.throw(ConfigurationError);
+    }
+  });
+
+  it("says in readiness that Redis answers", async () => {
+    const { name, critical, check } = storeOn().readiness();
+    expect({ name, critical }).to.deep.equal({ name: "token-store", critical: false });
+    expect(await check(AbortSignal.timeout(5_000))).to.deep.equal({ healthy: true, detail: "answering" });
+  });
+});

@@ -1,0 +1,57 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+
+/** Something between a client and a server that loses answers. */
+export interface AnswerCutter extends AsyncDisposable {
+  readonly url: string;
+  /** From now on connections break when an answer comes, `times` times. */
+  cutNext(times: number): void;
+  /** How many answers were lost. */
+  readonly cuts: number;
+}
+
+export async function answerCutter(url: string): Promise<AnswerCutter> {
+  const target = new URL(url);
+  const sockets = new Set<Socket>();
+  let armed = 0;
+  let cuts = 0;
+  const server = createServer((client) => {
+    const upstream = connect(Number(target.port), target.hostname);
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on("error", () => undefined);
+      socket.on("close", () => {
+        sockets.delete(socket);
+        client.destroy();
+        upstream.destroy();
+      });
+    }
+    client.pipe(upstream);
+    upstream.on("data", (chunk: Buffer) => {
+      if (armed === 0) {
+        client.write(chunk);
+        return;
+      }
+      armed -= 1;
+      cuts += 1;
+      client.destroy();
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const own = new URL(url);
+  own.host = `127.0.0.1:${port}`;
+  return {
+    url: own.href,
+    cutNext: (times) => void (armed = times),
+    get cuts() {
+      return cuts;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}

@@ -1,0 +1,36 @@
+import type { Rotation } from "@svc/token-store";
+import { randomBytes } from "node:crypto";
+
+export function id(): string {
+  return randomBytes(16).toString("hex");
+}
+
+/** A refresh token that is presented for the first time. */
+export function presented(changes: Partial<Rotation> = {}): Rotation {
+  return {
+    jti: id(),
+    fam: id(),
+    sub: id(),
+    signedInAt: 1_700_000_000,
+    graceSeconds: 600,
+    usedTtlSeconds: 86_400,
+    familyTtlSeconds: 86_400,
+    nonce: id(),
+    ...changes,
+  };
+}
+
+/** The same token in another request. */
+export function again(rotation: Rotation): Rotation {
+  return { ...rotation, nonce: id() };
+}
+
+/** What an operation was refused with. */
+export async function rejection(operation: () => unknown): Promise<unknown> {
+  try {
+    await operation();
+  } catch (error) {
+    return error;
+  }
+  throw new Error("it was not refused");
+}
