@@ -11,6 +11,7 @@ import {
   again,
   hold,
   holdToken,
+  nobodyWaits,
   openPool,
   openStore,
   presentation,
@@ -80,19 +81,21 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
     await using bench = await openStore(database.url, { timeoutMs: 300 });
     const token = presentation();
     await using holder = await holdToken(database.url, token.jti);
-    const refused = await rejection(bench.store.rotate(token));
-    expect(sqlStateOf(refused)).to.equal("57014");
+    expect(await rejection(bench.store.rotate(token))).to.satisfy(isTimeout);
+    await nobodyWaits(bench.pool);
     await holder.end();
-    expect(await bench.store.rotate(again(token))).to.equal("rotated");
+    const patient = createPostgresTokenStore({ db: bench.pool, timeoutMs: 10_000 });
+    expect(await patient.rotate(again(token))).to.equal("rotated");
   });
 
   it("REV-7 a table that somebody has locked does not hold a check up for longer than a command may take", async () => {
     await using bench = await openStore(database.url, { timeoutMs: 300 });
     await using holder = await hold(database.url, "lock table svc_auth_marks in access exclusive mode");
-    const refused = await rejection(bench.store.isRevoked(presentation()));
-    expect(sqlStateOf(refused)).to.equal("57014");
+    expect(await rejection(bench.store.isRevoked(presentation()))).to.satisfy(isTimeout);
+    await nobodyWaits(bench.pool);
     await holder.end();
-    expect(await bench.store.isRevoked(presentation())).to.equal(false);
+    const patient = createPostgresTokenStore({ db: bench.pool, timeoutMs: 10_000 });
+    expect(await patient.isRevoked(presentation())).to.equal(false);
   });
 
   it("REV-7 REV-8 a server that hangs is asked three times, and not again until the cool-down is over", async () => {
@@ -223,6 +226,11 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
     expect(logger.lines.join("\n")).to.include("could not be deleted").and.to.include("SQLSTATE 42601");
   });
 });
+
+/** Whether the server ended a statement, or the caller the wait for it: on a busy machine either may be first. */
+function isTimeout(error: unknown): boolean {
+  return sqlStateOf(error) === "57014" || error instanceof DeadlineError;
+}
 
 interface SilentServer extends AsyncDisposable {
   readonly url: string;

@@ -19,7 +19,7 @@ describe("the PostgreSQL token store does what every token store does", function
   const on = (index: number): ReturnType<typeof createPostgresTokenStore> => {
     const db = pools[index];
     if (db === undefined) throw new Error("only inside of tests");
-    return createPostgresTokenStore({ db });
+    return createPostgresTokenStore({ db, timeoutMs: 10_000 });
   };
   for (const { name, run } of tokenStoreCases({ create: () => on(0), createReplica: () => on(1) })) {
     it(`REF-18 ${name}`, run);

@@ -152,7 +152,7 @@ describe("createPostgresTokenStore", function () {
       const options = `-c default_transaction_isolation=${isolation.replace(" ", "\\ ")}`;
       const pool = new Pool({ connectionString: database.url, max: CONNECTIONS, options });
       try {
-        const store = createPostgresTokenStore({ db: pool });
+        const store = createPostgresTokenStore({ db: pool, timeoutMs: 10_000 });
         await store.ensureSchema();
         const { rows } = await pool.query("show transaction_isolation");
         expect(rows).to.deep.equal([{ transaction_isolation: isolation }]);
@@ -223,6 +223,36 @@ describe("createPostgresTokenStore", function () {
     expect(first + second + (await a.store.sweep())).to.be.within(2800, 3000);
     expect(await count(a.pool, "svc_busy")).to.equal(tokens.length);
     for (const token of tokens) expect(await b.store.rotate(again(token))).to.equal("raced");
+  });
+
+  it("REV-2 a row that somebody is about to use again is neither waited for nor deleted", async () => {
+    await using bench = await openStore(database.url, { table: "svc_renewed" });
+    await over(bench.pool, "svc_renewed", 10);
+    await using holder = await hold(
+      database.url,
+      "update svc_renewed set expires_at = now() + interval '1 hour' where key = 'jti:7'",
+    );
+    expect(await bench.store.sweep()).to.equal(9);
+    await holder.end("commit");
+    expect(await bench.store.sweep()).to.equal(0);
+    expect(await count(bench.pool, "svc_renewed")).to.equal(1);
+  });
+
+  it("REF-6 REV-9 a replay that meets a logout neither shortens nor prolongs what that one said", async () => {
+    await using bench = await openStore(database.url, { table: "svc_met" });
+    const token = presentation({ graceSeconds: 0 });
+    await bench.store.rotate(token);
+    await using holder = await hold(
+      database.url,
+      "insert into svc_met (key, expires_at) values ($1, 'infinity')",
+      [`fam:${token.fam}`],
+    );
+    const replay = bench.store.rotate(again(token));
+    await waiter(bench.pool);
+    await holder.end("commit");
+    expect(await replay).to.equal("replayed");
+    const { rows } = await bench.pool.query("select expires_at::text from svc_met where key like 'fam:%'");
+    expect(rows).to.deep.equal([{ expires_at: "infinity" }]);
   });
 
   it("REV-2 a write now and then deletes what is over, and stop() waits for it", async () => {

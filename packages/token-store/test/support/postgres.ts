@@ -12,10 +12,10 @@ export interface Bench extends AsyncDisposable {
 
 type Options = Omit<Parameters<typeof createPostgresTokenStore>[0], "db">;
 
-/** Opens a store whose table is there. */
+/** Opens a store whose table is there, and whose calls have time enough on a busy machine. */
 export async function openStore(url: string, options: Options = {}, max = 16): Promise<Bench> {
   const pool = openPool(url, max);
-  const store = createPostgresTokenStore({ db: pool, sweepEverySeconds: 0, ...options });
+  const store = createPostgresTokenStore({ db: pool, sweepEverySeconds: 0, timeoutMs: 10_000, ...options });
   await store.ensureSchema();
   return {
     pool,
@@ -118,4 +118,14 @@ export async function waiter(pool: Pool, other = 0): Promise<number> {
     return pid !== 0;
   });
   return pid;
+}
+
+/** Waits until nobody waits for a lock. */
+export async function nobodyWaits(pool: Pool): Promise<void> {
+  await until("nobody waits for a lock", async () => {
+    const { rows } = await pool.query(
+      "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+    );
+    return rows.length === 0;
+  });
 }
