@@ -118,6 +118,7 @@ export async function createService(options?: ServiceOptions): Promise<Service> 
     db: plugins.db,
     cache: plugins.cache,
     auth: plugins.auth,
+    issuer: plugins.issuer,
     get address() {
       return runner.address;
     },

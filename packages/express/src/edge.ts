@@ -21,6 +21,7 @@ export function edgeLayers(settings: ServiceSettings, plugins: StartedPlugins): 
     bodyLimit({ maxBytes: maxBodyBytes }),
     ...plugins.identity,
     jsonBody({ maxBytes: maxBodyBytes }),
+    ...plugins.behindBody,
   ];
   return layers.filter((layer) => layer !== undefined);
 }

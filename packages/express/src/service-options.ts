@@ -40,7 +40,7 @@ export interface ServiceOptions {
   /** Runs for every request behind the request id and in front of the routes. Default none. */
   readonly middleware?: readonly Middleware[] | undefined;
   /**
-   * What authentication takes from code: the store that knows revoked tokens, a second place for tokens, keys of one's
+   * What authentication takes from code: the store that knows revoked tokens, a second place for tokens, the hook of refreshes, keys of one's
    * own. Needs the plugin `auth`. Default none.
    */
   readonly auth?: AuthCode | undefined;
@@ -88,7 +88,7 @@ export function resolveServiceOptions(given: ServiceOptions | undefined): Resolv
     routes: optional(func<NonNullable<ServiceOptions["routes"]>>()),
     app: optional(objectWith<Express>("an Express application", "use", "set", "get")),
     middleware: withDefault(listOf(func<Middleware>()), []),
-    auth: optional(objectWith<AuthCode>("an object { revocation, tokenFrom, keys }")),
+    auth: optional(objectWith<AuthCode>("an object { revocation, tokenFrom, keys, onRefresh }")),
     checks: withDefault(listOf(objectWith<ReadinessCheck>("a readiness check", "check")), []),
     logDestination: optional(objectWith<LineDestination>("a destination", "write")),
     signals: withDefault(boolean(), true),

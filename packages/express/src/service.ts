@@ -5,6 +5,7 @@ import type { HealthMiddleware } from "@svc/health";
 import type { JwtAuth } from "@svc/jwt-auth";
 import type { createLogger } from "@svc/log";
 import type { MetricsMiddleware } from "@svc/metrics";
+import type { TokenIssuer } from "@svc/token-issuer";
 import type { Express } from "express";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -30,6 +31,8 @@ export interface Service extends AsyncDisposable {
   readonly cache: Cache | undefined;
   /** With plugin `auth`; its verifier serves whoever takes tokens from elsewhere. */
   readonly auth: JwtAuth | undefined;
+  /** With plugin `auth` and `issue_tokens`: what a sign-in route of the application calls. */
+  readonly issuer: TokenIssuer | undefined;
   /** Where it listens, once it does. */
   readonly address: AddressInfo | undefined;
   /**

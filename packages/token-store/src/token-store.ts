@@ -30,6 +30,8 @@ export type RotationResult = "rotated" | "raced" | "replayed";
 
 /** Remembers which tokens and sessions were revoked, and which refresh tokens were used. */
 export interface TokenStore {
+  /** Whether every replica of a service sees the same entries (ISS-16). Default: false. */
+  readonly shared?: boolean | undefined;
   /** A throw or a rejection means that the store does not answer. */
   isRevoked(token: RevocableToken): boolean | Promise<boolean>;
   revoke(jti: string, ttlSeconds: number): void | Promise<void>;

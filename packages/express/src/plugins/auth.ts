@@ -1,6 +1,6 @@
 import type { Cache } from "@svc/cache";
 import type { Table } from "@svc/config";
-import type { JwtAuth, JwtAuthOptions, RevocationCheck } from "@svc/jwt-auth";
+import type { JwtAuth, JwtAuthOptions, KeySource } from "@svc/jwt-auth";
 import {
   boolean,
   ConfigurationError,
@@ -14,7 +14,9 @@ import {
   string,
   withDefault,
 } from "@svc/options";
-import { namedAsConfigured } from "./named-as-configured.ts";
+import type { RefreshHook, TokenIssuer } from "@svc/token-issuer";
+import { issuerParts, issuingParts, sharedStore, stopIssuing } from "./issuing.ts";
+import { asConfigured, namedAsConfigured } from "./named-as-configured.ts";
 import type { PluginContext, PluginParts } from "./plugin.ts";
 
 /** `[plugin.auth]` (AUTH-38). */
@@ -53,10 +55,25 @@ export interface AuthSettings {
   readonly jwksBreakerCoolDownSeconds: number;
   /** How many verified tokens are remembered; 0 switches that off. Default: 5,000. */
   readonly cacheTokens: number;
+  /** Whether the service issues tokens: `service.issuer`, and the routes under /auth. Default: false. */
+  readonly issueTokens: boolean;
+  /** A file or folder of signing keys as `svc-keys` makes it; it verifies too, in the place of the mode. Default: none. */
+  readonly signingKeys: string | undefined;
+  /** How long an access token lives, in minutes (ISS-4). Default: 15. */
+  readonly accessLifetimeMinutes: number;
+  /** How long a refresh token lives, in days (ISS-4). Default: 30. */
+  readonly refreshLifetimeDays: number;
+  /** For how long a token that was just rotated is refused without ending its session, in seconds (REF-14). Default: 10. */
+  readonly refreshGraceSeconds: number;
+  /** After how many days a session ends whatever it does; 0: never (REF-15). Default: 0. */
+  readonly sessionLifetimeDays: number;
 }
 
 /** What an application adds to `[plugin.auth]` in code. */
-export type AuthCode = Pick<JwtAuthOptions, "revocation" | "tokenFrom" | "keys">;
+export interface AuthCode extends Pick<JwtAuthOptions, "revocation" | "tokenFrom" | "keys"> {
+  /** Asked at every refresh what the session may do from now on (REF-9). Needs `issue_tokens`. */
+  readonly onRefresh?: RefreshHook | undefined;
+}
 
 const claim = string({ pattern: /^[^\s]{1,128}$/, expects: "the name of a claim" });
 const texts = either(string({ allowEmpty: true }), listOf(string()));
@@ -108,53 +125,104 @@ export const authTable: Table<AuthSettings> = {
       kind: withDefault(number({ min: 1, max: 3600 }), 30),
     },
     cacheTokens: { key: "cache_tokens", kind: withDefault(integer({ min: 0, max: 1_000_000 }), 5000) },
+    issueTokens: { key: "issue_tokens", kind: withDefault(boolean(), false) },
+    signingKeys: { key: "signing_keys", kind: optional(string()) },
+    accessLifetimeMinutes: {
+      key: "access_lifetime_minutes",
+      kind: withDefault(number({ min: 1, max: 1440 }), 15),
+    },
+    refreshLifetimeDays: {
+      key: "refresh_lifetime_days",
+      kind: withDefault(number({ min: 1, max: 3650 }), 30),
+    },
+    refreshGraceSeconds: {
+      key: "refresh_grace_seconds",
+      kind: withDefault(number({ min: 0, max: 300 }), 10),
+    },
+    sessionLifetimeDays: {
+      key: "session_lifetime_days",
+      kind: withDefault(number({ min: 0, max: 3650 }), 0),
+    },
   },
 };
 
-/** The middleware that verifies the caller's token. */
+/** The middleware that verifies the caller's token, and the issuer where there is one. */
 export async function authPlugin(
   settings: AuthSettings,
-  { logger, env, profile }: PluginContext,
-  code: AuthCode = {},
-  cache: Cache | undefined = undefined,
-): Promise<PluginParts & { readonly auth: JwtAuth }> {
+  context: PluginContext,
+  { onRefresh, ...code }: AuthCode = {},
+  cache?: Cache,
+): Promise<PluginParts & { readonly auth: JwtAuth; readonly issuer: TokenIssuer | undefined }> {
+  const { logger, env, profile } = context;
   const { jwtAuth } = await import("@svc/jwt-auth");
-  const { mode, secret: sharedSecret, publicKey, jwksUrl, issuer, audience, ...rest } = settings;
   refuseInReduced(profile, code);
-  // A file of variables that services share may hold more keys than this one needs.
-  const material = {
-    secret: { mode, secret: sharedSecret },
-    public_key: { mode, publicKey },
-    jwks: { mode, jwksUrl },
-  }[mode];
-  const revocation = code.revocation ?? (cache && (await sharedRevocations(cache)));
-  const auth = namedAsConfigured({ plugin: "auth", table: authTable, profile }, () =>
+  if (onRefresh !== undefined && !settings.issueTokens) refuseHook();
+  const named = { plugin: "auth", table: authTable, profile } as const;
+  const issuing = await asConfigured(named, () => issuingParts(settings, context, cache));
+  const revocation = code.revocation ?? issuing?.store ?? (cache && (await sharedStore(cache)));
+  const auth = namedAsConfigured(named, () =>
     jwtAuth({
-      ...rest,
-      ...(code.keys === undefined ? material : {}),
+      ...verification(settings, code.keys ?? issuing?.keys),
       ...code,
       revocation,
-      algorithms: rest.algorithms as JwtAuthOptions["algorithms"],
-      issuer: issuer === "" ? undefined : issuer,
-      audience: audience.length === 0 ? undefined : audience,
       env,
       logger,
     }),
   );
   if (profile === "reduced") logger.info({}, "tokens are not checked for revocation in the reduced profile");
+  const issuer =
+    issuing && (await asConfigured(named, () => issuerParts(issuing, settings, context, onRefresh)));
+  // A store in Redis is part of the check `auth`; that of the process has a note of its own (RDY-23).
+  const notes = issuing !== undefined && cache === undefined ? [issuing.store.readiness?.()] : [];
   return {
     auth,
+    issuer: issuer?.issuer,
     identity: auth,
-    checks: [auth.readiness()],
-    onStop: ["close", () => auth.stop()],
-    info: { mode: code.keys === undefined ? mode : "keys", algorithms: [...rest.algorithms] },
+    behindBody: issuer?.behindBody,
+    checks: [auth.readiness(), issuing?.ring.readiness(), ...notes].filter((each) => each !== undefined),
+    onStop: ["close", stopIssuing(auth, issuing)],
+    info: {
+      mode: auth.verifier.keys === issuing?.keys || code.keys !== undefined ? "keys" : settings.mode,
+      algorithms: [...auth.verifier.algorithms],
+      ...(issuer === undefined ? {} : { issues: true }),
+    },
   };
 }
 
-/** What every replica that shares the cache knows of revoked tokens and sessions (REV-3). */
-async function sharedRevocations({ redis }: Cache): Promise<RevocationCheck> {
-  const { createRedisTokenStore } = await import("@svc/token-store/redis");
-  return createRedisTokenStore({ redis });
+/** What of the settings `jwtAuth()` takes; with keys of its own, a mode's are of no use. */
+function verification(settings: AuthSettings, keys: KeySource | undefined): JwtAuthOptions {
+  const { mode, issuer, audience } = settings;
+  // A file of variables that services share may hold more keys than this one needs.
+  const material = {
+    secret: { mode, secret: settings.secret },
+    public_key: { mode, publicKey: settings.publicKey },
+    jwks: { mode, jwksUrl: settings.jwksUrl },
+  }[mode];
+  const algorithms = settings.algorithms as JwtAuthOptions["algorithms"];
+  return {
+    ...(keys === undefined
+      ? { ...material, algorithms }
+      : { keys, algorithms: keys.algorithms ?? algorithms }),
+    issuer: issuer === "" ? undefined : issuer,
+    audience: audience.length === 0 ? undefined : audience,
+    leewaySeconds: settings.leewaySeconds,
+    tenantClaim: settings.tenantClaim,
+    scopeClaim: settings.scopeClaim,
+    rolesClaim: settings.rolesClaim,
+    revocationFailOpen: settings.revocationFailOpen,
+    jwksTimeoutSeconds: settings.jwksTimeoutSeconds,
+    jwksAttempts: settings.jwksAttempts,
+    jwksBreakerFailures: settings.jwksBreakerFailures,
+    jwksBreakerCoolDownSeconds: settings.jwksBreakerCoolDownSeconds,
+    cacheTokens: settings.cacheTokens,
+  };
+}
+
+function refuseHook(): never {
+  const key = "auth.onRefresh";
+  const message =
+    "is of no use in a service that issues no tokens; set plugin.auth.issue_tokens or take it away";
+  throw new ConfigurationError("createService()", [{ key, message }]);
 }
 
 // PROF-3: whoever needs revocation needs the full profile, and should not learn that from a token that still works.

@@ -19,6 +19,8 @@ export interface PluginParts {
   readonly edge?: Middleware | undefined;
   /** Runs behind whatever answers for the edge itself (CORS, trusted hosts), in front of the body. */
   readonly identity?: Middleware | undefined;
+  /** Runs behind the body, for routes of a plugin that take one. */
+  readonly behindBody?: Middleware | undefined;
   readonly routes?: readonly FrameworkRoute[] | undefined;
   readonly checks?: readonly ReadinessCheck[] | undefined;
   /** What `/info` shows of it beside its name; nothing secret. */

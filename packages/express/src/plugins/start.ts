@@ -4,6 +4,7 @@ import type { Middleware, ReadinessCheck } from "@svc/context";
 import type { Database } from "@svc/database";
 import type { JwtAuth } from "@svc/jwt-auth";
 import type { MetricsMiddleware } from "@svc/metrics";
+import type { TokenIssuer } from "@svc/token-issuer";
 import type { FrameworkRoute } from "../framework-routes.ts";
 import { ConfigurationError } from "@svc/options";
 import type { ServiceLogger } from "../service.ts";
@@ -22,6 +23,8 @@ export interface StartedPlugins {
   readonly edge: readonly (Middleware | undefined)[];
   /** Who is calling, and for which tenant. */
   readonly identity: readonly (Middleware | undefined)[];
+  /** Routes of plugins that take a body. */
+  readonly behindBody: readonly (Middleware | undefined)[];
   readonly routes: readonly FrameworkRoute[];
   readonly checks: readonly ReadinessCheck[];
   readonly info: readonly { readonly name: string }[];
@@ -30,6 +33,7 @@ export interface StartedPlugins {
   readonly db: Database | undefined;
   readonly cache: Cache | undefined;
   readonly auth: JwtAuth | undefined;
+  readonly issuer: TokenIssuer | undefined;
 }
 
 /** What decides how the plugins run, beside their settings. */
@@ -83,6 +87,7 @@ export async function startPlugins(
   return {
     edge: parts.map((each) => each.edge),
     identity: parts.map((each) => each.identity),
+    behindBody: parts.map((each) => each.behindBody),
     routes: parts.flatMap((each) => each.routes ?? []),
     checks: parts.flatMap((each) => each.checks ?? []),
     info: parts.map(({ name, info }) => ({ ...info, name })),
@@ -91,6 +96,7 @@ export async function startPlugins(
     db: database?.db,
     cache: cache?.cache,
     auth: auth?.auth,
+    issuer: auth?.issuer,
   };
 }
 

@@ -100,6 +100,8 @@ export function createPostgresTokenStore(given: PostgresTokenStoreOptions): Post
     async revokeSubject(sub, notBefore, ttlSeconds) {
       await write(revokeSubjectSql(quotedTable, sub, notBefore, ttlSeconds));
     },
+    shared: true,
+
     async rotate(rotation) {
       const { result } = await write(rotateSql(quotedTable, rotation));
       if (RESULTS.has(result)) return result as RotationResult;
