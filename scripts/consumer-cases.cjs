@@ -118,6 +118,60 @@ const cases = {
     app.get("/", (req, res) => res.json({ tenant: tenantOf(req) }));
     return async (get) => assert.deepEqual(await (await get("/")).json(), { tenant: "acme" });
   },
+  async cache({ use }) {
+    const { createCache } = await use("@svc/cache");
+    const cache = createCache({ url: "redis://127.0.0.1:1" });
+    assert.equal(cache.readiness().name, "cache");
+    await cache.stop();
+  },
+  async "token-store"({ use }) {
+    const { createMemoryTokenStore } = await use("@svc/token-store");
+    const store = createMemoryTokenStore();
+    store.revokeFamily("f", 60);
+    assert.equal(store.isRevoked({ jti: "t", fam: "f", sub: "ann", signedInAt: 0 }), true);
+    const { tokenStoreCases } = await use("@svc/token-store/testing");
+    assert.equal(typeof tokenStoreCases, "function");
+    for (const entry of ["redis", "postgres"]) assert.ok(await use(`@svc/token-store/${entry}`));
+  },
+  async "token-issuer"({ use, app }) {
+    const { authRoutes, createKeyRing, createTokenIssuer } = await use("@svc/token-issuer");
+    const keys = createKeyRing({ secret: "0123456789abcdef0123456789abcdef" });
+    const store = {
+      isRevoked: () => false,
+      revoke() {},
+      revokeFamily() {},
+      revokeSubject() {},
+      rotate: () => "rotated",
+    };
+    const issuer = createTokenIssuer({ keys, store, env: "local" });
+    app.use(authRoutes(issuer));
+    const pair = await issuer.issuePair({ subject: "ann" });
+    return async (get) => {
+      const body = JSON.stringify({ refresh_token: pair.refresh_token });
+      const headers = { "content-type": "application/json" };
+      assert.equal((await get("/auth/refresh", { method: "POST", headers, body })).status, 200);
+    };
+  },
+  async "oidc-login"({ use, app }) {
+    const { oidcLogin } = await use("@svc/oidc-login");
+    const google = {
+      clientId: "id",
+      clientSecret: "secret",
+      redirectUri: "https://a.example/auth/google/callback",
+    };
+    const login = oidcLogin({
+      providers: { google },
+      cookieSecret: "0123456789abcdef0123456789abcdef",
+      onIdentity: () => ({}),
+    });
+    app.use(login);
+    return async (get) => {
+      const answer = await get("/auth/google/start", { redirect: "manual" });
+      assert.equal(answer.status, 302);
+      assert.match(answer.headers.get("location"), /^https:\/\/accounts\.google\.com\//);
+      await login.stop();
+    };
+  },
   async conformance({ use }) {
     const { checkConformance } = await use("@svc/conformance");
     assert.equal(typeof checkConformance, "function");
