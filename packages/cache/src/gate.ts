@@ -35,6 +35,8 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
+const STALL_MS = 50;
+
 export function createGate(options: GateOptions): Gate {
   const { failures, coolDownMs, timeoutMs, maxInFlight, now, judge } = options;
   // In the order of their deadlines, since all have the same time.
@@ -55,8 +57,13 @@ export function createGate(options: GateOptions): Gate {
   function arm(): void {
     const [oldest] = waiting;
     if (oldest === undefined || timer !== undefined) return;
-    // After a stall of this process, answers that are there already are read before anything counts as late.
-    timer = setTimeout(() => setImmediate(expire), Math.max(1, Math.ceil(oldest.until - performance.now())));
+    timer = setTimeout(due, Math.max(1, Math.ceil(oldest.until - performance.now())), oldest.until);
+  }
+
+  // After a stall of this process, answers that are there already are read before anything counts as late.
+  function due(until: number): void {
+    if (performance.now() - until > STALL_MS) timer = setTimeout(expire, STALL_MS);
+    else setImmediate(expire);
   }
 
   function expire(): void {

@@ -125,7 +125,11 @@ export function resolveCacheOptions(given: CacheOptions): ResolvedOptions {
     cluster: optional(listOf(seed)),
     connection: optional(secret(objectWith<ConnectionOptions>("an object of options of ioredis"))),
     keyPrefix: withDefault(
-      string({ pattern: /^[^{}\s]{0,64}$/, expects: "at most 64 characters without braces and white space" }),
+      string({
+        allowEmpty: true,
+        pattern: /^[^{}\s]{0,64}$/,
+        expects: "at most 64 characters without braces and white space",
+      }),
       "",
     ),
     name: withDefault(

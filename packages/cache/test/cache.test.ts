@@ -1,0 +1,203 @@
+import { type Cache, type CacheEvent, type CacheOptions, CacheValueError, createCache } from "@svc/cache";
+import { type RedisServer, startRedis, testRedis } from "@svc/dev-services";
+import { ConfigurationError } from "@svc/options";
+import { expect } from "chai";
+import { keepingLogger } from "./support/logger.ts";
+import { rejection, until } from "./support/wait.ts";
+
+const ready = (cache: Cache) => cache.readiness().check(AbortSignal.timeout(5000));
+
+describe("getOrSet", () => {
+  const redis = testRedis();
+  const events: CacheEvent[] = [];
+  let cache: Cache;
+  let prefix: string;
+  const open = (options: Partial<CacheOptions> = {}): Cache =>
+    createCache({ url: redis.url, keyPrefix: prefix, ...options });
+  before(() => {
+    prefix = `${redis.keyPrefix}test:`;
+    cache = open({ onEvent: (event) => void events.push(event), maxValueBytes: 1000, fillTimeoutMs: 300 });
+  });
+  after(() => cache.stop());
+  beforeEach(() => void events.splice(0));
+
+  it("fills once, then answers from Redis, under the prefix and for as long as it is told", async () => {
+    expect(await cache.getOrSet("one", 60, async () => ({ sum: 42 }))).to.deep.equal({ sum: 42 });
+    expect(await cache.getOrSet("one", 60, () => ({ sum: 0 }))).to.deep.equal({ sum: 42 });
+    expect(events).to.deep.equal(["miss", "hit"]);
+    await using bare = open({ keyPrefix: "" });
+    expect(await bare.redis.call("get", `${prefix}one`)).to.equal('{"sum":42}');
+    expect(await bare.redis.call("pttl", `${prefix}one`)).to.be.within(1, 60_000);
+  });
+
+  it("lets one filler per key run at a time, and gives every caller a copy of its own", async () => {
+    let fillings = 0;
+    const fill = async (): Promise<{ n: number }> => {
+      fillings += 1;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      return { n: fillings };
+    };
+    const all = await Promise.all(Array.from({ length: 100 }, () => cache.getOrSet("crowd", 60, fill)));
+    expect(fillings).to.equal(1);
+    expect(new Set(all).size).to.equal(100);
+    expect(all.every(({ n }) => n === 1)).to.equal(true);
+    expect(events.filter((event) => event === "suppressed")).to.have.length(99);
+  });
+
+  it("passes a filler's error to all who wait, keeps nothing, and fills anew", async () => {
+    const failing = (): Promise<never> => Promise.reject(new Error("no luck"));
+    const errors = await Promise.all(
+      [1, 2, 3].map(async () => rejection(cache.getOrSet("unlucky", 60, failing))),
+    );
+    expect(new Set(errors).size).to.equal(1);
+    expect(await cache.getOrSet("unlucky", 60, () => "luck")).to.equal("luck");
+  });
+
+  it("ends a filler that hangs, and does not let it hold up the next one", async () => {
+    let aborted = false;
+    const error = await rejection(
+      cache.getOrSet("hung", 60, (signal) => {
+        signal.addEventListener("abort", () => (aborted = true));
+        return new Promise(() => undefined);
+      }),
+    );
+    expect(error.code).to.equal("ERR_SVC_DEADLINE");
+    expect(aborted).to.equal(true);
+    expect(await cache.getOrSet("hung", 60, () => 1)).to.equal(1);
+  });
+
+  it("answers what is too long or undefined without keeping it", async () => {
+    const long = "x".repeat(1000);
+    expect(await cache.getOrSet("long", 60, () => long)).to.equal(long);
+    expect(await cache.getOrSet("none", 60, () => undefined)).to.equal(undefined);
+    expect(await cache.redis.exists("long", "none")).to.equal(0);
+    expect(events).to.deep.equal(["miss", "too_large", "miss"]);
+  });
+
+  it("replaces what is no JSON, reads no more of a value than one may have, fills beside other types", async () => {
+    await cache.redis.call("set", "broken", "{");
+    expect(await cache.get("broken")).to.equal(undefined);
+    expect(await cache.getOrSet("broken", 60, () => "whole")).to.equal("whole");
+    expect(await cache.get("broken")).to.equal("whole");
+    await cache.redis.call("set", "huge", JSON.stringify("x".repeat(100_000)));
+    expect(await cache.getOrSet("huge", 60, () => "small")).to.equal("small");
+    await cache.redis.call("lpush", "list", "1");
+    expect(await cache.getOrSet("list", 60, () => "filled")).to.equal("filled");
+    expect(await cache.get("list")).to.equal("filled");
+  });
+
+  it("does not keep what was being filled while its key was set or deleted", async () => {
+    let begun = (): void => undefined;
+    const started = new Promise<void>((resolve) => (begun = resolve));
+    let finish = (): void => undefined;
+    const filled = cache.getOrSet("raced", 60, async () => {
+      begun();
+      await new Promise<void>((resolve) => (finish = resolve));
+      return "old";
+    });
+    await started;
+    await cache.delete("raced");
+    finish();
+    expect(await filled).to.equal("old");
+    expect(await cache.get("raced")).to.equal(undefined);
+  });
+
+  it("refuses values that are no JSON or too long, and keys and lifetimes that are none", async () => {
+    const circle: Record<string, unknown> = {};
+    circle["self"] = circle;
+    for (const value of [circle, 1n, undefined, () => 1, "x".repeat(1000)]) {
+      const error = await rejection(cache.set("bad", value, 60));
+      expect(error).to.be.instanceOf(CacheValueError);
+      expect(error.code).to.equal("ERR_SVC_CACHE_VALUE");
+    }
+    expect((await rejection(cache.getOrSet("bad", 60, () => circle))).code).to.equal("ERR_SVC_CACHE_VALUE");
+    expect(await rejection(cache.set("", 1, 60))).to.be.instanceOf(ConfigurationError);
+    for (const ttl of [0, -1, NaN, Infinity]) {
+      expect(await rejection(cache.set("key", 1, ttl))).to.be.instanceOf(ConfigurationError);
+    }
+  });
+
+  it("keeps keys of any length apart", async () => {
+    const [a, b] = [`${"k".repeat(5000)}a`, `${"k".repeat(5000)}b`];
+    await cache.set(a, "a", 60);
+    await cache.set(b, "b", 60);
+    expect([await cache.get(a), await cache.get(b)]).to.deep.equal(["a", "b"]);
+    await cache.delete(a);
+    expect(await cache.get(a)).to.equal(undefined);
+  });
+
+  it("goes on when whoever counts throws", async () => {
+    const broken = (): never => {
+      throw new Error("cannot count");
+    };
+    await using other = open({ onEvent: broken });
+    expect(await other.getOrSet("counted", 60, () => 1)).to.equal(1);
+  });
+
+  it("gives scripts, sets and counters the prefix, and refuses what a shared connection must not do", async () => {
+    expect(await cache.redis.eval("return {KEYS[1], ARGV[1]}", 1, "k", "v")).to.deep.equal([
+      `${prefix}k`,
+      "v",
+    ]);
+    expect(await cache.redis.call("INCR", "count")).to.equal(1);
+    for (const command of ["multi", "subscribe", "SELECT", "blpop", "client"]) {
+      const error = await rejection(cache.redis.call(command, "x"));
+      expect(error, command).to.include({ code: "ERR_SVC_CACHE_COMMAND" });
+    }
+    const unknown = await rejection(cache.redis.call("nonsense", "secret-argument"));
+    expect(`${unknown.message} ${JSON.stringify(unknown)}`).not.to.contain("secret-argument");
+  });
+
+  it("REV-7 sends many commands of one turn together", async () => {
+    const commands = async (): Promise<number> => {
+      const stats = String(await cache.redis.call("info", "stats"));
+      return Number(/total_reads_processed:(\d+)/.exec(stats)?.[1]);
+    };
+    const before = await commands();
+    await Promise.all(Array.from({ length: 200 }, (_, index) => cache.redis.exists(`key-${index}`)));
+    expect((await commands()) - before).to.be.below(150);
+  });
+});
+
+describe("readiness of the cache", function () {
+  this.timeout(30_000);
+  let server: RedisServer;
+  before(async () => void (server = await startRedis()));
+  after(() => server.stop());
+
+  it("RDY-16 is healthy, never critical, and notes when Redis may drop entries", async () => {
+    const logger = keepingLogger();
+    await using cache = createCache({ url: server.url, logger, name: "sessions" });
+    expect(cache.readiness()).to.include({ name: "sessions", critical: false });
+    expect(await ready(cache)).to.deep.equal({
+      healthy: true,
+      detail: "connected",
+      meta: { breaker: "closed", in_flight: 0, eviction: "noeviction" },
+    });
+    await cache.redis.call("config", "set", "maxmemory-policy", "allkeys-lru");
+    await until(
+      "the note",
+      async () => (await ready(cache)).detail === "connected; may drop entries (allkeys-lru)",
+    );
+    expect((await ready(cache)).healthy).to.equal(true);
+    await cache.redis.call("config", "set", "maxmemory-policy", "noeviction");
+    await until("no note", async () => (await ready(cache)).detail === "connected");
+    expect(logger.lines).to.deep.equal([
+      'warn Redis may drop entries before their time: set noeviction {"cache":"sessions","policy":"allkeys-lru"}',
+    ]);
+  });
+
+  it("RDY-16 asks CONFIG where INFO is hidden, and is content where both are", async () => {
+    await using admin = createCache({ url: server.url });
+    for (const [user, rights] of [
+      ["noinfo", ["+@all", "-info"]],
+      ["neither", ["+@all", "-info", "-config"]],
+    ] as const) {
+      await admin.redis.call("acl", "setuser", user, "on", ">pw", "~*", "&*", ...rights);
+      await using cache = createCache({ url: `redis://${user}:pw@127.0.0.1:${server.port}` });
+      const { healthy, detail, meta } = await ready(cache);
+      expect({ healthy, detail }, user).to.deep.equal({ healthy: true, detail: "connected" });
+      expect(meta?.["eviction"]).to.equal(user === "noinfo" ? "noeviction" : "unknown");
+    }
+  });
+});

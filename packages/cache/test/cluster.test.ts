@@ -1,0 +1,84 @@
+import { type Cache, createCache } from "@svc/cache";
+import { testRedisCluster } from "@svc/dev-services";
+import { expect } from "chai";
+import { slotOf } from "../src/slot.ts";
+import { rejection, until } from "./support/wait.ts";
+
+const ready = (cache: Cache) => cache.readiness().check(AbortSignal.timeout(5000));
+
+describe("a Redis Cluster", function () {
+  this.timeout(60_000);
+  const redis = testRedisCluster();
+  // Keys of the first, the second and the third node.
+  const keys = ["b", "c", "a"].map((tag) => `{${tag}}key`);
+
+  it("knows the slot of a key as the server does", async () => {
+    await using cache = createCache({ cluster: redis.cluster.seeds });
+    for (const key of ["123456789", "{user1000}.following", "foo{}{bar}", "a{b}{c}", "{open", "é{ü}", ""]) {
+      expect(slotOf(key), key).to.equal(await cache.redis.call("cluster", "keyslot", key));
+    }
+    expect(keys.map((key) => Math.floor(slotOf(key) / 5462))).to.deep.equal([0, 1, 2]);
+  });
+
+  it("RDY-16 reads and writes on all nodes, runs scripts over keys of one hash tag, and is ready", async () => {
+    await using cache = createCache({ cluster: redis.cluster.seeds.slice(0, 1), keyPrefix: "p:" });
+    const all = Array.from({ length: 300 }, (_, index) => `key-${index}`);
+    await Promise.all(all.map((key, index) => cache.set(key, index, 60)));
+    expect(await Promise.all(all.map((key) => cache.get(key)))).to.deep.equal([...all.keys()]);
+    const script = "redis.call('set', KEYS[1], ARGV[1]) return redis.call('exists', KEYS[1], KEYS[2])";
+    expect(await cache.redis.eval(script, 2, "{session}:f", "{session}:j", "1")).to.equal(1);
+    expect(await cache.redis.exists("{session}:f", "{session}:j")).to.equal(1);
+    expect(await cache.getOrSet("filled", 60, () => "once")).to.equal("once");
+    expect(await ready(cache)).to.deep.include({ healthy: true, detail: "connected" });
+  });
+
+  it("REV-7 REV-8 gives one hung node a breaker of its own: the others go on", async () => {
+    await using cache = createCache({ cluster: redis.cluster.seeds, commandTimeoutMs: 300 });
+    for (const key of keys) await cache.set(key, 1, 60);
+    const [hung = "", ...others] = keys;
+    const [node] = redis.cluster.nodes;
+    node?.pause();
+    try {
+      const reasons: unknown[] = [];
+      for (let round = 0; round < 6; round++) {
+        reasons.push((await rejection(cache.redis.exists(hung))).reason);
+        for (const key of others) expect(await cache.redis.exists(key)).to.equal(1);
+      }
+      expect(reasons).to.deep.equal(["timeout", "timeout", "timeout", "breaker", "breaker", "breaker"]);
+      expect(cache.state).to.equal("open");
+      expect(await ready(cache)).to.deep.include({ healthy: false });
+      expect((await ready(cache)).detail).to.match(/^1 of 3 nodes not answering /);
+    } finally {
+      node?.resume();
+    }
+    const answers = async (): Promise<boolean> =>
+      (await cache.redis.exists(hung).catch(() => 0)) === 1 && (await ready(cache)).healthy;
+    await until("the node answers", answers);
+  });
+
+  it("REV-8 uses a node again that was killed and came back", async () => {
+    await using cache = createCache({ cluster: redis.cluster.seeds });
+    for (const key of keys) await cache.set(key, 1, 60);
+    const node = redis.cluster.nodes[2];
+    await node?.kill();
+    expect(await rejection(cache.redis.exists(keys[2] ?? ""))).to.include({
+      code: "ERR_SVC_CACHE_UNAVAILABLE",
+    });
+    await node?.restart();
+    const answers = async (): Promise<boolean> =>
+      cache.set(keys[2] ?? "", 2, 60).then(
+        () => true,
+        () => false,
+      );
+    await until("the node answers", answers);
+    expect(await cache.get(keys[2] ?? "")).to.equal(2);
+    await until("it is ready", async () => (await ready(cache)).healthy);
+  });
+
+  it("stops where no node of the cluster was ever there", async () => {
+    const cache = createCache({ cluster: [{ host: "127.0.0.1", port: 1 }] });
+    expect(await rejection(cache.redis.exists("key"))).to.include({ code: "ERR_SVC_CACHE_UNAVAILABLE" });
+    expect((await ready(cache)).healthy).to.equal(false);
+    await cache.stop();
+  });
+});

@@ -1,0 +1,322 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Cache, type CacheOptions, CacheUnavailableError, createCache } from "@svc/cache";
+import { freePort, type RedisServer, startRedis } from "@svc/dev-services";
+import { expect } from "chai";
+import { keepingLogger } from "./support/logger.ts";
+import { rejection, until } from "./support/wait.ts";
+
+const ready = (cache: Cache) => cache.readiness().check(AbortSignal.timeout(5000));
+const answers = async (cache: Cache): Promise<boolean> =>
+  cache.redis.call("ping").then(
+    () => true,
+    () => false,
+  );
+
+describe("a Redis with faults", function () {
+  this.timeout(60_000);
+  let server: RedisServer;
+  const unhandled: unknown[] = [];
+  const keep = (reason: unknown): void => void unhandled.push(reason);
+  before(async () => {
+    process.on("unhandledRejection", keep);
+    server = await startRedis();
+  });
+  after(async () => {
+    process.off("unhandledRejection", keep);
+    await server.stop();
+    expect(unhandled).to.deep.equal([]);
+  });
+  const open = (options: Partial<CacheOptions> = {}): Cache => createCache({ url: server.url, ...options });
+
+  it("REV-7 REV-8 gives a hung Redis one deadline, then refuses at once, tries once, and heals", async () => {
+    let at = 0;
+    await using cache = open({ now: () => at, commandTimeoutMs: 300 });
+    await cache.set("kept", "value", 60);
+    server.pause();
+    try {
+      const began = performance.now();
+      const hung = await Promise.all(
+        Array.from({ length: 50 }, async () => rejection(cache.redis.exists("kept"))),
+      );
+      expect(performance.now() - began).to.be.at.least(299);
+      expect(new Set(hung.map(({ reason }) => reason))).to.deep.equal(new Set(["timeout"]));
+      expect(cache.state).to.equal("open");
+      // With a clock that stands still no other command is let through.
+      for (let round = 0; round < 100; round++) {
+        const error = await rejection(cache.redis.exists("kept"));
+        expect(error).to.be.instanceOf(CacheUnavailableError);
+        expect(error).to.include({
+          code: "ERR_SVC_CACHE_UNAVAILABLE",
+          reason: "breaker",
+          retryAfterMs: 2000,
+        });
+      }
+      expect(await ready(cache)).to.deep.include({
+        healthy: false,
+        detail: "not answering (no answer in time)",
+      });
+      at += 2000;
+      const [trial, other] = await Promise.all([
+        rejection(cache.redis.exists("kept")),
+        rejection(cache.redis.exists("kept")),
+      ]);
+      expect([trial.reason, other.reason]).to.deep.equal(["timeout", "breaker"]);
+    } finally {
+      server.resume();
+    }
+    await until("a trial succeeds", async () => {
+      at += 2000;
+      return answers(cache);
+    });
+    expect(cache.state).to.equal("closed");
+    expect(await cache.get("kept")).to.equal("value");
+  });
+
+  it("REV-8 counts commands that wait behind a hung pipeline from the moment they were given", async () => {
+    await using cache = open({ commandTimeoutMs: 400, breakerFailures: 1000, breakerCoolDownMs: 0 });
+    await cache.set("kept", 1, 60);
+    server.pause();
+    try {
+      const first = rejection(cache.redis.exists("kept"));
+      await sleep(200);
+      const began = performance.now();
+      const second = rejection(cache.redis.exists("kept"));
+      expect(await Promise.race([first, second])).to.equal(await first);
+      expect((await second).reason).to.equal("timeout");
+      // One deadline of its own, not one more after the first's.
+      expect(performance.now() - began).to.be.below(799);
+    } finally {
+      server.resume();
+    }
+  });
+
+  it("REV-8 refuses at once while a Redis that was killed stays away, and uses it when it is back", async () => {
+    const logger = keepingLogger();
+    await using cache = open({ logger });
+    await cache.set("kept", 1, 60);
+    await server.kill();
+    await until(
+      "it is known",
+      async () => (await rejection(cache.redis.exists("kept"))).reason === "disconnected",
+    );
+    expect(cache.state).to.equal("closed");
+    expect(await ready(cache)).to.deep.include({ healthy: false, detail: "not answering (ECONNREFUSED)" });
+    await server.restart();
+    await until("it answers", () => answers(cache));
+    expect(await cache.get("kept")).to.equal(undefined);
+    expect(await ready(cache)).to.deep.include({ healthy: true, detail: "connected" });
+    expect(logger.lines).to.deep.equal([
+      'warn Redis is not available {"cache":"cache","reason":"ECONNREFUSED","suppressed":0}',
+      'info Redis answers again {"cache":"cache"}',
+    ]);
+  });
+
+  it("says that a command may have been carried out when its connection drops", async () => {
+    await using proxy = await cuttingProxy(server.port);
+    await using cache = createCache({ url: `redis://127.0.0.1:${proxy.port}` });
+    await cache.set("cut", 0, 60);
+    proxy.cutAnswers();
+    const error = await rejection(cache.redis.call("incr", "cut"));
+    expect(error).to.include({ reason: "lost", ambiguous: true });
+    // The very next command waits for the new connection instead of failing.
+    expect(await cache.redis.call("get", "cut")).to.equal("1");
+    expect(cache.state).to.equal("closed");
+  });
+
+  it("goes on reading from a Redis that is out of memory", async () => {
+    const logger = keepingLogger();
+    await using cache = open({ logger });
+    await cache.redis.call("flushall");
+    await cache.set("kept", 1, 60);
+    await cache.redis.call("config", "set", "maxmemory", "1mb");
+    try {
+      for (let round = 0; round < 5; round++) {
+        const error = await rejection(cache.set("big", "x".repeat(500_000), 60));
+        expect(error).to.include({ reason: "refused", reply: "OOM", ambiguous: false });
+      }
+      expect(cache.state).to.equal("closed");
+      expect(await cache.redis.exists("kept")).to.equal(1);
+      expect(await cache.getOrSet("other", 60, () => "filled")).to.equal("filled");
+    } finally {
+      await cache.redis.call("config", "set", "maxmemory", "0");
+    }
+    expect(logger.lines).to.deep.equal([
+      'warn Redis is not available {"cache":"cache","reason":"OOM","suppressed":0}',
+    ]);
+  });
+
+  it("RDY-16 tells a replica, which refuses to write, and heals when it is promoted", async () => {
+    await using cache = open();
+    await using other = await startRedis();
+    await cache.set("kept", 1, 60);
+    await cache.redis.call("replicaof", "127.0.0.1", other.port);
+    const error = await rejection(cache.set("kept", 2, 60));
+    expect(error).to.include({ code: "ERR_SVC_CACHE_UNAVAILABLE", reason: "refused", reply: "READONLY" });
+    await until("the role is seen", async () =>
+      (await ready(cache)).detail.startsWith("connected to a replica"),
+    );
+    expect(cache.readiness().critical).to.equal(false);
+    await cache.redis.call("replicaof", "no", "one");
+    await cache.set("kept", 3, 60);
+    expect(await ready(cache)).to.deep.include({ healthy: true });
+  });
+
+  it("forgets nothing of its own when Redis is emptied: scripts are told to be unknown", async () => {
+    await using cache = open();
+    const sha = String(await cache.redis.call("script", "load", "return 1"));
+    expect(await cache.redis.evalsha(sha, 0)).to.equal(1);
+    await cache.set("kept", 1, 60);
+    await cache.redis.call("flushall");
+    await cache.redis.call("script", "flush");
+    expect(await cache.get("kept")).to.equal(undefined);
+    const error = await rejection(cache.redis.evalsha(sha, 0));
+    expect(error).to.include({ code: "ERR_SVC_CACHE_COMMAND", reply: "NOSCRIPT" });
+  });
+
+  it("waits for a Redis that is slow, and counts no failure", async () => {
+    await using cache = open({ breakerFailures: 1 });
+    await cache.set("kept", 1, 60);
+    for (let round = 0; round < 3; round++) {
+      server.pause();
+      const found = cache.redis.exists("kept");
+      await sleep(150);
+      server.resume();
+      expect(await found).to.equal(1);
+    }
+    expect(cache.state).to.equal("closed");
+  });
+
+  it("takes a stall of this process for no failure of Redis", async () => {
+    await using cache = open({ commandTimeoutMs: 100, breakerFailures: 1 });
+    await cache.set("kept", 1, 60);
+    const asked = cache.redis.exists("kept");
+    for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate);
+    const end = performance.now() + 400;
+    while (performance.now() < end);
+    expect(await asked).to.equal(1);
+    expect(cache.state).to.equal("closed");
+  });
+
+  it("holds no more than maxInFlight commands for a Redis that hangs", async () => {
+    await using cache = open({ maxInFlight: 10, commandTimeoutMs: 300 });
+    await cache.set("kept", 1, 60);
+    await until("nothing waits", async () => (await ready(cache)).meta?.["in_flight"] === 0);
+    server.pause();
+    try {
+      const all = await Promise.all(
+        Array.from({ length: 1000 }, async () => (await rejection(cache.redis.exists("kept"))).reason),
+      );
+      expect(all.filter((reason) => reason === "timeout")).to.have.length(10);
+      expect(all.filter((reason) => reason === "busy")).to.have.length(990);
+    } finally {
+      server.resume();
+    }
+  });
+
+  it("RDY-16 is not ready, and not critical, where there never was a Redis; nothing of the URL gets out", async () => {
+    const logger = keepingLogger();
+    const port = await freePort();
+    await using cache = createCache({ url: `redis://somebody:geheim@127.0.0.1:${port}/3`, logger });
+    const error = await rejection(cache.redis.exists("key"));
+    expect(error).to.include({ reason: "disconnected" });
+    const check = await ready(cache);
+    expect(check).to.deep.include({ healthy: false, detail: "not answering (ECONNREFUSED)" });
+    expect(cache.readiness().critical).to.equal(false);
+    await until("it is in the log", () => logger.lines.length > 0);
+    const all = JSON.stringify([check, logger.lines, error, error.message, error.stack]);
+    for (const part of ["somebody", "geheim", String(port)]) expect(all).not.to.contain(part);
+  });
+
+  it("tells by a word alone that Redis refuses the password", async () => {
+    const logger = keepingLogger();
+    await using admin = open();
+    await admin.redis.call("config", "set", "requirepass", "richtig");
+    try {
+      await using cache = createCache({ url: `redis://:geheim@127.0.0.1:${server.port}`, logger });
+      await rejection(cache.redis.exists("key"));
+      await until("it is known", async () => (await ready(cache)).detail === "not answering (WRONGPASS)");
+      expect(logger.lines.join()).to.contain("WRONGPASS").and.not.contain("geheim");
+    } finally {
+      await admin.redis.call("config", "set", "requirepass", "");
+    }
+  });
+
+  it("warns at most every 10 s", async () => {
+    let at = 0;
+    const logger = keepingLogger();
+    await using cache = open({ logger, now: () => at, commandTimeoutMs: 100 });
+    await cache.set("kept", 1, 60);
+    server.pause();
+    try {
+      for (let window = 0; window < 6; window++) {
+        await Promise.all(Array.from({ length: 3 }, async () => rejection(cache.redis.exists("kept"))));
+        at += 2000;
+      }
+      const warnings = logger.lines.filter((line) => line.startsWith("warn Redis is not available"));
+      expect(warnings).to.have.length(2);
+    } finally {
+      server.resume();
+    }
+  });
+
+  it("stops: what is under way ends, what comes later is refused, getOrSet still fills", async () => {
+    const cache = open();
+    await cache.set("kept", 1, 60);
+    const last = cache.redis.exists("kept");
+    const stopped = cache.stop();
+    expect(await last).to.equal(1);
+    await Promise.all([stopped, cache.stop()]);
+    expect((await rejection(cache.redis.exists("kept"))).reason).to.equal("stopped");
+    expect(await cache.getOrSet("kept", 60, () => 2)).to.equal(2);
+    expect(await ready(cache)).to.deep.include({ healthy: false, detail: "stopped" });
+  });
+
+  it("stops while Redis hangs", async () => {
+    const cache = open({ commandTimeoutMs: 200 });
+    await cache.set("kept", 1, 60);
+    server.pause();
+    try {
+      const last = rejection(cache.redis.exists("kept"));
+      await cache.stop();
+      expect((await last).reason).to.equal("timeout");
+    } finally {
+      server.resume();
+    }
+  });
+});
+
+/** A proxy that can cut a connection when the server answers, after it has done what it was told. */
+async function cuttingProxy(
+  target: number,
+): Promise<AsyncDisposable & { readonly port: number; cutAnswers(): void }> {
+  const sockets = new Set<Socket>();
+  let cutting = false;
+  const proxy = createServer((client) => {
+    const upstream = connect(target, "127.0.0.1");
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on("error", () => undefined);
+      socket.on("close", () => {
+        client.destroy();
+        upstream.destroy();
+      });
+    }
+    client.on("data", (data) => upstream.write(data));
+    upstream.on("data", (data) => {
+      if (!cutting) return void client.write(data);
+      cutting = false;
+      client.destroy();
+    });
+  }).listen(0, "127.0.0.1");
+  await once(proxy, "listening");
+  return {
+    port: (proxy.address() as AddressInfo).port,
+    cutAnswers: () => void (cutting = true),
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => proxy.close(resolve));
+    },
+  };
+}

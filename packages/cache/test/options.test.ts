@@ -1,0 +1,36 @@
+import { type CacheOptions, createCache } from "@svc/cache";
+import { expect } from "chai";
+
+const message = (options: object): string => {
+  try {
+    void createCache(options as CacheOptions).stop();
+  } catch (error) {
+    return String(error);
+  }
+  return "";
+};
+
+describe("options of createCache", () => {
+  it("refuses what it cannot work with, and shows no secret", () => {
+    const url = "redis://127.0.0.1:1";
+    for (const [options, expected] of [
+      [{}, "url: is required"],
+      [{ url, cluster: [{ host: "a" }] }, "cluster: is another place"],
+      [{ cluster: [] }, "cluster: is empty"],
+      [{ cluster: [{ host: "" }] }, "cluster: must be a list"],
+      [{ url: "http://:geheim@host" }, "url: must be"],
+      [{ url: "redis://:geheim@host/nonsense" }, "url: cannot be understood"],
+      [{ url: "redis://:geheim%@host" }, "url: cannot be understood"],
+      [{ url: "redis://:geheim@host?commandTimeout=9" }, "url: must be"],
+      [{ url, keyPrefix: "{a}" }, "keyPrefix: must be"],
+      [{ url, breakerFailures: 0 }, "breakerFailures: must be"],
+      [{ url, commandTimeoutMs: 0 }, "commandTimeoutMs: must be"],
+      [{ url, comandTimeoutMs: 5 }, "did you mean commandTimeoutMs?"],
+      [{ connection: { password: "geheim", commandTimeout: 5 } }, "must not have commandTimeout"],
+    ] as const) {
+      const text = message(options);
+      expect(text, JSON.stringify(options)).to.contain(expected).and.contain("createCache()");
+      expect(text).not.to.contain("geheim");
+    }
+  });
+});

@@ -1,0 +1,27 @@
+import { testRedis } from "@svc/dev-services";
+import { runSample } from "@svc/test-support";
+import { expect } from "chai";
+
+const readme = new URL("../README.md", import.meta.url);
+const sampleUrl = "redis://127.0.0.1:6379";
+
+describe("README of @svc/cache", function () {
+  this.timeout(60_000);
+  const redis = testRedis();
+
+  it("RDY-16 shows a service that answers from Redis and is ready", async () => {
+    await using sample = await runSample(readme, 0, { replace: { [sampleUrl]: redis.url } });
+    const url = await sample.url;
+    const first = await (await fetch(`${url}/price/1`)).text();
+    expect(JSON.parse(first)).to.include({ cents: 4200 });
+    expect(await (await fetch(`${url}/price/1`)).text()).to.equal(first);
+    expect(await (await fetch(`${url}/ready`)).json()).to.deep.equal({ healthy: true, detail: "connected" });
+  });
+
+  it("shows commands", async () => {
+    await using sample = await runSample(readme, 1, { replace: { [sampleUrl]: redis.url } });
+    const { stdout, stderr, code } = await sample.ended;
+    expect(code, stderr).to.equal(0);
+    expect(stdout).to.equal("OK\nhello!\n");
+  });
+});
