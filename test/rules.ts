@@ -132,10 +132,7 @@ const delivered: readonly (readonly Rule[])[] = [
         "The queue check is critical when its table is unreachable; dead jobs are a note",
         { ...decided, package: "job-table", status: "planned", profile: "full" },
       ],
-      "RDY-16": [
-        "The cache check is never critical",
-        { ...decided, package: "cache", status: "planned", profile: "full" },
-      ],
+      "RDY-16": ["The cache check is never critical", { ...decided, package: "cache", profile: "full" }],
       "RDY-17": [
         "Telemetry never makes readiness critical",
         { package: "telemetry", status: "planned", profile: "full" },
@@ -152,11 +149,11 @@ const delivered: readonly (readonly Rule[])[] = [
       "RDY-21": ["/health stays 200 until the process ends", decided],
       "RDY-22": [
         "A revocation store that does not answer, failing open, makes auth degraded",
-        { package: "token-store", status: "planned", profile: "full" },
+        { package: "token-store", profile: "full" },
       ],
       "RDY-23": [
         "An in-process token store is ok with a note that says what it does not do",
-        { package: "token-store", status: "planned", profile: "full" },
+        { package: "token-store", profile: "full" },
       ],
       "RDY-24": [
         "An unreachable key set with cached keys is degraded and reports the keys' age",
@@ -363,10 +360,7 @@ const delivered: readonly (readonly Rule[])[] = [
         "A plugin that is not built or unknown is refused with the names that exist",
         { package: "express" },
       ],
-      "CFG-9": [
-        "The reference set observability, cache, auth starts",
-        { package: "cache", status: "planned" },
-      ],
+      "CFG-9": ["The reference set observability, cache, auth starts", { package: "cache" }],
       "CFG-10": "Any string of the file may name environment variables: ${NAME} and ${NAME:-default}",
       "CFG-11": "A missing environment variable stops the start and names the key",
       "CFG-12": "All faults are found at once",
@@ -377,7 +371,7 @@ const delivered: readonly (readonly Rule[])[] = [
       "CFG-16": ["Demo data is refused in prod", { package: "examples/full-service" }],
       "CFG-17": [
         "Demo users and demo keys are refused in prod",
-        { package: "token-issuer", status: "planned" },
+        { package: "examples/full-service", status: "planned" },
       ],
       "CFG-18": [
         "Defaults: host 0.0.0.0 (127.0.0.1 in local), port 8000, env local, debug false, level INFO, JSON logs",
@@ -564,7 +558,7 @@ const planned: readonly (readonly Rule[])[] = [
       "KEY-2": "A new key is fetched on the first token that names it",
       "KEY-3": [
         "An old key stays published until every token signed with it has expired",
-        { package: "token-issuer", status: "planned" },
+        { package: "token-issuer" },
       ],
       "KEY-4": "Cached keys keep verifying while the endpoint is unreachable",
       "KEY-5": "Callers queued behind a failed fetch share its failure",
@@ -583,7 +577,7 @@ const planned: readonly (readonly Rule[])[] = [
 
   section(
     "issuing",
-    { package: "token-issuer", status: "planned", profile: "full" },
+    { package: "token-issuer", profile: "full" },
     {
       "ISS-1": "There is no login endpoint and no user model",
       "ISS-2": ["The issuer issues a pair for a subject with scopes and a tenant", { outside: false }],
@@ -612,7 +606,7 @@ const planned: readonly (readonly Rule[])[] = [
 
   section(
     "revocation",
-    { package: "token-store", status: "planned", profile: "full" },
+    { package: "token-store", profile: "full" },
     {
       "REV-1": "An entry's key is a jti or a family",
       "REV-2": "An entry lives as long as the token it revokes would",
@@ -630,7 +624,7 @@ const planned: readonly (readonly Rule[])[] = [
 
   section(
     "refresh",
-    { package: "token-issuer", status: "planned", profile: "full" },
+    { package: "token-issuer", profile: "full" },
     {
       "REF-1":
         "POST /auth/refresh takes {refresh_token} and answers a new pair; the presented token is invalidated",
@@ -672,7 +666,7 @@ const planned: readonly (readonly Rule[])[] = [
 
   section(
     "federated-sign-in",
-    { package: "oidc-login", status: "planned", profile: "full" },
+    { package: "oidc-login", profile: "full" },
     {
       "OIDC-1": "The start and callback routes exist for every configured provider",
       "OIDC-2": "Start redirects to the provider's authorization endpoint",
@@ -691,7 +685,7 @@ const planned: readonly (readonly Rule[])[] = [
       "OIDC-14": ["A response that the handler sent is left alone; any other value is 200 JSON", decided],
       "OIDC-15": [
         "A provider has client_id, client_secret and redirect_uri; others than the built-in ones four more",
-        { outside: false },
+        { outside: false, status: "planned" },
       ],
       "OIDC-16": ["The built-in providers are google, microsoft and github", decided],
       "OIDC-17": "A provider without ID tokens is refused by ID-token verification",

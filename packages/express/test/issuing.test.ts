@@ -146,7 +146,7 @@ describe("the plugin auth of a service that issues tokens", function () {
   });
   const redis = testRedis();
 
-  it("ISS-16 CFG-17 refuses to start without a shared store in prod, or without a key to sign with", async () => {
+  it("ISS-16 refuses to start without a shared store in prod, or without a key to sign with", async () => {
     const prod = { toml: withSecret, env: { ...env, SVC_ENV: "prod" } };
     expect(await refusal(prod)).to.contain("plugin.auth.issue_tokens: needs a store that all replicas share");
     const jwks = { ...env, SVC_AUTH_JWKS_URL: "https://x.example.com/jwks" };
