@@ -32,9 +32,9 @@ describe("createMemoryTokenStore", () => {
   it("RDY-23 is healthy and not critical, and says what it cannot do", async () => {
     using store = createMemoryTokenStore({ name: "tokens" });
     store.revoke("a", 1);
-    const { name, critical, check } = store.readiness();
-    expect({ name, critical }).to.deep.equal({ name: "tokens", critical: false });
-    expect(await check(AbortSignal.timeout(5_000))).to.deep.equal({
+    const check = store.readiness();
+    expect({ name: check.name, critical: check.critical }).to.deep.equal({ name: "tokens", critical: false });
+    expect(await check.check(AbortSignal.timeout(5_000))).to.deep.equal({
       healthy: true,
       detail: "in-memory token store: revocation does not survive a restart or reach other replicas",
       meta: { entries: 1, max_entries: 100_000 },

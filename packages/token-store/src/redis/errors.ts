@@ -23,7 +23,7 @@ export function failureDetail(error: unknown): string {
   if (error instanceof DeadlineError) return `not answering (no answer within ${error.ms} ms)`;
   const { code, reason } = (error ?? {}) as { readonly code?: unknown; readonly reason?: unknown };
   const word = [replyWord(error), reason, code].find(
-    (each) => typeof each === "string" && /^[A-Za-z][A-Za-z0-9_]{1,40}$/.test(each),
+    (each): each is string => typeof each === "string" && /^[A-Za-z][A-Za-z0-9_]{1,40}$/.test(each),
   );
-  return word === undefined ? "not answering" : `not answering (${String(word)})`;
+  return word === undefined ? "not answering" : `not answering (${word})`;
 }

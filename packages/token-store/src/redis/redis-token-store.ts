@@ -3,6 +3,7 @@ import { withDeadline } from "@svc/resilience";
 import { setTimeout as sleep } from "node:timers/promises";
 import { checkMoment, timeToLiveMs, windowMs } from "../durations.ts";
 import type { RevocableToken, Rotation, RotationResult, TokenStore } from "../token-store.ts";
+import { bounded } from "./bounded.ts";
 import { failureDetail, isAmbiguous, replyWord } from "./errors.ts";
 import { keysWith } from "./keys.ts";
 import { type RedisTokenStoreOptions, resolveRedisTokenStore } from "./options.ts";
@@ -130,7 +131,7 @@ export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTok
       const names = [keys.subject(sub)];
       if (fam !== undefined) names.push(keys.family(fam));
       if (jti !== undefined) names.push(keys.token(jti));
-      const [notBefore, ...entries] = await withDeadline(timeoutMs, () => read(names));
+      const [notBefore, ...entries] = await bounded(timeoutMs, read(names));
       return beganBefore(signedInAt, notBefore) || entries.some((entry) => typeof entry === "string");
     },
 

@@ -1,0 +1,22 @@
+import { DeadlineError } from "@svc/resilience";
+
+/**
+ * What `withDeadline` of `@svc/resilience` does, without a signal: that costs a request more than the check itself.
+ *
+ * @throws DeadlineError when the time is up
+ */
+export function bounded<T>(ms: number, result: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new DeadlineError(ms)), ms);
+    result.then(
+      (value) => {
+        clearTimeout(timer);
+        resolve(value);
+      },
+      (error: unknown) => {
+        clearTimeout(timer);
+        reject(error as Error);
+      },
+    );
+  });
+}
