@@ -1,5 +1,5 @@
 import { backoff } from "@svc/resilience";
-import { Cluster, Redis, type RedisOptions } from "ioredis";
+import { Cluster, Command, Redis, type RedisOptions } from "ioredis";
 import { connectionWord } from "./errors.ts";
 import type { ResolvedOptions } from "./options.ts";
 import { slotOf } from "./slot.ts";
@@ -29,8 +29,11 @@ export interface Connection {
    * outcome, otherwise it needs a connection at once.
    */
   send(command: string, args: readonly CommandArgument[], isWanted: () => boolean): Promise<unknown>;
-  /** Which server a key belongs to; always the same one outside of a cluster. */
-  serverOf(key: CommandArgument | undefined): string;
+  /**
+   * Which server is to carry out a command; undefined where its keys lie in several slots. ioredis would refuse all that
+   * travels together with such a command.
+   */
+  serverOf(command: string, args: readonly CommandArgument[]): string | undefined;
   /** The servers of a cluster that hold keys; none outside of a cluster, and while the cluster is not known. */
   servers(): readonly NamedServer[];
   /** A word about the last failure of a connection. */
@@ -90,6 +93,12 @@ export function openConnection(options: ResolvedOptions, events: ConnectionEvent
   if (client instanceof Cluster)
     client.on("node error", (error: unknown) => (lastFailure = connectionWord(error)));
 
+  function slotsOf(command: string, args: readonly CommandArgument[]): ReadonlySet<number> {
+    const { keyPrefix } = options;
+    const keys = new Command(command, [...args], { keyPrefix }).getKeys();
+    return new Set(keys.map((key) => slotOf(String(key))));
+  }
+
   return {
     send(command, args, isWanted) {
       if (client.status === "ready") return client.call(command, ...args);
@@ -101,9 +110,11 @@ export function openConnection(options: ResolvedOptions, events: ConnectionEvent
         });
       });
     },
-    serverOf(key) {
-      if (!(client instanceof Cluster) || key === undefined) return ONLY;
-      return client.slots[slotOf(`${options.keyPrefix}${String(key)}`)]?.[0] ?? ONLY;
+    serverOf(command, args) {
+      if (!(client instanceof Cluster)) return ONLY;
+      const [slot, ...others] = slotsOf(command, args);
+      if (others.length > 0) return undefined;
+      return (slot === undefined ? undefined : client.slots[slot]?.[0]) ?? ONLY;
     },
     servers() {
       if (!(client instanceof Cluster)) return [];

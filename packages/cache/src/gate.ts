@@ -21,8 +21,11 @@ export interface GateOptions {
 
 /** Lets commands through to one server, gives each its deadline, and stops letting them through when it is of no use. */
 export interface Gate {
-  /** @param send is told whether somebody still waits for the command, for when it could be sent only later */
-  run<T>(send: (isWanted: () => boolean) => Promise<T>): Promise<T>;
+  /**
+   * @param send is told whether somebody still waits for the command, for when it could be sent only later
+   * @param onError sees every error before the caller does
+   */
+  run<T>(send: (isWanted: () => boolean) => Promise<T>, onError?: (error: Error) => void): Promise<T>;
   /** Refuses all commands from now on; resolves when those under way have ended, which takes no longer than a deadline. */
   stop(): Promise<void>;
   readonly state: BreakerState;
@@ -96,12 +99,19 @@ export function createGate(options: GateOptions): Gate {
     stopped?.();
   }
 
-  function run<T>(send: (isWanted: () => boolean) => Promise<T>): Promise<T> {
-    if (whenStopped !== undefined) return refusal("stopped", 0);
-    if (waiting.size >= maxInFlight) return refusal("busy", timeoutMs);
+  function run<T>(
+    send: (isWanted: () => boolean) => Promise<T>,
+    onError: (error: Error) => void = ignore,
+  ): Promise<T> {
+    if (whenStopped !== undefined) return refusal("stopped", 0, onError);
+    if (waiting.size >= maxInFlight) return refusal("busy", timeoutMs, onError);
     const attempt = breaker.attempt();
-    if (attempt === undefined) return refusal("breaker", breaker.retryAfterMs);
-    return new Promise<T>((resolve, reject) => {
+    if (attempt === undefined) return refusal("breaker", breaker.retryAfterMs, onError);
+    return new Promise<T>((resolve, tell) => {
+      const reject = (error: Error): void => {
+        onError(error);
+        tell(error);
+      };
       const entry: Waiting = { until: performance.now() + timeoutMs, attempt, reject };
       waiting.add(entry);
       if (timer === undefined) arm();
@@ -141,6 +151,16 @@ export function createGate(options: GateOptions): Gate {
   };
 }
 
-function refusal(reason: "stopped" | "busy" | "breaker", retryAfterMs: number): Promise<never> {
-  return Promise.reject(new CacheUnavailableError(reason, retryAfterMs));
+function ignore(): void {
+  // Not every caller counts errors.
+}
+
+function refusal(
+  reason: "stopped" | "busy" | "breaker",
+  retryAfterMs: number,
+  onError: (error: Error) => void,
+): Promise<never> {
+  const error = new CacheUnavailableError(reason, retryAfterMs);
+  onError(error);
+  return Promise.reject(error);
 }

@@ -44,14 +44,7 @@ const REFUSED: ReadonlySet<string> = new Set(
     "blmpop bzpopmin bzpopmax bzmpop"
   ).split(" "),
 );
-const SCRIPTED: ReadonlySet<string> = new Set([
-  "eval",
-  "evalsha",
-  "eval_ro",
-  "evalsha_ro",
-  "fcall",
-  "fcall_ro",
-]);
+const CROSSED = "CROSSSLOT the keys of a command must share a hash tag in a cluster";
 const SERVERS_AT_MOST = 1000;
 
 export function createGuard(
@@ -91,28 +84,25 @@ export function createGuard(
 
   let stopped = false;
 
-  async function call(command: string, ...args: readonly CommandArgument[]): Promise<unknown> {
+  function call(command: string, ...args: readonly CommandArgument[]): Promise<unknown> {
     const name = command.toLowerCase();
     if (REFUSED.has(name)) {
-      throw new CacheCommandError(name.toUpperCase(), "needs a connection of its own; this one is shared");
+      const why = "needs a connection of its own; this one is shared";
+      return Promise.reject(new CacheCommandError(name.toUpperCase(), why));
     }
-    if (stopped) throw counted(new CacheUnavailableError("stopped", 0));
-    const server = connection.serverOf(SCRIPTED.has(name) ? args[2] : args[0]);
-    try {
-      return await gateOf(server).run((isWanted) => connection.send(name, args, isWanted));
-    } catch (error) {
-      throw counted(error);
+    // In a cluster a gate of a new node could come after all others were stopped.
+    const server = stopped ? ONLY : connection.serverOf(name, args);
+    if (server === undefined) {
+      events.emit("error");
+      return Promise.reject(new CacheCommandError(name.toUpperCase(), CROSSED));
     }
+    return gateOf(server).run((isWanted) => connection.send(name, args, isWanted), count);
   }
 
-  function counted(error: unknown): unknown {
-    if (!(error instanceof CacheUnavailableError)) {
-      events.emit("error");
-      return error;
-    }
+  function count(error: Error): void {
+    if (!(error instanceof CacheUnavailableError)) return events.emit("error");
     events.emit("unavailable");
     if (error.reply !== undefined) events.onRefused(error.reply);
-    return error;
   }
 
   return {
@@ -120,13 +110,14 @@ export function createGuard(
       call,
       eval: (script, numberOfKeys, ...rest) => call("eval", script, numberOfKeys, ...rest),
       evalsha: (sha, numberOfKeys, ...rest) => call("evalsha", sha, numberOfKeys, ...rest),
-      exists: async (...keys) => Number(await call("exists", ...keys)),
-      mget: async (...keys) => (await call("mget", ...keys)) as readonly (string | null)[],
+      exists: (...keys) => call("exists", ...keys) as Promise<number>,
+      mget: (...keys) => call("mget", ...keys) as Promise<readonly (string | null)[]>,
       isCluster: options.cluster !== undefined,
     },
     gateOf,
     async stop() {
       stopped = true;
+      gateOf(ONLY);
       await Promise.all([...gates.values()].map((gate) => gate.stop()));
     },
     get state() {

@@ -140,6 +140,8 @@ describe("getOrSet", () => {
       "v",
     ]);
     expect(await cache.redis.call("INCR", "count")).to.equal(1);
+    expect(await cache.redis.mget("count", "nothing")).to.deep.equal(["1", null]);
+    expect(cache.redis.isCluster).to.equal(false);
     for (const command of ["multi", "subscribe", "SELECT", "blpop", "client"]) {
       const error = await rejection(cache.redis.call(command, "x"));
       expect(error, command).to.include({ code: "ERR_SVC_CACHE_COMMAND" });

@@ -28,6 +28,10 @@ describe("a Redis Cluster", function () {
     const script = "redis.call('set', KEYS[1], ARGV[1]) return redis.call('exists', KEYS[1], KEYS[2])";
     expect(await cache.redis.eval(script, 2, "{session}:f", "{session}:j", "1")).to.equal(1);
     expect(await cache.redis.exists("{session}:f", "{session}:j")).to.equal(1);
+    expect(await cache.redis.mget("{session}:f", "{session}:j")).to.deep.equal(["1", null]);
+    const crossed = await rejection(cache.redis.mget(...keys));
+    expect(crossed).to.include({ code: "ERR_SVC_CACHE_COMMAND", reply: "CROSSSLOT" });
+    expect(cache.redis.isCluster).to.equal(true);
     expect(await cache.getOrSet("filled", 60, () => "once")).to.equal("once");
     expect(await ready(cache)).to.deep.include({ healthy: true, detail: "connected" });
   });
