@@ -34,11 +34,19 @@ export interface TokenStore {
   readonly shared?: boolean | undefined;
   /** A throw or a rejection means that the store does not answer. */
   isRevoked(token: RevocableToken): boolean | Promise<boolean>;
+  /** Revokes one token, for as long as it could still be valid: its remaining lifetime + leeway (REV-9). */
   revoke(jti: string, ttlSeconds: number): void | Promise<void>;
+  /** Revokes a session with all of its tokens, for the full refresh lifetime + leeway (REV-9). */
   revokeFamily(fam: string, ttlSeconds: number): void | Promise<void>;
-  /** Signs a person out everywhere: sessions that began before `notBefore` (seconds since the Unix epoch; REV-10). */
+  /**
+   * Signs a person out everywhere: sessions with `signedInAt < notBefore` (seconds since the Unix epoch, best with their
+   * fraction), for the full refresh lifetime (REV-10). An earlier moment than the one that is kept changes nothing.
+   */
   revokeSubject(sub: string, notBefore: number, ttlSeconds: number): void | Promise<void>;
-  /** ONE atomic step: is the family or the subject revoked, consume, mark (REF-7, REF-8). */
+  /**
+   * ONE atomic step: is the family or the subject revoked, consume, mark (REF-7, REF-8). The window is that of the
+   * presentation that was rotated. A token whose `jti` was revoked is `replayed`, as one that was used long ago.
+   */
   rotate(rotation: Rotation): RotationResult | Promise<RotationResult>;
   /** What `/ready` says of the store. */
   readiness?(): ReadinessCheck;

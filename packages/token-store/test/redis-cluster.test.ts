@@ -1,5 +1,5 @@
 import { freePort } from "@svc/dev-services";
-import { createRedisTokenStore } from "@svc/token-store/redis";
+import { createRedisTokenStore, type RedisLike } from "@svc/token-store/redis";
 import { tokenStoreCases } from "@svc/token-store/testing";
 import { expect } from "chai";
 import { Cluster, Redis } from "ioredis";
@@ -48,8 +48,11 @@ describe("createRedisTokenStore on a Redis Cluster", function () {
   });
 
   it("REF-19 finds out that it is one from a client that does not say so", async () => {
-    const { eval: run, evalsha, mget } = plain;
-    const redis = { eval: run.bind(plain), evalsha: evalsha.bind(plain), mget: mget.bind(plain) };
+    const redis: RedisLike = {
+      eval: (script, count, ...rest) => plain.eval(script, count, ...rest),
+      evalsha: (sha, count, ...rest) => plain.evalsha(sha, count, ...rest),
+      mget: (...keys) => plain.mget(...keys),
+    };
     const token = presented();
     const first = createRedisTokenStore({ redis });
     expect(await first.isRevoked(token)).to.equal(false);

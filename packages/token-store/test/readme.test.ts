@@ -1,0 +1,33 @@
+import { testRedis } from "@svc/dev-services";
+import { runSample } from "@svc/test-support";
+import { expect } from "chai";
+
+const readme = new URL("../README.md", import.meta.url);
+
+describe("README of @svc/token-store", function () {
+  this.timeout(60_000);
+  const server = testRedis();
+
+  it("shows a rotation, a race and a revoked session", async () => {
+    await using sample = await runSample(readme, 0);
+    const { stdout, stderr, code } = await sample.ended;
+    expect(code, stderr).to.equal(0);
+    expect(stdout).to.equal("rotated\nraced\ntrue replayed\n");
+  });
+
+  it("shows a person who is signed out everywhere, in Redis", async () => {
+    const replace = { "redis://127.0.0.1:6379": server.url };
+    await using sample = await runSample(readme, 1, { replace });
+    const { stdout, stderr, code } = await sample.ended;
+    expect(code, stderr).to.equal(0);
+    expect(stdout).to.equal("true\n");
+  });
+
+  it("REF-18 shows the suite under another test runner", async () => {
+    await using sample = await runSample(readme, 2);
+    const { stdout, stderr, code } = await sample.ended;
+    expect(code, stdout + stderr).to.equal(0);
+    expect(stdout).to.match(/pass \d\d/);
+    expect(stdout).to.match(/fail 0/);
+  });
+});
