@@ -1,4 +1,4 @@
-import { testRedis } from "@svc/dev-services";
+import { testDatabase, testRedis } from "@svc/dev-services";
 import { runSample } from "@svc/test-support";
 import { expect } from "chai";
 
@@ -7,6 +7,7 @@ const readme = new URL("../README.md", import.meta.url);
 describe("README of @svc/token-store", function () {
   this.timeout(60_000);
   const server = testRedis();
+  const database = testDatabase({ name: "token store readme" });
 
   it("shows a rotation, a race and a revoked session", async () => {
     await using sample = await runSample(readme, 0);
@@ -23,8 +24,15 @@ describe("README of @svc/token-store", function () {
     expect(stdout).to.equal("true\n");
   });
 
+  it("shows a revoked token, in PostgreSQL", async () => {
+    await using sample = await runSample(readme, 2, { env: { DATABASE_URL: database.url } });
+    const { stdout, stderr, code } = await sample.ended;
+    expect(code, stderr).to.equal(0);
+    expect(stdout).to.equal("true\n");
+  });
+
   it("REF-18 shows the suite under another test runner", async () => {
-    await using sample = await runSample(readme, 2);
+    await using sample = await runSample(readme, 3);
     const { stdout, stderr, code } = await sample.ended;
     expect(code, stdout + stderr).to.equal(0);
     expect(stdout).to.match(/pass \d\d/);
