@@ -49,3 +49,8 @@ export function json(body: Uint8Array): unknown {
     return undefined;
   }
 }
+
+/** All that is said of an error of `fetch`: its message may hold what was to be sent. */
+export function nameOf(error: unknown): string {
+  return error instanceof Error ? error.name : typeof error;
+}

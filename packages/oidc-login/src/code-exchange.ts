@@ -7,7 +7,7 @@ import {
   customFetch,
 } from "openid-client";
 import type { Attempt } from "./attempt-cookie.ts";
-import { boundedFetch, jsonObject } from "./bounded-fetch.ts";
+import { boundedFetch, jsonObject, nameOf } from "./bounded-fetch.ts";
 import type { Provider } from "./provider.ts";
 import { LoginError } from "./refusals.ts";
 
@@ -51,11 +51,17 @@ export function clientOf(
   return client;
 }
 
+/** Exchanges under way at one provider: each has a connection, for as long as a provider that hangs keeps it. */
+const MOST_EXCHANGES = 256;
+
 export function codeExchange(provider: Provider, client: Configuration): CodeExchange {
+  let underWay = 0;
   return async (answer, attempt) => {
+    if (underWay >= MOST_EXCHANGES) throw new LoginError("provider_unreachable", "too many at once");
     const url = new URL(provider.redirectUri);
     url.search = answer.toString();
     if (provider.kind === "microsoft") url.searchParams.delete("iss");
+    underWay += 1;
     try {
       const tokens = await authorizationCodeGrant(client, url, {
         expectedState: attempt.state,
@@ -68,6 +74,8 @@ export function codeExchange(provider: Provider, client: Configuration): CodeExc
       };
     } catch (error) {
       throw loginErrorOf(error);
+    } finally {
+      underWay -= 1;
     }
   };
 }
@@ -92,19 +100,19 @@ async function tokenAnswer(
   return Response.json(idToken === undefined ? rest : { ...rest, [ID_TOKEN]: idToken });
 }
 
-/** An OAuth error code, which is safe to log; what does not look like one is not shown. */
+/**
+ * An OAuth error code, which is safe to log. What does not look like one is not shown: a provider may send back the
+ * code, the verifier or the secret that it was given.
+ */
 export function errorCode(value: string): string {
-  return /^[\w.-]{1,64}$/.test(value) ? value : "an unreadable error";
+  return /^(?=.{1,48}$)[a-z]+(?:_[a-z]+)*$/.test(value) ? value : "an unreadable error";
 }
 
 function loginErrorOf(error: unknown): LoginError {
   if (error instanceof LoginError) return error;
   if (!(error instanceof Error)) return new LoginError("exchange_answer");
   if (error.cause instanceof LoginError) return error.cause;
+  // A name that the library gave it, never a part of the answer.
   const { code } = error as { readonly code?: unknown };
-  return new LoginError("exchange_answer", typeof code === "string" ? errorCode(code) : error.name);
-}
-
-function nameOf(error: unknown): string {
-  return error instanceof Error ? error.name : typeof error;
+  return new LoginError("exchange_answer", typeof code === "string" ? code : error.name);
 }

@@ -1,6 +1,5 @@
-import { serviceUnavailable } from "@svc/problem";
 import { func, number, optional, resolveOptions, string, withDefault } from "@svc/options";
-import { boundedFetch, json, jsonObject } from "./bounded-fetch.ts";
+import { boundedFetch, json, jsonObject, nameOf } from "./bounded-fetch.ts";
 import type { Profile } from "./options.ts";
 import { LoginError, problemOf } from "./refusals.ts";
 
@@ -39,8 +38,9 @@ export async function githubIdentity(
     };
     try {
       return await boundedFetch(fetch ?? globalThis.fetch, apiUrl + path, { headers }, timeoutSeconds * 1000);
-    } catch (cause) {
-      throw unavailable(cause);
+    } catch (error) {
+      // The message of a fetch that would not send a header shows it, and the token is in it.
+      throw unavailable(nameOf(error));
     }
   };
   const [user, emails] = await Promise.all([ask("/user"), ask("/user/emails")]);
@@ -48,7 +48,8 @@ export async function githubIdentity(
     throw problemOf(new LoginError("profile", `${user.status}`));
   const claims = user.status === 200 ? jsonObject(user.body) : undefined;
   const id = claims?.["id"];
-  if (claims === undefined || !Number.isSafeInteger(id) || Number(id) <= 0) throw unavailable(undefined);
+  if (claims === undefined || !Number.isSafeInteger(id) || Number(id) <= 0)
+    throw unavailable(user.status === 200 ? "no user" : `${user.status}`);
   const primary = emails.status === 200 ? primaryOf(json(emails.body)) : undefined;
   return {
     subject: String(id),
@@ -75,10 +76,6 @@ function textOf(value: unknown): string | null {
   return typeof value === "string" ? value : null;
 }
 
-function unavailable(cause: unknown): Error {
-  return serviceUnavailable("the sign-in provider is not answering; retry shortly", {
-    code: "ERR_SVC_LOGIN_UNAVAILABLE",
-    retryAfterSeconds: 5,
-    cause,
-  });
+function unavailable(at: string): Error {
+  return problemOf(new LoginError("provider_unreachable", at));
 }

@@ -22,7 +22,7 @@ export type LoginRefusal =
   | "provider_unreachable"
   | "keys_unavailable";
 
-/** A sign-in that ends here. `cause` of the problem that answers it; `at` never holds a value of the client's. */
+/** A sign-in that ends here. `cause` of the problem that answers it; `at` is a name: of a claim, a status, an error code. */
 export class LoginError extends Error {
   override readonly name = "LoginError";
   readonly reason: LoginRefusal;

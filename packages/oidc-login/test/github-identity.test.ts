@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { githubIdentity } from "@svc/oidc-login";
 import { isProblemError } from "@svc/problem";
 import { listen, type Listening } from "@svc/test-support";
@@ -84,6 +85,18 @@ describe("githubIdentity()", () => {
       answers["/user"] = (_req, res) => sendJson(res, code, { message: "Bad credentials" });
       expect(await status()).to.equal(401);
     }
+  });
+
+  it("says nothing of a token that cannot be sent, in no message and no cause", async () => {
+    for (const token of ["gho_secret\nx: y", "gho_secret\u4e00"]) {
+      const error: unknown = await githubIdentity(token, { apiUrl: api.url }).then(
+        () => undefined,
+        (fault: unknown) => fault,
+      );
+      expect(isProblemError(error) && error.status).to.equal(503);
+      expect(inspect(error, { depth: 9 })).not.to.contain("gho_secret");
+    }
+    expect(headers).to.eql([]);
   });
 
   const broken: Readonly<Record<string, Answer>> = {

@@ -1,0 +1,60 @@
+import { setImmediate } from "node:timers/promises";
+import { expect } from "chai";
+import { browser, start } from "./support/browser.ts";
+import { type HostileProvider, hostileProvider, sendJson } from "./support/hostile-provider.ts";
+import { serve } from "./support/service.ts";
+
+describe("the exchange of a code", () => {
+  let provider: HostileProvider;
+  beforeEach(async () => {
+    provider = await hostileProvider();
+  });
+  afterEach(() => provider[Symbol.asyncDispose]());
+
+  it("brings nothing that was sent there into the log, when it comes back as an error", async () => {
+    await using service = await serve({ providers: { acme: provider.options } });
+    for (const name of ["code_verifier", "client_secret"]) {
+      const sent = (): string => provider.exchanges.at(-1)?.get(name) ?? "";
+      const tab = browser();
+      const { state } = await start(tab, `${service.url}/auth/acme/start`);
+      provider.answerBy((_req, res) => sendJson(res, 400, { error: sent() }));
+      const response = await tab.open(`${service.url}/auth/acme/callback?code=c&state=${state}`);
+      expect([response.status, service.reason()]).to.eql([401, "code_refused"]);
+      expect(sent()).to.have.length.at.least(20);
+      expect(JSON.stringify(service.lines)).not.to.contain(sent());
+    }
+  });
+
+  it("OIDC-12 is under way 256 times at once and no more, at a provider that hangs", async () => {
+    const answers: (() => void)[] = [];
+    const fetch: typeof globalThis.fetch = (input) =>
+      new Promise((resolve) => {
+        // The keys never come.
+        if (input === provider.options.tokenEndpoint)
+          answers.push(() => resolve(Response.json({ error: "invalid_grant" })));
+      });
+    await using service = await serve({
+      providers: { acme: provider.options },
+      fetch,
+      exchangeTimeoutSeconds: 60,
+    });
+    const tab = browser();
+    const { state } = await start(tab, `${service.url}/auth/acme/start`);
+    const cookie = [...tab.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+    const back = async (): Promise<number> => {
+      const url = `${service.url}/auth/acme/callback?code=c&state=${state}`;
+      const response = await globalThis.fetch(url, { headers: { cookie } });
+      await response.arrayBuffer();
+      return response.status;
+    };
+    const held = Array.from({ length: 256 }, back);
+    while (answers.length < 256) await setImmediate();
+    expect([await back(), service.reason(), answers.length]).to.eql([503, "provider_unreachable", 256]);
+    for (const answer of answers) answer();
+    expect(new Set(await Promise.all(held))).to.eql(new Set([401]));
+    const next = back();
+    while (answers.length < 257) await setImmediate();
+    answers.at(-1)?.();
+    expect(await next).to.equal(401);
+  });
+});
