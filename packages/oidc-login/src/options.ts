@@ -15,7 +15,7 @@ export interface ProviderOptions {
   readonly clientId: string;
   /** The secret that belongs to it. Required. */
   readonly clientSecret: string;
-  /** The address of the callback as the provider knows it, without query and fragment. Required. */
+  /** The callback as the provider knows it, without query and fragment; no two providers may share one. Required. */
   readonly redirectUri: string;
   /** Default: `openid email profile`; for `github` `read:user user:email`. */
   readonly scopes?: readonly string[] | undefined;

@@ -38,9 +38,23 @@ const directoryName = string({
   pattern: new RegExp(`^(?:common|organizations|consumers|${GUID.source.slice(1, -1)})$`, "i"),
   expects: "common, organizations, consumers or the id of a directory (a GUID)",
 });
-/** What this package writes itself, and `response_mode`: a form post would come without the login cookie. */
-const RESERVED =
-  "client_id redirect_uri response_type response_mode scope state nonce code_challenge code_challenge_method";
+/**
+ * What this package writes itself; `response_mode`, since a form post would come without the login cookie; and what
+ * would take the place of all the others (RFC 9101).
+ */
+const RESERVED: ReadonlySet<string> = new Set([
+  "client_id",
+  "redirect_uri",
+  "response_type",
+  "response_mode",
+  "scope",
+  "state",
+  "nonce",
+  "code_challenge",
+  "code_challenge_method",
+  "request",
+  "request_uri",
+]);
 
 const textMap: Kind<Readonly<Record<string, string>>> = {
   expects: "an object of strings",
@@ -56,7 +70,7 @@ const kinds = {
   clientSecret: secret(string()),
   redirectUri: string(),
   scopes: optional(listOf(scope)),
-  authorizationParameters: withDefault(textMap, {}),
+  authorizationParameters: secret(withDefault(textMap, {})),
   clientAuthentication: withDefault(oneOf("client_secret_post", "client_secret_basic"), "client_secret_post"),
   issuer: optional(string()),
   jwksUri: optional(string()),
@@ -134,8 +148,11 @@ function faultsOf(provider: Provider, env: Env): Fault[] {
   if (provider.kind !== "oauth" && !provider.scopes.includes("openid"))
     say("scopes", "must have openid: there is no ID token without it");
   for (const key of Object.keys(provider.authorizationParameters)) {
-    if (RESERVED.split(" ").includes(key))
-      say("authorizationParameters", `must not have ${key}, which is written by oidcLogin()`);
+    if (RESERVED.has(key)) say("authorizationParameters", `must not have ${key}, which is up to oidcLogin()`);
+  }
+  for (const key of URL.parse(provider.authorizationEndpoint)?.searchParams.keys() ?? []) {
+    if (RESERVED.has(key))
+      say("authorizationEndpoint", `must not have the parameter ${key}, which is up to oidcLogin()`);
   }
   return faults;
 }

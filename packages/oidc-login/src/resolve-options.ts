@@ -46,7 +46,10 @@ const NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/;
 /** @throws ConfigurationError listing all that is wrong, by provider and key */
 export function resolveOidcLoginOptions(given: OidcLoginOptions): ResolvedOptions {
   const { providers, cookieSecret, exchangeTimeoutSeconds, ...rest } = resolveOptions(SUBJECT, given, {
-    providers: objectWith<Readonly<Record<string, ProviderOptions>>>("an object of providers by name"),
+    // With client secrets in it: given as a text by mistake, it must not be shown.
+    providers: secret(
+      objectWith<Readonly<Record<string, ProviderOptions>>>("an object of providers by name"),
+    ),
     onIdentity: optional(func<IdentityHandler>()),
     onAccessToken: optional(func<AccessTokenHandler>()),
     cookieSecret: secret(either(string(), listOf(string()))),
@@ -82,8 +85,25 @@ export function resolveOidcLoginOptions(given: OidcLoginOptions): ResolvedOption
   }
   if (Object.keys(providers).length === 0)
     faults.push({ key: "providers", message: "must name at least one provider" });
+  faults.push(...sharedCallbacks(resolved.values()));
   if (faults.length > 0) throw new ConfigurationError(SUBJECT, faults);
   return { ...rest, providers: resolved, cookieSecrets, exchangeTimeoutMs: exchangeTimeoutSeconds * 1000 };
+}
+
+/** An address of its own for every provider keeps the code of one from being taken to another (RFC 9700, 4.4.2). */
+function sharedCallbacks(providers: Iterable<Provider>): Fault[] {
+  const faults: Fault[] = [];
+  const owners = new Map<string, string>();
+  for (const { name, redirectUri } of providers) {
+    const owner = owners.get(redirectUri);
+    if (owner === undefined) owners.set(redirectUri, name);
+    else
+      faults.push({
+        key: `providers.${name}.redirectUri`,
+        message: `is that of ${owner} too; give every provider one of its own`,
+      });
+  }
+  return faults;
 }
 
 function nameFault(name: string): ConfigurationError {

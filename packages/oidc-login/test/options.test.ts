@@ -35,7 +35,8 @@ const provider = (name: string, options: object): object => ({ ...good, provider
 
 describe("the options of oidcLogin()", () => {
   it("OIDC-15 OIDC-16 need nothing but an id, a secret and an address for a built-in provider", () => {
-    const providers = { google, microsoft: google, github: google };
+    const at = (name: string) => ({ ...google, redirectUri: `https://a.example/auth/${name}/callback` });
+    const providers = { google, microsoft: at("microsoft"), github: at("github") };
     expect(faults({ ...good, providers })).to.eql([]);
   });
 
@@ -144,6 +145,41 @@ describe("the options of oidcLogin()", () => {
     expect(faults(provider("google", { ...google, authorizationParameters: { prompt: "login" } }))).to.eql(
       [],
     );
+  });
+
+  it("OIDC-3 leave no such parameter to the address that people are sent to either", () => {
+    for (const key of ["response_mode", "state", "request", "request_uri"]) {
+      const authorizationEndpoint = `https://id.example/authorize?${key}=x`;
+      const found = faults(provider("google", { ...google, authorizationEndpoint }));
+      expect(found[0]).to.contain(`must not have the parameter ${key}`);
+    }
+    const authorizationEndpoint = "https://id.example/authorize?policy=sign-in";
+    expect(faults(provider("google", { ...google, authorizationEndpoint }))).to.eql([]);
+  });
+
+  it("OIDC-12 refuse one callback for two providers, whose codes could be mixed up", () => {
+    const providers = { google, github: google };
+    expect(faults({ ...good, providers })).to.eql([
+      "providers.github.redirectUri: is that of google too; give every provider one of its own",
+    ]);
+  });
+
+  it("show no secret, wherever it was put by mistake", () => {
+    const text = "secret-in-the-wrong-place";
+    const wrong = [
+      text,
+      [{ clientSecret: text }],
+      { google: text },
+      { google: { ...google, clientSecret: [text] } },
+      { google: { ...google, client_secret: text } },
+      { google: { ...google, authorizationParameters: [text] } },
+      { google: { ...google, redirectUri: `https://u:${text}@orders.example/` } },
+    ];
+    for (const providers of wrong) {
+      const found = faults({ ...good, providers });
+      expect(found).to.have.length.at.least(1);
+      expect(found.join("\n")).not.to.contain(text);
+    }
   });
 
   it("OIDC-9 refuse scopes without openid, and algorithms with a shared secret", () => {
