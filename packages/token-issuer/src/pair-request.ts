@@ -58,10 +58,25 @@ export function readPairRequest(
     throw wrong("tenant must be a string that is not empty; leave it out where there is none");
   }
   checkExtra(extra, rules.reserved);
-  if (!(authTime >= 0 && authTime <= rules.nowSeconds + rules.leewaySeconds)) {
+  if (!isMoment(authTime, rules) || authTime < 0) {
     throw wrong("authTime must be in seconds since the Unix epoch, and not in the future");
   }
   return { subject, scopes, roles, tenant, extra, signedInAt: Math.trunc(authTime) };
+}
+
+/**
+ * Whether a time in seconds since the Unix epoch is not in the future; milliseconds are. The end of this second is what
+ * `revokeSubject()` answers with.
+ */
+export function isMoment(
+  seconds: unknown,
+  { nowSeconds, leewaySeconds }: { readonly nowSeconds: number; readonly leewaySeconds: number },
+): seconds is number {
+  return (
+    typeof seconds === "number" &&
+    Number.isFinite(seconds) &&
+    seconds <= nowSeconds + Math.max(1, leewaySeconds)
+  );
 }
 
 /** ISS-13. */
@@ -69,8 +84,10 @@ function checkExtra(extra: unknown, reserved: ReadonlySet<string>): void {
   if (typeof extra !== "object" || extra === null || Array.isArray(extra)) {
     throw wrong("extra must be an object of claims");
   }
-  for (const name of Object.keys(extra)) {
+  for (const [name, value] of Object.entries(extra)) {
     if (reserved.has(name)) throw wrong(`extra.${name} must not be set: the issuer writes that claim itself`);
+    // One named toJSON would write all claims in the issuer's place.
+    if (typeof value === "function") throw wrong(`extra.${name} is a function, which no token can carry`);
   }
 }
 

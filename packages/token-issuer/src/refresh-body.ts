@@ -16,7 +16,7 @@ const MAX_BYTES = 16_384;
  */
 export async function refreshTokenOf(req: WithBody): Promise<string> {
   const body = req.body === undefined && !req.readableDidRead ? await readJson(req) : req.body;
-  if (typeof body !== "object" || body === null) {
+  if (typeof body !== "object" || body === null || Array.isArray(body)) {
     throw unprocessable([{ type: "object_type", loc: ["body"], msg: "must be a JSON object" }]);
   }
   const token = Object.hasOwn(body, "refresh_token")

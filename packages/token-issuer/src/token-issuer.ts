@@ -3,7 +3,7 @@ import type { IssuerEvent } from "./events.ts";
 import { IssueError } from "./issue-error.ts";
 import type { KeyRing, PublishedKeySet, Signer } from "./key-ring.ts";
 import { resolveIssuerOptions, type TokenIssuerOptions } from "./options.ts";
-import { type PairRequest, readPairRequest, type Session } from "./pair-request.ts";
+import { isMoment, type PairRequest, readPairRequest, type Session } from "./pair-request.ts";
 import { createTokenReader, type Presented } from "./presented-token.ts";
 import { askHook } from "./refresh-hook.ts";
 import { type RefreshRefusal, refreshRefused } from "./refusals.ts";
@@ -50,6 +50,7 @@ export interface TokenIssuer {
    *
    * @param notBefore seconds since the Unix epoch; default: the end of this second, so that no session of it survives
    * @returns `notBefore`; a pair that is issued at once needs it as its `authTime`
+   * @throws IssueError for a moment to come, which milliseconds are
    * @throws ProblemError 503 while the store does not answer
    */
   revokeSubject(subject: string, notBefore?: number): Promise<number>;
@@ -191,8 +192,11 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
 
   async function revokeSubject(subject: string, notBefore = secondsNow() + 1): Promise<number> {
     checkText("revokeSubject()", subject);
-    if (!Number.isFinite(notBefore)) {
-      throw new IssueError("revokeSubject(): notBefore must be in seconds since the Unix epoch");
+    // A moment to come would end every session that the person begins until then.
+    if (!isMoment(notBefore, { nowSeconds: secondsNow(), leewaySeconds })) {
+      throw new IssueError(
+        "revokeSubject(): notBefore must be in seconds since the Unix epoch, and not in the future",
+      );
     }
     await store.change((each) => each.revokeSubject(subject, notBefore, familyTtlSeconds));
     tell({ type: "revoked", subject });

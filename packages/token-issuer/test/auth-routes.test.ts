@@ -319,6 +319,12 @@ for (const stack of stacks) {
       });
     }
 
+    it("ERR-15 says that a list is no object", async () => {
+      await using server = await serve(stack, issuing());
+      const { body } = await ask(`${server.url}/auth/refresh`, json([]));
+      expect(body["errors"]).to.eql([{ type: "object_type", loc: ["body"], msg: "must be a JSON object" }]);
+    });
+
     it("ERR-15 says where the token is missing", async () => {
       await using server = await serve(stack, issuing());
       const { body } = await ask(`${server.url}/auth/refresh`, json({ token: "x" }));

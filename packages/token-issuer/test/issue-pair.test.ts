@@ -53,6 +53,25 @@ describe("issuePair()", () => {
     expect(bare).to.not.have.any.keys("tenant_id", "iss", "aud");
   });
 
+  it("ISS-13 refuses a function among the extra claims: one named toJSON would replace every other claim", async () => {
+    const { issuer } = issuing();
+    for (const name of ["toJSON", "name"]) {
+      const extra = { [name]: () => ({ sub: "root" }) };
+      const error: unknown = await issuer.issuePair({ ...ada, extra }).catch((reason: unknown) => reason);
+      expect(error).to.be.instanceOf(IssueError);
+      expect(String(error)).to.contain(`extra.${name} is a function`);
+    }
+  });
+
+  it("ISS-13 refuses an authTime that is no number, instead of reading it as 1970", async () => {
+    const { issuer } = issuing();
+    for (const authTime of [null, "5", true]) {
+      const request = { ...ada, authTime } as object as PairRequest;
+      const error: unknown = await issuer.issuePair(request).catch((reason: unknown) => reason);
+      expect(error).to.be.instanceOf(IssueError);
+    }
+  });
+
   it("ISS-3 CLAIM-3 draws another session family for every sign-in", async () => {
     const { issuer } = issuing();
     const pairs = await Promise.all(Array.from({ length: 50 }, () => issuer.issuePair(ada)));

@@ -224,6 +224,24 @@ describe("refresh()", () => {
     expectPair(await issuer.refresh(again.refresh_token));
   });
 
+  it("REV-10 lets a person in again at once without any leeway, too", async () => {
+    const { issuer, clock } = issuing({ leewaySeconds: 0 });
+    const authTime = await issuer.revokeSubject("ada");
+    const again = await issuer.issuePair({ ...ada, authTime });
+    clock.forward(1);
+    expectPair(await issuer.refresh(again.refresh_token));
+  });
+
+  it("REV-10 refuses a moment to come, as milliseconds are: nobody could sign in until then", async () => {
+    const { issuer, clock } = issuing();
+    const before = await issuer.issuePair(ada);
+    for (const notBefore of [clock(), clock() / 1000 + 3600]) {
+      const error: unknown = await issuer.revokeSubject("ada", notBefore).catch((reason: unknown) => reason);
+      expect(error).to.have.property("code", "ERR_SVC_ISSUE");
+    }
+    expectPair(await issuer.refresh(before.refresh_token));
+  });
+
   it("ISS-19 refuses to revoke what has no name", async () => {
     const { issuer } = issuing();
     for (const run of [
