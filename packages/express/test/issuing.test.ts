@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { testRedis } from "@svc/dev-services";
 import { requireScopes } from "@svc/jwt-auth";
+import { createMemoryTokenStore } from "@svc/token-store";
 import { expect } from "chai";
 import type { Express } from "express";
 import request from "supertest";
@@ -156,6 +157,36 @@ describe("the plugin auth of a service that issues tokens", function () {
     const hook = { auth: { onRefresh: () => undefined } };
     const verifying = withSecret.replace("issue_tokens = true\n", "");
     expect(await refusal({ toml: verifying, env, ...hook })).to.contain("auth.onRefresh: is of no use");
+  });
+
+  it("ISS-5 REV-11 writes sign-outs to the store that the code gives, and leaves stopping it to the code", async () => {
+    let stops = 0;
+    const memory = createMemoryTokenStore();
+    const revocation = { ...memory, shared: true, stop: () => void (stops += 1) };
+    const options = { toml: withSecret, env: { ...env, SVC_ENV: "prod" }, routes, auth: { revocation } };
+    {
+      await using a = await startService(options);
+      await using b = await startService(options);
+      const pair = await login(a);
+      expect((await asked(b.url, pair.access_token)).status).to.equal(200);
+      const out = request(a.url).post("/auth/logout").set("Authorization", `Bearer ${pair.access_token}`);
+      expect((await out).status).to.equal(204);
+      expect((await asked(b.url, pair.access_token)).status).to.equal(401);
+      expect((await asked(a.url, pair.access_token)).status).to.equal(401);
+    }
+    expect(stops).to.equal(0);
+    memory.stop();
+  });
+
+  it("ISS-5 ISS-16 refuses a revocation check that no sign-out can be written to", async () => {
+    const check = { auth: { revocation: { isRevoked: () => false } } };
+    expect(await refusal({ toml: withSecret, env, ...check })).to.contain(
+      "auth.revocation: must be a whole token store in a service that issues tokens",
+    );
+    const revocation = createMemoryTokenStore();
+    const prod = { toml: withSecret, env: { ...env, SVC_ENV: "prod" }, auth: { revocation } };
+    expect(await refusal(prod)).to.contain("must be shared by all replicas in prod");
+    revocation.stop();
   });
 
   it("issues nothing and has no routes unless it is told to", async () => {

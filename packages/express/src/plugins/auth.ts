@@ -69,7 +69,10 @@ export interface AuthSettings {
   readonly sessionLifetimeDays: number;
 }
 
-/** What an application adds to `[plugin.auth]` in code. */
+/**
+ * What an application adds to `[plugin.auth]` in code. With `issue_tokens`, `revocation` has to be a whole token store:
+ * sign-outs are written to it (ISS-5). It is not stopped with the service.
+ */
 export interface AuthCode extends Pick<JwtAuthOptions, "revocation" | "tokenFrom" | "keys"> {
   /** Asked at every refresh what the session may do from now on (REF-9). Needs `issue_tokens`. */
   readonly onRefresh?: RefreshHook | undefined;
@@ -158,7 +161,7 @@ export async function authPlugin(
   refuseInReduced(profile, code);
   if (onRefresh !== undefined && !settings.issueTokens) refuseHook();
   const named = { plugin: "auth", table: authTable, profile } as const;
-  const issuing = await asConfigured(named, () => issuingParts(settings, context, cache));
+  const issuing = await asConfigured(named, () => issuingParts(settings, context, cache, code.revocation));
   const revocation = code.revocation ?? issuing?.store ?? (cache && (await sharedStore(cache)));
   const auth = namedAsConfigured(named, () =>
     jwtAuth({
@@ -173,7 +176,7 @@ export async function authPlugin(
   const issuer =
     issuing && (await asConfigured(named, () => issuerParts(issuing, settings, context, onRefresh)));
   // A store in Redis is part of the check `auth`; that of the process has a note of its own (RDY-23).
-  const notes = issuing !== undefined && cache === undefined ? [issuing.store.readiness?.()] : [];
+  const notes = issuing?.ownsStore === true && cache === undefined ? [issuing.store.readiness?.()] : [];
   return {
     auth,
     issuer: issuer?.issuer,

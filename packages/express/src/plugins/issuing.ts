@@ -13,6 +13,8 @@ export interface Issuing {
   /** The ring where it verifies bearer tokens too: a service that signs with a file of keys has no other. */
   readonly keys: KeySource | undefined;
   readonly store: TokenStore & RevocationCheck;
+  /** Whether the store was made here, so that it ends with the service. */
+  readonly ownsStore: boolean;
 }
 
 /** The store of revocations, and the keys to sign with where tokens are issued. */
@@ -20,9 +22,11 @@ export async function issuingParts(
   settings: AuthSettings,
   { env, logger }: PluginContext,
   cache: Cache | undefined,
+  given: RevocationCheck | undefined,
 ): Promise<Issuing | undefined> {
   if (!settings.issueTokens) return undefined;
-  refuseWithout(settings, env, cache);
+  if (given !== undefined && !isTokenStore(given)) refuseCheckAlone();
+  refuseWithout(settings, env, given ?? cache);
   const { createKeyRing } = await import("@svc/token-issuer");
   const { mode, secret, signingKeys } = settings;
   const lifetimes = { env, logger } as const;
@@ -31,7 +35,7 @@ export async function issuingParts(
       ? createKeyRing({ secret, algorithm: hmacOf(settings), ...lifetimes })
       : createKeyRing({ file: signingKeys, ...lifetimes });
   const keys = mode === "secret" && signingKeys === undefined ? undefined : ring;
-  return { ring, keys, store: await storeFor(cache, logger) };
+  return { ring, keys, store: given ?? (await storeFor(cache, logger)), ownsStore: given === undefined };
 }
 
 /** The issuer itself, and its routes. */
@@ -67,7 +71,7 @@ export function stopIssuing(auth: JwtAuth, issuing: Issuing | undefined): () => 
   return async () => {
     auth.stop();
     issuing?.ring.stop();
-    await issuing?.store.stop?.();
+    if (issuing?.ownsStore === true) await issuing.store.stop?.();
   };
 }
 
@@ -92,18 +96,32 @@ export async function sharedStore({ redis }: Cache): Promise<TokenStore & Revoca
 function refuseWithout(
   { mode, secret, signingKeys }: AuthSettings,
   env: EnvironmentName,
-  cache: Cache | undefined,
+  store: RevocationCheck | Cache | undefined,
 ): void {
   const key = "plugin.auth.issue_tokens";
   if (signingKeys === undefined && (mode !== "secret" || secret === undefined)) {
     const message = `needs a key to sign with: set plugin.auth.signing_keys to a file of svc-keys, or mode = "secret"`;
     throw new ConfigurationError("the service", [{ key, message }]);
   }
-  if (env === "prod" && cache === undefined) {
+  if (env === "prod" && store === undefined) {
     const message =
       "needs a store that all replicas share in prod, or a sign-out would reach one of them alone; enable the plugin cache";
     throw new ConfigurationError("the service", [{ key, message }]);
   }
+}
+
+/** Whether what tells of revocations can be told of them too. */
+function isTokenStore(check: RevocationCheck): check is TokenStore & RevocationCheck {
+  const { revoke, revokeFamily, revokeSubject, rotate } = check as Partial<TokenStore>;
+  return [revoke, revokeFamily, revokeSubject, rotate].every((each) => typeof each === "function");
+}
+
+// The issuer would write sign-outs to one place, and bearer tokens would be looked up in another.
+function refuseCheckAlone(): never {
+  const message =
+    "must be a whole token store in a service that issues tokens, as its sign-outs are written there; " +
+    "give a store of @svc/token-store, or take it away";
+  throw new ConfigurationError("the service", [{ key: "auth.revocation", message }]);
 }
 
 function hmacOf({ algorithms }: AuthSettings): "HS256" | "HS384" | "HS512" | undefined {
