@@ -87,7 +87,7 @@ function types(tarballs) {
   mkdirSync(folder);
   for (const name of tarballs.keys()) unpack(tarballs.get(name), join(folder, "node_modules", "@svc", name));
   const declared = readdirSync(join(root, "node_modules/@types")).map((name) => `@types/${name}`);
-  link(folder, [...declared, "pg-types", "pg-protocol", "prom-client", "pino", "undici-types"]);
+  link(folder, [...declared, "pg-types", "pg-protocol", "prom-client", "pino", "ioredis", "undici-types"]);
   const esm = [...tarballs.keys()].map(
     (name, index) => `import * as p${index} from "@svc/${name}";\nvoid p${index};`,
   );
