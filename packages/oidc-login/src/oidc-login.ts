@@ -110,6 +110,9 @@ export function oidcLogin(options: OidcLoginOptions): OidcLogin {
     for (const [name, { provider }] of flows) {
       if (provider.kind === "oauth" && onAccessToken === undefined)
         logger?.warn({ provider: name }, "oidcLogin() has no onAccessToken: sign-in there will be refused");
+      // Not a fault: a gateway may change paths.
+      if (!new URL(provider.redirectUri).pathname.endsWith(`/${name}/callback`))
+        logger?.warn({ provider: name }, "redirectUri does not end in /<provider>/callback, the route here");
     }
   }
 

@@ -209,6 +209,14 @@ describe("the options of oidcLogin()", () => {
     expect(lines.map(({ level, message }) => [level, message])).to.eql([
       ["warn", "oidcLogin() has no onIdentity: every callback will answer 500"],
       ["warn", "oidcLogin() has no onAccessToken: sign-in there will be refused"],
+      ["warn", "redirectUri does not end in /<provider>/callback, the route here"],
     ]);
+    expect(lines.slice(1).map(({ fields }) => fields)).to.eql([
+      { provider: "github" },
+      { provider: "github" },
+    ]);
+    const quiet: Line[] = [];
+    oidcLogin({ ...good, onIdentity: () => null, logger: keepingLogger(quiet) });
+    expect(quiet).to.eql([]);
   });
 });
