@@ -152,11 +152,16 @@ describe("the plugin auth of a service that issues tokens", function () {
     expect(await refusal(prod)).to.contain("plugin.auth.issue_tokens: needs a store that all replicas share");
     const jwks = { ...env, SVC_AUTH_JWKS_URL: "https://x.example.com/jwks" };
     expect(await refusal({ toml: issuing, env: jwks })).to.contain("needs a key to sign with");
+    expect(await refusal({ toml: withSecret, env: {} })).to.contain(
+      "plugin.auth.secret (SVC_AUTH_SECRET): is required to sign with",
+    );
     const nowhere = `${issuing}signing_keys = "/nowhere/keys.json"\n`;
     expect(await refusal({ toml: nowhere, env: {} })).to.contain("/nowhere/keys.json");
     const hook = { auth: { onRefresh: () => undefined } };
     const verifying = withSecret.replace("issue_tokens = true\n", "");
     expect(await refusal({ toml: verifying, env, ...hook })).to.contain("auth.onRefresh: is of no use");
+    const idle = verifying.replace('mode = "secret"', 'signing_keys = "/nowhere/keys.json"\nmode = "secret"');
+    expect(await refusal({ toml: idle, env })).to.contain("plugin.auth.signing_keys: is of no use");
   });
 
   it("ISS-5 REV-11 writes sign-outs to the store that the code gives, and leaves stopping it to the code", async () => {

@@ -160,6 +160,7 @@ export async function authPlugin(
   const { jwtAuth } = await import("@svc/jwt-auth");
   refuseInReduced(profile, code);
   if (onRefresh !== undefined && !settings.issueTokens) refuseHook();
+  if (settings.signingKeys !== undefined && !settings.issueTokens) refuseSigningKeys();
   const named = { plugin: "auth", table: authTable, profile } as const;
   const issuing = await asConfigured(named, () => issuingParts(settings, context, cache, code.revocation));
   const revocation = code.revocation ?? issuing?.store ?? (cache && (await sharedStore(cache)));
@@ -226,6 +227,13 @@ function refuseHook(): never {
   const message =
     "is of no use in a service that issues no tokens; set plugin.auth.issue_tokens or take it away";
   throw new ConfigurationError("createService()", [{ key, message }]);
+}
+
+function refuseSigningKeys(): never {
+  const key = "plugin.auth.signing_keys";
+  const message =
+    "is of no use in a service that issues no tokens; set plugin.auth.issue_tokens or take it away";
+  throw new ConfigurationError("the service", [{ key, message }]);
 }
 
 // PROF-3: whoever needs revocation needs the full profile, and should not learn that from a token that still works.

@@ -99,7 +99,12 @@ function refuseWithout(
   store: RevocationCheck | Cache | undefined,
 ): void {
   const key = "plugin.auth.issue_tokens";
-  if (signingKeys === undefined && (mode !== "secret" || secret === undefined)) {
+  if (signingKeys === undefined && mode === "secret" && secret === undefined) {
+    const message =
+      "is required to sign with in mode secret; or set plugin.auth.signing_keys to a file of svc-keys";
+    throw new ConfigurationError("the service", [{ key: "secret", message }]);
+  }
+  if (signingKeys === undefined && mode !== "secret") {
     const message = `needs a key to sign with: set plugin.auth.signing_keys to a file of svc-keys, or mode = "secret"`;
     throw new ConfigurationError("the service", [{ key, message }]);
   }
