@@ -51,4 +51,17 @@ describe("the README of @svc/oidc-login", () => {
     expect((await fetch(`${url}/other`)).status).to.equal(404);
     expect((await fetch(`${url}/auth/google/start`)).status).to.equal(404);
   });
+
+  it("OIDC-12 shows people a page when they cancel, or come back too late", async () => {
+    await using sample = await runSample(readme, 2);
+    const url = await sample.url;
+    const page = async (path: string): Promise<unknown[]> => {
+      const response = await fetch(url + path);
+      return [response.status, /<p>[^<]*/.exec(await response.text())?.[0].trim()];
+    };
+    expect(await page("/auth/google/callback?error=access_denied")).to.eql([401, "<p>You did not sign in."]);
+    expect(await page("/auth/google/callback?code=c&state=s")).to.eql([401, "<p>That did not work."]);
+    const other = await fetch(`${url}/auth/acme/start`);
+    expect([other.status, other.headers.get("content-type")]).to.eql([404, "application/problem+json"]);
+  });
 });
