@@ -82,8 +82,20 @@ async function logout(issuer: TokenIssuer, req: IncomingMessage, res: ServerResp
 
 /** REF-1, REF-2. */
 async function refresh(issuer: TokenIssuer, req: IncomingMessage, res: ServerResponse): Promise<void> {
-  const pair = await issuer.refresh(await refreshTokenOf(req));
-  if (!res.headersSent) sendJson(req, res, 200, pair, privately);
+  const token = await refreshTokenOf(req);
+  const gone = new AbortController();
+  const onClose = (): void => gone.abort();
+  res.once("close", onClose);
+  if (res.closed) gone.abort();
+  try {
+    const pair = await issuer.refresh(token, gone.signal);
+    if (!res.headersSent) sendJson(req, res, 200, pair, privately);
+  } catch (error) {
+    // A client that left, or got the 504 of a timeout, can come back with the same token.
+    if (error !== gone.signal.reason) throw error;
+  } finally {
+    res.off("close", onClose);
+  }
 }
 
 /** ISS-9. */

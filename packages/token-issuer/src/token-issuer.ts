@@ -31,10 +31,12 @@ export interface TokenIssuer {
   /**
    * A new pair for a refresh token, which is used up by that (REF-1).
    *
+   * @param signal says that nobody waits for the pair any more: up to the moment at which the token would be used up, it
+   *   stays good, and the reason of the signal is thrown
    * @throws ProblemError 401 with one of eight texts (REF-13); 503 while the store does not answer, nothing is consumed
    * then (REF-17); 500 when the hook fails, likewise (REF-11)
    */
-  refresh(refreshToken: string): Promise<TokenPair>;
+  refresh(refreshToken: string, signal?: AbortSignal): Promise<TokenPair>;
   /**
    * Ends the session of a verified caller: its token, and its family when it has one (ISS-5, ISS-6).
    *
@@ -103,7 +105,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
     };
   }
 
-  async function refresh(refreshToken: string): Promise<TokenPair> {
+  async function refresh(refreshToken: string, signal?: AbortSignal): Promise<TokenPair> {
     const found = await read(refreshToken);
     if (found.refusal !== undefined) {
       const { refusal, reason, at, principal } = found;
@@ -123,6 +125,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
     // What could fail about the new pair fails now, while the old token is still good.
     const signer = keys.signer();
     const claims = pairClaims({ ...session, scopes }, settings, secondsNow());
+    signal?.throwIfAborted();
     const result = await store.rotate(rotationOf(found));
     if (result === "raced") return turnDown("refused", session, "rotated");
     if (result === "replayed") return turnDown("replayed", session, "revoked");

@@ -1,4 +1,5 @@
 import { generateKeyPairSync } from "node:crypto";
+import { once } from "node:events";
 import { contextOf, type Middleware, routeTemplateOf } from "@svc/context";
 import { createKeyRing, type TokenPair } from "@svc/token-issuer";
 import { rawRequest } from "@svc/test-support";
@@ -318,6 +319,36 @@ for (const stack of stacks) {
         expect(JSON.stringify(each.logger.lines)).to.not.include("s3cret");
       });
     }
+
+    it("REF-11 uses nothing up for a client that has left while the hook was asked", async () => {
+      const asked = Promise.withResolvers<undefined>();
+      const answer = Promise.withResolvers<undefined>();
+      const each = issuing({
+        async onRefresh() {
+          asked.resolve(undefined);
+          await answer.promise;
+          return { scopes: [] };
+        },
+      });
+      let closed: Promise<unknown> | undefined;
+      const watch: Middleware = (_req, res, next) => {
+        closed ??= once(res, "close");
+        next();
+      };
+      await using server = await serve(stack, each, undefined, [watch]);
+      const { refresh_token } = await each.issuer.issuePair(ada);
+      const leaving = new AbortController();
+      const left = fetch(`${server.url}/auth/refresh`, {
+        ...json({ refresh_token }),
+        signal: leaving.signal,
+      });
+      left.catch(() => undefined);
+      await asked.promise;
+      leaving.abort();
+      await closed;
+      answer.resolve(undefined);
+      expect((await refreshWith(server.url, refresh_token)).status).to.equal(200);
+    });
 
     it("ERR-15 says that a list is no object", async () => {
       await using server = await serve(stack, issuing());
