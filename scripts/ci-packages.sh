@@ -6,6 +6,7 @@ packages=(
   redis-server # a real Redis for the tests that want one
   prometheus   # promtool, which checks what /metrics says
   pgbouncer    # the pooler that tenants must survive
+  chromium     # a real browser signs in
 )
 
 missing=()
