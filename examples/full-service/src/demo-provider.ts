@@ -1,0 +1,223 @@
+import { generateKeyPair, randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { promisify } from "node:util";
+import { type Configuration, interactionPolicy, type JWK, Provider } from "oidc-provider";
+import { consentPage, type DemoPerson, refusalPage, whoPage } from "./demo-provider-pages.ts";
+import { demoProviderStore } from "./demo-provider-store.ts";
+import { demoTenants } from "./seed.ts";
+
+/** What {@link startDemoProvider} takes. */
+export interface DemoProviderOptions {
+  /** Where people and codes may be sent back to: the callback of the service. */
+  readonly redirectUris: readonly string[];
+  /** Of 127.0.0.1. Default: 0, which is any free one. */
+  readonly port?: number | undefined;
+  /** A key and a certificate for 127.0.0.1, as PEM; with them it is reached by https. Default: none. */
+  readonly tls?: { readonly key: string; readonly cert: string } | undefined;
+  /** Whom one can be. Default: {@link demoPeople}. */
+  readonly people?: readonly DemoPerson[] | undefined;
+}
+
+/** A provider that runs, and what a service has to know about it. */
+export interface DemoProvider {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly authorizationEndpoint: string;
+  readonly tokenEndpoint: string;
+  readonly jwksUri: string;
+  stop(): Promise<void>;
+}
+
+/** A clerk and an admin of every tenant of the demo, and somebody whom the service does not know. */
+export const demoPeople: readonly DemoPerson[] = [
+  ...demoTenants.flatMap((tenant) =>
+    ["clerk", "admin"].map((role) => ({
+      subject: `${role}-of-${tenant}`,
+      email: `${role}@${tenant}.example`,
+      name: `The ${role} of ${tenant}`,
+    })),
+  ),
+  { subject: "stranger", email: "stranger@elsewhere.example", name: "A stranger" },
+];
+
+const idleMs = 600;
+const mostBytes = 4096;
+
+/**
+ * Starts a real OpenID provider on loopback that lets everybody be whom they please: for a demo on one's own machine.
+ * Its keys are drawn at every start, and what it knows is gone with it.
+ */
+export async function startDemoProvider({
+  redirectUris,
+  port = 0,
+  tls,
+  people = demoPeople,
+}: DemoProviderOptions): Promise<DemoProvider> {
+  // Its address has to be known before it is made.
+  let answer: RequestListener = (_req, res) => void res.writeHead(503).end();
+  const listener: RequestListener = (req, res) => answer(req, res);
+  const server = tls === undefined ? createServer(listener) : createTlsServer(tls, listener);
+  server.listen(port, "127.0.0.1");
+  await once(server, "listening");
+  const { port: bound } = server.address() as AddressInfo;
+  const issuer = `${tls === undefined ? "http" : "https"}://127.0.0.1:${bound}`;
+  const client = { id: "expenses", secret: randomBytes(32).toString("base64url") };
+  const provider = made(issuer, client, redirectUris, people, await signingKey());
+  const others = provider.callback();
+  answer = (req, res) => {
+    if (req.url?.startsWith("/interaction/") !== true) return void others(req, res);
+    interact(provider, people, req, res).catch((error: unknown) => {
+      if (!res.headersSent) sendPage(res, 400, refusalPage(textOf(error)));
+    });
+  };
+  return {
+    issuer,
+    clientId: client.id,
+    clientSecret: client.secret,
+    authorizationEndpoint: `${issuer}/auth`,
+    tokenEndpoint: `${issuer}/token`,
+    jwksUri: `${issuer}/jwks`,
+    async stop() {
+      const closed = once(server, "close");
+      server.close();
+      const timer = setTimeout(() => server.closeAllConnections(), idleMs);
+      server.closeIdleConnections();
+      await closed;
+      clearTimeout(timer);
+    },
+  };
+}
+
+async function signingKey(): Promise<JWK> {
+  const { privateKey } = await promisify(generateKeyPair)("rsa", { modulusLength: 2048 });
+  const kid = randomBytes(8).toString("base64url");
+  return { ...privateKey.export({ format: "jwk" }), kid, use: "sig", alg: "RS256" } as JWK;
+}
+
+function made(
+  issuer: string,
+  client: { readonly id: string; readonly secret: string },
+  redirectUris: readonly string[],
+  people: readonly DemoPerson[],
+  key: JWK,
+): Provider {
+  const policy = interactionPolicy.base();
+  // Whoever tries the demo wants to be somebody else the next time, so it always asks.
+  const ask = (ctx: { oidc: { result?: { login?: unknown } | undefined } }): boolean =>
+    ctx.oidc.result?.login === undefined;
+  policy.get("login")?.checks.add(new interactionPolicy.Check("always", "who is it this time?", ask));
+  return new Provider(issuer, {
+    adapter: demoProviderStore,
+    clients: [
+      {
+        client_id: client.id,
+        client_name: "Expenses",
+        client_secret: client.secret,
+        redirect_uris: [...redirectUris],
+        grant_types: ["authorization_code"],
+        response_types: ["code"],
+        token_endpoint_auth_method: "client_secret_post",
+      },
+    ],
+    claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name"] },
+    conformIdTokenClaims: false,
+    cookies: { keys: [randomBytes(32).toString("base64url")] },
+    features: {
+      devInteractions: { enabled: false },
+      // Needed where somebody comes back as somebody else; nobody is sent to its own pages.
+      rpInitiatedLogout: { enabled: true, logoutSource: nothingHere, postLogoutSuccessSource: nothingHere },
+    },
+    findAccount(_ctx, id) {
+      const person = people.find(({ subject }) => subject === id);
+      if (person === undefined) return undefined;
+      const { subject, email, name } = person;
+      return { accountId: id, claims: () => ({ sub: subject, email, email_verified: true, name }) };
+    },
+    interactions: { policy, url: (_ctx, { uid }) => `/interaction/${uid}` },
+    jwks: { keys: [key] },
+    pkce: { required: () => true },
+    renderError: (ctx, { error, error_description }) => refuse(ctx, error_description ?? error),
+    ttl: {
+      AccessToken: 600,
+      AuthorizationCode: 60,
+      Grant: 3600,
+      IdToken: 600,
+      Interaction: 600,
+      Session: 3600,
+    },
+  });
+}
+
+/** The pages: who it is, and whether the service may know. */
+async function interact(
+  provider: Provider,
+  people: readonly DemoPerson[],
+  req: IncomingMessage,
+  res: ServerResponse,
+): Promise<void> {
+  const { uid, prompt, params, session, grantId } = await provider.interactionDetails(req, res);
+  const finish = (result: object, mergeWithLastSubmission: boolean): Promise<void> =>
+    provider.interactionFinished(req, res, { ...result }, { mergeWithLastSubmission });
+  const action = `/interaction/${uid}`;
+  const known = people.find(({ subject }) => subject === session?.accountId);
+  if (req.method !== "POST") {
+    const asksWho = prompt.name === "login" || known === undefined;
+    return sendPage(res, 200, asksWho ? whoPage(action, people) : consentPage(action, known));
+  }
+  const form = await formOf(req);
+  if (form.get("answer") !== "yes") return finish({ error: "access_denied" }, false);
+  if (prompt.name === "login") {
+    const chosen = people.find(({ subject }) => subject === form.get("person"));
+    if (chosen === undefined) return sendPage(res, 422, whoPage(action, people));
+    return finish({ login: { accountId: chosen.subject } }, false);
+  }
+  const { Grant } = provider;
+  const grant =
+    (grantId === undefined ? undefined : await Grant.find(grantId)) ??
+    new Grant({ accountId: session?.accountId, clientId: String(params["client_id"]) });
+  const { missingOIDCScope: scopes } = prompt.details as { missingOIDCScope?: readonly string[] };
+  if (scopes !== undefined) grant.addOIDCScope(scopes.join(" "));
+  await finish({ consent: { grantId: await grant.save() } }, true);
+}
+
+async function formOf(req: IncomingMessage): Promise<URLSearchParams> {
+  let text = "";
+  for await (const chunk of req) {
+    text += String(chunk);
+    if (text.length > mostBytes) throw new Error("the form is too long");
+  }
+  return new URLSearchParams(text);
+}
+
+// Nothing about form-action: a browser would hold it against the way back to the service too.
+const pageHeaders = {
+  "Cache-Control": "no-store",
+  "Content-Security-Policy":
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'",
+  "X-Content-Type-Options": "nosniff",
+};
+
+type KoaContext = Parameters<NonNullable<Configuration["renderError"]>>[0];
+
+function refuse(ctx: KoaContext, text: string): void {
+  ctx.type = "html";
+  ctx.set(pageHeaders);
+  ctx.body = refusalPage(text);
+}
+
+function nothingHere(ctx: KoaContext): void {
+  refuse(ctx, "There is nothing here.");
+}
+
+function sendPage(res: ServerResponse, status: number, html: string): void {
+  res.writeHead(status, { ...pageHeaders, "Content-Type": "text/html; charset=utf-8" }).end(html);
+}
+
+function textOf(error: unknown): string {
+  const { error_description: text } = error as { error_description?: string };
+  return text ?? "It is too late for this, or it was done before.";
+}
