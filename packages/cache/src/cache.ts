@@ -66,19 +66,26 @@ export function createCache(options: CacheOptions): Cache {
     onFailure: trouble,
     onReady() {
       better();
-      probe.look().catch(() => undefined);
+      guard.hope();
+      look();
     },
   });
   const guard = createGuard(resolved, connection, {
     emit,
     onRefused: trouble,
-    onBreaker({ to }) {
+    onBreaker(to) {
       if (to === "open") trouble("no answer in time");
-      if (to === "closed") better();
+      if (to !== "closed") return;
+      better();
+      look();
     },
   });
   const isStopped = (): boolean => stopping !== undefined;
   const probe = createProbe(connection, guard, { name, readinessTimeoutMs, logger, isStopped });
+
+  function look(): void {
+    probe.look().catch(() => undefined);
+  }
 
   async function end(): Promise<void> {
     await guard.stop();

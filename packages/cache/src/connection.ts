@@ -1,6 +1,8 @@
-import { backoff } from "@svc/resilience";
-import { Cluster, Command, Redis, type RedisOptions } from "ioredis";
+import type { Socket } from "node:net";
+import { Cluster, Command, type Redis } from "ioredis";
+import { makeClient } from "./client.ts";
 import { connectionWord } from "./errors.ts";
+import type { Send, Sent } from "./gate.ts";
 import type { ResolvedOptions } from "./options.ts";
 import { slotOf } from "./slot.ts";
 
@@ -26,9 +28,11 @@ export class NotConnectedError extends Error {
 export interface Connection {
   /**
    * Sends a command. While the first try to connect after the start or after a loss is under way it waits for the
-   * outcome, otherwise it needs a connection at once.
+   * outcome, otherwise it needs a connection at once. Commands of one turn of the event loop travel together.
    */
-  send(command: string, args: readonly CommandArgument[], isWanted: () => boolean): Promise<unknown>;
+  readonly send: Send;
+  /** Sends something harmless that only this server can answer. */
+  readonly probe: (server: string) => Sent;
   /**
    * Which server is to carry out a command; undefined where its keys lie in several slots. ioredis would refuse all that
    * travels together with such a command.
@@ -48,7 +52,7 @@ export interface ConnectionEvents {
 }
 
 export const ONLY = "only";
-const RECONNECT_EVERY_MS = 5000;
+const SLOTS = 16_384;
 
 export function openConnection(options: ResolvedOptions, events: ConnectionEvents): Connection {
   const client = makeClient(options);
@@ -58,6 +62,9 @@ export function openConnection(options: ResolvedOptions, events: ConnectionEvent
   let hoping = true;
   let closed = false;
   let lastFailure: string | undefined;
+  // The connection whose commands wait for the end of this turn.
+  let gathering: Socket | undefined;
+  const written = { keyPrefix: options.keyPrefix, replyEncoding: "utf8" } as const;
 
   function settle(connected: boolean): void {
     const all = [...waiters];
@@ -93,6 +100,54 @@ export function openConnection(options: ResolvedOptions, events: ConnectionEvent
   if (client instanceof Cluster)
     client.on("node error", (error: unknown) => (lastFailure = connectionWord(error)));
 
+  // Written by itself, a command costs a system call; that is most of what it costs.
+  function together(stream: Socket): void {
+    if (gathering === stream) return;
+    gathering = stream;
+    stream.cork();
+    setImmediate(letGo, stream);
+  }
+
+  function letGo(stream: Socket): void {
+    if (gathering === stream) gathering = undefined;
+    stream.uncork();
+  }
+
+  function sendNow(command: string, args: readonly CommandArgument[]): Sent {
+    // Its own gathering of commands, which a cluster needs for want of another, costs more than all the rest.
+    if (client instanceof Cluster) return sentOf(client.call(command, ...args));
+    const sent = new Command(command, [...args], written);
+    together(client.stream);
+    client.sendCommand(sent);
+    return sent;
+  }
+
+  function send(command: string, args: readonly CommandArgument[]): Sent {
+    if (client.status === "ready") return sendNow(command, args);
+    if (!hoping) return sentOf(Promise.reject(new NotConnectedError()));
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    const tell = (connected: boolean): void => {
+      if (connected) sendNow(command, args).promise.then(resolve, reject);
+      else reject(new NotConnectedError());
+    };
+    waiters.add(tell);
+    return {
+      promise,
+      reject(error) {
+        waiters.delete(tell);
+        reject(error);
+      },
+    };
+  }
+
+  function probe(server: string): Sent {
+    if (!(client instanceof Cluster)) return send("ping", []);
+    const key = Array.from({ length: SLOTS }, (_, index) => `{${index}}`).find(
+      (each) => client.slots[slotOf(each)]?.[0] === server,
+    );
+    return send("exists", [key ?? "{}"]);
+  }
+
   function slotsOf(command: string, args: readonly CommandArgument[]): ReadonlySet<number> {
     const { keyPrefix } = options;
     const keys = new Command(command, [...args], { keyPrefix }).getKeys();
@@ -100,16 +155,8 @@ export function openConnection(options: ResolvedOptions, events: ConnectionEvent
   }
 
   return {
-    send(command, args, isWanted) {
-      if (client.status === "ready") return client.call(command, ...args);
-      if (!hoping) return Promise.reject(new NotConnectedError());
-      return new Promise((resolve, reject) => {
-        waiters.add((connected) => {
-          if (!connected || !isWanted()) reject(new NotConnectedError());
-          else client.call(command, ...args).then(resolve, reject);
-        });
-      });
-    },
+    send,
+    probe,
     serverOf(command, args) {
       if (!(client instanceof Cluster)) return ONLY;
       const [slot, ...others] = slotsOf(command, args);
@@ -134,46 +181,13 @@ export function openConnection(options: ResolvedOptions, events: ConnectionEvent
   };
 }
 
-function makeClient(options: ResolvedOptions): Redis | Cluster {
-  const { url, cluster, connection, keyPrefix, connectTimeoutMs, commandTimeoutMs, now } = options;
-  const retryStrategy = backoff({ baseMs: 200, minMs: 200, maxMs: 2000 });
-  const common = {
-    ...connection,
-    connectTimeout: Math.ceil(connectTimeoutMs),
-    // The deadline of a command is the gate's. This one is later, and ends what ioredis would wait for without an end.
-    commandTimeout: Math.ceil(commandTimeoutMs) + 500,
-    socketTimeout: 3 * Math.ceil(commandTimeoutMs),
-    maxRetriesPerRequest: 0,
-    autoResendUnfulfilledCommands: false,
-    // It sends INFO, which some hosts do not have: they would never be ready.
-    enableReadyCheck: false,
-  } satisfies RedisOptions;
-  if (cluster !== undefined) {
-    const seeds = cluster.map(({ host, port = 6379 }) => ({ host, port }));
-    return new Cluster(seeds, {
-      clusterRetryStrategy: retryStrategy,
-      enableOfflineQueue: false,
-      enableReadyCheck: false,
-      enableAutoPipelining: true,
-      keyPrefix,
-      maxRedirections: 5,
-      slotsRefreshTimeout: Math.ceil(connectTimeoutMs),
-      redisOptions: common,
-    });
-  }
-  let reconnectAfter = -Infinity;
-  const settings = {
-    ...common,
-    keyPrefix,
-    retryStrategy,
-    enableOfflineQueue: false,
-    enableAutoPipelining: true,
-    // After a failover the name may lead to another server. A replica that is there for good is not asked all the time.
-    reconnectOnError(error: Error): 1 | false {
-      if (!error.message.startsWith("READONLY") || now() < reconnectAfter) return false;
-      reconnectAfter = now() + RECONNECT_EVERY_MS;
-      return 1;
-    },
-  };
-  return url === undefined ? new Redis(settings) : new Redis(url, settings);
+/** Sends to one server of a cluster. */
+export function sendTo(server: Server): Send {
+  return (command, args) => sentOf(server.call(command, ...args));
+}
+
+function sentOf(answer: Promise<unknown>): Sent {
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+  answer.then(resolve, reject);
+  return { promise, reject };
 }

@@ -1,4 +1,4 @@
-import type { BreakerChange, BreakerState } from "@svc/resilience";
+import type { BreakerState } from "@svc/resilience";
 import { type CommandArgument, type Connection, ONLY } from "./connection.ts";
 import { CacheCommandError, CacheUnavailableError } from "./errors.ts";
 import type { CacheEvent } from "./events.ts";
@@ -24,12 +24,16 @@ export interface GuardedRedis {
   mget(...keys: readonly string[]): Promise<readonly (string | null)[]>;
   /** Whether keys live on several servers. */
   readonly isCluster: boolean;
+  /** How long any of them takes at most. */
+  readonly commandTimeoutMs: number;
 }
 
 /** What the other parts of the package use of it. */
 export interface Guard {
   readonly redis: GuardedRedis;
   gateOf(server: string): Gate;
+  /** The connection is there again. */
+  hope(): void;
   stop(): Promise<void>;
   /** The worst state of all breakers, and how many commands wait. */
   readonly state: BreakerState;
@@ -52,13 +56,13 @@ export function createGuard(
   connection: Connection,
   events: {
     readonly emit: (event: CacheEvent) => void;
-    readonly onBreaker: (change: BreakerChange) => void;
+    readonly onBreaker: (to: BreakerState) => void;
     readonly onRefused: (word: string) => void;
   },
 ): Guard {
   const gates = new Map<string, Gate>();
 
-  function makeGate(): Gate {
+  function makeGate(server: string): Gate {
     return createGate({
       failures: options.breakerFailures,
       coolDownMs: options.breakerCoolDownMs,
@@ -67,6 +71,7 @@ export function createGuard(
       now: options.now,
       onChange: events.onBreaker,
       judge,
+      probe: () => connection.probe(server),
     });
   }
 
@@ -77,7 +82,7 @@ export function createGuard(
     if (gates.size >= SERVERS_AT_MOST) {
       for (const [name, gate] of gates) if (gate.inFlight === 0 && name !== ONLY) gates.delete(name);
     }
-    const gate = makeGate();
+    const gate = makeGate(server);
     gates.set(server, gate);
     return gate;
   }
@@ -90,13 +95,17 @@ export function createGuard(
       const why = "needs a connection of its own; this one is shared";
       return Promise.reject(new CacheCommandError(name.toUpperCase(), why));
     }
+    return run(name, args);
+  }
+
+  function run(name: string, args: readonly CommandArgument[]): Promise<unknown> {
     // In a cluster a gate of a new node could come after all others were stopped.
     const server = stopped ? ONLY : connection.serverOf(name, args);
     if (server === undefined) {
       events.emit("error");
       return Promise.reject(new CacheCommandError(name.toUpperCase(), CROSSED));
     }
-    return gateOf(server).run((isWanted) => connection.send(name, args, isWanted), count);
+    return gateOf(server).run(connection.send, name, args, count);
   }
 
   function count(error: Error): void {
@@ -110,9 +119,13 @@ export function createGuard(
       call,
       eval: (script, numberOfKeys, ...rest) => call("eval", script, numberOfKeys, ...rest),
       evalsha: (sha, numberOfKeys, ...rest) => call("evalsha", sha, numberOfKeys, ...rest),
-      exists: (...keys) => call("exists", ...keys) as Promise<number>,
-      mget: (...keys) => call("mget", ...keys) as Promise<readonly (string | null)[]>,
+      exists: (...keys) => run("exists", keys) as Promise<number>,
+      mget: (...keys) => run("mget", keys) as Promise<readonly (string | null)[]>,
       isCluster: options.cluster !== undefined,
+      commandTimeoutMs: options.commandTimeoutMs,
+    },
+    hope() {
+      for (const gate of gates.values()) gate.hope();
     },
     gateOf,
     async stop() {

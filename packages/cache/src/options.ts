@@ -60,9 +60,12 @@ export interface CacheOptions {
   readonly commandTimeoutMs?: number | undefined;
   /** How long making a connection may take. Default: 1,000. */
   readonly connectTimeoutMs?: number | undefined;
-  /** Timeouts in a row after which Redis is not called for a while (REV-8). Default: 3. */
+  /**
+   * Answers in a row that say that Redis is of no use (LOADING and the like), after which it is not called for a while
+   * (REV-8). A command that ran into its deadline is enough by itself. Default: 3.
+   */
   readonly breakerFailures?: number | undefined;
-  /** For how long it is not called; then one command is the trial (REV-8). Default: 2,000. */
+  /** For how long it is not called; then the cache asks once by itself, and so on (REV-8). Default: 2,000. */
   readonly breakerCoolDownMs?: number | undefined;
   /** Commands that may wait for an answer at a time, of each node; more are refused. Default: 10,000. */
   readonly maxInFlight?: number | undefined;

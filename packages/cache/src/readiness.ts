@@ -1,6 +1,6 @@
 import type { CheckResult, Logger, ReadinessCheck } from "@svc/context";
 import { DeadlineError, singleFlight, withDeadline } from "@svc/resilience";
-import { type CommandArgument, type Connection, type NamedServer, ONLY } from "./connection.ts";
+import { type CommandArgument, type Connection, type NamedServer, ONLY, sendTo } from "./connection.ts";
 import { CacheCommandError, CacheUnavailableError } from "./errors.ts";
 import type { Guard } from "./guarded-redis.ts";
 
@@ -34,13 +34,13 @@ export function createProbe(
   let warnedOf: string | undefined;
 
   function askOnly(command: string, ...args: CommandArgument[]): Promise<unknown> {
-    return guard.gateOf(ONLY).run((isWanted) => connection.send(command, args, isWanted));
+    return guard.gateOf(ONLY).run(connection.send, command, args);
   }
 
   function askNode({ name: node, server }: NamedServer): Ask {
     return (command, ...args) => {
       if (server === undefined) return Promise.reject(new CacheUnavailableError("disconnected", 1000));
-      return guard.gateOf(node).run(() => server.call(command, ...args));
+      return guard.gateOf(node).run(sendTo(server), command, args);
     };
   }
 

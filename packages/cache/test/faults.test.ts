@@ -30,20 +30,58 @@ describe("a Redis with faults", function () {
   });
   const open = (options: Partial<CacheOptions> = {}): Cache => createCache({ url: server.url, ...options });
 
-  it("REV-7 REV-8 gives a hung Redis one deadline, then refuses at once, tries once, and heals", async () => {
+  const quiet = (cache: Cache): Promise<void> =>
+    until("nothing waits", async () => (await ready(cache)).meta?.["in_flight"] === 0);
+  /** How often Redis has carried out a command. */
+  const calls = async (cache: Cache, command: string): Promise<number> => {
+    const stats = String(await cache.redis.call("info", "commandstats"));
+    return Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(stats)?.[1] ?? 0);
+  };
+
+  it("REV-7 REV-8 one request waits for a hung Redis, once; nobody waits for the probes", async () => {
+    await using cache = open({ commandTimeoutMs: 200, breakerCoolDownMs: 100 });
+    await cache.set("kept", "value", 60);
+    await quiet(cache);
+    const before = [await calls(cache, "exists"), await calls(cache, "ping")];
+    const reasons: unknown[] = [];
+    let probes = 0;
+    server.pause();
+    try {
+      let last = cache.state;
+      while (probes < 4) {
+        reasons.push((await rejection(cache.redis.exists("kept"))).reason);
+        await sleep(5);
+        if (cache.state === "half-open" && last !== "half-open") probes += 1;
+        last = cache.state;
+      }
+    } finally {
+      server.resume();
+    }
+    await until("a probe succeeds", () => cache.state === "closed");
+    expect(reasons[0]).to.equal("timeout");
+    expect(new Set(reasons.slice(1))).to.deep.equal(new Set(["breaker"]));
+    // Redis got what was let through when it went on: one command and the probes.
+    expect((await calls(cache, "exists")) - (before[0] ?? 0)).to.equal(1);
+    expect((await calls(cache, "ping")) - (before[1] ?? 0)).to.be.at.least(probes);
+  });
+
+  it("REV-8 all that wait when the first deadline passes share that wait; then one probe per window", async () => {
     let at = 0;
     await using cache = open({ now: () => at, commandTimeoutMs: 300 });
     await cache.set("kept", "value", 60);
+    await quiet(cache);
+    const before = await calls(cache, "ping");
     server.pause();
     try {
-      const began = performance.now();
-      const hung = await Promise.all(
-        Array.from({ length: 50 }, async () => rejection(cache.redis.exists("kept"))),
+      const all = Array.from({ length: 50 }, async () => rejection(cache.redis.exists("kept")));
+      await sleep(100);
+      all.push(...Array.from({ length: 50 }, async () => rejection(cache.redis.exists("kept"))));
+      expect(await Promise.race(all)).to.equal(await all[0]);
+      expect(new Set((await Promise.all(all)).map(({ reason }) => reason))).to.deep.equal(
+        new Set(["timeout"]),
       );
-      expect(performance.now() - began).to.be.at.least(299);
-      expect(new Set(hung.map(({ reason }) => reason))).to.deep.equal(new Set(["timeout"]));
       expect(cache.state).to.equal("open");
-      // With a clock that stands still no other command is let through.
+      // With a clock that stands still no window ends.
       for (let round = 0; round < 100; round++) {
         const error = await rejection(cache.redis.exists("kept"));
         expect(error).to.be.instanceOf(CacheUnavailableError);
@@ -58,42 +96,68 @@ describe("a Redis with faults", function () {
         detail: "not answering (no answer in time)",
       });
       at += 2000;
-      const [trial, other] = await Promise.all([
-        rejection(cache.redis.exists("kept")),
-        rejection(cache.redis.exists("kept")),
-      ]);
-      expect([trial.reason, other.reason]).to.deep.equal(["timeout", "breaker"]);
+      const crowd = Array.from({ length: 50 }, async () => rejection(cache.redis.exists("kept")));
+      expect(cache.state).to.equal("half-open");
+      expect(new Set((await Promise.all(crowd)).map(({ reason }) => reason))).to.deep.equal(
+        new Set(["breaker"]),
+      );
+      expect(cache.state).to.equal("half-open");
+      await until("the probe fails", () => cache.state === "open");
+      expect((await rejection(cache.redis.exists("kept"))).retryAfterMs).to.equal(2000);
     } finally {
       server.resume();
     }
-    await until("a trial succeeds", async () => {
-      at += 2000;
-      return answers(cache);
-    });
-    expect(cache.state).to.equal("closed");
+    at += 2000;
+    await rejection(cache.redis.exists("kept"));
+    await until("the probe succeeds", () => cache.state === "closed");
+    expect(await cache.get("kept")).to.equal("value");
+    expect((await calls(cache, "ping")) - before).to.equal(2);
+  });
+
+  it("REV-8 heals without a request", async () => {
+    await using cache = open({ commandTimeoutMs: 100, breakerCoolDownMs: 100 });
+    await cache.set("kept", "value", 60);
+    await quiet(cache);
+    server.pause();
+    try {
+      expect(await rejection(cache.redis.exists("kept"))).to.include({ reason: "timeout", ambiguous: true });
+      expect(cache.state).to.equal("open");
+    } finally {
+      server.resume();
+    }
+    await until("a probe succeeds", () => cache.state === "closed");
     expect(await cache.get("kept")).to.equal("value");
   });
 
-  it("REV-7 gives a command that waits behind a hung pipeline a deadline of its own", async () => {
-    await using cache = open({ commandTimeoutMs: 400, breakerFailures: 1000, breakerCoolDownMs: 0 });
-    await cache.set("kept", 1, 60);
-    server.pause();
+  it("REV-8 is not called after three answers that say that it is of no use, until it says otherwise", async () => {
+    const reply = async (cache: Cache): Promise<unknown> =>
+      (await rejection(cache.redis.exists("kept"))).reply;
+    await using admin = open();
+    await using cache = open({ breakerCoolDownMs: 100 });
+    await cache.set("kept", "value", 60);
+    await quiet(cache);
+    await admin.redis.call("config", "set", "replica-serve-stale-data", "no");
+    await admin.redis.call("replicaof", "127.0.0.1", 1);
     try {
-      const first = rejection(cache.redis.exists("kept"));
-      await sleep(200);
-      const second = rejection(cache.redis.exists("kept"));
-      expect(await Promise.race([first, second])).to.equal(await first);
-      expect([(await first).reason, (await second).reason]).to.deep.equal(["timeout", "timeout"]);
+      expect([await reply(cache), await reply(cache)]).to.deep.equal(["MASTERDOWN", "MASTERDOWN"]);
       expect(cache.state).to.equal("closed");
+      expect(await reply(cache)).to.equal("MASTERDOWN");
+      expect(cache.state).to.equal("open");
+      await until("a probe", () => cache.state === "half-open");
+      await until("it fails", () => cache.state === "open");
+      expect((await rejection(cache.redis.exists("kept"))).reason).to.equal("breaker");
     } finally {
-      server.resume();
+      await admin.redis.call("replicaof", "no", "one");
     }
+    await until("a probe succeeds", () => cache.state === "closed");
+    expect(await cache.redis.exists("kept")).to.equal(1);
   });
 
   it("REV-8 refuses at once while a Redis that was killed stays away, and uses it when it is back", async () => {
     const logger = keepingLogger();
     await using cache = open({ logger });
     await cache.set("kept", 1, 60);
+    await quiet(cache);
     await server.kill();
     await until(
       "it is known",
@@ -200,7 +264,7 @@ describe("a Redis with faults", function () {
   it("holds no more than maxInFlight commands for a Redis that hangs", async () => {
     await using cache = open({ maxInFlight: 10, commandTimeoutMs: 300 });
     await cache.set("kept", 1, 60);
-    await until("nothing waits", async () => (await ready(cache)).meta?.["in_flight"] === 0);
+    await quiet(cache);
     server.pause();
     try {
       const all = await Promise.all(
@@ -246,10 +310,12 @@ describe("a Redis with faults", function () {
     const logger = keepingLogger();
     await using cache = open({ logger, now: () => at, commandTimeoutMs: 100 });
     await cache.set("kept", 1, 60);
+    await quiet(cache);
     server.pause();
     try {
       for (let window = 0; window < 6; window++) {
-        await Promise.all(Array.from({ length: 3 }, async () => rejection(cache.redis.exists("kept"))));
+        await rejection(cache.redis.exists("kept"));
+        await until("the probe fails", () => cache.state === "open");
         at += 2000;
       }
       const warnings = logger.lines.filter((line) => line.startsWith("warn Redis is not available"));
@@ -279,6 +345,22 @@ describe("a Redis with faults", function () {
       const last = rejection(cache.redis.exists("kept"));
       await cache.stop();
       expect((await last).reason).to.equal("timeout");
+    } finally {
+      server.resume();
+    }
+  });
+
+  it("stops without waiting for a probe", async () => {
+    const cache = open({ commandTimeoutMs: 200, breakerCoolDownMs: 100 });
+    await cache.set("kept", 1, 60);
+    await quiet(cache);
+    server.pause();
+    try {
+      await rejection(cache.redis.exists("kept"));
+      await until("a probe is under way", () => cache.state === "half-open");
+      await cache.stop();
+      expect(cache.state).to.equal("half-open");
+      expect((await rejection(cache.redis.exists("kept"))).reason).to.equal("stopped");
     } finally {
       server.resume();
     }
