@@ -32,7 +32,9 @@ function isRepeated(rawHeaders: readonly string[]): boolean {
   let seen = false;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index];
-    if (name?.length !== HEADER.length || name.toLowerCase() !== HEADER) continue;
+    if (name?.length !== HEADER.length) continue;
+    // As nearly everybody writes it first: a comparison makes no string.
+    if (name !== "Authorization" && name.toLowerCase() !== HEADER) continue;
     if (seen) return true;
     seen = true;
   }

@@ -236,6 +236,17 @@ describe("createVerifiedCache", () => {
     }
   });
 
+  it("keeps a token that is used throughout, however many others come, though it is not moved at each use", () => {
+    const cache = createVerifiedCache(800, 1e9);
+    cache.set("used", entry(1));
+    for (let index = 0; index < 10_000; index++) {
+      cache.set(`other-${index}`, entry(1));
+      // About once in as many others as are kept.
+      if (index % 400 === 0) expect(cache.get("used"), `after ${index}`).not.equal(undefined);
+    }
+    expect(cache.size).equal(800);
+  });
+
   it("counts an entry once that is set twice, and forgets what is deleted", () => {
     const cache = createVerifiedCache(10, 1000);
     cache.set("a", entry(100));

@@ -1,5 +1,3 @@
-import { isSlug } from "./slug.ts";
-
 /** Labels before the base domain that name no tenant by default (TEN-13). */
 export const RESERVED_SUBDOMAINS: readonly string[] = Object.freeze([
   "www",
@@ -40,18 +38,29 @@ export function tenantInHost(
   if (host.charCodeAt(end - 1) === DOT) end -= 1;
   const labelEnd = end - suffix.length;
   if (labelEnd < 1 || labelEnd > LONGEST_LABEL) return undefined;
-  const domain = host.slice(labelEnd, end);
-  if (domain !== suffix && domain.toLowerCase() !== suffix) return undefined;
-  const label = inLowerCase(host.slice(0, labelEnd));
-  return isSlug(label) && !reserved.has(label) ? label : undefined;
+  if (!host.endsWith(suffix, end) && host.slice(labelEnd, end).toLowerCase() !== suffix) return undefined;
+  const label = labelOf(host, labelEnd);
+  return label === undefined || reserved.has(label) ? undefined : label;
 }
 
-// Outside of ASCII a capital may turn into an ASCII letter: the Kelvin sign becomes a k.
-function inLowerCase(label: string): string {
-  return LETTERS.test(label) ? label.toLowerCase() : label;
+/** What is in front of `end`, in lower case, where that is a slug: one pass, as it is asked of every request. */
+function labelOf(host: string, end: number): string | undefined {
+  let hasCapital = false;
+  for (let index = 0; index < end; index++) {
+    const code = host.charCodeAt(index);
+    // Only in ASCII: elsewhere a capital may turn into an ASCII letter, as the Kelvin sign becomes a k.
+    if (code >= UPPER_A && code <= UPPER_Z) hasCapital = true;
+    else if (!isSlugCode(code, index)) return undefined;
+  }
+  const label = host.slice(0, end);
+  return hasCapital ? label.toLowerCase() : label;
 }
 
-const LETTERS = /^[A-Za-z0-9-]+$/;
+function isSlugCode(code: number, index: number): boolean {
+  return (
+    (code >= LOWER_A && code <= LOWER_Z) || (code >= ZERO && code <= NINE) || (code === DASH && index > 0)
+  );
+}
 
 function isPort(host: string, start: number): boolean {
   if (host.length - start > LONGEST_PORT) return false;
@@ -64,6 +73,11 @@ function isPort(host: string, start: number): boolean {
 
 const LONGEST_LABEL = 63;
 const LONGEST_PORT = 5;
+const DASH = 0x2d;
 const DOT = 0x2e;
 const ZERO = 0x30;
 const NINE = 0x39;
+const UPPER_A = 0x41;
+const UPPER_Z = 0x5a;
+const LOWER_A = 0x61;
+const LOWER_Z = 0x7a;

@@ -25,7 +25,8 @@ function hostHeader({ headers, rawHeaders }: IncomingMessage): string | undefine
   // Node keeps the first of several without a word.
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index];
-    if (name?.length === 4 && name.toLowerCase() === "host") count += 1;
+    // As nearly everybody writes it first: a comparison makes no string.
+    if (name === "Host" || (name?.length === 4 && name.toLowerCase() === "host")) count += 1;
   }
   return count > 1 ? undefined : host;
 }
