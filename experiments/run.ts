@@ -3,9 +3,11 @@ import { databaseStall } from "./database-stall.ts";
 import { asBuilt, type Experiment, runOf } from "./harness/experiment.ts";
 import { createReport } from "./harness/report.ts";
 import { fuzz } from "./fuzz.ts";
+import { logoutReach } from "./logout-reach.ts";
 import { logPressure } from "./log-pressure.ts";
 import { memorySoak } from "./memory-soak.ts";
 import { readinessHerd } from "./readiness-herd.ts";
+import { refreshRace } from "./refresh-race.ts";
 import { slowClients } from "./slow-clients.ts";
 import { stopUnderLoad } from "./stop-under-load.ts";
 import { tokenDifferential } from "./token-differential.ts";
@@ -21,6 +23,8 @@ const experiments: readonly Experiment[] = [
   memorySoak,
   tenantLeak,
   tokenDifferential,
+  refreshRace,
+  logoutReach,
 ];
 
 async function main(): Promise<number> {

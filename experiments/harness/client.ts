@@ -14,6 +14,8 @@ export interface Outcome {
 interface Sent {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** What is sent as JSON. */
+  readonly json?: object | undefined;
   /** Parts of a body that is sent with pauses. */
   readonly parts?: AsyncIterable<Uint8Array> | undefined;
   /** `false` makes a connection for this request alone. */
@@ -24,7 +26,9 @@ interface Sent {
 
 /** Sends one request over the loopback interface. Never rejects: whatever goes wrong is an outcome. */
 export function send(port: number, path: string, sent: Sent = {}): Promise<Outcome> {
-  const { method = "GET", headers = {}, parts, agent = false, deadlineMs = 30_000 } = sent;
+  const { method = "GET", json, parts, agent = false, deadlineMs = 30_000 } = sent;
+  const text = json === undefined ? undefined : JSON.stringify(json);
+  const headers = { ...(text === undefined ? {} : jsonHeaders(text)), ...sent.headers };
   const started = performance.now();
   return new Promise((resolve) => {
     let last: string | undefined;
@@ -49,9 +53,13 @@ export function send(port: number, path: string, sent: Sent = {}): Promise<Outco
     }, deadlineMs);
     req.on("error", (error) => done({ error: last ?? codeOf(error) }));
     req.on("close", () => done({ error: last ?? "closed" }));
-    if (parts === undefined) req.end();
+    if (parts === undefined) req.end(text);
     else void write(req, parts);
   });
+}
+
+function jsonHeaders(text: string): Record<string, string> {
+  return { "Content-Type": "application/json", "Content-Length": String(Buffer.byteLength(text)) };
 }
 
 async function write(req: ReturnType<typeof request>, parts: AsyncIterable<Uint8Array>): Promise<void> {

@@ -1,0 +1,56 @@
+import type { Agent } from "node:http";
+import { type Outcome, send } from "./client.ts";
+
+/** What a sign-in or a refresh gives. */
+export interface Pair {
+  readonly access_token: string;
+  readonly refresh_token: string;
+}
+
+/** A service that keeps sessions (`services/sessions.ts`), and the connections to it. */
+export interface Sessions {
+  readonly port: number;
+  readonly agent: Agent;
+}
+
+/** So many sessions, each of a person of its own. */
+export async function signIn({ port, agent }: Sessions, count: number): Promise<readonly Pair[]> {
+  const pairs: Pair[] = [];
+  while (pairs.length < count) {
+    const some = Math.min(100, count - pairs.length);
+    const { status, body } = await send(port, `/pairs?count=${some}`, { agent, method: "POST" });
+    if (status !== 200) throw new Error(`no session was begun: ${status} ${body}`);
+    pairs.push(...(JSON.parse(body) as Pair[]));
+  }
+  return pairs;
+}
+
+export function refresh({ port, agent }: Sessions, refreshToken: string): Promise<Outcome> {
+  return send(port, "/auth/refresh", { agent, method: "POST", json: { refresh_token: refreshToken } });
+}
+
+export function logout({ port, agent }: Sessions, accessToken: string): Promise<Outcome> {
+  return send(port, "/auth/logout", { agent, method: "POST", headers: bearer(accessToken) });
+}
+
+/** A request that needs somebody who is signed in. */
+export function orders({ port, agent }: Sessions, accessToken: string): Promise<Outcome> {
+  return send(port, "/orders", { agent, headers: bearer(accessToken) });
+}
+
+/** The new pair of a refresh. */
+export function pairOf({ status, body }: Outcome): Pair | undefined {
+  return status === 200 ? (JSON.parse(body) as Pair) : undefined;
+}
+
+/** An answer in a few words: `200`, or `401 this session has been revoked`. */
+export function inWords({ status, headers, body, error }: Outcome): string {
+  if (status === 0) return error ?? "no answer";
+  if (headers["content-type"] !== "application/problem+json") return String(status);
+  const { detail } = JSON.parse(body) as { readonly detail?: string };
+  return `${status} ${detail}`;
+}
+
+function bearer(token: string): Record<string, string> {
+  return { Authorization: `Bearer ${token}` };
+}

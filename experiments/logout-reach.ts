@@ -1,0 +1,184 @@
+import { startRedis } from "@svc/dev-services";
+import { signToken } from "@svc/test-support";
+import { randomUUID } from "node:crypto";
+import { keepAliveAgent, type Outcome, tally } from "./harness/client.ts";
+import { asBuilt, type Experiment, type Run } from "./harness/experiment.ts";
+import { quantile, type Report } from "./harness/report.ts";
+import { startService, type ServiceProcess } from "./harness/service-process.ts";
+import {
+  inWords,
+  logout,
+  orders,
+  type Pair,
+  refresh,
+  type Sessions,
+  signIn,
+} from "./harness/session-client.ts";
+import type { SessionsSettings } from "./services/sessions.ts";
+
+const workers = 16;
+const secret = "a secret of the tests, which has more than 32 bytes";
+
+/** Signs people out on one replica and asks the other, which has their tokens in its memory; and what asking costs. */
+export const logoutReach: Experiment = {
+  name: "logout-reach",
+  description:
+    "a sign-out on one replica, and the next request on the other; and what the check costs a request",
+  brokenVariants: ["broken-own-store", "broken-remembered"],
+  async run(run, report) {
+    await using redis = await startRedis();
+    await reach(redis.url, run, report);
+    if (run.variant === asBuilt) await cost(redis.url, run, report);
+  },
+};
+
+async function reach(redisUrl: string, run: Run, report: Report): Promise<void> {
+  const variant = run.variant === asBuilt ? {} : { variant: run.variant };
+  const settings: SessionsSettings = { secret, redisUrl, ...variant };
+  const start = (): Promise<ServiceProcess> => startService("sessions.ts", settings);
+  const [one, two] = await Promise.all([start(), start()]);
+  await using first = one;
+  await using second = two;
+  const agent = keepAliveAgent(workers);
+  const a: Sessions = { port: first.port, agent };
+  const b: Sessions = { port: second.port, agent };
+  const sessions = run.cases ?? (run.quick ? 60 : 1000);
+  const before: string[] = [];
+  const logouts: string[] = [];
+  const next: string[] = [];
+  const refreshes: string[] = [];
+  const staying: string[] = [];
+  const [stays] = await signIn(a, 1);
+
+  const signOut = async ({ access_token: token, refresh_token }: Pair, turn: number): Promise<void> => {
+    const [here, there] = turn % 2 === 0 ? [a, b] : [b, a];
+    // The second time it is known already, and only revocation is looked at.
+    for (const replica of [there, there, here]) before.push(inWords(await orders(replica, token)));
+    logouts.push(inWords(await logout(here, token)));
+    next.push(inWords(await orders(there, token)));
+    refreshes.push(inWords(await refresh(there, refresh_token)));
+    staying.push(inWords(await orders(there, stays?.access_token ?? "")));
+  };
+  const left = (await signIn(a, sessions)).entries();
+  const work = async (): Promise<void> => {
+    for (const [turn, pair] of left) await signOut(pair, turn);
+  };
+  await Promise.all(Array.from({ length: workers }, work));
+  agent.destroy();
+
+  const refused = next.filter((each) => each.startsWith("401 ")).length;
+  const noMore = refreshes.filter((each) => each === "401 this session has been revoked").length;
+  report.figure("two replicas", "sessions", sessions, "count");
+  report.figure("two replicas", "signed out", logouts.filter((each) => each === "204").length, "count");
+  report.figure("two replicas", "next requests refused elsewhere", refused, "count");
+  report.figure("two replicas", "refreshes refused elsewhere", noMore, "count");
+  report.rule(isAll(before, "200"), `the tokens are good before (${tally(before)})`);
+  report.rule(isAll(logouts, "204"), `every sign-out is answered 204 (${tally(logouts)})`);
+  report.rule(refused === sessions, `the next request on the other replica is refused (${tally(next)})`);
+  report.rule(noMore === sessions, `so is a refresh there (${tally(refreshes)})`);
+  report.rule(isAll(staying, "200"), `who has not signed out stays (${tally(staying)})`);
+}
+
+/** Services that do the same but for one thing; two of them do not even differ in that. */
+interface Measured {
+  readonly name: string;
+  readonly service: ServiceProcess;
+  readonly latencies: number[];
+  readonly cpu: number[];
+}
+
+async function cost(redisUrl: string, run: Run, report: Report): Promise<void> {
+  const plain: SessionsSettings = { secret, issues: false };
+  const [checked, unchecked, same] = await Promise.all([
+    startService("sessions.ts", { ...plain, redisUrl } satisfies SessionsSettings),
+    startService("sessions.ts", plain),
+    startService("sessions.ts", plain),
+  ]);
+  await using withCheck = checked;
+  await using without = unchecked;
+  await using control = same;
+  const tokens = Array.from({ length: 1000 }, () => {
+    const names = { sub: randomUUID(), jti: randomUUID(), fam: randomUUID() };
+    return signToken({ ...names, aud: "sessions", typ: "access", scope: "orders:read" }, secret);
+  });
+  for (const [inFlight, name] of [
+    [32, "32 in flight"],
+    [1, "one at a time"],
+  ] as const) {
+    const all = Object.entries({
+      "with the check": withCheck,
+      without: without,
+      "without, again": control,
+    }).map(([each, service]): Measured => ({ name: each, service, latencies: [], cpu: [] }));
+    const agent = keepAliveAgent(inFlight);
+    const blocks = run.runs ?? (run.quick ? 2 : 40);
+    const strange: string[] = [];
+    for (let block = -1; block < blocks; block++) {
+      // Each of them is as often the first.
+      const order = all.map((_, n) => all[(n + block + 1) % all.length]).filter((each) => each !== undefined);
+      for (const each of order) {
+        const ms = run.quick ? 100 : 250;
+        const { outcomes, cpu } = await load(each.service, { inFlight, ms, tokens, agent });
+        strange.push(...outcomes.map(inWords).filter((words) => words !== "200"));
+        // The first block warms up.
+        if (block < 0) continue;
+        each.latencies.push(
+          quantile(
+            outcomes.map((outcome) => outcome.ms),
+            0.5,
+          ) * 1000,
+        );
+        each.cpu.push(cpu / outcomes.length);
+      }
+    }
+    agent.destroy();
+    tell(name, all, report);
+    report.rule(strange.length === 0, `${name}: every request is answered 200 (${tally(strange)})`);
+  }
+}
+
+interface Load {
+  readonly inFlight: number;
+  readonly ms: number;
+  readonly tokens: readonly string[];
+  readonly agent: Sessions["agent"];
+}
+
+async function load(
+  service: ServiceProcess,
+  { inFlight, ms, tokens, agent }: Load,
+): Promise<{ readonly outcomes: readonly Outcome[]; readonly cpu: number }> {
+  const outcomes: Outcome[] = [];
+  const before = await service.ask<NodeJS.CpuUsage>("cpu");
+  const until = performance.now() + ms;
+  let sent = 0;
+  const work = async (): Promise<void> => {
+    while (performance.now() < until) {
+      const token = tokens[sent++ % tokens.length] ?? "";
+      outcomes.push(await orders({ port: service.port, agent }, token));
+    }
+  };
+  await Promise.all(Array.from({ length: inFlight }, work));
+  const after = await service.ask<NodeJS.CpuUsage>("cpu");
+  return { outcomes, cpu: after.user + after.system - before.user - before.system };
+}
+
+function tell(name: string, all: readonly Measured[], report: Report): void {
+  const medians = all.map((each) => {
+    const latency = quantile(each.latencies, 0.5);
+    const cpu = quantile(each.cpu, 0.5);
+    report.figure(name, `latency ${each.name}`, latency, "us");
+    report.figure(name, `CPU ${each.name}`, cpu, "us");
+    return { latency, cpu };
+  });
+  const [checked, without, control] = medians;
+  if (checked === undefined || without === undefined || control === undefined) return;
+  report.figure(name, "latency of the check", checked.latency - without.latency, "us");
+  report.figure(name, "latency of no difference", control.latency - without.latency, "us");
+  report.figure(name, "CPU of the check", checked.cpu - without.cpu, "us");
+  report.figure(name, "CPU of no difference", control.cpu - without.cpu, "us");
+}
+
+function isAll(found: readonly string[], wanted: string): boolean {
+  return found.length > 0 && found.every((each) => each === wanted);
+}

@@ -1,0 +1,93 @@
+import { type Cache, createCache, type GuardedRedis } from "@svc/cache";
+import type { RevocationCheck } from "@svc/jwt-auth";
+import { createMemoryTokenStore, type TokenStore } from "@svc/token-store";
+import { createRedisTokenStore, type RedisTokenStore } from "@svc/token-store/redis";
+import { randomUUID } from "node:crypto";
+
+type Store = TokenStore & RevocationCheck;
+
+const keyPrefix = "svc:auth:";
+// As long as the text that it stands for, and nothing else that a script is given.
+const anyNonce = "00000000-0000-4000-8000-000000000000";
+
+/** A store with a fault; undefined for variants whose fault is elsewhere. */
+export function brokenStore(variant: string, url: string): Store | undefined {
+  if (variant === "broken-own-store") return createMemoryTokenStore();
+  const { redis } = createCache({ url });
+  const built = createRedisTokenStore({ redis, keyPrefix });
+  if (variant === "broken-get-then-set") return getThenSet(built, redis);
+  if (variant === "broken-no-nonce") return withoutNonce(redis);
+  if (variant === "broken-no-family") return withoutFamily(built, redis);
+  return variant === "broken-remembered" ? rememberedAnswers(built) : undefined;
+}
+
+/** What looks at Redis without a breaker, or without a deadline either; undefined for other variants. */
+export function brokenWait(variant: string, url: string): (() => Promise<void>) | undefined {
+  const commandTimeoutMs = { "broken-no-breaker": 1000, "broken-no-deadline": 60_000 }[variant];
+  if (commandTimeoutMs === undefined) return undefined;
+  const cache: Cache = createCache({ url, breakerFailures: 1_000_000, commandTimeoutMs });
+  return async () => {
+    await cache.redis.exists("revoked").catch(() => 0);
+  };
+}
+
+/** Two commands instead of one step: others come in between. */
+function getThenSet(built: RedisTokenStore, redis: GuardedRedis): Store {
+  return {
+    ...built,
+    async rotate({ jti, fam, graceSeconds, usedTtlSeconds, familyTtlSeconds }) {
+      const key = `used:${jti}`;
+      const until = await redis.call("get", key);
+      if (until === null) {
+        const text = String(Date.now() + graceSeconds * 1000);
+        await redis.call("set", key, text, "EX", Math.ceil(usedTtlSeconds));
+        return "rotated";
+      }
+      if (Date.now() < Number(until)) return "raced";
+      await built.revokeFamily(fam, familyTtlSeconds);
+      return "replayed";
+    },
+  };
+}
+
+/** Every command that is sent counts as a presentation of its own. */
+function withoutNonce(redis: GuardedRedis): Store {
+  const drawn = (args: readonly string[]): readonly string[] =>
+    args.map((each) => (each === anyNonce ? randomUUID() : each));
+  const built = createRedisTokenStore({
+    redis: {
+      eval: (script, count, ...args) => redis.eval(script, count, ...drawn(args)),
+      evalsha: (sha1, count, ...args) => redis.evalsha(sha1, count, ...drawn(args)),
+      mget: (...keys) => redis.mget(...keys),
+      isCluster: false,
+    },
+    keyPrefix,
+  });
+  return { ...built, rotate: (rotation) => built.rotate({ ...rotation, nonce: anyNonce }) };
+}
+
+/** A replayed token is refused, and its session goes on. */
+function withoutFamily(built: RedisTokenStore, redis: GuardedRedis): Store {
+  return {
+    ...built,
+    async rotate(rotation) {
+      const result = await built.rotate(rotation);
+      if (result === "replayed") await redis.call("del", `${keyPrefix}f:{${rotation.fam}}`);
+      return result;
+    },
+  };
+}
+
+/** A token that was good once stays so. */
+function rememberedAnswers(built: RedisTokenStore): Store {
+  const good = new Set<string | undefined>();
+  return {
+    ...built,
+    async isRevoked(token) {
+      if (good.has(token.jti)) return false;
+      const revoked = await built.isRevoked(token);
+      if (!revoked) good.add(token.jti);
+      return revoked;
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import { createDatabase } from "@svc/database";
+import { createService } from "@svc/express";
+import { requireScopes, type RevocationCheck } from "@svc/jwt-auth";
+import type { TokenStore } from "@svc/token-store";
+import { randomUUID } from "node:crypto";
+import { announce, answerQuestions, settingsOfParent } from "../harness/within-service.ts";
+import { brokenStore, brokenWait } from "./broken-stores.ts";
+
+export interface SessionsSettings {
+  readonly secret: string;
+  /** Of the plugin cache, and of broken stores. Default: no cache. */
+  readonly redisUrl?: string;
+  /** Keeps sessions in PostgreSQL, in a store that is given in code. Default: where the cache is. */
+  readonly postgresUrl?: string;
+  /** Whether it issues tokens, or verifies them only. Default: true. */
+  readonly issues?: boolean;
+  readonly graceSeconds?: number;
+  readonly failOpen?: boolean;
+  /** Default: the product as it is. */
+  readonly variant?: string;
+}
+
+type Store = TokenStore & RevocationCheck;
+
+const { secret, redisUrl, postgresUrl, variant, ...rest } = settingsOfParent<SessionsSettings>();
+const { issues = true, graceSeconds = 10, failOpen = true } = rest;
+
+async function storeInCode(): Promise<Store | undefined> {
+  if (postgresUrl !== undefined) {
+    const { createPostgresTokenStore } = await import("@svc/token-store/postgres");
+    const store = createPostgresTokenStore({ db: createDatabase({ url: postgresUrl, max: 16 }) });
+    await store.ensureSchema();
+    return store;
+  }
+  return variant === undefined || redisUrl === undefined ? undefined : brokenStore(variant, redisUrl);
+}
+
+async function start(): Promise<void> {
+  const revocation = await storeInCode();
+  const wait = variant === undefined || redisUrl === undefined ? undefined : brokenWait(variant, redisUrl);
+  const usesCache = redisUrl !== undefined && revocation === undefined && wait === undefined;
+  const plugins = ["observability", "metrics", ...(usesCache ? ["cache"] : []), "auth"];
+  const service = await createService({
+    env: {},
+    config: {
+      toml: `
+        [service]
+        name = "sessions"
+        port = 0
+        [logging]
+        level = "WARN"
+        [plugins]
+        enabled = ${JSON.stringify(plugins)}
+        [plugin.observability]
+        access_log = false
+        ${usesCache ? `[plugin.cache]\nurl = "${redisUrl}"` : ""}
+        [plugin.auth]
+        mode = "secret"
+        algorithms = ["HS256"]
+        audience = "sessions"
+        secret = "${secret}"
+        cache_tokens = 5000
+        revocation_fail_open = ${failOpen}
+        issue_tokens = ${issues}
+        refresh_grace_seconds = ${graceSeconds}
+      `,
+    },
+    auth: revocation === undefined ? undefined : { revocation },
+    routes(app, { issuer }) {
+      app.post("/pairs", async (req, res) => {
+        const count = Number(req.query["count"]);
+        const issued = Array.from({ length: count }, () =>
+          issuer?.issuePair({ subject: randomUUID(), scopes: ["orders:read"] }),
+        );
+        res.json(await Promise.all(issued));
+      });
+      if (wait !== undefined) app.use((_req, _res, next) => void wait().then(() => next(), next));
+      app.get("/orders", requireScopes("orders:read"), (_req, res) => void res.json({ orders: [] }));
+      app.get("/open", (_req, res) => void res.json({ ok: true }));
+    },
+  });
+  await service.start();
+  announce(service.address?.port);
+}
+
+answerQuestions({ cpu: () => process.cpuUsage() });
+void start();

@@ -1,0 +1,34 @@
+import type { Collected } from "../harness/report.ts";
+import { refreshRace } from "../refresh-race.ts";
+import { expectBroken, expectHeld, quickRun } from "./support/quick-run.ts";
+
+describe("refresh-race", function () {
+  this.timeout(120_000);
+
+  let built: Collected;
+  const broken = new Map<string, Collected>();
+
+  // Most of it is waiting, so all can be run at once.
+  before(async () => {
+    const variant = async (name: string): Promise<void> => {
+      broken.set(name, await quickRun(refreshRace, { variant: name, cases: 5 }));
+    };
+    [built] = await Promise.all([quickRun(refreshRace), ...refreshRace.brokenVariants.map(variant)]);
+  });
+
+  it("REF-4 REF-5 REF-6 REF-19 rotates one of many presentations, and ends the session at a replay", () => {
+    expectHeld(built);
+  });
+
+  for (const [variant, rule] of [
+    ["broken-get-then-set", /one presentation of each round rotates/],
+    ["broken-no-nonce", /the winner still gets its pair/],
+    ["broken-no-family", /the next request with either token/],
+  ] as const) {
+    it(`fails with ${variant}`, () => {
+      const report = broken.get(variant);
+      if (report === undefined) throw new Error("it was not run");
+      expectBroken(report, rule);
+    });
+  }
+});
