@@ -65,6 +65,7 @@ export async function createService(options?: ServiceOptions): Promise<Service> 
     readinessTimeoutSeconds: settings.readinessTimeoutSeconds,
     checks: [...plugins.checks, ...resolved.checks],
     plugins: plugins.info,
+    providers: plugins.providers,
     logger: log,
   });
   health.setState("starting");

@@ -1,4 +1,5 @@
 export { createService } from "./create-service.ts";
+export type { AuthCode } from "./plugins/auth.ts";
 export type { PluginSettings } from "./plugins/built.ts";
 export type { DatabaseSettings } from "./plugins/database.ts";
 export type { MetricsSettings } from "./plugins/metrics.ts";

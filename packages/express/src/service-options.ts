@@ -40,8 +40,9 @@ export interface ServiceOptions {
   /** Runs for every request behind the request id and in front of the routes. Default none. */
   readonly middleware?: readonly Middleware[] | undefined;
   /**
-   * What authentication takes from code: the store that knows revoked tokens, a second place for tokens, the hook of refreshes, keys of one's
-   * own. Needs the plugin `auth`. Default none.
+   * What authentication takes from code: the store that knows revoked tokens, a second place for tokens, the hook of
+   * refreshes, keys of one's own, and what becomes of people who signed in at a provider. Needs the plugin `auth`.
+   * Default none.
    */
   readonly auth?: AuthCode | undefined;
   /** Readiness checks of the application's own. Default none. */
@@ -88,7 +89,9 @@ export function resolveServiceOptions(given: ServiceOptions | undefined): Resolv
     routes: optional(func<NonNullable<ServiceOptions["routes"]>>()),
     app: optional(objectWith<Express>("an Express application", "use", "set", "get")),
     middleware: withDefault(listOf(func<Middleware>()), []),
-    auth: optional(objectWith<AuthCode>("an object { revocation, tokenFrom, keys, onRefresh }")),
+    auth: optional(
+      objectWith<AuthCode>("an object { revocation, tokenFrom, keys, onRefresh, onIdentity, onAccessToken }"),
+    ),
     checks: withDefault(listOf(objectWith<ReadinessCheck>("a readiness check", "check")), []),
     logDestination: optional(objectWith<LineDestination>("a destination", "write")),
     signals: withDefault(boolean(), true),

@@ -4,6 +4,7 @@ import { codeBlocks, runSample } from "@svc/test-support";
 import { expect } from "chai";
 import { createService } from "@svc/express";
 import { pluginTables } from "../src/plugins/built.ts";
+import { providerTable } from "../src/plugins/provider-table.ts";
 
 const readme = new URL("../README.md", import.meta.url);
 
@@ -41,8 +42,21 @@ describe("README of @svc/express", function () {
       .and.to.contain("no order is half done");
   });
 
+  it("OIDC-15 has people sign in through a provider", async () => {
+    const around = `[service]\nname = "orders"\n[plugins]\nenabled = ["auth"]
+[plugin.auth]\nmode = "secret"\nalgorithms = ["HS256"]\nissue_tokens = true\n`;
+    const env = { GITHUB_SECRET: "g", ACME_SECRET: "a", SVC_AUTH_SECRET: "s".repeat(32) };
+    const files = { "service.toml": around + (await toml(5)) };
+    await using sample = await runSample(readme, 2, { env, files });
+    const answer = await fetch(`${await sample.url}/auth/github/start`, { redirect: "manual" });
+    expect([answer.status, answer.headers.get("location")?.split("?")[0]]).to.deep.equal([
+      302,
+      "https://github.com/login/oauth/authorize",
+    ]);
+  });
+
   it("serves an application that exists", async () => {
-    await using sample = await runSample(readme, 2);
+    await using sample = await runSample(readme, 3);
     const url = await sample.url;
     expect(await (await fetch(url)).text()).to.equal("as before");
     sample.kill("SIGTERM");
@@ -52,7 +66,7 @@ describe("README of @svc/express", function () {
   });
 
   it("runs from CommonJS", async () => {
-    await using sample = await runSample(readme, 3, { commonjs: true });
+    await using sample = await runSample(readme, 4, { commonjs: true });
     expect(await (await fetch(await sample.url)).json()).to.deep.equal({ from: "CommonJS" });
   });
 
@@ -95,6 +109,21 @@ describe("README of @svc/express", function () {
     expect(shown).to.deep.equal(defaults);
     const keys = (await toml(4)).match(/^(?:# )?\w+ =/gm) ?? [];
     expect(keys).to.have.length(settingsIn(defaults.plugin));
+  });
+
+  it("OIDC-15 shows every key of a provider with its default", async () => {
+    const env = { GITHUB_SECRET: "g", ACME_SECRET: "a", SVC_AUTH_SECRET: "s" };
+    const enabled =
+      '[service]\nname = "orders"\n[plugins]\nenabled = ["auth"]\n[plugin.auth]\nmode = "secret"\nalgorithms = ["HS256"]\n';
+    const block = await toml(5);
+    const shown = await configOf(enabled + block, env);
+    const optional = /^(?:algorithms|client_authentication|iss_required) = .*$/gm;
+    expect(block.match(optional)).to.have.length(3);
+    expect(await configOf(enabled + block.replaceAll(optional, ""), env)).to.deep.equal(shown);
+    const [, ofAcme = ""] = block.split("[plugin.auth.providers.acme]");
+    const keys = ofAcme.match(/^(?:# )?\w+ =/gm)?.map((each) => each.replace(/^# | =$/g, ""));
+    const known = Object.values(providerTable.keys).map(({ key }) => key);
+    expect(keys?.toSorted()).to.deep.equal(known.toSorted());
   });
 
   it("ENV-6 names every variable that is read", async () => {

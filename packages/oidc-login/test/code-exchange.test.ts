@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
-import { browser, start } from "./support/browser.ts";
+import { browser, start } from "@svc/test-support/openid";
 import { type HostileProvider, hostileProvider, sendJson } from "./support/hostile-provider.ts";
 import { serve } from "./support/service.ts";
 

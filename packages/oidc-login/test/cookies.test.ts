@@ -3,7 +3,7 @@ import { oidcLogin } from "@svc/oidc-login";
 import { listen } from "@svc/test-support";
 import { expect } from "chai";
 import { attemptCookies } from "../src/attempt-cookie.ts";
-import { type Browser, browser, start } from "./support/browser.ts";
+import { type Browser, browser, start } from "@svc/test-support/openid";
 import { type HostileProvider, hostileProvider } from "./support/hostile-provider.ts";
 import { SECRET, serve, type Service } from "./support/service.ts";
 

@@ -3,7 +3,7 @@ import { oidcLogin } from "@svc/oidc-login";
 import { forbidden } from "@svc/problem";
 import { expressMajors, listen } from "@svc/test-support";
 import { expect } from "chai";
-import { browser, start } from "./support/browser.ts";
+import { browser, start } from "@svc/test-support/openid";
 import { type HostileProvider, hostileProvider } from "./support/hostile-provider.ts";
 import { type Given, problemIn, SECRET, serve, type Stack, stacks } from "./support/service.ts";
 

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { browser, start } from "./support/browser.ts";
+import { browser, start } from "@svc/test-support/openid";
 import {
   CLIENT,
   foreign,

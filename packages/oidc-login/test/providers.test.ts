@@ -1,6 +1,6 @@
 import type { LoginIdentity } from "@svc/oidc-login";
 import { expect } from "chai";
-import { browser, start } from "./support/browser.ts";
+import { browser, start } from "@svc/test-support/openid";
 import { CLIENT, type HostileProvider, hostileProvider } from "./support/hostile-provider.ts";
 import { type Given, serve, type Service } from "./support/service.ts";
 

@@ -1,6 +1,6 @@
 import { listen, runSample } from "@svc/test-support";
 import { expect } from "chai";
-import { browser, start } from "./support/browser.ts";
+import { browser, start } from "@svc/test-support/openid";
 import { CLIENT, hostileProvider, sendJson } from "./support/hostile-provider.ts";
 
 const readme = new URL("../README.md", import.meta.url);

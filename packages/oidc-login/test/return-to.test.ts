@@ -1,7 +1,7 @@
 import type { LoginIdentity } from "@svc/oidc-login";
 import { expect } from "chai";
 import { localPath } from "../src/return-to.ts";
-import { browser, start } from "./support/browser.ts";
+import { browser, start } from "@svc/test-support/openid";
 import { hostileProvider } from "./support/hostile-provider.ts";
 import { serve } from "./support/service.ts";
 

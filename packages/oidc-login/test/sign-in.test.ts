@@ -1,7 +1,7 @@
 import type { LoginIdentity } from "@svc/oidc-login";
 import { expect } from "chai";
-import { browser, start } from "./support/browser.ts";
-import { type RealProvider, realProvider, signInThere } from "./support/real-provider.ts";
+import { browser, start } from "@svc/test-support/openid";
+import { type RealProvider, realProvider, signInThere } from "@svc/test-support/openid";
 import { problemIn, serve, type Service, stacks } from "./support/service.ts";
 
 describe("signing in at a real OpenID provider", () => {

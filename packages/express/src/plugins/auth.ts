@@ -1,73 +1,12 @@
 import type { Cache } from "@svc/cache";
-import type { Table } from "@svc/config";
 import type { JwtAuth, JwtAuthOptions, KeySource } from "@svc/jwt-auth";
-import {
-  boolean,
-  ConfigurationError,
-  either,
-  integer,
-  listOf,
-  number,
-  oneOf,
-  optional,
-  secret,
-  string,
-  withDefault,
-} from "@svc/options";
+import { ConfigurationError } from "@svc/options";
+import type { AccessTokenHandler, IdentityHandler } from "@svc/oidc-login";
 import type { RefreshHook, TokenIssuer } from "@svc/token-issuer";
+import { type AuthSettings, authTable } from "./auth-table.ts";
 import { issuerParts, issuingParts, sharedStore, stopIssuing } from "./issuing.ts";
 import { asConfigured, namedAsConfigured } from "./named-as-configured.ts";
 import type { PluginContext, PluginParts } from "./plugin.ts";
-
-/** `[plugin.auth]` (AUTH-38). */
-export interface AuthSettings {
-  /** Where the keys come from. Default: jwks. */
-  readonly mode: "jwks" | "public_key" | "secret";
-  /** Algorithms that a token may be signed with. Default: RS256. */
-  readonly algorithms: readonly string[];
-  /** The shared secret of mode `secret`. Default: none. */
-  readonly secret: string | undefined;
-  /** The PEM of mode `public_key`. Default: none. */
-  readonly publicKey: string | undefined;
-  /** The key set's URL of mode `jwks`. Default: none. */
-  readonly jwksUrl: string | undefined;
-  /** What `iss` must be; empty: not looked at. Default: empty. */
-  readonly issuer: string;
-  /** What `aud` must be or contain; empty: not looked at, with a warning. Default: empty. */
-  readonly audience: string | readonly string[];
-  /** Clock skew that is allowed on `exp`, `nbf` and `iat`, in seconds. Default: 30. */
-  readonly leewaySeconds: number;
-  /** Default: tenant_id. */
-  readonly tenantClaim: string;
-  /** Default: scope. */
-  readonly scopeClaim: string;
-  /** Default: roles. */
-  readonly rolesClaim: string;
-  /** Whether a token counts while the revocation store does not answer. Default: true. */
-  readonly revocationFailOpen: boolean;
-  /** For one fetch of the key set, all tries together, in seconds. Default: 5. */
-  readonly jwksTimeoutSeconds: number;
-  /** Tries of one fetch, the first one included. Default: 2. */
-  readonly jwksAttempts: number;
-  /** Failed fetches in a row after which none is tried for a while; 0 for never. Default: 3. */
-  readonly jwksBreakerFailures: number;
-  /** For how long none is tried then, in seconds. Default: 30. */
-  readonly jwksBreakerCoolDownSeconds: number;
-  /** How many verified tokens are remembered; 0 switches that off. Default: 5,000. */
-  readonly cacheTokens: number;
-  /** Whether the service issues tokens: `service.issuer`, and the routes under /auth. Default: false. */
-  readonly issueTokens: boolean;
-  /** A file or folder of signing keys as `svc-keys` makes it; it verifies too, in the place of the mode. Default: none. */
-  readonly signingKeys: string | undefined;
-  /** How long an access token lives, in minutes (ISS-4). Default: 15. */
-  readonly accessLifetimeMinutes: number;
-  /** How long a refresh token lives, in days (ISS-4). Default: 30. */
-  readonly refreshLifetimeDays: number;
-  /** For how long a token that was just rotated is refused without ending its session, in seconds (REF-14). Default: 10. */
-  readonly refreshGraceSeconds: number;
-  /** After how many days a session ends whatever it does; 0: never (REF-15). Default: 0. */
-  readonly sessionLifetimeDays: number;
-}
 
 /**
  * What an application adds to `[plugin.auth]` in code. With `issue_tokens`, `revocation` has to be a whole token store:
@@ -76,89 +15,27 @@ export interface AuthSettings {
 export interface AuthCode extends Pick<JwtAuthOptions, "revocation" | "tokenFrom" | "keys"> {
   /** Asked at every refresh what the session may do from now on (REF-9). Needs `issue_tokens`. */
   readonly onRefresh?: RefreshHook | undefined;
+  /**
+   * Gets the identity of everybody who has signed in at one of the providers, and makes a session of it; what it returns
+   * is answered as 200 JSON unless it has sent a response (OIDC-10, OIDC-14). Default: none, every callback answers 500.
+   */
+  readonly onIdentity?: IdentityHandler | undefined;
+  /** Finds out who signed in at a provider without ID tokens, such as `github` (OIDC-18). Default: none. */
+  readonly onAccessToken?: AccessTokenHandler | undefined;
 }
-
-const claim = string({ pattern: /^[^\s]{1,128}$/, expects: "the name of a claim" });
-const texts = either(string({ allowEmpty: true }), listOf(string()));
-
-export const authTable: Table<AuthSettings> = {
-  keys: {
-    mode: {
-      key: "mode",
-      env: "SVC_AUTH_MODE",
-      kind: withDefault(oneOf("jwks", "public_key", "secret"), "jwks"),
-    },
-    algorithms: {
-      key: "algorithms",
-      env: "SVC_AUTH_ALGORITHMS",
-      kind: withDefault(listOf(string()), ["RS256"]),
-    },
-    secret: { key: "secret", env: "SVC_AUTH_SECRET", wins: "env", kind: optional(secret(string())) },
-    publicKey: {
-      key: "public_key",
-      env: "SVC_AUTH_PUBLIC_KEY",
-      wins: "env",
-      kind: optional(secret(string())),
-    },
-    jwksUrl: { key: "jwks_url", env: "SVC_AUTH_JWKS_URL", wins: "env", kind: optional(string()) },
-    issuer: {
-      key: "issuer",
-      env: "SVC_AUTH_ISSUER",
-      wins: "env",
-      kind: withDefault(string({ allowEmpty: true }), ""),
-    },
-    audience: { key: "audience", env: "SVC_AUTH_AUDIENCE", wins: "env", kind: withDefault(texts, "") },
-    leewaySeconds: {
-      key: "leeway",
-      env: "SVC_AUTH_LEEWAY",
-      kind: withDefault(number({ min: 0, max: 3600 }), 30),
-    },
-    tenantClaim: { key: "tenant_claim", env: "SVC_AUTH_TENANT_CLAIM", kind: withDefault(claim, "tenant_id") },
-    scopeClaim: { key: "scope_claim", env: "SVC_AUTH_SCOPE_CLAIM", kind: withDefault(claim, "scope") },
-    rolesClaim: { key: "roles_claim", env: "SVC_AUTH_ROLES_CLAIM", kind: withDefault(claim, "roles") },
-    revocationFailOpen: { key: "revocation_fail_open", kind: withDefault(boolean(), true) },
-    jwksTimeoutSeconds: { key: "jwks_timeout", kind: withDefault(number({ min: 0.05, max: 60 }), 5) },
-    jwksAttempts: { key: "jwks_attempts", kind: withDefault(integer({ min: 1, max: 5 }), 2) },
-    jwksBreakerFailures: {
-      key: "jwks_breaker_failures",
-      kind: withDefault(integer({ min: 0, max: 100 }), 3),
-    },
-    jwksBreakerCoolDownSeconds: {
-      key: "jwks_breaker_cool_down",
-      kind: withDefault(number({ min: 1, max: 3600 }), 30),
-    },
-    cacheTokens: { key: "cache_tokens", kind: withDefault(integer({ min: 0, max: 1_000_000 }), 5000) },
-    issueTokens: { key: "issue_tokens", kind: withDefault(boolean(), false) },
-    signingKeys: { key: "signing_keys", kind: optional(string()) },
-    accessLifetimeMinutes: {
-      key: "access_lifetime_minutes",
-      kind: withDefault(number({ min: 1, max: 1440 }), 15),
-    },
-    refreshLifetimeDays: {
-      key: "refresh_lifetime_days",
-      kind: withDefault(number({ min: 1, max: 3650 }), 30),
-    },
-    refreshGraceSeconds: {
-      key: "refresh_grace_seconds",
-      kind: withDefault(number({ min: 0, max: 300 }), 10),
-    },
-    sessionLifetimeDays: {
-      key: "session_lifetime_days",
-      kind: withDefault(number({ min: 0, max: 3650 }), 0),
-    },
-  },
-};
 
 /** The middleware that verifies the caller's token, and the issuer where there is one. */
 export async function authPlugin(
   settings: AuthSettings,
   context: PluginContext,
-  { onRefresh, ...code }: AuthCode = {},
+  given: AuthCode = {},
   cache?: Cache,
 ): Promise<PluginParts & { readonly auth: JwtAuth; readonly issuer: TokenIssuer | undefined }> {
   const { logger, env, profile } = context;
   const { jwtAuth } = await import("@svc/jwt-auth");
-  refuseInReduced(profile, code);
+  refuseInReduced(profile, given);
+  // The last two are for the providers' routes.
+  const { onRefresh, onIdentity: _i, onAccessToken: _a, ...code } = given;
   if (onRefresh !== undefined && !settings.issueTokens) refuseHook();
   if (settings.signingKeys !== undefined && !settings.issueTokens) refuseSigningKeys();
   const named = { plugin: "auth", table: authTable, profile } as const;
@@ -237,10 +114,16 @@ function refuseSigningKeys(): never {
 }
 
 // PROF-3: whoever needs revocation needs the full profile, and should not learn that from a token that still works.
-function refuseInReduced(profile: "full" | "reduced", { revocation, keys }: AuthCode): void {
-  if (profile === "full" || (revocation === undefined && keys === undefined)) return;
-  const key = revocation === undefined ? "auth.keys" : "auth.revocation";
+function refuseInReduced(profile: "full" | "reduced", code: AuthCode): void {
+  if (profile === "full") return;
+  const keys = (["revocation", "keys", "onIdentity", "onAccessToken"] as const).filter(
+    (key) => code[key] !== undefined,
+  );
+  if (keys.length === 0) return;
   const message =
     "belongs to the full profile; the reduced one verifies tokens with a secret or a public key alone";
-  throw new ConfigurationError("createService()", [{ key, message }]);
+  throw new ConfigurationError(
+    "createService()",
+    keys.map((key) => ({ key: `auth.${key}`, message })),
+  );
 }

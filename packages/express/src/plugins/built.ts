@@ -1,5 +1,5 @@
 import type { Tables } from "@svc/config";
-import { authTable, type AuthSettings } from "./auth.ts";
+import { authTable, type AuthSettings } from "./auth-table.ts";
 import { cacheTable, type CacheSettings } from "./cache.ts";
 import { databaseTable, type DatabaseSettings } from "./database.ts";
 import { metricsTable, type MetricsSettings } from "./metrics.ts";

@@ -4,7 +4,7 @@ import type { JwtAuth, KeySource, RevocationCheck } from "@svc/jwt-auth";
 import { ConfigurationError } from "@svc/options";
 import type { KeyRing, RefreshHook, TokenIssuer } from "@svc/token-issuer";
 import type { TokenStore } from "@svc/token-store";
-import type { AuthSettings } from "./auth.ts";
+import type { AuthSettings } from "./auth-table.ts";
 import type { PluginContext, PluginParts } from "./plugin.ts";
 
 /** What a service that issues tokens has beside one that only verifies them. */

@@ -6,6 +6,8 @@ export interface ConfiguredBy<S extends object> {
   readonly plugin: string;
   readonly table: Table<S>;
   readonly profile: "full" | "reduced";
+  /** Options that come from code. Default: none. */
+  readonly code?: readonly string[] | undefined;
 }
 
 /**
@@ -32,22 +34,50 @@ export async function asConfigured<S extends object, T>(
   }
 }
 
-function renamed<S extends object>(error: unknown, { plugin, table, profile }: ConfiguredBy<S>): unknown {
+function renamed<S extends object>(
+  error: unknown,
+  { plugin, table, profile, code = [] }: ConfiguredBy<S>,
+): unknown {
   if (!(error instanceof ConfigurationError)) return error;
-  const names = new Map<string, string>();
-  for (const [option, { key, env }] of Object.entries<{
-    readonly key: string;
-    readonly env?: string | undefined;
-  }>(table.keys)) {
-    names.set(option, profile === "reduced" && env !== undefined ? env : inFile(plugin, key, env));
+  const names = new Map(code.map((option) => [option, `${plugin}.${option}`]));
+  const inside: ((key: string) => string | undefined)[] = [];
+  for (const [option, entry] of Object.entries<NamedEntry>(table.keys)) {
+    const { key, env, each } = entry;
+    const name = profile === "reduced" && env !== undefined ? env : inFile(plugin, key, env);
+    names.set(option, name);
+    if (each !== undefined) inside.push((fault) => nameInside(fault, option, name, each));
   }
   const words = /\b[a-z]+(?:[A-Z][A-Za-z]*)?\b/g;
   const faults = error.faults.map(({ key, message }) => ({
-    key: names.get(key) ?? key,
+    key: names.get(key) ?? inside.map((nameOf) => nameOf(key)).find((name) => name !== undefined) ?? key,
     // Only names that cannot be a plain word: `secret` in a sentence is a secret.
     message: message.replace(words, (word) => (/[A-Z]/.test(word) ? (names.get(word) ?? word) : word)),
   }));
   return new ConfigurationError("the service", faults);
+}
+
+interface NamedEntry {
+  readonly key: string;
+  readonly env?: string | undefined;
+  readonly each?: { readonly keys: object } | undefined;
+}
+
+/** `providers.google.clientId` as `plugin.auth.providers.google.client_id`; the name in the middle may hold dots. */
+function nameInside(
+  fault: string,
+  option: string,
+  name: string,
+  { keys }: { keys: object },
+): string | undefined {
+  if (!fault.startsWith(`${option}.`)) return undefined;
+  const rest = fault.slice(option.length + 1);
+  const dot = rest.lastIndexOf(".");
+  const entry = Object.entries<{ readonly key: string }>({ ...keys }).find(
+    ([inner]) => inner === rest.slice(dot + 1),
+  )?.[1];
+  const chosen = dot > 0 && entry !== undefined ? rest.slice(0, dot) : rest;
+  const shown = /^[\w-]+$/.test(chosen) ? chosen : JSON.stringify(chosen);
+  return chosen === rest ? `${name}.${shown}` : `${name}.${shown}.${entry?.key}`;
 }
 
 function inFile(plugin: string, key: string, env: string | undefined): string {

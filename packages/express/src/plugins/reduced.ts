@@ -1,6 +1,6 @@
 import { type Environment, type Tables } from "@svc/config";
 import { ConfigurationError, listOf, oneOf, string, withDefault } from "@svc/options";
-import { authTable } from "./auth.ts";
+import { authTable } from "./auth-table.ts";
 import { type PluginSettings, pluginTables } from "./built.ts";
 
 type Mode = "secret" | "public_key" | "jwks";

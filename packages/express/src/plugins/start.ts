@@ -16,6 +16,7 @@ import { databasePlugin } from "./database.ts";
 import { metricsPlugin } from "./metrics.ts";
 import { observability } from "./observability.ts";
 import type { PluginContext, PluginParts } from "./plugin.ts";
+import { signInParts } from "./sign-in.ts";
 import { tenancyPlugin } from "./tenancy.ts";
 
 /** What the enabled plugins add up to. */
@@ -28,6 +29,8 @@ export interface StartedPlugins {
   readonly routes: readonly FrameworkRoute[];
   readonly checks: readonly ReadinessCheck[];
   readonly info: readonly { readonly name: string }[];
+  /** Names of the sign-in providers. */
+  readonly providers: readonly string[];
   readonly stopHooks: readonly (readonly [StopPhase, StopHook])[];
   readonly metrics: MetricsMiddleware | undefined;
   readonly db: Database | undefined;
@@ -59,6 +62,7 @@ export async function startPlugins(
   const cache = plugin.cache && (await noted(refusals, cachePlugin(plugin.cache, context)));
   const auth =
     plugin.auth && (await noted(refusals, authPlugin(plugin.auth, context, authCode, cache?.cache)));
+  const signIn = plugin.auth && (await noted(refusals, signInParts(plugin.auth, context, authCode)));
   const tenancy =
     plugin.tenancy &&
     (await noted(
@@ -77,7 +81,9 @@ export async function startPlugins(
     ["auth", auth],
     ["tenancy", tenancy],
   ];
-  const parts = started.flatMap(([name, each]) => (each === undefined ? [] : [{ name, ...each }]));
+  const named = started.flatMap(([name, each]) => (each === undefined ? [] : [{ name, ...each }]));
+  // Sign-in belongs to the plugin auth.
+  const parts: readonly PluginParts[] = signIn === undefined ? named : [...named, signIn];
   if (refusals.length > 0) {
     // What has begun would keep the process alive.
     const { signal } = new AbortController();
@@ -90,7 +96,8 @@ export async function startPlugins(
     behindBody: parts.map((each) => each.behindBody),
     routes: parts.flatMap((each) => each.routes ?? []),
     checks: parts.flatMap((each) => each.checks ?? []),
-    info: parts.map(({ name, info }) => ({ ...info, name })),
+    info: named.map(({ name, info }) => ({ ...info, name })),
+    providers: Object.keys(plugin.auth?.providers ?? {}),
     stopHooks: parts.flatMap((each) => (each.onStop === undefined ? [] : [each.onStop])),
     metrics: metrics?.metrics,
     db: database?.db,

@@ -1,4 +1,4 @@
-import { listen } from "@svc/test-support";
+import { listen } from "./listen.ts";
 import { Provider } from "oidc-provider";
 import { browser, type Browser } from "./browser.ts";
 
