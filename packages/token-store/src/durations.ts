@@ -33,7 +33,9 @@ function checked(name: string, seconds: number): number {
   return Math.ceil(seconds * 1_000);
 }
 
-function refused(name: string, expected: string, value: unknown): TokenStoreError {
-  const shown = typeof value === "number" ? String(value) : `a ${typeof value}`;
+/** The error for an argument that is none. Shows numbers and no text, which may be anybody's. */
+export function refused(name: string, expected: string, value: unknown): TokenStoreError {
+  const shown =
+    typeof value === "number" || value === undefined || value === null ? String(value) : typeof value;
   return new TokenStoreError("ERR_SVC_TOKEN_STORE_ARGUMENT", `${name} must be ${expected}; it is ${shown}`);
 }

@@ -2,6 +2,7 @@ import type { ReadinessCheck } from "@svc/context";
 import { atMostEvery } from "@svc/resilience";
 import { checkMoment, timeToLiveMs, windowMs } from "./durations.ts";
 import { type Expiring, ExpiringMap } from "./expiring-map.ts";
+import { checkId, checkIds } from "./ids.ts";
 import { type MemoryTokenStoreOptions, resolveMemoryTokenStore } from "./options.ts";
 import { TokenStoreError } from "./token-store-error.ts";
 import type { RevocableToken, Rotation, RotationResult, TokenStore } from "./token-store.ts";
@@ -118,11 +119,18 @@ export function createMemoryTokenStore(options?: MemoryTokenStoreOptions): Memor
       );
     },
 
-    revoke: (jti, ttlSeconds) => remember(tokens, jti, timeToLiveMs("ttlSeconds", ttlSeconds)),
+    revoke(jti, ttlSeconds) {
+      checkId("jti", jti);
+      remember(tokens, jti, timeToLiveMs("ttlSeconds", ttlSeconds));
+    },
 
-    revokeFamily: (fam, ttlSeconds) => remember(families, fam, timeToLiveMs("ttlSeconds", ttlSeconds)),
+    revokeFamily(fam, ttlSeconds) {
+      checkId("fam", fam);
+      remember(families, fam, timeToLiveMs("ttlSeconds", ttlSeconds));
+    },
 
     revokeSubject(sub, notBefore, ttlSeconds) {
+      checkId("sub", sub);
       checkMoment("notBefore", notBefore);
       const at = now();
       const expiresAt = at + timeToLiveMs("ttlSeconds", ttlSeconds);
@@ -136,6 +144,7 @@ export function createMemoryTokenStore(options?: MemoryTokenStoreOptions): Memor
 
     rotate(rotation) {
       const { jti, fam, sub, signedInAt, nonce } = rotation;
+      checkIds(rotation);
       checkMoment("signedInAt", signedInAt);
       const graceMs = windowMs("graceSeconds", rotation.graceSeconds);
       const usedTtlMs = timeToLiveMs("usedTtlSeconds", rotation.usedTtlSeconds);

@@ -1,5 +1,5 @@
 import { type RedisServer, startRedis, testRedis } from "@svc/dev-services";
-import { createRedisTokenStore } from "@svc/token-store/redis";
+import { createRedisTokenStore, type RedisLike } from "@svc/token-store/redis";
 import { expect } from "chai";
 import { Redis, type RedisOptions } from "ioredis";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -102,6 +102,28 @@ describe("createRedisTokenStore with a Redis that fails", function () {
     expect(String(readOnly)).to.match(/READONLY/);
     await redis.replicaof("NO", "ONE");
     expect(await patient.rotate(token)).to.equal("rotated");
+  });
+
+  it("RDY-22 says that a Redis which makes room may drop revocations", async () => {
+    const check = () => store().readiness().check(AbortSignal.timeout(15_000));
+    expect(await check()).to.deep.equal({ healthy: true, detail: "answering" });
+    await redis.config("SET", "maxmemory-policy", "allkeys-lru");
+    expect(await check()).to.deep.equal({
+      healthy: true,
+      detail: "answering; may drop revocations (allkeys-lru)",
+    });
+    await redis.config("SET", "maxmemory-policy", "noeviction");
+    const hidden: RedisLike = {
+      eval: () => Promise.reject(new Error("NOPERM")),
+      evalsha: (sha, count, ...rest) => redis.evalsha(sha, count, ...rest),
+      mget: (...keys) => redis.mget(...keys),
+    };
+    expect(
+      await createRedisTokenStore({ redis: hidden }).readiness().check(AbortSignal.timeout(15_000)),
+    ).to.deep.equal({
+      healthy: true,
+      detail: "answering",
+    });
   });
 
   it("goes on after a restart; what Redis forgot, used tokens and revocations, is live again", async () => {

@@ -68,6 +68,25 @@ describe("createRedisTokenStore", () => {
     expect(await client().keys(`${prefix}u:*`), "consumed").to.deep.equal([]);
   });
 
+  it("REV-9 what an operator keeps for ever gets no end", async () => {
+    const prefix = `${server.keyPrefix}kept:`;
+    const store = storeOn(0, { keyPrefix: prefix });
+    const token = presented();
+    for (let round = 0; round < 2; round++) {
+      await store.revokeFamily(token.fam, 10);
+      await store.revokeSubject(token.sub, token.signedInAt + 1 + round, 10);
+      for (const key of await client().keys(`${prefix}*`)) await client().persist(key);
+    }
+    await store.revokeFamily(token.fam, 10);
+    await store.revokeSubject(token.sub, token.signedInAt + 9, 10);
+    const kept = await client().keys(`${prefix}*`);
+    expect(kept).to.have.lengthOf(2);
+    for (const key of kept) expect(await client().pttl(key)).to.equal(-1);
+    expect(await store.isRevoked({ ...token, fam: undefined, signedInAt: token.signedInAt + 8 })).to.equal(
+      true,
+    );
+  });
+
   it("asks one command for a check and one for a rotation", async () => {
     const sent: string[] = [];
     const redis = client();

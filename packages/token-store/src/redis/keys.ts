@@ -13,14 +13,16 @@ export interface Keys {
 export function keysWith(prefix: string): Keys {
   return {
     family: (fam) => `${prefix}f:{${tag(fam)}}`,
-    use: (fam, jti) => `${prefix}u:{${tag(fam)}}${jti}`,
+    use: (fam, jti) => `${prefix}u:{${tag(fam)}}${tag(jti)}`,
     token: (jti) => `${prefix}j:{${tag(jti)}}`,
     subject: (sub) => `${prefix}s:{${tag(sub)}}`,
   };
 }
 
-// The first closing brace ends the tag, and an empty tag is none.
+// The first closing brace ends the tag, and an empty tag is none. Halves of surrogate pairs would all travel as the same
+// character.
 function tag(id: string): string {
   if (id === "") return "%";
+  if (!id.isWellFormed()) return `%%${Buffer.from(id, "utf16le").toString("hex")}`;
   return id.includes("}") || id.includes("%") ? id.replace(/[%}]/g, encodeURIComponent) : id;
 }

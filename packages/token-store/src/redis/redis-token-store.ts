@@ -2,11 +2,13 @@ import type { ReadinessCheck } from "@svc/context";
 import { withDeadline } from "@svc/resilience";
 import { setTimeout as sleep } from "node:timers/promises";
 import { checkMoment, timeToLiveMs, windowMs } from "../durations.ts";
+import { checkId, checkIds } from "../ids.ts";
 import type { RevocableToken, Rotation, RotationResult, TokenStore } from "../token-store.ts";
 import { bounded } from "./bounded.ts";
-import { failureDetail, isAmbiguous, replyWord } from "./errors.ts";
+import { isAmbiguous, replyWord } from "./errors.ts";
 import { keysWith } from "./keys.ts";
 import { type RedisTokenStoreOptions, resolveRedisTokenStore } from "./options.ts";
+import { createReadiness } from "./readiness.ts";
 import { makeScripts, type Script } from "./scripts.ts";
 
 /** A token store in Redis: for any number of replicas. */
@@ -107,6 +109,7 @@ export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTok
   }
 
   async function rotate(rotation: Rotation): Promise<RotationResult> {
+    checkIds(rotation);
     checkMoment("signedInAt", rotation.signedInAt);
     const settings = [
       windowMs("graceSeconds", rotation.graceSeconds),
@@ -135,11 +138,18 @@ export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTok
       return beganBefore(signedInAt, notBefore) || entries.some((entry) => typeof entry === "string");
     },
 
-    revoke: async (jti, ttlSeconds) => remember(keys.token(jti), ttlSeconds),
+    async revoke(jti, ttlSeconds) {
+      checkId("jti", jti);
+      await remember(keys.token(jti), ttlSeconds);
+    },
 
-    revokeFamily: async (fam, ttlSeconds) => remember(keys.family(fam), ttlSeconds),
+    async revokeFamily(fam, ttlSeconds) {
+      checkId("fam", fam);
+      await remember(keys.family(fam), ttlSeconds);
+    },
 
     async revokeSubject(sub, notBefore, ttlSeconds) {
+      checkId("sub", sub);
       checkMoment("notBefore", notBefore);
       const args = [String(notBefore), String(timeToLiveMs("ttlSeconds", ttlSeconds))];
       await persistently(() => run(scripts.signOut, [keys.subject(sub)], args));
@@ -148,18 +158,7 @@ export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTok
     rotate,
     shared: true,
 
-    readiness: () => ({
-      name,
-      critical: false,
-      async check(signal) {
-        try {
-          await withDeadline(timeoutMs, () => redis.mget(keys.family("ready")), { signal });
-          return { healthy: true, detail: "answering" };
-        } catch (error) {
-          return { healthy: false, detail: failureDetail(error) };
-        }
-      },
-    }),
+    readiness: () => createReadiness(name, redis, { key: keys.family("ready"), timeoutMs }),
   };
   return store;
 }

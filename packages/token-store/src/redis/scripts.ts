@@ -43,9 +43,10 @@ redis.call('SET', KEYS[1], '1', 'PX', ARGV[5])
 return {'replayed', now}
 `;
 
-/** KEYS: what to remember. ARGV: for how long, in milliseconds. Never shortens. */
+/** KEYS: what to remember. ARGV: for how long, in milliseconds. Never shortens, also not what somebody keeps for ever. */
 const REMEMBER = `${PROLOGUE}
-if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[1]) then redis.call('SET', KEYS[1], '1', 'PX', ARGV[1]) end
+local left = redis.call('PTTL', KEYS[1])
+if left ~= -1 and left < tonumber(ARGV[1]) then redis.call('SET', KEYS[1], '1', 'PX', ARGV[1]) end
 return 1
 `;
 
@@ -54,8 +55,9 @@ const SIGN_OUT = `${PROLOGUE}
 local held = redis.call('GET', KEYS[1])
 local moment = ARGV[1]
 if held and tonumber(held) > tonumber(moment) then moment = held end
-local ttl = ARGV[2]
 local left = redis.call('PTTL', KEYS[1])
+if left == -1 then redis.call('SET', KEYS[1], moment) return 1 end
+local ttl = ARGV[2]
 if left > tonumber(ttl) then ttl = string.format('%.0f', left) end
 redis.call('SET', KEYS[1], moment, 'PX', ttl)
 return 1

@@ -136,9 +136,13 @@ export const revocationCases: readonly Draft[] = [
         "über",
         " ",
         "'; --",
+        "\0",
         "\u0001",
+        "\ud800",
+        "\r\n",
+        "\\",
         "*",
-        "x".repeat(2_000),
+        "x".repeat(10_240),
       ]) {
         const own = (): string => `${odd}${id()}`;
         const token = presented({ jti: own(), fam: own(), sub: own() });
@@ -154,6 +158,37 @@ export const revocationCases: readonly Draft[] = [
         await store.revokeSubject(third.sub, third.signedInAt + 1, 600);
         equal(await store.isRevoked(revocable(third)), true, odd);
       }
+    },
+  },
+  {
+    name: "REV-1 ids that differ in half a character, in case or in how an accent is written are different ids",
+    async test({ store }) {
+      for (const [one, other] of [
+        ["\ud800", "\ud801"],
+        ["a", "A"],
+        ["\u00e9", "e\u0301"],
+        ["a", "a "],
+        ["a", "a\0"],
+      ] as const) {
+        const own = id();
+        const revoked = presented({ jti: own + one, fam: own + one, sub: own + one });
+        const live = presented({ jti: own + other, fam: own + other, sub: own + other });
+        await store.revoke(revoked.jti, 600);
+        await store.revokeFamily(revoked.fam, 600);
+        await store.revokeSubject(revoked.sub, revoked.signedInAt + 1, 600);
+        equal(await store.isRevoked(revocable(revoked)), true);
+        equal(await store.isRevoked(revocable(live)), false);
+        equal(await store.rotate(live), "rotated");
+      }
+    },
+  },
+  {
+    name: "REV-10 a session of which nobody knows when it began is signed out, too",
+    async test({ store }) {
+      const token = { ...revocable(presented()), signedInAt: Number.NaN };
+      equal(await store.isRevoked(token), false);
+      await store.revokeSubject(token.sub, 1, 600);
+      equal(await store.isRevoked(token), true);
     },
   },
   {

@@ -1,0 +1,39 @@
+import type { CheckResult, ReadinessCheck } from "@svc/context";
+import { withDeadline } from "@svc/resilience";
+import { failureDetail } from "./errors.ts";
+import type { RedisLike } from "./options.ts";
+
+// A script, since that is all a client has to know. One key: in a cluster one server is asked, always the same one.
+const LOOK = `redis.call('EXISTS', KEYS[1])
+return redis.call('INFO', 'memory')`;
+
+/**
+ * Whether Redis answers (RDY-22), and whether it would drop what it holds to make room, which lets revoked tokens live
+ * again. Hosts that hide the latter are as good as others.
+ */
+export function createReadiness(
+  name: string,
+  redis: RedisLike,
+  { key, timeoutMs }: { readonly key: string; readonly timeoutMs: number },
+): ReadinessCheck {
+  async function look(): Promise<string | undefined> {
+    await redis.mget(key);
+    try {
+      const memory = await redis.eval(LOOK, 1, key);
+      return /^maxmemory_policy:([\w-]{1,40})\s*$/m.exec(String(memory))?.[1];
+    } catch {
+      return undefined;
+    }
+  }
+
+  async function check(signal: AbortSignal): Promise<CheckResult> {
+    try {
+      const policy = await withDeadline(timeoutMs, look, { signal });
+      const drops = policy !== undefined && policy !== "noeviction";
+      return { healthy: true, detail: drops ? `answering; may drop revocations (${policy})` : "answering" };
+    } catch (error) {
+      return { healthy: false, detail: failureDetail(error) };
+    }
+  }
+  return { name, critical: false, check };
+}
