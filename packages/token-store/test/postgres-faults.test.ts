@@ -5,6 +5,7 @@ import { createPostgresTokenStore } from "@svc/token-store/postgres";
 import { expect } from "chai";
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "pg";
 import { keepingLogger } from "./support/lines.ts";
 import {
@@ -86,6 +87,71 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
     await holder.end();
     const patient = createPostgresTokenStore({ db: bench.pool, timeoutMs: 10_000 });
     expect(await patient.rotate(again(token))).to.equal("rotated");
+  });
+
+  for (const hours of [0, 1]) {
+    it(`REF-17 what a server that hung gets to only after the call was refused consumes nothing, with a clock of ours ${hours} h ahead`, async () => {
+      await using bench = await openStore(database.url, { timeoutMs: 10_000 });
+      let hangs: Promise<unknown> = Promise.resolve();
+      const executed: Promise<unknown>[] = [];
+      const db = {
+        query<R extends Row>(text: string): Promise<QueryResult<R>> {
+          const answer = hangs.then(() => bench.pool.query(text)) as Promise<QueryResult<R>>;
+          executed.push(answer);
+          return answer;
+        },
+      };
+      const real = Date.now;
+      Date.now = () => real() + hours * 3_600_000;
+      try {
+        const hasty = createPostgresTokenStore({ db, timeoutMs: 200 });
+        await until("it has learned the server's clock", () =>
+          hasty.rotate(presentation()).then(
+            () => true,
+            () => false,
+          ),
+        );
+        const token = presentation();
+        const used = presentation({ graceSeconds: 0 });
+        expect(await bench.store.rotate(used)).to.equal("rotated");
+        const resumed = Promise.withResolvers<void>();
+        hangs = resumed.promise;
+        executed.length = 0;
+        const refused = [again(token), again(used)].map((each) => rejection(hasty.rotate(each)));
+        for (const error of await Promise.all(refused)) expect(error).to.be.instanceOf(DeadlineError);
+        // Later than the rotation may be by the clock of the server.
+        await bench.pool.query("select pg_sleep(0.02)");
+        resumed.resolve();
+        await Promise.all(executed);
+        expect(executed).to.have.lengthOf(2);
+        expect(await bench.store.rotate(again(token))).to.equal("rotated");
+        expect(await bench.store.isRevoked(successor(used)), "nor is it a replay").to.equal(false);
+      } finally {
+        Date.now = real;
+      }
+    });
+  }
+
+  it("REF-17 REV-7 the server gives up before the caller does, also when the caller waited for a connection", async () => {
+    await using bench = await openStore(database.url);
+    const sent: string[] = [];
+    const db = {
+      async connect() {
+        await sleep(320);
+        const connection = await bench.pool.connect();
+        return {
+          query<R extends Row>(text: string): Promise<QueryResult<R>> {
+            sent.push(text);
+            return connection.query(text) as Promise<QueryResult<Row>> as Promise<QueryResult<R>>;
+          },
+          release: (error?: Error | boolean) => connection.release(error),
+        };
+      },
+    };
+    const store = createPostgresTokenStore({ db, timeoutMs: 3000 });
+    expect(await store.rotate(presentation())).to.equal("rotated");
+    const limit = Number(/statement_timeout = (\d+)/.exec(sent[0] ?? "")?.[1]);
+    expect(limit).to.be.within(1, 3000 - 320);
   });
 
   it("REV-7 a table that somebody has locked does not hold a check up for longer than a command may take", async () => {

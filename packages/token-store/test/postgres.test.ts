@@ -139,6 +139,12 @@ describe("createPostgresTokenStore", function () {
       expect(await bench.store.rotate(token)).to.equal("rotated");
       Date.now = () => real() + 1e12;
       expect(await bench.store.rotate(again(token))).to.equal("raced");
+      for (const off of [-1e9, 1e9]) {
+        Date.now = () => real() + off;
+        const started = createPostgresTokenStore({ db: bench.pool, timeoutMs: 10_000 });
+        expect(await started.rotate(again(token))).to.equal("raced");
+        expect(await started.rotate(presentation())).to.equal("rotated");
+      }
       await bench.store.revoke(token.jti, 60);
       Date.now = real;
       expect(await bench.store.isRevoked(token)).to.equal(true);

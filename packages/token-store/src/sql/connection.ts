@@ -26,7 +26,11 @@ const TIMED_OUT: ReadonlySet<string | undefined> = new Set(["57014", "55P03"]);
 
 export function createConnection(options: ResolvedOptions): Connection {
   const { db, name, timeoutMs, breakerFailures, breakerCoolDownMs, logger, now } = options;
-  const timeout = `set local statement_timeout = ${Math.max(1, Math.floor(timeoutMs * SERVERS_SHARE))}`;
+  // In tenths, so that the statements which a server keeps statistics of stay few.
+  const limit = (leftMs: number): string => {
+    const share = (Math.floor((10 * leftMs) / timeoutMs + 0.05) / 10) * SERVERS_SHARE;
+    return `set local statement_timeout = ${Math.max(1, Math.floor(timeoutMs * share))}`;
+  };
   // A later snapshot would not do harm, but two that meet on one row would be an error.
   const isolation = "set transaction isolation level read committed";
   const breaker = createBreaker({
@@ -43,15 +47,18 @@ export function createConnection(options: ResolvedOptions): Connection {
   });
 
   function send(sql: string, signal?: AbortSignal): Promise<Row> {
-    return withDeadline(timeoutMs, (deadline) => sendWithin(sql, deadline), { signal });
+    const until = performance.now() + timeoutMs;
+    // The wait for a connection counts: what the server did after the caller's deadline would be done behind its back.
+    const limited = (): string => `${limit(until - performance.now())}; ${sql}`;
+    return withDeadline(timeoutMs, (deadline) => sendWithin(limited, deadline), { signal });
   }
 
-  async function sendWithin(sql: string, deadline: AbortSignal): Promise<Row> {
-    if (!isPool(db)) return firstRow(await db.query(sql));
+  async function sendWithin(sql: () => string, deadline: AbortSignal): Promise<Row> {
+    if (!isPool(db)) return firstRow(await db.query(sql()));
     for (let attempt = 1; ; attempt++) {
       const connection = await lend(db, deadline);
       try {
-        return await sendOn(connection, sql, deadline);
+        return await sendOn(connection, sql(), deadline);
       } catch (error) {
         // What broke may have been done all the same, or long before it was asked.
         if (attempt === 2 || deadline.aborted || !isConnectionError(error)) throw error;
@@ -60,9 +67,9 @@ export function createConnection(options: ResolvedOptions): Connection {
   }
 
   return {
-    read: (sql) => breaker.run(() => send(`${timeout}; ${sql}`)),
-    write: (sql) => breaker.run(() => send(`${isolation}; ${timeout}; ${sql}`)),
-    probe: (sql, signal) => send(`${timeout}; ${sql}`, signal),
+    read: (sql) => breaker.run(() => send(sql)),
+    write: (sql) => breaker.run(() => send(`${isolation}; ${sql}`)),
+    probe: (sql, signal) => send(sql, signal),
   };
 }
 

@@ -45,8 +45,20 @@ export function window(name: string, seconds: number): string {
  */
 export function moment(name: string, seconds: number): string {
   checkMoment(name, seconds);
-  // The dates of tokens end at 8.64e12; what is further away is as good as that.
-  return `to_timestamp('${Math.max(-1e11, Math.min(seconds, 8.64e12))}'::float8)`;
+  return instant(seconds * 1_000);
+}
+
+/** When a session began, as SQL, from seconds since the Unix epoch; what is no number began before everything. */
+export function began(seconds: number): string {
+  return typeof seconds !== "number" || Number.isNaN(seconds)
+    ? "'-infinity'::timestamptz"
+    : instant(seconds * 1_000);
+}
+
+/** A moment as SQL, from milliseconds since the Unix epoch. */
+export function instant(ms: number): string {
+  // The dates of tokens end at 8.64e12 seconds; what is further away is as good as that.
+  return `to_timestamp('${Math.max(-1e11, Math.min(ms / 1_000, 8.64e12))}'::float8)`;
 }
 
 function digest(id: string): string {

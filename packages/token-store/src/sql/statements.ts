@@ -1,5 +1,5 @@
 import type { RevocableToken, Rotation } from "../token-store.ts";
-import { keyOf, moment, nonceOf, timeToLive, window } from "./marks.ts";
+import { began, instant, keyOf, moment, nonceOf, timeToLive, window } from "./marks.ts";
 
 // All statements are texts without parameters: several of them are one query then, one round trip and one transaction that
 // the server ends by itself, so nothing can be left open on a connection, and poolers of transactions may stand between.
@@ -9,6 +9,8 @@ import { keyOf, moment, nonceOf, timeToLive, window } from "./marks.ts";
 
 /** Whether the transaction is older than the statement: then it is somebody's, who may yet undo it. */
 const NESTED = "now() <> statement_timestamp() as nested";
+
+const SERVER_MS = "(extract(epoch from clock_timestamp()) * 1000)::float8 as server_ms";
 
 /** Every row is there until its date, whether or not it was deleted since. */
 const LIVES = "expires_at > statement_timestamp()";
@@ -23,9 +25,8 @@ export function isRevokedSql(table: string, { jti, fam, sub, signedInAt }: Revoc
 }
 
 function revoked(table: string, keys: readonly string[], subject: string, signedInAt: number): string {
-  const began = moment("signedInAt", signedInAt);
   return `select from ${table} where key in (${keys.join(", ")}) and ${LIVES} and nonce is null
-  and (key <> ${subject} or deadline > ${began})`;
+  and (key <> ${subject} or deadline > ${began(signedInAt)})`;
 }
 
 /**
@@ -35,8 +36,10 @@ function revoked(table: string, keys: readonly string[], subject: string, signed
  *   its row, which `do update` does and `do nothing` does not, since it is younger than their snapshot.
  * - Who logs out while the statement runs revokes a family, and so every token that may come of this.
  * - A token that was used before is only read, however often it is presented.
+ * - What the server begins only after `latestMs` on its clock is `late` and has no effect: nobody waits for it any more, and
+ *   the same token may have been presented again since.
  */
-export function rotateSql(table: string, rotation: Rotation): string {
+export function rotateSql(table: string, rotation: Rotation, latestMs: number): string {
   const { signedInAt, graceSeconds, usedTtlSeconds, familyTtlSeconds } = rotation;
   const [token, family, subject] = [
     keyOf("jti", rotation.jti),
@@ -50,25 +53,30 @@ export function rotateSql(table: string, rotation: Rotation): string {
   const keep = (column: string): string =>
     `${column} = case when mark.${LIVES} then mark.${column} else excluded.${column} end`;
   return `
-with revoked as materialized (${revoked(table, [family, subject], subject, signedInAt)}),
+with due as materialized (select where clock_timestamp() <= ${instant(latestMs)}),
+revoked as materialized (${revoked(table, [family, subject], subject, signedInAt)}),
 seen as materialized (select nonce, deadline from ${table} where key = ${token} and ${LIVES}),
 used as (
   insert into ${table} as mark (key, nonce, deadline, expires_at)
   select ${token}, ${nonce}, clock_timestamp() + ${grace}, statement_timestamp() + ${used}
-  where not exists (select from revoked) and not exists (select from seen)
+  where exists (select from due) and not exists (select from revoked) and not exists (select from seen)
   on conflict (key) do update set ${keep("nonce")}, ${keep("deadline")}, ${keep("expires_at")}
   returning nonce, deadline
 ),
 outcome as materialized (
   select case when nonce = ${nonce} then 'rotated' when clock_timestamp() < deadline then 'raced' else 'replayed' end as result
-  from (select * from seen where not exists (select from revoked) union all select * from used) as mark
+  from (
+    select * from seen where exists (select from due) and not exists (select from revoked)
+    union all select * from used
+  ) as mark
 ),
 ended as (
   insert into ${table} as mark (key, expires_at)
   select ${family}, statement_timestamp() + ${kept} from outcome where result = 'replayed'
   on conflict (key) do update set expires_at = excluded.expires_at where not mark.${LIVES}
 )
-select coalesce((select result from outcome), 'replayed') as result, ${NESTED}`;
+select case when exists (select from due) then coalesce((select result from outcome), 'replayed') else 'late' end as result,
+  ${SERVER_MS}, ${NESTED}`;
 }
 
 /** Refuses one token, also one that was just used. */

@@ -1,6 +1,8 @@
 import type { ReadinessCheck } from "@svc/context";
-import { singleFlight } from "@svc/resilience";
+import { DeadlineError, singleFlight } from "@svc/resilience";
 import { safeErrorText, TransactionError } from "@svc/sql";
+import { checkMoment } from "../durations.ts";
+import { checkId, checkIds } from "../ids.ts";
 import type { RevocableToken, Rotation, RotationResult, TokenStore } from "../token-store.ts";
 import { createConnection } from "./connection.ts";
 import { type PostgresTokenStoreOptions, resolvePostgresOptions } from "./options.ts";
@@ -44,19 +46,22 @@ const RESULTS: ReadonlySet<unknown> = new Set<RotationResult>(["rotated", "raced
 
 /**
  * Keeps revocations and used refresh tokens in PostgreSQL (REF-4 to REF-8, REV-1 to REV-3). Every call is one round trip and
- * one transaction; all clocks are the server's. Nothing is sent before the first call.
+ * one transaction; all clocks are the server's. A rotation that reaches a server which hung only after `timeoutMs` has no
+ * effect there (REF-17). Nothing is sent before the first call.
  *
  * @throws ConfigurationError
  */
 export function createPostgresTokenStore(given: PostgresTokenStoreOptions): PostgresTokenStore {
   const options = resolvePostgresOptions(given);
-  const { db, table, quotedTable, name, sweepBatch, logger, now } = options;
+  const { db, table, quotedTable, name, timeoutMs, sweepBatch, logger, now } = options;
   const connection = createConnection(options);
   const check = createCheck(options, connection);
   const sweepEveryMs = options.sweepEverySeconds * 1000;
   // Replicas that start together need not sweep together.
   let sweepDue = sweepEveryMs > 0 ? now() + sweepEveryMs * Math.random() : Infinity;
   let stopped = false;
+  // How far the clock of the server is ahead of ours; a guess until it has answered.
+  let aheadMs = Date.now() - now();
   let sweeping: Promise<unknown> = Promise.resolve();
 
   const sweep = singleFlight(async (): Promise<number> => {
@@ -92,20 +97,36 @@ export function createPostgresTokenStore(given: PostgresTokenStoreOptions): Post
       throw new TypeError("the driver does not answer the last of several statements");
     },
     async revoke(jti, ttlSeconds) {
+      checkId("jti", jti);
       await write(revokeSql(quotedTable, jti, ttlSeconds));
     },
     async revokeFamily(fam, ttlSeconds) {
+      checkId("fam", fam);
       await write(revokeFamilySql(quotedTable, fam, ttlSeconds));
     },
     async revokeSubject(sub, notBefore, ttlSeconds) {
+      checkId("sub", sub);
       await write(revokeSubjectSql(quotedTable, sub, notBefore, ttlSeconds));
     },
     shared: true,
 
     async rotate(rotation) {
-      const { result } = await write(rotateSql(quotedTable, rotation));
-      if (RESULTS.has(result)) return result as RotationResult;
-      throw new TypeError("the driver does not answer the last of several statements");
+      checkIds(rotation);
+      checkMoment("signedInAt", rotation.signedInAt);
+      const until = now() + timeoutMs;
+      for (;;) {
+        const { result, server_ms: serverMs } = await write(
+          rotateSql(quotedTable, rotation, until + aheadMs),
+        );
+        const at = now();
+        if (!RESULTS.has(result) && result !== "late") {
+          throw new TypeError("the driver does not answer the last of several statements");
+        }
+        aheadMs = Number(serverMs) - at;
+        if (result !== "late") return result as RotationResult;
+        // An answer in time says that not the statement was late but our idea of the server's clock was wrong.
+        if (at >= until) throw new DeadlineError(timeoutMs);
+      }
     },
     ensureSchema: () => ensureTable(db, table),
     sweep,

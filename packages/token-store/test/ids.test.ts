@@ -1,0 +1,62 @@
+import { testDatabase, testRedis } from "@svc/dev-services";
+import { createMemoryTokenStore, type Rotation, type TokenStore, TokenStoreError } from "@svc/token-store";
+import { createRedisTokenStore } from "@svc/token-store/redis";
+import { expect } from "chai";
+import { Redis } from "ioredis";
+import { openStore } from "./support/postgres.ts";
+import { id, presented, rejection } from "./support/presentations.ts";
+
+// What plain JavaScript may pass.
+const none = [undefined, null, 5, ["a"], {}] as unknown as readonly string[];
+
+describe("what is no id", () => {
+  const server = testRedis();
+  const database = testDatabase({ name: "token-store-ids" });
+
+  async function refuses(store: TokenStore): Promise<void> {
+    for (const wrong of none) {
+      for (const call of [
+        () => store.revoke(wrong, 60),
+        () => store.revokeFamily(wrong, 60),
+        () => store.revokeSubject(wrong, 1, 60),
+        ...(["jti", "fam", "sub", "nonce"] as const).map(
+          (name) => () => store.rotate({ ...presented(), [name]: wrong } satisfies Rotation),
+        ),
+      ]) {
+        const error = await rejection(call);
+        expect(error).to.be.instanceOf(TokenStoreError).with.property("code", "ERR_SVC_TOKEN_STORE_ARGUMENT");
+        expect(String(error)).to.match(/(jti|fam|sub|nonce) must be a string/);
+      }
+    }
+    const error = await rejection(() => store.rotate({ ...presented(), nonce: "" }));
+    expect(String(error)).to.include("nonce must be a string that is not empty; it is string");
+    const fam = id();
+    expect(await store.rotate(presented({ jti: "", fam, sub: "" })), "an empty one is an id").to.equal(
+      "rotated",
+    );
+  }
+
+  it("REF-7 is refused by the memory store, at once", async () => {
+    using store = createMemoryTokenStore();
+    await refuses(store);
+    expect(store.size).to.equal(1);
+  });
+
+  it("REF-7 is refused by the Redis store, at once", async () => {
+    const redis = new Redis(server.url);
+    const keyPrefix = `${server.keyPrefix}ids:`;
+    try {
+      await refuses(createRedisTokenStore({ redis, keyPrefix, timeoutMs: 60_000 }));
+      expect(await redis.keys(`${keyPrefix}*`)).to.have.lengthOf(1);
+    } finally {
+      redis.disconnect();
+    }
+  });
+
+  it("REF-7 is refused by the PostgreSQL store, at once", async () => {
+    await using bench = await openStore(database.url);
+    await refuses(bench.store);
+    const { rows } = await bench.pool.query("select key from svc_auth_marks");
+    expect(rows).to.have.lengthOf(1);
+  });
+});
