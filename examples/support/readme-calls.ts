@@ -30,8 +30,10 @@ export async function makeCalls(
   expect(answers, "one answer for each call").to.have.length(calls.length);
   const variables = new Map(given);
   for (const line of commands) {
-    const [, name = "", command] = /^([A-Z]+)=\$\((curl .*)\)$/.exec(line) ?? [];
-    if (command !== undefined) variables.set(name, (await make(parse(command, variables), origin)).text);
+    const [, name = "", command = "", member = ""] = assignment.exec(line) ?? [];
+    if (name === "") continue;
+    const { body } = await make(parse(command, variables), origin);
+    variables.set(name, (body as Readonly<Record<string, string>>)[member] ?? "");
   }
   for (const [index, line] of calls.entries()) {
     const answer = await make(parse(line, variables), origin);
@@ -41,6 +43,9 @@ export async function makeCalls(
   }
   return calls.length;
 }
+
+/** A variable that gets one member of a JSON answer. */
+const assignment = /^([A-Z]+)=\$\((curl .*) \| node -pe 'JSON\.parse\(fs\.readFileSync\(0\)\)\.([a-z_]+)'\)$/;
 
 const methods = { GET: "get", POST: "post", PUT: "put", DELETE: "delete" } as const;
 

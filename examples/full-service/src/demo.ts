@@ -29,7 +29,7 @@ export async function startDemo({ checkout, env = process.env }: StartDemoOption
       // Whoever names a database of another environment wants to work with it, not to fill it.
       const isLocal = service.env === "local";
       const withSecret = isLocal ? { ...env, SVC_AUTH_SECRET: secretFor(env) } : env;
-      await tellWhereToLook(await startExpenses(withSecret, { seed: isLocal, demoTokens: isLocal }));
+      await tellWhereToLook(await startExpenses(withSecret, { seed: isLocal, demoUsers: isLocal }));
       return;
     }
     if (service.env === "prod") throw new ConfigurationError("the demo", [noDemoInProduction]);
@@ -48,7 +48,7 @@ const noDemoInProduction = {
 
 async function startWithDatabase(
   checkout: string,
-  { port, env: environment }: ServiceSettings,
+  { port }: ServiceSettings,
   env: NodeJS.ProcessEnv,
 ): Promise<void> {
   process.stderr.write("starting PostgreSQL; the first time its files are made, which takes a few seconds\n");
@@ -57,7 +57,7 @@ async function startWithDatabase(
   process.stderr.write(`${postgres.description}\n`);
   const service = await startExpenses(
     { ...env, SVC_AUTH_SECRET: secretFor(env), DATABASE_URL: await serviceUrl(postgres.url) },
-    { seed: true, demoTokens: environment === "local" },
+    { seed: true, demoUsers: true },
   );
   service.onStop("close", async () => {
     // Stopping twice is stopping once: its connections should be gone before the server is.

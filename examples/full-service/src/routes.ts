@@ -9,7 +9,7 @@ import { currentTenant, requireTenant, tenantOf } from "@svc/tenancy";
 import { cursorOf } from "./cursor.ts";
 import { isExpenseId } from "./expense.ts";
 import { findExpense, listExpenses, recordExpense, totals } from "./expense-store.ts";
-import { startPage } from "./start-page.ts";
+import { startPage } from "./pages/start-page.ts";
 import { expenseFilter, newExpense } from "./validation.ts";
 
 /** What the routes stand on. */
@@ -17,11 +17,11 @@ export interface RoutesOptions {
   readonly db: Database;
   /** Resolves once the table is there; asked at every request, because the database may come later than the service. */
   readonly prepared: () => Promise<void>;
-  /** Whether `GET /demo/token` is there. */
-  readonly demoTokens: boolean;
+  /** Whether the people of the demo are there. */
+  readonly demoUsers: boolean;
 }
 
-export function routes(app: Express, service: Service, { db, prepared, demoTokens }: RoutesOptions): void {
+export function routes(app: Express, service: Service, { db, prepared, demoUsers }: RoutesOptions): void {
   const { env } = service.config.service;
   const mayRead = [requireScopes("expenses:read"), requireTenant()];
   const mayWrite = [requireScopes("expenses:write"), requireTenant()];
@@ -35,7 +35,7 @@ export function routes(app: Express, service: Service, { db, prepared, demoToken
   app.get("/", (req, res) => {
     res
       .type("html")
-      .send(startPage({ port: req.socket.localPort, hasInfo: env !== "prod", hasDemoTokens: demoTokens }));
+      .send(startPage({ port: req.socket.localPort, hasInfo: env !== "prod", hasDemoUsers: demoUsers }));
   });
 
   app.get("/whoami", optionalAuth(), (req, res) => {

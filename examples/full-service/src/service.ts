@@ -2,51 +2,78 @@ import type { Environment } from "@svc/config";
 import type { ReadinessCheck } from "@svc/context";
 import { type Service, type ServiceOptions, startService } from "@svc/express";
 import { ConfigurationError, type Fault } from "@svc/options";
-import { demoTokenRoute, type DemoTokenSettings } from "./demo-token.ts";
+import { accounts, type Accounts } from "./accounts.ts";
+import { pageErrors } from "./page-errors.ts";
+import { createPasswords, type PasswordsOptions } from "./passwords.ts";
 import { routes } from "./routes.ts";
 import { ensureExpenses } from "./schema.ts";
+import { lateStore } from "./session-store.ts";
 
 /** What the example adds to the options of a service. */
 export interface ExpensesOptions {
   /** Whether the table, where it has to be made, gets demo data. Refused in `prod` (CFG-16). Default false. */
   readonly seed?: boolean | undefined;
-  /** Whether `GET /demo/token` hands out tokens. Refused outside of `local` (CFG-16). Default false. */
-  readonly demoTokens?: boolean | undefined;
+  /**
+   * Whether the table of users, where it has to be made, gets people of the demo, whose password the pages show.
+   * Refused in `prod` (CFG-17). Default false.
+   */
+  readonly demoUsers?: boolean | undefined;
+  /** How passwords are kept. Default: as `createPasswords()` does by itself. */
+  readonly passwords?: PasswordsOptions | undefined;
 }
 
 /** How the service is put together; the tests use it without listening. */
 export function expensesService(
   env: Environment,
-  { seed = false, demoTokens = false }: ExpensesOptions = {},
+  { seed = false, demoUsers = false, passwords: kept }: ExpensesOptions = {},
 ): ServiceOptions {
+  const passwords = createPasswords(kept);
   let prepare: (() => Promise<void>) | undefined;
+  let people: Accounts | undefined;
   const table: ReadinessCheck = {
     name: "expenses",
     critical: true,
     async check() {
-      // Whoever waits for the service to become ready makes the table, where the database came late.
+      // Whoever waits for the service to become ready makes the tables, where the database came late.
       await prepare?.();
-      return { healthy: true, detail: "the table is there" };
+      return { healthy: true, detail: "the tables are there" };
     },
   };
+
+  /** The parts that need the service. They are asked by requests, and those come later than the service. */
+  function ofPeople(): Accounts {
+    if (people === undefined) throw new Error("the service has no routes yet");
+    return people;
+  }
+
   return {
     config: new URL("../service.toml", import.meta.url),
     env,
     checks: [table],
+    auth: {
+      tokenFrom: (req) => ofPeople().cookies.accessTokenOf(req),
+      revocation: lateStore(() => ofPeople().store),
+      onRefresh: (principal, signal) => ofPeople().onRefresh(principal, signal),
+    },
     routes(app, service) {
-      refuseDemo(service, { seed, demoTokens });
+      refuseDemo(service, { seed, demoUsers });
       const { db } = service;
       if (db === undefined) {
         throw new ConfigurationError("the expenses service", [
           { key: "plugins.enabled", message: "must contain database" },
         ]);
       }
-      prepare = onceDone(async () => {
+      const made = accounts(service, { db, passwords, demoUsers, prepared: () => prepared() });
+      const prepared = onceDone(async () => {
         const rows = await ensureExpenses(db, { seed });
         if (rows > 0) service.log.info({ rows }, "demo data written");
+        await made.ensureTables();
       });
-      routes(app, service, { db, prepared: prepare, demoTokens });
-      if (demoTokens) demoTokenRoute(app, tokenSettings(service));
+      prepare = prepared;
+      people = made;
+      routes(app, service, { db, prepared, demoUsers });
+      made.routes(app);
+      app.use(pageErrors);
     },
   };
 }
@@ -56,23 +83,18 @@ export function startExpenses(env: Environment, options?: ExpensesOptions): Prom
   return startService(expensesService(env, options));
 }
 
-function refuseDemo({ config }: Service, { seed, demoTokens }: ExpensesOptions): void {
-  const { env } = config.service;
+function refuseDemo({ config }: Service, { seed, demoUsers }: ExpensesOptions): void {
+  if (config.service.env !== "prod") return;
   const faults: Fault[] = [];
-  if (seed === true && env === "prod") {
+  if (seed === true) {
     faults.push({ key: "seed", message: "demo data are refused in prod; start without them, or elsewhere" });
   }
-  if (demoTokens === true && env !== "local") {
-    faults.push({ key: "demoTokens", message: "tokens for whoever asks are for SVC_ENV=local only" });
+  if (demoUsers === true) {
+    const message =
+      "people whose password everybody knows are refused in prod; start without them, or elsewhere";
+    faults.push({ key: "demoUsers", message });
   }
   if (faults.length > 0) throw new ConfigurationError("the expenses service", faults);
-}
-
-function tokenSettings({ config }: Service): DemoTokenSettings {
-  const { auth } = config.plugin;
-  if (auth?.secret !== undefined) return { ...auth, secret: auth.secret };
-  const message = "must be secret: the tokens of the demo are signed with it";
-  throw new ConfigurationError("the expenses service", [{ key: "plugin.auth.mode", message }]);
 }
 
 /** Runs it until it has succeeded once; whoever asks meanwhile waits for the same run. */

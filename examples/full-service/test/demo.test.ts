@@ -172,10 +172,10 @@ describe("the start command with DATABASE_URL", function () {
     expect(await list(url, {})).to.deep.equal({ expenses: [], next: null });
   });
 
-  it("CFG-16 refuses a service in prod that asks for demo data", async () => {
+  it("CFG-16 CFG-17 refuses a service in prod that asks for demo data or demo users", async () => {
     const options = expensesService(
       { SVC_ENV: "prod", DATABASE_URL: prod.url, ...authEnv },
-      { seed: true, demoTokens: true },
+      { seed: true, demoUsers: true },
     );
     const error = await createService({ ...options, logDestination: { write: () => undefined } }).then(
       () => undefined,
@@ -184,7 +184,7 @@ describe("the start command with DATABASE_URL", function () {
     expect(error).to.be.instanceOf(ConfigurationError);
     expect((error as Error).message)
       .to.contain("demo data are refused in prod")
-      .and.to.contain("demoTokens");
+      .and.to.contain("demoUsers");
   });
 
   it("keeps the rows of a table that is there", async () => {

@@ -1,7 +1,11 @@
 import { createService, type Service } from "@svc/express";
 import { serviceUrl } from "../../src/database-role.ts";
 import { type ExpensesOptions, expensesService } from "../../src/service.ts";
+import type { ScryptCost } from "../../src/passwords.ts";
 import { authEnv } from "./caller.ts";
+
+/** As little as scrypt takes: the tests sign in often. */
+export const cheapCost: ScryptCost = { N: 16, r: 1, p: 1 };
 
 /** The service on a free port. Leaving the block stops it. */
 export interface RunningService extends AsyncDisposable {
@@ -16,7 +20,10 @@ export async function runService(
   env: Readonly<Record<string, string>> = {},
 ): Promise<RunningService> {
   const service = await createService({
-    ...expensesService({ SVC_PORT: "0", DATABASE_URL: databaseUrl, ...authEnv, ...env }, options),
+    ...expensesService(
+      { SVC_PORT: "0", DATABASE_URL: databaseUrl, ...authEnv, ...env },
+      { passwords: { cost: cheapCost }, ...options },
+    ),
     signals: false,
     logDestination: { write: () => undefined },
   });

@@ -1,14 +1,19 @@
+import { demoPassword, demoUsers } from "../demo-users.ts";
+import { type Html, markup } from "./html.ts";
+import { layout } from "./layout.ts";
+
 /** What the page has to know about the service. */
 export interface StartPageFacts {
   /** Where the service listens; shown in the example call. */
   readonly port: number | undefined;
   /** Whether there is `/info`. */
   readonly hasInfo: boolean;
-  /** Whether there is `/demo/token`. */
-  readonly hasDemoTokens: boolean;
+  /** Whether the people of the demo are there. */
+  readonly hasDemoUsers: boolean;
 }
 
 const links = [
+  ["/sign-in", "be somebody of a tenant, with a password"],
   ["/whoami", "a route for everybody, signed in or not"],
   ["/expenses", "the expenses of a tenant, without a token: a 401 problem"],
   ["/nowhere", "a path that does not exist: a 404 problem"],
@@ -19,50 +24,27 @@ const links = [
 ] as const;
 
 /** What a newcomer sees first: an HTML document. */
-export function startPage({ port = 8000, hasInfo, hasDemoTokens }: StartPageFacts): string {
+export function startPage({ port = 8000, hasInfo, hasDemoUsers }: StartPageFacts): string {
   const items = links
     .filter(([href]) => hasInfo || href !== "/info")
-    .map(([href, text]) => [href.replaceAll("&", "&amp;"), text] as const)
-    .map(([href, text]) => `<li><a href="${href}">${href}</a>: ${text}</li>`);
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Expenses: the example service</title>
-<link rel="icon" href="data:,">
-<style>
-body {
-  font: 1rem/1.5 system-ui, sans-serif;
-  max-width: 44rem; margin: 2rem auto; padding: 0 1rem;
-  color: #1c1c1c; background: #fff;
-}
-a { color: #0b4f9e; overflow-wrap: anywhere; }
-a:focus-visible, pre:focus-visible { outline: 3px solid #0b4f9e; outline-offset: 2px; }
-pre { background: #f2f2f2; padding: .75rem; overflow-x: auto; }
-</style>
-</head>
-<body>
-<main>
-<h1>Expenses</h1>
+    .map(([href, text]) => markup`<li><a href="${href}">${href}</a>: ${text}</li>`);
+  const main = markup`<h1>Expenses</h1>
 <p>A small service that keeps the expenses of many tenants in PostgreSQL. Those of the demo are
 harbour-cafe, nordic-bikes and stone-and-leaf.</p>
 <h2>Links to try</h2>
 <ul>
-${items.join("\n")}
+${items}
 </ul>
-${hasDemoTokens ? demoCalls(port) : ""}
-</main>
-</body>
-</html>
-`;
+${hasDemoUsers && demoCalls(`http://localhost:${port}`, port)}`;
+  return layout("Expenses: the example service", main);
 }
 
-function demoCalls(port: number): string {
-  const origin = `http://localhost:${port}`;
-  return `<h2>Be somebody</h2>
-<p>Somebody of a tenant sees the expenses of that tenant, whatever is asked for.</p>
-<pre tabindex="0">TOKEN=$(curl -s '${origin}/demo/token?tenant=harbour-cafe')
+function demoCalls(origin: string, port: number): Html {
+  const [clerk, admin] = demoUsers.map(({ email }) => logIn(origin, email));
+  return markup`<h2>Be somebody</h2>
+<p>Somebody of a tenant sees the expenses of that tenant, whatever is asked for. The password of everybody in the demo is
+<code>${demoPassword}</code>. In a browser: <a href="/sign-in">sign in</a>. In a shell:</p>
+<pre tabindex="0">TOKEN=${clerk}
 
 # the newest expenses of the café, and those of one month
 curl -H "Authorization: Bearer $TOKEN" '${origin}/expenses?limit=5'
@@ -73,9 +55,16 @@ curl -i -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \\
   -d '{"category":"meals","amount":"12.50","paid_at":"2026-03-01T12:00:00Z"}' ${origin}/expenses
 
 # a route for admins, with the token of one and without
-curl -H "Authorization: Bearer $(curl -s '${origin}/demo/token?tenant=harbour-cafe&amp;role=admin')" ${origin}/totals
+ADMIN=${admin}
+curl -H "Authorization: Bearer $ADMIN" ${origin}/totals
 curl -H "Authorization: Bearer $TOKEN" ${origin}/totals
 
 # another tenant's address: 403
 curl -H "Authorization: Bearer $TOKEN" http://nordic-bikes.localhost:${port}/expenses</pre>`;
+}
+
+function logIn(origin: string, email: string): string {
+  const body = JSON.stringify({ email, password: demoPassword });
+  const first = "node -pe 'JSON.parse(fs.readFileSync(0)).access_token'";
+  return `$(curl -s ${origin}/login -H 'Content-Type: application/json' -d '${body}' | ${first})`;
 }

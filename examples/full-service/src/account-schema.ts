@@ -1,0 +1,77 @@
+import type { Database } from "@svc/database";
+import { ensureSchema, type Queryable } from "@svc/sql";
+
+// None of these belongs to a tenant: whoever signs in has none yet. So no tenant's row security is in force here, and every
+// statement says whose rows it means.
+const schema = {
+  name: "expenses accounts",
+  tables: {
+    users: {
+      subject: "text",
+      email: "text",
+      password: "text",
+      tenant: "text",
+      scopes: "text[]",
+      roles: "text[]",
+      not_before: "bigint",
+    },
+    identities: { federated_id: "text", subject: "text", linked: "timestamp with time zone" },
+    sessions: {
+      family: "text",
+      subject: "text",
+      tenant: "text",
+      user_agent: "text",
+      signed_in_at: "bigint",
+      created: "timestamp with time zone",
+      last_used: "timestamp with time zone",
+      ended: "timestamp with time zone",
+    },
+  },
+  relations: ["users_by_email", "sessions_by_subject"],
+  statements: [
+    `
+create table if not exists users (
+  subject text primary key,
+  -- In lower case.
+  email text not null,
+  -- As src/passwords.ts writes it; null for somebody who signs in with a provider only.
+  password text,
+  tenant text not null,
+  scopes text[] not null,
+  roles text[] not null,
+  -- Seconds since the Unix epoch: sessions that began before were ended by "sign out everywhere".
+  not_before bigint not null default 0
+)`,
+    `create unique index if not exists users_by_email on users (email)`,
+    `
+create table if not exists identities (
+  federated_id text primary key,
+  subject text not null references users on delete cascade,
+  linked timestamptz not null default now()
+)`,
+    // A session outlives its user on purpose: by it a refresh finds out that the user is gone.
+    `
+create table if not exists sessions (
+  family text primary key,
+  subject text not null,
+  tenant text not null,
+  user_agent text not null,
+  signed_in_at bigint not null,
+  created timestamptz not null default now(),
+  last_used timestamptz not null default now(),
+  ended timestamptz
+)`,
+    `create index if not exists sessions_by_subject on sessions (subject, last_used desc)`,
+  ],
+};
+
+/**
+ * Makes the tables of users and sessions where they are missing, and fills them in the same transaction: both or
+ * neither, by one of any number of processes that start at once.
+ */
+export function ensureAccounts(db: Database, fill: (tx: Queryable) => Promise<void>): Promise<void> {
+  const work = async (tx: Queryable): Promise<void> => {
+    if ((await ensureSchema(tx, schema)) === "created") await fill(tx);
+  };
+  return db.transaction(work, { isolation: "read committed" });
+}

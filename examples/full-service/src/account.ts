@@ -1,0 +1,77 @@
+import type { Principal } from "@svc/context";
+import type { Database } from "@svc/database";
+import { notFoundError, unauthorized } from "@svc/problem";
+import type { TokenIssuer } from "@svc/token-issuer";
+import type { Express, Request, RequestHandler, Response } from "express";
+import { accountPage } from "./pages/account-page.ts";
+import { seeOther, sendPage } from "./pages/send-page.ts";
+import { requireSameOrigin } from "./same-origin.ts";
+import type { SessionCookies } from "./session-cookies.ts";
+import { isSessionOf, listSessions, touchSession } from "./sessions.ts";
+import { findUser } from "./users.ts";
+import { requireVisitor, visitorOf } from "./visitor.ts";
+
+/** What {@link accountRoutes} stands on. */
+export interface AccountOptions {
+  readonly db: Database;
+  readonly prepared: () => Promise<void>;
+  readonly issuer: TokenIssuer;
+  readonly cookies: SessionCookies;
+  /** Finds out who looks at a page. */
+  readonly visitors: RequestHandler;
+}
+
+/** The page of whoever is signed in, and the forms on it, which end sessions. */
+export function accountRoutes(
+  app: Express,
+  { db, prepared, issuer, cookies, visitors }: AccountOptions,
+): void {
+  const ofForms = [requireSameOrigin, visitors];
+
+  app.get("/account", visitors, requireVisitor, async (req: Request, res: Response) => {
+    const { subject, tenant, roles, family } = caller(req);
+    await prepared();
+    if (family !== undefined) await touchSession(db, family);
+    const [user, sessions] = [await findUser(db, subject), await listSessions(db, subject)];
+    sendPage(res, 200, accountPage({ subject, email: user?.email, tenant, roles, sessions, family }));
+  });
+
+  app.post("/sign-out", ofForms, async (req: Request, res: Response) => {
+    const visitor = visitorOf(req);
+    if (visitor !== undefined) await issuer.logout(visitor);
+    signedOut(res);
+  });
+
+  app.post("/sign-out-everywhere", ofForms, requireVisitor, async (req: Request, res: Response) => {
+    await issuer.revokeSubject(caller(req).subject);
+    signedOut(res);
+  });
+
+  app.post(
+    "/sessions/:family/sign-out",
+    ofForms,
+    requireVisitor,
+    async (req: Request<{ family: string }>, res: Response) => {
+      const { subject, family: own } = caller(req);
+      const { family } = req.params;
+      await prepared();
+      if (family.includes("\0") || !(await isSessionOf(db, family, subject))) {
+        throw notFoundError("you have no such session");
+      }
+      await issuer.revokeSession(family);
+      if (family === own) signedOut(res);
+      else seeOther(res, "/account");
+    },
+  );
+
+  function signedOut(res: Response): void {
+    cookies.clear(res);
+    seeOther(res, "/sign-in?signed_out=1");
+  }
+}
+
+function caller(req: Request): Principal {
+  const visitor = visitorOf(req);
+  if (visitor === undefined) throw unauthorized();
+  return visitor;
+}

@@ -1,0 +1,76 @@
+import type { Database } from "@svc/database";
+import type { Service } from "@svc/express";
+import { ConfigurationError } from "@svc/options";
+import type { RefreshHook } from "@svc/token-issuer";
+import type { Express } from "express";
+import { accountRoutes } from "./account.ts";
+import { ensureAccounts } from "./account-schema.ts";
+import { sessionBeginner } from "./begin-session.ts";
+import { browserSessions } from "./browser-session.ts";
+import { addDemoUsers } from "./demo-users.ts";
+import { federatedSignIn } from "./federated-sign-in.ts";
+import type { Passwords } from "./passwords.ts";
+import { refreshHook } from "./refresh-hook.ts";
+import { type SessionCookies, sessionCookies } from "./session-cookies.ts";
+import { createSessionStore, type SessionStore } from "./session-store.ts";
+import { signInRoutes } from "./sign-in.ts";
+import { visitors as findVisitors } from "./visitor.ts";
+
+/** What {@link accounts} stands on. */
+export interface AccountsOptions {
+  readonly db: Database;
+  readonly prepared: () => Promise<void>;
+  readonly passwords: Passwords;
+  /** Whether the people of the demo are written into the table, and shown. */
+  readonly demoUsers: boolean;
+}
+
+/** Who may sign in, how, and what they are signed in to. */
+export interface Accounts {
+  readonly cookies: SessionCookies;
+  readonly store: SessionStore;
+  readonly onRefresh: RefreshHook;
+  readonly onIdentity: ReturnType<typeof federatedSignIn>;
+  ensureTables(): Promise<void>;
+  routes(app: Express): void;
+}
+
+export function accounts(
+  { config, auth, issuer, log, onStop }: Service,
+  { db, prepared, passwords, demoUsers }: AccountsOptions,
+): Accounts {
+  const { env } = config.service;
+  const settings = config.plugin.auth;
+  if (auth === undefined || issuer === undefined || settings === undefined) {
+    throw new ConfigurationError("the expenses service", [
+      { key: "plugin.auth.issue_tokens", message: "must be true: people sign in here" },
+    ]);
+  }
+  const store = createSessionStore({ db, prepared, log });
+  onStop("flush", () => store.stop?.());
+  const cookies = sessionCookies({
+    secure: env === "staging" || env === "prod",
+    refreshSeconds: settings.refreshLifetimeDays * 86_400,
+  });
+  const visitors = findVisitors({ issuer, auth, cookies });
+  const beginSession = sessionBeginner({ db, issuer, auth });
+  const signBrowserIn = browserSessions({ beginSession, issuer, cookies });
+  const shared = { db, prepared, visitors, issuer, cookies, signBrowserIn } as const;
+
+  return {
+    cookies,
+    store,
+    onRefresh: refreshHook({ db, prepared }),
+    onIdentity: federatedSignIn(shared),
+    async ensureTables() {
+      await store.ensureSchema();
+      await ensureAccounts(db, async (tx) => {
+        if (demoUsers) await addDemoUsers(tx, passwords);
+      });
+    },
+    routes(app) {
+      signInRoutes(app, { ...shared, passwords, beginSession, providers: [], isDemo: demoUsers });
+      accountRoutes(app, shared);
+    },
+  };
+}

@@ -1,0 +1,27 @@
+import type { Queryable } from "@svc/sql";
+import type { Passwords } from "./passwords.ts";
+import { demoTenants } from "./seed.ts";
+import { addUser } from "./users.ts";
+
+/** The password of everybody in the demo, which its pages show. */
+export const demoPassword = "expenses-demo";
+
+/** A clerk and an admin of every tenant of the demo. */
+export const demoUsers: readonly Readonly<Record<"subject" | "email" | "tenant" | "role", string>>[] =
+  demoTenants.flatMap((tenant) =>
+    ["clerk", "admin"].map((role) => ({
+      subject: `${role}-of-${tenant}`,
+      email: `${role}@${tenant}.example`,
+      tenant,
+      role,
+    })),
+  );
+
+/** Writes them into the empty table, each with a salt of its own. */
+export async function addDemoUsers(db: Queryable, passwords: Passwords): Promise<void> {
+  for (const { subject, email, tenant, role } of demoUsers) {
+    const password = await passwords.hash(demoPassword);
+    const scopes = ["expenses:read", "expenses:write"];
+    await addUser(db, { subject, email, password, tenant, scopes, roles: role === "admin" ? [role] : [] });
+  }
+}

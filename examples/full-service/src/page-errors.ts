@@ -1,0 +1,67 @@
+import { LoginError } from "@svc/oidc-login";
+import { isProblemError } from "@svc/problem";
+import type { ErrorRequestHandler, Request } from "express";
+import { type Message, messagePage } from "./pages/message-page.ts";
+import { sendPage } from "./pages/send-page.ts";
+import { localPath } from "./return-to.ts";
+
+const pages =
+  /^\/(?:sign-in|account|login|sign-out|sign-out-everywhere|sessions\/.*|auth\/[^/]+\/(?:start|callback))$/;
+
+/**
+ * Says to people in a page what programs are told by a problem document. What nobody expected stays a problem: it goes
+ * to the log, and is written there.
+ */
+export const pageErrors: ErrorRequestHandler = (error: unknown, req, res, next) => {
+  const status = statusOf(error);
+  if (res.headersSent || status === undefined || status === 500 || !isForPeople(req)) {
+    next(error);
+    return;
+  }
+  const headers = isProblemError(error) ? error.headers : undefined;
+  const retryAfter = headers?.["Retry-After"];
+  const more: Record<string, string> = retryAfter === undefined ? {} : { "Retry-After": String(retryAfter) };
+  sendPage(res, status, messagePage(messageOf(status, error, again(req))), more);
+};
+
+function isForPeople(req: Request): boolean {
+  return pages.test(req.path) && req.accepts(["json", "html"]) === "html";
+}
+
+function statusOf(error: unknown): number | undefined {
+  if (typeof error !== "object" || error === null || !("status" in error)) return undefined;
+  const { status } = error;
+  return typeof status === "number" && status >= 400 && status < 600 ? status : undefined;
+}
+
+/** The page to try again: that which was asked for, or the one with the form. */
+function again(req: Request): string {
+  if (req.method !== "GET") return "/account";
+  return req.path.startsWith("/auth/") ? "/sign-in" : (localPath(req.path) ?? "/account");
+}
+
+function messageOf(status: number, error: unknown, href: string): Message {
+  const { cause } = error as { readonly cause?: unknown };
+  if (cause instanceof LoginError && cause.at === "access_denied") {
+    return { title: "You did not sign in", text: "Nothing has changed.", href, link: "Sign in" };
+  }
+  const link = "Try again";
+  if (status === 503) {
+    const text = "A part of this service does not answer at this moment. You stay signed in as you were.";
+    return { title: "Not available just now", text, href, link };
+  }
+  if (status === 401) {
+    const text = "That sign-in took too long, was begun elsewhere, or was not accepted.";
+    return { title: "That did not work", text, href, link };
+  }
+  if (status === 403) {
+    const text = "The request did not come from a page of this site, so nothing was done.";
+    return { title: "Not done", text, href, link };
+  }
+  if (status === 404) return { title: "Not found", text: "There is no such thing.", href, link: "Go on" };
+  if (status === 409) {
+    const text = "Another tab of this browser is being signed in again at this very moment.";
+    return { title: "One moment", text, href, link };
+  }
+  return { title: "That did not work", text: "The request could not be understood.", href, link };
+}

@@ -1,0 +1,32 @@
+/** Text that is HTML already. */
+export interface Html {
+  readonly text: string;
+}
+
+/** What may stand in a template: text is escaped, nothing is left out. */
+export type Part = Html | readonly Html[] | string | number | false | undefined;
+
+/** A piece of HTML; every value in it is escaped for text and for attributes in double quotes. */
+export function markup(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
+  const pieces = strings.map((text, index) => text + markupOf(parts[index]));
+  return { text: pieces.join("") };
+}
+
+function markupOf(part: Part): string {
+  if (part === undefined || part === false) return "";
+  // A client's text is never an object, so it cannot pass for HTML.
+  if (typeof part !== "object") return escapeText(String(part));
+  return "text" in part ? part.text : part.map(({ text }) => text).join("\n");
+}
+
+const entities: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+function escapeText(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => entities[character] ?? "");
+}

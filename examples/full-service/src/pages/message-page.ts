@@ -1,0 +1,20 @@
+import { markup } from "./html.ts";
+import { layout } from "./layout.ts";
+
+/** A page that says one thing. */
+export interface Message {
+  readonly title: string;
+  readonly text: string;
+  /** Where to go from there: a path of this site. */
+  readonly href: string;
+  readonly link: string;
+}
+
+export function messagePage({ title, text, href, link }: Message): string {
+  return layout(
+    title,
+    markup`<h1>${title}</h1>
+<p>${text}</p>
+<p><a href="${href}">${link}</a></p>`,
+  );
+}

@@ -1,0 +1,58 @@
+import { demoPassword, demoUsers } from "../demo-users.ts";
+import { home } from "../return-to.ts";
+import { markup } from "./html.ts";
+import { layout } from "./layout.ts";
+
+/** What the page shows. */
+export interface SignInPage {
+  /** A path of this site. */
+  readonly returnTo: string;
+  /** Names of the providers by which one can sign in too. */
+  readonly providers: readonly string[];
+  /** Whether the people of the demo are shown, with their password. */
+  readonly isDemo: boolean;
+  /** What was wrong with the last try. Default: nothing. */
+  readonly error?: string | undefined;
+  /** What was typed there. Default: nothing. */
+  readonly email?: string | undefined;
+  /** Whether somebody has just signed out. Default: false. */
+  readonly signedOut?: boolean | undefined;
+}
+
+export function signInPage({
+  returnTo,
+  providers,
+  isDemo,
+  error,
+  email = "",
+  signedOut,
+}: SignInPage): string {
+  const wrong = error !== undefined && markup` aria-invalid="true" aria-describedby="error"`;
+  const again = error !== undefined && markup` autofocus`;
+  const main = markup`<h1>Sign in</h1>
+${signedOut === true && markup`<p class="note" role="status">You are signed out.</p>`}
+<form method="post" action="/login">
+${error !== undefined && markup`<p class="error" id="error" role="alert">${error}</p>`}
+<input type="hidden" name="return_to" value="${returnTo}">
+<label for="email">E-mail</label>
+<input id="email" name="email" type="email" autocomplete="username" required maxlength="254" value="${email}"${wrong}>
+<label for="password">Password</label>
+<input id="password" name="password" type="password" autocomplete="current-password" required maxlength="200"${wrong}${again}>
+<button>Sign in</button>
+</form>
+${providers.length > 0 && markup`<h2>Or with an account elsewhere</h2>`}
+${providers.map(
+  (name) =>
+    markup`<p><a class="button plain" href="/auth/${name}/start?return_to=${encodeURIComponent(returnTo)}">Sign in with ${name}</a></p>`,
+)}
+${
+  isDemo &&
+  markup`<h2>People of the demo</h2>
+<p>The password of all of them is <code>${demoPassword}</code>.</p>
+<ul>
+${demoUsers.map(({ email, role }) => markup`<li>${email}${role === "admin" && ", who may see totals"}</li>`)}
+</ul>`
+}
+${returnTo === home && markup`<p><a href="/">What is this?</a></p>`}`;
+  return layout(`${error === undefined ? "" : "Error: "}Sign in to Expenses`, main);
+}

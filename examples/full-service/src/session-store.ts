@@ -1,0 +1,74 @@
+import type { Database } from "@svc/database";
+import type { Service } from "@svc/express";
+import { createPostgresTokenStore, type TokenStore } from "@svc/token-store/postgres";
+import { noteAllEnded, noteEnded } from "./sessions.ts";
+
+/** What {@link createSessionStore} stands on. */
+export interface SessionStoreOptions {
+  readonly db: Database;
+  /** Resolves once the tables are there. */
+  readonly prepared: () => Promise<void>;
+  readonly log: Service["log"];
+}
+
+/** The token store, and what makes its table. */
+export interface SessionStore extends TokenStore {
+  readonly shared: true;
+  ensureSchema(): Promise<unknown>;
+}
+
+/**
+ * Remembers in the service's own PostgreSQL what was revoked, for all replicas; and notes in the table `sessions` what
+ * has ended by that, whoever ended it: a page, `POST /auth/logout`, or a refresh token that came a second time.
+ */
+export function createSessionStore({ db, prepared, log }: SessionStoreOptions): SessionStore {
+  const store = createPostgresTokenStore({ db, logger: log });
+
+  /** What was revoked is revoked; the list of sessions can do without the note. */
+  async function note(written: Promise<void>): Promise<void> {
+    await written.catch((error: unknown) => log.warn({ err: error }, "a session that ended was not noted"));
+  }
+
+  return {
+    shared: true,
+    ensureSchema: () => store.ensureSchema(),
+    async isRevoked(token) {
+      await prepared();
+      return store.isRevoked(token);
+    },
+    async revoke(jti, ttlSeconds) {
+      await prepared();
+      await store.revoke(jti, ttlSeconds);
+    },
+    async revokeFamily(fam, ttlSeconds) {
+      await prepared();
+      await store.revokeFamily(fam, ttlSeconds);
+      await note(noteEnded(db, fam));
+    },
+    async revokeSubject(sub, notBefore, ttlSeconds) {
+      await prepared();
+      await store.revokeSubject(sub, notBefore, ttlSeconds);
+      await note(noteAllEnded(db, sub, notBefore));
+    },
+    async rotate(rotation) {
+      await prepared();
+      const result = await store.rotate(rotation);
+      if (result === "replayed") await note(noteEnded(db, rotation.fam));
+      return result;
+    },
+    readiness: () => store.readiness(),
+    stop: () => store.stop(),
+  };
+}
+
+/** A store for `createService()`, which wants one before it has made the database that the store needs. */
+export function lateStore(store: () => SessionStore): TokenStore {
+  return {
+    shared: true,
+    isRevoked: (token) => store().isRevoked(token),
+    revoke: (jti, ttlSeconds) => store().revoke(jti, ttlSeconds),
+    revokeFamily: (fam, ttlSeconds) => store().revokeFamily(fam, ttlSeconds),
+    revokeSubject: (sub, notBefore, ttlSeconds) => store().revokeSubject(sub, notBefore, ttlSeconds),
+    rotate: (rotation) => store().rotate(rotation),
+  };
+}

@@ -1,0 +1,80 @@
+import type { Queryable, Row } from "@svc/sql";
+
+/** One sign-in, and what has come of it. */
+export interface Session {
+  /** `fam` of its tokens. */
+  readonly family: string;
+  /** What the browser calls itself: a text of whoever signed in. */
+  readonly userAgent: string;
+  readonly created: Date;
+  readonly lastUsed: Date;
+}
+
+/** A session that begins. */
+export interface NewSession {
+  readonly family: string;
+  readonly subject: string;
+  readonly tenant: string;
+  readonly userAgent: string;
+  /** `auth_time` of its tokens. */
+  readonly signedInAt: number;
+}
+
+const longestUserAgent = 200;
+/** A day longer than a refresh token lives: nothing of a session is good any more. */
+const keptFor = "31 days";
+
+/** Writes down a session that begins, and forgets those of the same person that are long over. */
+export async function recordSession(db: Queryable, session: NewSession): Promise<void> {
+  const { family, subject, tenant, userAgent, signedInAt } = session;
+  await db.query(
+    `insert into sessions (family, subject, tenant, user_agent, signed_in_at) values ($1, $2, $3, $4, $5)`,
+    [family, subject, tenant, userAgent.slice(0, longestUserAgent), signedInAt],
+  );
+  await db.query(
+    `delete from sessions where subject = $1 and coalesce(ended, last_used) < now() - $2::interval`,
+    [subject, keptFor],
+  );
+}
+
+/** The last fifty sessions of a person that nobody has ended, the one that was used last first. */
+export async function listSessions(db: Queryable, subject: string): Promise<readonly Session[]> {
+  const { rows } = await db.query<Session & Row>(
+    `
+select family, user_agent as "userAgent", created, last_used as "lastUsed"
+from sessions
+where subject = $1 and ended is null and last_used > now() - $2::interval
+order by last_used desc, family limit 50`,
+    [subject, keptFor],
+  );
+  return rows;
+}
+
+/** Whether a session is there and belongs to that person. */
+export async function isSessionOf(db: Queryable, family: string, subject: string): Promise<boolean> {
+  const { rowCount } = await db.query("select from sessions where family = $1 and subject = $2", [
+    family,
+    subject,
+  ]);
+  return rowCount === 1;
+}
+
+/** Notes that a session was used just now; answers whether it is one of this service. */
+export async function touchSession(db: Queryable, family: string): Promise<boolean> {
+  const { rowCount } = await db.query("update sessions set last_used = now() where family = $1", [family]);
+  return rowCount === 1;
+}
+
+export async function noteEnded(db: Queryable, family: string): Promise<void> {
+  await db.query("update sessions set ended = now() where family = $1 and ended is null", [family]);
+}
+
+/** Notes that all sessions of a person that began before a moment (seconds since the Unix epoch) have ended. */
+export async function noteAllEnded(db: Queryable, subject: string, notBefore: number): Promise<void> {
+  await db.query(
+    `
+with person as (update users set not_before = greatest(not_before, $2::bigint) where subject = $1)
+update sessions set ended = now() where subject = $1 and ended is null and signed_in_at < $2::bigint`,
+    [subject, Math.ceil(notBefore)],
+  );
+}

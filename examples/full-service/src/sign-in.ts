@@ -1,0 +1,102 @@
+import type { Database } from "@svc/database";
+import { requireContentType } from "@svc/json-body";
+import { ProblemError } from "@svc/problem";
+import express, { type Express, type Request, type RequestHandler, type Response } from "express";
+import type { BeginSession } from "./begin-session.ts";
+import type { SignBrowserIn } from "./browser-session.ts";
+import { type Credentials, credentialsIn, credentialsOf } from "./credentials.ts";
+import { seeOther, sendPage } from "./pages/send-page.ts";
+import { signInPage } from "./pages/sign-in-page.ts";
+import type { Passwords } from "./passwords.ts";
+import { home, localPath } from "./return-to.ts";
+import { requireSameOrigin } from "./same-origin.ts";
+import { findUserByEmail, type User } from "./users.ts";
+import { visitorOf } from "./visitor.ts";
+
+/** What {@link signInRoutes} stands on. */
+export interface SignInOptions {
+  readonly db: Database;
+  readonly prepared: () => Promise<void>;
+  readonly passwords: Passwords;
+  readonly beginSession: BeginSession;
+  readonly signBrowserIn: SignBrowserIn;
+  /** Finds out who looks at a page. */
+  readonly visitors: RequestHandler;
+  readonly providers: readonly string[];
+  readonly isDemo: boolean;
+}
+
+const formType = "application/x-www-form-urlencoded";
+/** Whether there is no such person or the password is another one is nobody's business. */
+const wrong = "the e-mail address or the password is wrong";
+
+/**
+ * `POST /login` takes an e-mail address and a password: as JSON from programs, which get a pair of tokens, and as the form
+ * of `GET /sign-in` from browsers, which get cookies and go on to `return_to`.
+ */
+export function signInRoutes(app: Express, options: SignInOptions): void {
+  const { db, prepared, passwords, beginSession, signBrowserIn, visitors, providers, isDemo } = options;
+
+  async function userOf({ email, password }: Credentials): Promise<User | undefined> {
+    await prepared();
+    const user = await findUserByEmail(db, email);
+    return (await passwords.matches(password, user?.password)) ? user : undefined;
+  }
+
+  app.get("/sign-in", visitors, (req: Request, res: Response) => {
+    const query = addressOf(req).searchParams;
+    const returnTo = localPath(query.get("return_to")) ?? home;
+    if (visitorOf(req) !== undefined) seeOther(res, returnTo);
+    else sendPage(res, 200, signInPage({ returnTo, providers, isDemo, signedOut: query.has("signed_out") }));
+  });
+
+  app.post(
+    "/login",
+    requireContentType("application/json", formType),
+    sameOriginOfForms,
+    express.text({ type: formType, limit: "8kb" }),
+    async (req: Request, res: Response) => {
+      if (isForm(req)) await byForm(req, res);
+      else await byJson(req, res);
+    },
+  );
+
+  async function byJson(req: Request, res: Response): Promise<void> {
+    const user = await userOf(credentialsOf(req.body));
+    if (user === undefined) throw new ProblemError(401, wrong, { headers: { "WWW-Authenticate": "Bearer" } });
+    res.set("Cache-Control", "no-store").json(await beginSession(user, req));
+  }
+
+  async function byForm(req: Request, res: Response): Promise<void> {
+    const form = new URLSearchParams(typeof req.body === "string" ? req.body : "");
+    const returnTo = localPath(form.get("return_to")) ?? home;
+    const given = credentialsIn(form);
+    const user = given && (await userOf(given));
+    if (user !== undefined) {
+      await signBrowserIn(user, req, res, returnTo);
+      return;
+    }
+    const email = given?.email ?? form.get("email")?.slice(0, 254);
+    const error = given === undefined ? "Type your e-mail address and your password." : `${sentence(wrong)}.`;
+    const status = given === undefined ? 422 : 401;
+    sendPage(res, status, signInPage({ returnTo, providers, isDemo, error, email }));
+  }
+}
+
+// A page of another site can send a form without asking, but no JSON.
+const sameOriginOfForms: RequestHandler = (req, res, next) => {
+  if (isForm(req)) requireSameOrigin(req, res, next);
+  else next();
+};
+
+function isForm(req: Request): boolean {
+  return req.is(formType) === formType;
+}
+
+function addressOf(req: Request): URL {
+  return new URL(localPath(req.originalUrl) ?? "/sign-in", "https://this-site.invalid");
+}
+
+function sentence(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}

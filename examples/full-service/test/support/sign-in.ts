@@ -1,0 +1,52 @@
+import type { TokenPair } from "@svc/token-issuer";
+import { expect } from "chai";
+import request from "supertest";
+import { demoPassword } from "../../src/demo-users.ts";
+
+/** Signs somebody of the demo in as a program does. */
+export async function logIn(url: string, email: string, password = demoPassword): Promise<TokenPair> {
+  const { status, headers, body } = await request(url).post("/login").send({ email, password });
+  expect({ status, cache: headers["cache-control"] }).to.deep.equal({ status: 200, cache: "no-store" });
+  return body as TokenPair;
+}
+
+/** What a browser sends along with a form of this origin. */
+export const ownForm = { "Sec-Fetch-Site": "same-origin", Accept: "text/html" } as const;
+
+/** The cookies that an answer has set, by name, without their flags. */
+export function cookiesOf(headers: Readonly<Record<string, unknown>>): ReadonlyMap<string, string> {
+  const lines = (headers["set-cookie"] ?? []) as readonly string[];
+  return new Map(
+    lines.map((line) => {
+      const [name = "", value = ""] = (line.split(";")[0] ?? "").split("=");
+      return [name, value];
+    }),
+  );
+}
+
+/** A browser that is signed in: what it sends as `Cookie`. */
+export interface Browser {
+  readonly cookie: string;
+  readonly session: string;
+  readonly refresh: string;
+}
+
+/** Signs somebody of the demo in by the form, as a browser of that name. */
+export async function browse(url: string, email: string, userAgent = "a browser"): Promise<Browser> {
+  const answer = await request(url)
+    .post("/login")
+    .set({ ...ownForm, "User-Agent": userAgent })
+    .type("form")
+    .send({ email, password: demoPassword });
+  expect({ status: answer.status, to: answer.headers["location"] }, answer.text).to.deep.equal({
+    status: 303,
+    to: "/account",
+  });
+  return browserWith(cookiesOf(answer.headers));
+}
+
+/** A browser that has these cookies. */
+export function browserWith(cookies: ReadonlyMap<string, string>): Browser {
+  const [session = "", refresh = ""] = [cookies.get("session"), cookies.get("refresh")];
+  return { session, refresh, cookie: `session=${session}; refresh=${refresh}` };
+}
