@@ -11,6 +11,7 @@ export interface RevocableToken {
 
 /** One presentation of a refresh token. All durations are in seconds. */
 export interface Rotation {
+  /** Of one token only: one that comes in two sessions may be taken for a replay. */
   readonly jti: string;
   readonly fam: string;
   readonly sub: string;

@@ -43,7 +43,7 @@ export interface PostgresTokenStoreOptions {
   readonly sweepBatch?: number | undefined;
   /** Gets a line when the database stops answering, when it answers again, and when a deletion fails. Default: none. */
   readonly logger?: Logger | undefined;
-  /** A clock that never goes back, in milliseconds, for the breaker and the deletions. Default: `performance.now`. */
+  /** A clock that never goes back, in milliseconds, for breaker, deletions and late rotations. Default: `performance.now`. */
   readonly now?: (() => number) | undefined;
 }
 
