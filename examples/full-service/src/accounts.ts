@@ -1,5 +1,6 @@
 import type { Database } from "@svc/database";
 import type { Service } from "@svc/express";
+import type { IdentityHandler } from "@svc/oidc-login";
 import { ConfigurationError } from "@svc/options";
 import type { RefreshHook } from "@svc/token-issuer";
 import type { Express } from "express";
@@ -30,7 +31,7 @@ export interface Accounts {
   readonly cookies: SessionCookies;
   readonly store: SessionStore;
   readonly onRefresh: RefreshHook;
-  readonly onIdentity: ReturnType<typeof federatedSignIn>;
+  readonly onIdentity: IdentityHandler;
   ensureTables(): Promise<void>;
   routes(app: Express): void;
 }
@@ -69,7 +70,13 @@ export function accounts(
       });
     },
     routes(app) {
-      signInRoutes(app, { ...shared, passwords, beginSession, providers: [], isDemo: demoUsers });
+      signInRoutes(app, {
+        ...shared,
+        passwords,
+        beginSession,
+        providers: Object.keys(settings.providers),
+        isDemo: demoUsers,
+      });
       accountRoutes(app, shared);
     },
   };

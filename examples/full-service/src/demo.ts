@@ -3,10 +3,12 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { configurationExitCode, loadConfig, ports, type ServiceSettings } from "@svc/config";
 import { demoPostgres, freePort } from "@svc/dev-services";
-import type { Service } from "@svc/express";
+import { type Service, startService } from "@svc/express";
 import { ConfigurationError } from "@svc/options";
 import { serviceUrl } from "./database-role.ts";
-import { startExpenses } from "./service.ts";
+import { demoConfiguration } from "./demo-configuration.ts";
+import type { DemoProvider } from "./demo-provider.ts";
+import { type ExpensesOptions, expensesService } from "./service.ts";
 
 /** What {@link startDemo} takes. */
 export interface StartDemoOptions {
@@ -29,7 +31,7 @@ export async function startDemo({ checkout, env = process.env }: StartDemoOption
       // Whoever names a database of another environment wants to work with it, not to fill it.
       const isLocal = service.env === "local";
       const withSecret = isLocal ? { ...env, SVC_AUTH_SECRET: secretFor(env) } : env;
-      await tellWhereToLook(await startExpenses(withSecret, { seed: isLocal, demoUsers: isLocal }));
+      await tellWhereToLook(await start(service, withSecret, { seed: isLocal, demoUsers: isLocal }));
       return;
     }
     if (service.env === "prod") throw new ConfigurationError("the demo", [noDemoInProduction]);
@@ -48,14 +50,16 @@ const noDemoInProduction = {
 
 async function startWithDatabase(
   checkout: string,
-  { port }: ServiceSettings,
+  settings: ServiceSettings,
   env: NodeJS.ProcessEnv,
 ): Promise<void> {
+  const { port } = settings;
   process.stderr.write("starting PostgreSQL; the first time its files are made, which takes a few seconds\n");
   const databasePort = port === 0 ? await freePort() : ports(port).database;
   const postgres = await demoPostgres({ checkout, servicePort: databasePort - 1, database: "expenses", env });
   process.stderr.write(`${postgres.description}\n`);
-  const service = await startExpenses(
+  const service = await start(
+    settings,
     { ...env, SVC_AUTH_SECRET: secretFor(env), DATABASE_URL: await serviceUrl(postgres.url) },
     { seed: true, demoUsers: true },
   );
@@ -65,6 +69,23 @@ async function startWithDatabase(
     await postgres.stop();
   });
   await tellWhereToLook(service);
+}
+
+/** Starts the service; on one's own machine with a provider beside it, by which people can sign in too. */
+async function start(
+  { port, env: environment }: ServiceSettings,
+  env: NodeJS.ProcessEnv,
+  options: ExpensesOptions,
+): Promise<Service> {
+  // It lets everybody be whom they please. And it has to know where to send people back to: to a port that is known.
+  if (environment !== "local" || port === 0) return startService(expensesService(env, options));
+  const redirectUri = `http://localhost:${port}/auth/demo/callback`;
+  const { startDemoProvider } = await import("./demo-provider.ts");
+  const provider: DemoProvider = await startDemoProvider({ redirectUris: [redirectUri] });
+  const config = demoConfiguration(provider, redirectUri);
+  const service = await startService({ ...expensesService(env, options), config });
+  service.onStop("close", () => provider.stop());
+  return service;
 }
 
 // Another one at every start: a token of the demo is worth nothing anywhere else, nor for long.

@@ -1,6 +1,5 @@
 import type { Database } from "@svc/database";
-import type { LoginIdentity } from "@svc/oidc-login";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IdentityHandler, LoginIdentity } from "@svc/oidc-login";
 import type { SignBrowserIn } from "./browser-session.ts";
 import { messagePage } from "./pages/message-page.ts";
 import { sendPage } from "./pages/send-page.ts";
@@ -18,7 +17,7 @@ export interface FederatedSignInOptions {
  * it is linked then. The address counts only where the provider has verified it: anybody may write somebody
  * else's into an account of theirs (OIDC-21).
  */
-export function federatedSignIn({ db, prepared, signBrowserIn }: FederatedSignInOptions) {
+export function federatedSignIn({ db, prepared, signBrowserIn }: FederatedSignInOptions): IdentityHandler {
   async function userOf({ federated_id, email, email_verified }: LoginIdentity): Promise<User | undefined> {
     await prepared();
     const linked = await findUserByIdentity(db, federated_id);
@@ -28,11 +27,7 @@ export function federatedSignIn({ db, prepared, signBrowserIn }: FederatedSignIn
     return known;
   }
 
-  return async function onIdentity(
-    identity: LoginIdentity,
-    req: IncomingMessage,
-    res: ServerResponse,
-  ): Promise<void> {
+  return async function onIdentity(identity, req, res): Promise<void> {
     const user = await userOf(identity);
     if (user === undefined) sendPage(res, 403, noAccount(identity));
     else await signBrowserIn(user, req, res, identity.return_to === "/" ? undefined : identity.return_to);

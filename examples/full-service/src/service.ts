@@ -1,6 +1,6 @@
 import type { Environment } from "@svc/config";
 import type { ReadinessCheck } from "@svc/context";
-import { type Service, type ServiceOptions, startService } from "@svc/express";
+import type { Service, ServiceOptions } from "@svc/express";
 import { ConfigurationError, type Fault } from "@svc/options";
 import { accounts, type Accounts } from "./accounts.ts";
 import { pageErrors } from "./page-errors.ts";
@@ -54,6 +54,7 @@ export function expensesService(
       tokenFrom: (req) => ofPeople().cookies.accessTokenOf(req),
       revocation: lateStore(() => ofPeople().store),
       onRefresh: (principal, signal) => ofPeople().onRefresh(principal, signal),
+      onIdentity: (identity, req, res) => ofPeople().onIdentity(identity, req, res),
     },
     routes(app, service) {
       refuseDemo(service, { seed, demoUsers });
@@ -76,11 +77,6 @@ export function expensesService(
       app.use(pageErrors);
     },
   };
-}
-
-/** Starts it, or ends the process with a reason. */
-export function startExpenses(env: Environment, options?: ExpensesOptions): Promise<Service> {
-  return startService(expensesService(env, options));
 }
 
 function refuseDemo({ config }: Service, { seed, demoUsers }: ExpensesOptions): void {
