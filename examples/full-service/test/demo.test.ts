@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { fileURLToPath } from "node:url";
-import { testDatabase } from "@svc/dev-services";
+import { freePort, testDatabase } from "@svc/dev-services";
 import { createService } from "@svc/express";
 import { ConfigurationError } from "@svc/options";
 import { expect } from "chai";
@@ -17,6 +17,7 @@ import {
   temporaryCheckout,
 } from "./support/demo-process.ts";
 import { authEnv, caller } from "./support/caller.ts";
+import { CookieJar } from "./support/cookie-jar.ts";
 import { list, record, walk } from "./support/expenses.ts";
 import { runService } from "./support/running-service.ts";
 
@@ -156,6 +157,23 @@ describe("the start command with DATABASE_URL", function () {
       expect(existsSync(checkout.data)).to.equal(false);
       expect(await isListening(port + 1)).to.equal(false);
     }
+  });
+
+  it("has a provider beside it on one's own machine, by which people sign in", async () => {
+    using checkout = temporaryCheckout();
+    const env = { SVC_PORT: String(await freePort()), DATABASE_URL: local.url };
+    await using demo = demoProcess(checkout, env);
+    const url = await demo.opened;
+    const jar = new CookieJar();
+    let page = await jar.follow(await jar.get(`${url}/auth/demo/start?return_to=/account`));
+    for (const form of [{ person: "admin-of-nordic-bikes" }, {}]) {
+      const [, action = ""] = /<form method="post" action="([^"]+)"/.exec(await page.text()) ?? [];
+      page = await jar.follow(await jar.post(new URL(action, page.url).href, { answer: "yes", ...form }));
+    }
+    expect({ url: page.url, status: page.status }).to.deep.equal({ url: `${url}/account`, status: 200 });
+    expect(await page.text()).to.contain("admin-of-nordic-bikes");
+    demo.interrupt();
+    expect((await demo.ended).code).to.equal(0);
   });
 
   it("CFG-16 writes no demo data in prod", async () => {

@@ -1,0 +1,136 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createDatabase } from "@svc/database";
+import { testDatabase } from "@svc/dev-services";
+import { createService, type Service } from "@svc/express";
+import type { LoginIdentity } from "@svc/oidc-login";
+import { expect } from "chai";
+import request from "supertest";
+import { serviceUrl } from "../src/database-role.ts";
+import { demoConfiguration } from "../src/demo-configuration.ts";
+import { type DemoProvider, startDemoProvider } from "../src/demo-provider.ts";
+import { expensesService } from "../src/service.ts";
+import { authEnv } from "./support/caller.ts";
+import { cheapCost } from "./support/running-service.ts";
+import { cookiesOf } from "./support/sign-in.ts";
+
+const clerk = "clerk@harbour-cafe.example";
+
+/** What a provider may say; give what matters to the test. */
+function identity(over: Partial<LoginIdentity>): LoginIdentity {
+  return {
+    federated_id: "demo:1",
+    subject: "1",
+    provider: "demo",
+    email: null,
+    email_verified: false,
+    name: null,
+    picture: null,
+    claims: {},
+    return_to: "/",
+    ...over,
+  };
+}
+
+describe("sign-in with a provider", () => {
+  const database = testDatabase({ name: "provider" });
+  let databaseUrl = "";
+  let service: Service;
+  let provider: DemoProvider;
+  let said = identity({});
+
+  before("the service, which a test can tell what a provider has said", async () => {
+    databaseUrl = await serviceUrl(database.url);
+    const passwords = { cost: cheapCost };
+    const env = { DATABASE_URL: databaseUrl, SVC_PORT: "0", ...authEnv };
+    const options = expensesService(env, { demoUsers: true, passwords });
+    // Where it will listen is known only when it does; nobody is sent back there before.
+    provider = await startDemoProvider({ redirectUris: ["http://localhost:1/auth/demo/callback"] });
+    service = await createService({
+      ...options,
+      config: demoConfiguration(provider, "http://localhost:1/auth/demo/callback"),
+      signals: false,
+      logDestination: { write: () => undefined },
+      async routes(app, made) {
+        await options.routes?.(app, made);
+        app.get("/said", (req: IncomingMessage, res: ServerResponse) =>
+          options.auth?.onIdentity?.(said, req, res),
+        );
+      },
+    });
+    await service.start();
+  });
+
+  after("stop both", async () => {
+    await service[Symbol.asyncDispose]();
+    await provider.stop();
+  });
+
+  const origin = (): string => `http://localhost:${service.address?.port}`;
+
+  /** What a browser gets whose person the provider has named; and who it is then, or undefined. */
+  async function comeBack(
+    over: Partial<LoginIdentity>,
+  ): Promise<{ status: number; to?: string; who?: string; text: string }> {
+    said = identity(over);
+    const answer = await request(origin()).get("/said");
+    const session = cookiesOf(answer.headers).get("session");
+    const { body } = await request(origin()).get("/whoami").set("Cookie", `session=${session}`);
+    const { subject } = body as { subject?: string };
+    return {
+      status: answer.status,
+      text: answer.text,
+      ...(answer.headers["location"] === undefined ? {} : { to: answer.headers["location"] }),
+      ...(subject === undefined ? {} : { who: subject }),
+    };
+  }
+
+  it("OIDC-21 links an identity by a verified address, in any case, and knows it by its id from then on", async () => {
+    const federated_id = "demo:linked";
+    const first = await comeBack({ federated_id, email: clerk.toUpperCase(), email_verified: true });
+    expect(first).to.include({ status: 303, to: "/account", who: "clerk-of-harbour-cafe" });
+    for (const email of [null, "moved@elsewhere.example", "admin@harbour-cafe.example"]) {
+      const { who } = await comeBack({ federated_id, email, email_verified: true });
+      expect({ email, who }).to.deep.equal({ email, who: "clerk-of-harbour-cafe" });
+    }
+    await using db = createDatabase({ url: databaseUrl });
+    const { rows } = await db.query("select subject from identities where federated_id = $1", [federated_id]);
+    expect(rows).to.deep.equal([{ subject: "clerk-of-harbour-cafe" }]);
+  });
+
+  it("OIDC-21 matches nobody by an address that the provider has not verified", async () => {
+    const answer = await comeBack({ federated_id: "demo:thief", email: clerk, email_verified: false });
+    expect(answer).to.include({ status: 403 }).and.not.to.have.property("who");
+    expect(answer.text).to.contain("There is no account for you here");
+    await using db = createDatabase({ url: databaseUrl });
+    expect((await db.query("select from identities where federated_id = 'demo:thief'")).rowCount).to.equal(0);
+  });
+
+  it("says that there is no account to whom nobody knows, and shows what was said as text", async () => {
+    const email = "<script>alert(1)</script>@elsewhere.example";
+    const answer = await comeBack({ federated_id: "demo:stranger", email, email_verified: true });
+    expect(answer.status).to.equal(403);
+    expect(answer.text).to.contain("&lt;script&gt;").and.not.to.contain("<script");
+    expect((await comeBack({ federated_id: "demo:nobody" })).status).to.equal(403);
+  });
+
+  it("OIDC-8 goes on to where the person wanted", async () => {
+    const wanted = { federated_id: "demo:linked", return_to: "/expenses?limit=3" };
+    expect(await comeBack(wanted)).to.include({ status: 303, to: "/expenses?limit=3" });
+  });
+
+  it("is offered by the sign-in page, with the way back", async () => {
+    const { text } = await request(origin()).get("/sign-in?return_to=/expenses%3Flimit%3D3");
+    expect(text).to.contain(
+      'href="/auth/demo/start?return_to=%2Fexpenses%3Flimit%3D3">Sign in with demo</a>',
+    );
+  });
+
+  it("tells people who cancel, and those whose attempt is gone, in a page", async () => {
+    const callback = request(origin()).get("/auth/demo/callback?state=x&code=y").set("Accept", "text/html");
+    const answer = await callback;
+    expect({ status: answer.status, type: answer.type }).to.deep.equal({ status: 401, type: "text/html" });
+    expect(answer.text).to.contain('<a href="/sign-in">Try again</a>');
+    const program = await request(origin()).get("/auth/demo/callback?state=x&code=y");
+    expect(program.type).to.equal("application/problem+json");
+  });
+});

@@ -1,0 +1,239 @@
+import { testDatabase } from "@svc/dev-services";
+import { createService } from "@svc/express";
+import { expect } from "chai";
+import request from "supertest";
+import { demoPassword } from "../src/demo-users.ts";
+import type { Derive } from "../src/passwords.ts";
+import { expensesService } from "../src/service.ts";
+import { authEnv } from "./support/caller.ts";
+import { cheapCost, runService, serviceFor } from "./support/running-service.ts";
+import { browse, cookiesOf, logIn, ownForm } from "./support/sign-in.ts";
+
+const email = "clerk@harbour-cafe.example";
+
+describe("sign-in with a password", () => {
+  let derived = 0;
+  // What tells one password from another, and counts.
+  const derive: Derive = async (password, salt) => {
+    derived += 1;
+    return Buffer.from(`${password}/${salt.toString("hex")}`.padEnd(80).slice(0, 80));
+  };
+  const options = { seed: true, demoUsers: true, passwords: { derive, cost: cheapCost } };
+  const running = serviceFor(testDatabase({ name: "sign in" }), options);
+
+  function json(body: unknown): request.Test {
+    return request(running.url)
+      .post("/login")
+      .send(body as object);
+  }
+
+  function form(
+    fields: Readonly<Record<string, string>>,
+    headers: Readonly<Record<string, string>> = ownForm,
+  ): request.Test {
+    return request(running.url).post("/login").set(headers).type("form").send(fields);
+  }
+
+  it("ISS-2 gives a program a pair of tokens of the user's tenant, scopes and roles", async () => {
+    const pair = await logIn(running.url, "ADMIN@harbour-cafe.example");
+    expect(pair).to.include({ token_type: "Bearer", expires_in: 900 });
+    const whoami = request(running.url).get("/whoami").set("Authorization", `Bearer ${pair.access_token}`);
+    expect((await whoami).body).to.deep.equal({
+      signed_in: true,
+      subject: "admin-of-harbour-cafe",
+      tenant: "harbour-cafe",
+      scopes: ["expenses:read", "expenses:write"],
+      roles: ["admin"],
+    });
+    const again = await request(running.url)
+      .post("/auth/refresh")
+      .send({ refresh_token: pair.refresh_token });
+    expect(again.status).to.equal(200);
+  });
+
+  it("says the same to an unknown user and to a wrong password, and stretches as many", async () => {
+    const answers: unknown[] = [];
+    for (const body of [
+      { email, password: "wrong" },
+      { email: "nobody@harbour-cafe.example", password: demoPassword },
+    ]) {
+      const before = derived;
+      const { status, type, headers, body: problem } = await json(body);
+      const { request_id: _id, ...rest } = problem as Record<string, unknown>;
+      answers.push({ derived: derived - before, status, type, rest, header: headers["www-authenticate"] });
+    }
+    expect(answers[0]).to.deep.equal(answers[1]);
+    expect(answers[0]).to.deep.include({ derived: 1, status: 401, type: "application/problem+json" });
+  });
+
+  it("is a 422 problem for what is no e-mail address and password, and quotes none of it", async () => {
+    const long = "x".repeat(255);
+    const wrong = [{}, [], { email }, { password: "x" }, { email: 7, password: "hunter2" }];
+    for (const body of [...wrong, { email, password: long }, { email: long, password: "hunter2" }]) {
+      const before = derived;
+      const { status, text } = await json(body);
+      expect({ body, status, derived: derived - before }).to.deep.equal({ body, status: 422, derived: 0 });
+      expect(text).not.to.contain("hunter2");
+    }
+    expect((await json({ email: "a\0b", password: "x" })).status).to.equal(422);
+    expect((await request(running.url).post("/login").type("text/plain").send("x")).status).to.equal(415);
+  });
+
+  it("takes the form of the page, sets two cookies and sends the browser where it wanted to go", async () => {
+    const answer = await form({
+      email: ` ${email} `,
+      password: demoPassword,
+      return_to: "/expenses?limit=1",
+    });
+    expect(answer.status).to.equal(303);
+    expect(answer.headers).to.include({ location: "/expenses?limit=1", "cache-control": "no-store" });
+    const [session = "", refresh = "", ...others] = answer.headers["set-cookie"] as unknown as string[];
+    expect(others).to.deep.equal([]);
+    expect(session).to.match(/^session=[\w.-]+; Max-Age=900; Path=\/; HttpOnly; SameSite=Lax$/);
+    expect(refresh).to.match(/^refresh=[\w.-]+; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax$/);
+    const expenses = request(running.url)
+      .get("/expenses?limit=1")
+      .set("Cookie", session.split(";")[0] ?? "");
+    expect((await expenses).status).to.equal(200);
+  });
+
+  it("goes nowhere but to a path of this site", async () => {
+    for (const return_to of [
+      "//evil.example",
+      "/\\evil.example",
+      "https://evil.example",
+      "/.//evil.example",
+    ]) {
+      const { headers } = await form({ email, password: demoPassword, return_to });
+      expect({ return_to, to: headers["location"] }).to.deep.equal({ return_to, to: "/account" });
+      const { text } = await request(running.url).get("/sign-in").query({ return_to });
+      expect(text).to.contain('name="return_to" value="/account"').and.not.to.contain("evil");
+    }
+  });
+
+  it("AUTH-34 refuses a form that another site has sent: nobody is signed in as somebody else", async () => {
+    const { host } = new URL(running.url);
+    const fields = { email, password: demoPassword };
+    const foreign: readonly Readonly<Record<string, string>>[] = [
+      { "Sec-Fetch-Site": "cross-site" },
+      { "Sec-Fetch-Site": "same-site" },
+      { "Sec-Fetch-Site": "none" },
+      { "Sec-Fetch-Site": "cross-site", Origin: running.url },
+      { Origin: "https://evil.example" },
+      { Origin: "null" },
+      { Origin: `http://evil.${host}` },
+      {},
+    ];
+    for (const headers of foreign) {
+      const answer = await form(fields, headers);
+      expect({ headers, status: answer.status }).to.deep.equal({ headers, status: 403 });
+      expect(answer.headers["set-cookie"]).to.equal(undefined);
+    }
+    for (const origin of [running.url, `https://${host}`]) {
+      expect((await form(fields, { Origin: origin })).status, origin).to.equal(303);
+    }
+    const page = await form(fields, { "Sec-Fetch-Site": "cross-site", Accept: "text/html" });
+    expect(page.text).to.contain("did not come from a page of this site");
+  });
+
+  it("shows the form again where it was wrong, with the error tied to its fields and nothing of the password", async () => {
+    const hostile = `"><script>alert(1)</script>@x.example`;
+    for (const [fields, status] of [
+      [{ email: hostile, password: "hunter2", return_to: "/whoami" }, 401],
+      [{ email, password: "", return_to: "/whoami" }, 422],
+    ] as const) {
+      const answer = await form(fields);
+      expect({ status: answer.status, type: answer.type }).to.deep.equal({ status, type: "text/html" });
+      expect(answer.text)
+        .to.match(/<p class="error" id="error" role="alert">[^<]+<\/p>/)
+        .and.to.match(/<input id="email"[^>]* aria-invalid="true" aria-describedby="error">/)
+        .and.to.match(/<input id="password"[^>]* aria-describedby="error" autofocus>/)
+        .and.to.contain('name="return_to" value="/whoami"')
+        .and.to.contain("<title>Error: ");
+      expect(answer.text).not.to.match(/<script|hunter2/);
+      expect(answer.headers["set-cookie"]).to.equal(undefined);
+    }
+  });
+
+  it("has a page without script, in a language, with labels, that no cache keeps", async () => {
+    const { status, headers, text } = await request(running.url).get("/sign-in?signed_out=1");
+    expect(status).to.equal(200);
+    expect(headers).to.include({ "cache-control": "no-store", "referrer-policy": "same-origin" });
+    expect(headers["content-security-policy"]).to.contain("form-action 'self'");
+    expect(text).to.contain('<html lang="en">').and.to.contain('role="status">You are signed out');
+    for (const id of ["email", "password"]) {
+      expect(text).to.contain(`<label for="${id}">`).and.to.contain(`<input id="${id}"`);
+    }
+    expect(text)
+      .to.contain(demoPassword)
+      .and.not.to.match(/<script| on\w+=|style="/);
+  });
+
+  it("sends whoever is signed in on, and takes the place of the session that a browser brought", async () => {
+    const before = await browse(running.url, email);
+    const page = request(running.url).get("/sign-in?return_to=/whoami").set("Cookie", before.cookie);
+    expect((await page).headers).to.include({ location: "/whoami" });
+    const answer = await form({ email, password: demoPassword }, { ...ownForm, Cookie: before.cookie });
+    expect(answer.status).to.equal(303);
+    const old = request(running.url).get("/auth/me").set("Authorization", `Bearer ${before.session}`);
+    expect((await old).status).to.equal(401);
+    const now = cookiesOf(answer.headers).get("session");
+    const me = request(running.url).get("/auth/me").set("Authorization", `Bearer ${now}`);
+    expect((await me).status).to.equal(200);
+  });
+
+  it("answers 503 and when to come back to a flood of sign-ins, and serves everybody else", async () => {
+    const waiting: (() => void)[] = [];
+    const slow: Derive = () => new Promise((resolve) => waiting.push(() => resolve(Buffer.alloc(32))));
+    const passwords = { derive: slow, cost: cheapCost, atOnce: 1, waiting: 1 };
+    await using busy = await runService(running.databaseUrl, { passwords });
+    const body = { email, password: demoPassword };
+    const flood = Array.from({ length: 6 }, async () => request(busy.url).post("/login").send(body));
+    let answered = 0;
+    for (const each of flood) void each.then(() => (answered += 1));
+    while (answered < 4) await new Promise(setImmediate);
+    expect((await request(busy.url).get("/whoami")).status).to.equal(200);
+    while (answered < 6) {
+      waiting.shift()?.();
+      await new Promise(setImmediate);
+    }
+    const answers = await Promise.all(flood);
+    expect(answers.map(({ status }) => status).sort()).to.deep.equal([401, 401, 503, 503, 503, 503]);
+    const refused = answers.filter(({ status }) => status === 503);
+    expect(refused.every(({ headers }) => headers["retry-after"] === "2")).to.equal(true);
+  });
+
+  it("has Secure cookies with __Host- names in staging, whatever the request came by", async () => {
+    await using service = await createService({
+      ...expensesService(
+        { SVC_ENV: "staging", DATABASE_URL: running.databaseUrl, ...authEnv },
+        { passwords: { derive, cost: cheapCost } },
+      ),
+      signals: false,
+      logDestination: { write: () => undefined },
+    });
+    const answer = await request(service.app)
+      .post("/login")
+      .set({ Host: "expenses.example", Origin: "https://expenses.example" })
+      .type("form")
+      .send({ email, password: demoPassword });
+    expect(answer.status).to.equal(303);
+    const lines = answer.headers["set-cookie"] as unknown as string[];
+    expect(lines.map((line) => line.split("=")[0])).to.deep.equal(["__Host-session", "__Host-refresh"]);
+    for (const line of lines) {
+      expect(line).to.match(/; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
+      expect(line).not.to.match(/domain/i);
+    }
+    const [session = ""] = lines;
+    const account = request(service.app)
+      .get("/account")
+      .set("Cookie", session.split(";")[0] ?? "");
+    expect((await account).status).to.equal(200);
+    const unnamed = request(service.app)
+      .get("/account")
+      .set("Cookie", (session.split(";")[0] ?? "").replace("__Host-", ""));
+    expect((await unnamed).status).to.equal(303);
+    const page = await request(service.app).get("/sign-in");
+    expect(page.text).not.to.contain(demoPassword);
+  });
+});
