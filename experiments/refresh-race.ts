@@ -111,6 +111,8 @@ async function race(name: string, { replicas, rounds, run, report }: Race): Prom
   const won = [0, 0];
   let alone = 0;
   let raced = 0;
+  // All connections are there before it counts.
+  await Promise.all(replicas.flatMap((each) => Array.from({ length: connections }, () => orders(each, ""))));
   for (const first of await signIn(replicas[0], rounds)) {
     const outcomes = await presentAtOnce(replicas, first.refresh_token);
     const winners = outcomes.filter((each) => each.status === 200);

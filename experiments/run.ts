@@ -3,10 +3,12 @@ import { databaseStall } from "./database-stall.ts";
 import { asBuilt, type Experiment, runOf } from "./harness/experiment.ts";
 import { createReport } from "./harness/report.ts";
 import { fuzz } from "./fuzz.ts";
+import { keyRotation } from "./key-rotation.ts";
 import { logoutReach } from "./logout-reach.ts";
 import { logPressure } from "./log-pressure.ts";
 import { memorySoak } from "./memory-soak.ts";
 import { readinessHerd } from "./readiness-herd.ts";
+import { redisStall } from "./redis-stall.ts";
 import { refreshRace } from "./refresh-race.ts";
 import { slowClients } from "./slow-clients.ts";
 import { stopUnderLoad } from "./stop-under-load.ts";
@@ -25,6 +27,8 @@ const experiments: readonly Experiment[] = [
   tokenDifferential,
   refreshRace,
   logoutReach,
+  redisStall,
+  keyRotation,
 ];
 
 async function main(): Promise<number> {

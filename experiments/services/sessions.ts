@@ -69,12 +69,11 @@ async function start(): Promise<void> {
     routes(app, { issuer }) {
       app.post("/pairs", async (req, res) => {
         const count = Number(req.query["count"]);
-        const issued = Array.from({ length: count }, () =>
-          issuer?.issuePair({ subject: randomUUID(), scopes: ["orders:read"] }),
-        );
+        const session = { subject: randomUUID(), scopes: ["orders:read"] };
+        const issued = Array.from({ length: count }, async () => issuer?.issuePair(session));
         res.json(await Promise.all(issued));
       });
-      if (wait !== undefined) app.use((_req, _res, next) => void wait().then(() => next(), next));
+      if (wait !== undefined) app.use("/orders", (_req, _res, next) => void wait().then(() => next(), next));
       app.get("/orders", requireScopes("orders:read"), (_req, res) => void res.json({ orders: [] }));
       app.get("/open", (_req, res) => void res.json({ ok: true }));
     },

@@ -11,7 +11,7 @@ describe("refresh-race", function () {
   // Most of it is waiting, so all can be run at once.
   before(async () => {
     const variant = async (name: string): Promise<void> => {
-      broken.set(name, await quickRun(refreshRace, { variant: name, cases: 5 }));
+      broken.set(name, await quickRun(refreshRace, { variant: name, cases: 10 }));
     };
     [built] = await Promise.all([quickRun(refreshRace), ...refreshRace.brokenVariants.map(variant)]);
   });

@@ -1,0 +1,54 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
+/** `svc-keys`, as an operator runs it, on one directory. */
+export interface KeyCommands {
+  /** @throws Error when it ends with another code than 0 */
+  run(...args: readonly string[]): Promise<void>;
+  /** The reason why a command is refused; `done` when it is not. */
+  refusal(...args: readonly string[]): Promise<string>;
+  /** The keys in a state. */
+  kids(state: string): Promise<readonly string[]>;
+}
+
+interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export function createKeyCommands(folder: string): KeyCommands {
+  const program = fileURLToPath(new URL("command-line.ts", import.meta.resolve("@svc/token-issuer")));
+
+  function execute(args: readonly string[]): Promise<Ended> {
+    const all = ["--conditions=@svc/source", program, ...args, "--file", folder, "--json"];
+    return new Promise((resolve) => {
+      const child = execFile(process.execPath, all, (_error, stdout, stderr) => {
+        resolve({ code: child.exitCode ?? -1, stdout, stderr });
+      });
+    });
+  }
+
+  async function succeed(args: readonly string[]): Promise<string> {
+    const { code, stdout, stderr } = await execute(args);
+    if (code !== 0) throw new Error(`svc-keys ${args.join(" ")} ended with ${code}: ${stderr}`);
+    return stdout;
+  }
+
+  return {
+    async run(...args) {
+      await succeed(args);
+    },
+    async refusal(...args) {
+      const { code, stderr } = await execute(args);
+      if (code === 0) return "done";
+      return (JSON.parse(stderr) as { readonly reason?: string }).reason ?? stderr;
+    },
+    async kids(state) {
+      const listed = JSON.parse(await succeed(["list"])) as {
+        readonly keys: readonly { readonly kid: string; readonly state: string }[];
+      };
+      return listed.keys.filter((key) => key.state === state).map((key) => key.kid);
+    },
+  };
+}

@@ -1,0 +1,59 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { send } from "./client.ts";
+
+/** What was seen of key sets that were fetched again and again. */
+export interface KeySetPolls {
+  end(): Promise<void>;
+  readonly polls: number;
+  /** Names of the private members that were in a key. */
+  readonly leaks: readonly string[];
+  readonly kids: ReadonlySet<string>;
+  /** Answers that were no key set. */
+  readonly faults: readonly string[];
+}
+
+const privateMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"] as const;
+
+export function pollKeySets(
+  places: readonly { readonly port: number; readonly path: string }[],
+  everyMs: number,
+): KeySetPolls {
+  const stop = new AbortController();
+  const leaks: string[] = [];
+  const faults: string[] = [];
+  const kids = new Set<string>();
+  let polls = 0;
+
+  async function poll(port: number, path: string): Promise<void> {
+    while (!stop.signal.aborted) {
+      const { status, body, error } = await send(port, path);
+      polls += 1;
+      if (status === 200) look(body);
+      else faults.push(error ?? String(status));
+      await delay(everyMs);
+    }
+  }
+
+  function look(body: string): void {
+    const { keys } = JSON.parse(body) as { readonly keys: readonly Readonly<Record<string, unknown>>[] };
+    if (keys.length === 0) faults.push("no keys");
+    for (const key of keys) {
+      kids.add(String(key["kid"]));
+      leaks.push(...privateMembers.filter((member) => Object.hasOwn(key, member)));
+    }
+  }
+
+  const polling = places.map(({ port, path }) => poll(port, path));
+  return {
+    async end() {
+      stop.abort();
+      await Promise.all(polling);
+    },
+    get polls() {
+      return polls;
+    },
+    leaks,
+    kids,
+    faults,
+  };
+}

@@ -1,0 +1,189 @@
+import type { Stall } from "../redis-stall.ts";
+import { tally } from "./client.ts";
+import { quantile, type Report } from "./report.ts";
+import { inWords } from "./session-client.ts";
+import type { LogLine, Seen, Timed } from "./stalled-service.ts";
+
+const warnEveryMs = 10_000;
+const warning = /^(Redis is not available|the (revocation|token) store is not answering)/;
+/** What a fault is given to be one. */
+const feltMs = 200;
+
+/** Who has a good token is let in without the check, or refused at once; nobody waits twice in a window. */
+export function judgeAdmission(name: string, seen: Seen, stall: Stall, report: Report): void {
+  const { commandMs, windowMs, roomMs, begunAt, endedAt } = stall;
+  const slow = seen.open.filter((each) => each.ms > 100);
+  const clients = seen.clients.map((each) =>
+    each.map((one): Waited => ({ ...one, waitedMs: waited(one, slow) })),
+  );
+  const all = clients.flat();
+  const during = all.filter((each) => each.endedAt >= begunAt && each.startedAt <= endedAt);
+  const before = all.filter((each) => each.endedAt < begunAt);
+  const waits = new Set(during.filter((each) => each.waitedMs > commandMs / 2));
+  const longest = Math.max(...during.map((each) => each.waitedMs));
+  const ofEach = clients.map((each) => each.filter((one) => waits.has(one)));
+  // The first of them are those that were under way, or came before anybody could know.
+  const later = [...waits].filter((each) => each.startedAt > begunAt + commandMs + roomMs);
+  const windows = Math.ceil((endedAt - begunAt) / windowMs);
+  const sooner = ofEach.flatMap((each) => waitsTooSoon(each, stall));
+  report.figure(name, "requests during", during.length, "count");
+  report.figure(name, "longest wait", longest, "ms");
+  report.figure(name, "waits, most of one client", Math.max(...ofEach.map((each) => each.length)), "count");
+  report.figure(name, "waits after the first timeout", later.length, "count");
+  report.rule(
+    before.length > 0 && before.every((each) => each.status === 200),
+    `${name}: all is well before`,
+  );
+  report.rule(
+    longest <= commandMs + roomMs,
+    `${name}: no request waits longer than ${commandMs + roomMs} ms`,
+  );
+  report.rule(
+    sooner.length === 0,
+    `${name}: no client waits twice within a window of the breaker (${sooner.length} did)`,
+  );
+  report.rule(later.length <= windows + 1, `${name}: one request of a window waits, and no more`);
+  const words = during.map(inWords);
+  const refused = during.filter((each) => each.status === 503);
+  report.figure(name, "answered 503", refused.length, "count");
+  if (seen.failOpen) {
+    report.rule(
+      words.every((each) => each === "200"),
+      `${name}: good tokens are accepted (${tally(words)})`,
+    );
+  } else {
+    const faults = during.filter((each) => each.status !== 200).map(refusalFault);
+    const wrong = faults.filter((each) => each !== undefined);
+    report.rule(
+      wrong.length === 0 && refused.length > during.length / 2,
+      `${name}: good tokens are answered 503 with Retry-After (${tally(wrong)})`,
+    );
+  }
+  report.rule(seen.lives, `${name}: the process lives`);
+  report.rule(
+    seen.open.length > 0 && seen.open.every((each) => each.status === 200),
+    `${name}: who needs no token notices nothing`,
+  );
+  const usualMs = quantile(
+    seen.open.map((each) => each.ms),
+    0.5,
+  );
+  report.figure(name, "without a token, median", usualMs, "ms");
+}
+
+interface Waited extends Timed {
+  readonly waitedMs: number;
+}
+
+/** How long it took, less what a request took at that time for which Redis does not matter: the machine is busy. */
+function waited({ ms, startedAt, endedAt }: Timed, slow: readonly Timed[]): number {
+  const busy = slow.filter((each) => each.startedAt < endedAt && each.endedAt > startedAt);
+  return ms - Math.max(0, ...busy.map((each) => each.ms));
+}
+
+/** Waits that began less than a window after another one of the same client. */
+function waitsTooSoon(waits: readonly Timed[], { windowMs }: Stall): readonly Timed[] {
+  return waits.filter((each, n) => {
+    const last = waits[n - 1];
+    return last !== undefined && each.startedAt - last.endedAt < windowMs - 150;
+  });
+}
+
+/** Nothing is rotated and nobody signed out without the store, and nothing is lost by trying. */
+export function judgeSignOut(name: string, seen: Seen, stall: Stall, report: Report): void {
+  if (seen.refreshes.length === 0) return;
+  for (const [what, outcomes, good] of [
+    ["refreshes", seen.refreshes, "200"],
+    ["sign-outs", seen.logouts, "204"],
+  ] as const) {
+    const during = outcomes.filter(
+      (each) => each.startedAt > stall.begunAt + feltMs && each.endedAt < stall.endingAt,
+    );
+    const refused = outcomes.filter((each) => each.status === 503);
+    const faults = refused.map(refusalFault).filter((each) => each !== undefined);
+    const strange = outcomes.map(inWords).filter((each) => each !== good && !each.startsWith("503 "));
+    report.figure(name, `${what} answered 503`, refused.length, "count");
+    report.figure(name, `${what}, longest wait`, Math.max(...outcomes.map((each) => each.ms)), "ms");
+    report.rule(
+      during.length > 0 && during.every((each) => each.status === 503),
+      `${name}: ${what} are answered 503 (${tally(during.map(inWords))})`,
+    );
+    report.rule(faults.length === 0, `${name}: each of them a problem with Retry-After (${tally(faults)})`);
+    report.rule(
+      strange.length === 0,
+      `${name}: ${what} that were refused can be tried again (${tally(strange)})`,
+    );
+  }
+  const calm = (each: Timed): boolean => each.endedAt < stall.begunAt || each.startedAt > stall.healedAt;
+  const left = seen.left.filter(calm);
+  report.rule(
+    left.some((each) => each.startedAt > stall.healedAt) && left.every((each) => each.status === 401),
+    `${name}: who signs out before or after is refused (${tally(left.map(inWords))})`,
+  );
+  if (stall.forgets) return;
+  const admitted = seen.revoked.filter((each) => each.status === 200);
+  report.figure(name, "revoked tokens accepted meanwhile", admitted.length, "count");
+  report.rule(
+    seen.revoked.filter(calm).every((each) => each.status === 401),
+    `${name}: a revoked token is refused before and after`,
+  );
+  if (!seen.failOpen) report.rule(admitted.length === 0, `${name}: a revoked token is never accepted`);
+}
+
+/** `/ready` stays 200, and says what is wrong. */
+export function judgeReadiness(
+  name: string,
+  seen: Seen,
+  { begunAt, endingAt, commandMs }: Stall,
+  report: Report,
+): void {
+  if (seen.ready.length === 0) return;
+  // An answer may be that of a second ago.
+  const knownAt = begunAt + commandMs + 1000 + feltMs;
+  const during = seen.ready.filter((each) => each.startedAt > knownAt && each.endedAt < endingAt);
+  const degraded = seen.ready.filter((each) => each.endedAt > begunAt && isDegraded(each));
+  report.figure(name, "/ready 200, degraded", degraded.length, "count");
+  report.rule(
+    seen.ready.every((each) => each.status === 200) && degraded.length > 0 && during.every(isDegraded),
+    `${name}: /ready answers 200 and says that cache and auth are degraded`,
+  );
+}
+
+function isDegraded({ status, body }: Timed): boolean {
+  if (status !== 200) return false;
+  const { status: word, checks } = JSON.parse(body) as {
+    readonly status: string;
+    readonly checks: Readonly<Record<string, { readonly healthy: boolean }>>;
+  };
+  return word === "degraded" && [checks["cache"], checks["auth"]].every((each) => each?.healthy === false);
+}
+
+/** Whoever warns of an outage does so once in ten seconds, however often it comes back. */
+export function judgeWarnings(name: string, lines: readonly LogLine[], report: Report): void {
+  const warnings = lines.filter(({ message }) => warning.test(message));
+  let soonest = Number.POSITIVE_INFINITY;
+  const last = new Map<string, number>();
+  for (const { message, time } of warnings) {
+    const at = Date.parse(time);
+    soonest = Math.min(soonest, at - (last.get(message) ?? Number.NEGATIVE_INFINITY));
+    last.set(message, at);
+  }
+  report.figure(name, "warnings of the outages", warnings.length, "count");
+  report.figure(name, "warnings, each text at most", mostOf(warnings), "count");
+  report.note(`${name}, log: ${tally(lines.map((each) => `${each.level} ${each.message}`))}`);
+  report.rule(warnings.length > 0, `${name}: the log tells of it`);
+  report.rule(soonest >= warnEveryMs - 50, `${name}: it warns once in 10 s of the same`);
+}
+
+function mostOf(warnings: readonly LogLine[]): number {
+  return Math.max(
+    0,
+    ...warnings.map((each) => warnings.filter((one) => one.message === each.message).length),
+  );
+}
+
+function refusalFault({ status, headers, error }: Timed): string | undefined {
+  if (status !== 503) return error ?? `status ${status}`;
+  if (headers["content-type"] !== "application/problem+json") return "503 that is no problem";
+  return Number(headers["retry-after"]) >= 1 ? undefined : "503 without Retry-After";
+}

@@ -1,0 +1,207 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { SessionsSettings } from "../services/sessions.ts";
+import { keepAliveAgent, type Outcome, send } from "./client.ts";
+import { asBuilt } from "./experiment.ts";
+import { startService } from "./service-process.ts";
+import {
+  inWords,
+  logout,
+  orders,
+  type Pair,
+  pairOf,
+  refresh,
+  type Sessions,
+  signIn,
+} from "./session-client.ts";
+
+/** An outcome, and when it began and ended by `performance.now()`. */
+export interface Timed extends Outcome {
+  readonly startedAt: number;
+  readonly endedAt: number;
+}
+
+/** What clients of a service saw while its Redis was stalled. */
+export interface Seen {
+  readonly failOpen: boolean;
+  /** Requests with good tokens, client by client. */
+  readonly clients: readonly (readonly Timed[])[];
+  /** Requests with a token that was revoked before. */
+  readonly revoked: readonly Timed[];
+  readonly refreshes: readonly Timed[];
+  readonly logouts: readonly Timed[];
+  /** The first request after each sign-out. */
+  readonly left: readonly Timed[];
+  readonly ready: readonly Timed[];
+  /** Routes that need nobody, without a token. */
+  readonly open: readonly Timed[];
+  readonly lives: boolean;
+}
+
+export interface LogLine {
+  readonly time: string;
+  readonly level: string;
+  readonly message: string;
+}
+
+export interface StalledServiceOptions {
+  readonly name: string;
+  readonly failOpen: boolean;
+  /** Clients, each of which has one request under way. Beside one of them nobody else asks for anything of Redis. */
+  readonly inFlight: number;
+  readonly redisUrl: string;
+  readonly variant: string;
+}
+
+/** A service under load. */
+export interface StalledService extends AsyncDisposable {
+  readonly name: string;
+  /** Of its log, since its start. */
+  readonly lines: readonly LogLine[];
+  begin(): Promise<void>;
+  /** After how many milliseconds half a second went by in which all was well; undefined when that did not come. */
+  isHealed(from: number, withinMs: number, forgets: boolean): Promise<number | undefined>;
+  end(): Promise<Seen>;
+}
+
+const secret = "a secret of the tests, which has more than 32 bytes";
+const pauseMs = 50;
+
+export async function createStalledService(options: StalledServiceOptions): Promise<StalledService> {
+  const { name, failOpen, inFlight, redisUrl, variant } = options;
+  const given = variant === asBuilt ? {} : { variant };
+  const settings: SessionsSettings = { secret, redisUrl, failOpen, ...given };
+  const service = await startService("sessions.ts", settings);
+  const agent = keepAliveAgent(inFlight + 8);
+  const sessions: Sessions = { port: service.port, agent };
+  let seen = emptySeen(failOpen, inFlight);
+  let load = new AbortController();
+  let asking: readonly Promise<void>[] = [];
+
+  async function repeat(outcomes: Timed[], everyMs: number, ask: () => Promise<Outcome>): Promise<void> {
+    while (!load.signal.aborted && service.exit === undefined) {
+      outcomes.push(await timed(ask));
+      await delay(everyMs);
+    }
+  }
+
+  /** A refresh that is refused for an outage uses nothing up, so the same token is presented until it is good. */
+  function refreshing(pair: Pair): () => Promise<Outcome> {
+    let current = pair.refresh_token;
+    return async () => {
+      const outcome = await refresh(sessions, current);
+      current = pairOf(outcome)?.refresh_token ?? current;
+      return outcome;
+    };
+  }
+
+  /** A session that could not be ended is tried again, like any other button. */
+  function leaving(): () => Promise<Outcome> {
+    let pair: Pair | undefined;
+    return async () => {
+      pair ??= (await signIn(sessions, 1))[0];
+      const token = pair?.access_token ?? "";
+      const outcome = await logout(sessions, token);
+      if (outcome.status === 204) {
+        pair = undefined;
+        seen.left.push(await timed(() => orders(sessions, token)));
+      }
+      return outcome;
+    };
+  }
+
+  return {
+    name,
+    get lines() {
+      return service.lines.map((line) => JSON.parse(line) as LogLine);
+    },
+    async begin() {
+      seen = emptySeen(failOpen, inFlight);
+      load = new AbortController();
+      const pairs = await signIn(sessions, inFlight + 2);
+      const { clients, ready, open, revoked, refreshes, logouts } = seen;
+      const loads = clients.map((outcomes, n) => {
+        return repeat(outcomes, pauseMs, () => orders(sessions, pairs[n]?.access_token ?? ""));
+      });
+      loads.push(repeat(open, 100, () => send(service.port, "/open", { agent })));
+      const [left, refreshed] = pairs.slice(-2);
+      if (inFlight > 1 && left !== undefined && refreshed !== undefined) {
+        await logout(sessions, left.access_token);
+        loads.push(
+          repeat(ready, 250, () => send(service.port, "/ready", { agent })),
+          repeat(revoked, 200, () => orders(sessions, left.access_token)),
+          repeat(refreshes, 200, refreshing(refreshed)),
+          repeat(logouts, 200, leaving()),
+        );
+      }
+      asking = loads;
+    },
+    async isHealed(from, withinMs, forgets) {
+      const until = from + withinMs;
+      while (performance.now() < until && service.exit === undefined) {
+        const since = Math.max(from, performance.now() - 500);
+        await delay(250);
+        if (performance.now() - since >= 500 && isWell(seen, since, forgets)) return since - from;
+      }
+      return undefined;
+    },
+    async end() {
+      load.abort();
+      await Promise.all(asking);
+      return { ...seen, lives: service.exit === undefined };
+    },
+    async [Symbol.asyncDispose]() {
+      load.abort();
+      agent.destroy();
+      await service[Symbol.asyncDispose]();
+    },
+  };
+}
+
+type Collecting = {
+  readonly [N in "left" | "revoked" | "refreshes" | "logouts" | "ready" | "open"]: Timed[];
+} & {
+  readonly failOpen: boolean;
+  readonly clients: readonly Timed[][];
+  readonly lives: boolean;
+};
+
+function emptySeen(failOpen: boolean, inFlight: number): Collecting {
+  return {
+    failOpen,
+    clients: Array.from({ length: inFlight }, () => []),
+    revoked: [],
+    refreshes: [],
+    logouts: [],
+    left: [],
+    ready: [],
+    open: [],
+    lives: true,
+  };
+}
+
+async function timed(ask: () => Promise<Outcome>): Promise<Timed> {
+  const startedAt = performance.now();
+  const outcome = await ask();
+  return { ...outcome, startedAt, endedAt: performance.now() };
+}
+
+function isWell(
+  { clients, revoked, refreshes, logouts, left, ready }: Seen,
+  since: number,
+  forgets: boolean,
+): boolean {
+  const ended = (outcomes: readonly Timed[]): readonly Timed[] =>
+    outcomes.filter((each) => each.startedAt > since);
+  const all = (outcomes: readonly Timed[], words: RegExp): boolean => {
+    const recent = ended(outcomes);
+    return outcomes.length === 0 || (recent.length > 0 && recent.every((each) => words.test(inWords(each))));
+  };
+  return (
+    clients.every((each) => all(each, /^200$/)) &&
+    (forgets || all(revoked, /^401 /)) &&
+    all(left, /^401 /) &&
+    all(refreshes, /^200$/) &&
+    all(logouts, /^204$/) &&
+    (ready.length === 0 || ended(ready).some((each) => each.body.includes('"status":"ok"')))
+  );
+}

@@ -1,0 +1,281 @@
+import { randomUUID } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { signToken } from "@svc/test-support";
+import { keepAliveAgent, type Outcome, send, tally } from "./harness/client.ts";
+import { asBuilt, type Experiment, type Run } from "./harness/experiment.ts";
+import { createKeyCommands, type KeyCommands } from "./harness/key-commands.ts";
+import { type KeySetPolls, pollKeySets } from "./harness/key-set-polls.ts";
+import type { Report } from "./harness/report.ts";
+import { startService, type ServiceProcess } from "./harness/service-process.ts";
+import type { KeyIssuerSettings } from "./services/key-issuer.ts";
+import type { KeyVerifierSettings } from "./services/key-verifier.ts";
+
+const workers = 16;
+const minters = 4;
+const algorithms = ["ES256", "EdDSA", "RS256"] as const;
+
+/** Replaces signing keys while tokens are issued and verified, in seconds where real life has days. */
+export const keyRotation: Experiment = {
+  name: "key-rotation",
+  description:
+    "signing keys added, promoted and retired under load: no valid token refused, nothing private published",
+  brokenVariants: ["broken-promote-at-once", "broken-retire-at-once", "broken-private-members"],
+  async run(run, report) {
+    const folder = await mkdtemp(join(tmpdir(), "svc-key-rotation-"));
+    try {
+      const commands = createKeyCommands(folder);
+      await commands.run("init", "--algorithm", "RS256");
+      const settings: KeyIssuerSettings = { keys: folder };
+      const start = (): Promise<ServiceProcess> => startService("key-issuer.ts", settings);
+      const [one, two] = await Promise.all([start(), start()]);
+      await using first = one;
+      await using second = two;
+      const jwksUrl = `http://127.0.0.1:${first.port}/.well-known/jwks.json`;
+      // How old its keys may get, give or take a tenth.
+      const maxAgeSeconds = run.variant === "broken-promote-at-once" ? 4 : 1;
+      const verifying: KeyVerifierSettings = { jwksUrl, maxAgeSeconds };
+      await using verifier = await startService("key-verifier.ts", verifying);
+      await rotations({ issuers: [first, second], verifier, commands, run, report });
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  },
+};
+
+interface Scene {
+  readonly issuers: readonly [ServiceProcess, ServiceProcess];
+  readonly verifier: ServiceProcess;
+  readonly commands: KeyCommands;
+  readonly run: Run;
+  readonly report: Report;
+}
+
+interface Issued {
+  readonly token: string;
+  readonly kid: string;
+  /** Seconds since the Unix epoch. */
+  readonly exp: number;
+}
+
+/** What was seen of the tokens of one key. */
+interface Uses {
+  accepted: number;
+  acceptedSinceReplaced: number;
+}
+
+async function rotations({ issuers, verifier, commands, run, report }: Scene): Promise<void> {
+  const { quick, variant } = run;
+  const tokenSeconds = quick && variant === asBuilt ? 2 : 6;
+  const load = startLoad({ issuers, verifier, tokenSeconds });
+  const leaky = variant === "broken-private-members";
+  const path = leaky ? "/leaky-keys.json" : "/.well-known/jwks.json";
+  const polls = pollKeySets(
+    issuers.map(({ port }) => ({ port, path })),
+    50,
+  );
+  const tooEarly: string[] = [];
+  const kept: Outcome[] = [];
+  const gone: Outcome[] = [];
+  await load.until(10);
+  const rotated = leaky ? 0 : (run.runs ?? (quick ? 1 : 4));
+  for (let n = 0; n < rotated; n++) {
+    const [before = ""] = await commands.kids("current");
+    const longer = await mint(issuers[0], 3600);
+    await commands.run("add", "--algorithm", algorithms[n % algorithms.length] ?? "RS256");
+    if (variant !== "broken-promote-at-once") {
+      tooEarly.push(await commands.refusal("promote"));
+      await delay(quick ? 2000 : 3000);
+    }
+    await commands.run("promote", "--force");
+    load.replaced(before);
+    if (variant === asBuilt) {
+      tooEarly.push(await commands.refusal("retire", before));
+      await delay(tokenSeconds * 1000 + (quick ? 500 : 1500));
+    }
+    kept.push(await ask(verifier, longer?.token ?? ""));
+    // Keys that are promoted too early are not even retired before the verifier has heard of them.
+    if (variant !== "broken-promote-at-once") await commands.run("retire", before, "--now");
+    await delay(quick ? 1700 : 3000);
+    gone.push(await ask(verifier, longer?.token ?? ""));
+  }
+  await load.end();
+  await polls.end();
+  judgeTokens(load, rotated, report);
+  judgeKeySets(polls, rotated, report);
+  if (variant !== asBuilt) return;
+  report.rule(
+    tooEarly.length === 2 * rotated && tooEarly.every((each) => each === "too_early"),
+    `svc-keys refuses what comes too early unless it is told to (${tally(tooEarly)})`,
+  );
+  report.rule(
+    kept.every((each) => each.status === 200) && gone.every((each) => each.status === 401),
+    "a token that outlives its key is good until the key is retired, and not from then on",
+  );
+}
+
+interface Load {
+  /** From now on the key is an old one. */
+  replaced(kid: string): void;
+  /** Waits until tokens of every issuer were accepted so often. */
+  until(accepted: number): Promise<void>;
+  end(): Promise<void>;
+  readonly requests: number;
+  readonly strangers: number;
+  readonly uses: ReadonlyMap<string, Uses>;
+  /** Valid tokens that were refused, by what was answered. */
+  readonly refused: readonly string[];
+  /** Whatever else went wrong. */
+  readonly strange: readonly string[];
+}
+
+interface Loaded {
+  readonly issuers: readonly ServiceProcess[];
+  readonly verifier: ServiceProcess;
+  readonly tokenSeconds: number;
+}
+
+/** Issues tokens all the time, and presents each of those that are valid again and again. */
+function startLoad({ issuers, verifier, tokenSeconds }: Loaded): Load {
+  const stop = new AbortController();
+  const agent = keepAliveAgent(workers);
+  const uses = new Map<string, Uses>();
+  const old = new Set<string>();
+  const refused: string[] = [];
+  const strange: string[] = [];
+  let tokens: Issued[] = [];
+  let requests = 0;
+  let strangers = 0;
+
+  async function minting(n: number): Promise<void> {
+    for (let turn = n; !stop.signal.aborted; turn++) {
+      const issuer = issuers[turn % issuers.length];
+      const issued = issuer && (await mint(issuer, tokenSeconds));
+      if (issued === undefined) strange.push("no token was issued");
+      else tokens.push(issued);
+      if (tokens.length > 500) tokens = tokens.filter(isValid);
+      await delay(20);
+    }
+  }
+
+  async function presenting(): Promise<void> {
+    while (!stop.signal.aborted) {
+      const issued = tokens[Math.floor(Math.random() * tokens.length)];
+      if (issued !== undefined && isValid(issued)) count(issued, await ask(verifier, issued.token, agent));
+      await delay(5);
+    }
+  }
+
+  /** Somebody who names keys that nobody knows, so that the verifier does not look for one when it is worth it. */
+  async function strangeness(): Promise<void> {
+    while (!stop.signal.aborted) {
+      const claims = { iss: "https://issuer.example.com", aud: "orders" };
+      const token = signToken(claims, "a secret of nobody here, of more than 32 bytes", {
+        alg: "RS256",
+        kid: randomUUID(),
+      });
+      const outcome = await ask(verifier, token, agent);
+      strangers += 1;
+      if (outcome.status !== 401) strange.push(`a stranger got ${outcome.status}`);
+      await delay(100);
+    }
+  }
+
+  function count(issued: Issued, outcome: Outcome): void {
+    requests += 1;
+    const seen = uses.get(issued.kid) ?? { accepted: 0, acceptedSinceReplaced: 0 };
+    uses.set(issued.kid, seen);
+    if (outcome.status === 200) {
+      seen.accepted += 1;
+      if (old.has(issued.kid)) seen.acceptedSinceReplaced += 1;
+    } else if (outcome.status !== 401) strange.push(outcome.error ?? String(outcome.status));
+    else if (isValid(issued)) refused.push(old.has(issued.kid) ? "a replaced key" : "a current key");
+  }
+
+  const working = [
+    ...Array.from({ length: minters }, (_, n) => minting(n)),
+    ...Array.from({ length: workers }, presenting),
+    strangeness(),
+  ];
+  return {
+    replaced: (kid) => void old.add(kid),
+    async until(accepted) {
+      while ([...uses.values()].every((each) => each.accepted < accepted)) await delay(20);
+    },
+    async end() {
+      stop.abort();
+      await Promise.all(working);
+      agent.destroy();
+    },
+    get requests() {
+      return requests;
+    },
+    get strangers() {
+      return strangers;
+    },
+    uses,
+    refused,
+    strange,
+  };
+}
+
+async function mint(issuer: ServiceProcess, seconds: number): Promise<Issued | undefined> {
+  const { status, body } = await send(issuer.port, `/token?seconds=${seconds}`);
+  return status === 200 ? (JSON.parse(body) as Issued) : undefined;
+}
+
+function ask(
+  verifier: ServiceProcess,
+  token: string,
+  agent?: ReturnType<typeof keepAliveAgent>,
+): Promise<Outcome> {
+  const headers = { Authorization: `Bearer ${token}` };
+  return send(verifier.port, "/orders", { agent: agent ?? false, headers });
+}
+
+function isValid({ exp }: Issued): boolean {
+  return Date.now() < exp * 1000;
+}
+
+function judgeTokens(
+  { requests, strangers, uses, refused, strange }: Load,
+  rotated: number,
+  report: Report,
+): void {
+  const each = [...uses.values()];
+  const sum = (of: (uses: Uses) => number): number => each.reduce((all, one) => all + of(one), 0);
+  report.figure("tokens", "requests", requests, "count");
+  report.figure(
+    "tokens",
+    "accepted",
+    sum((one) => one.accepted),
+    "count",
+  );
+  report.figure(
+    "tokens",
+    "accepted, of replaced keys",
+    sum((one) => one.acceptedSinceReplaced),
+    "count",
+  );
+  report.figure("tokens", "keys that signed", each.filter((one) => one.accepted > 0).length, "count");
+  report.figure("tokens", "of strangers, refused", strangers, "count");
+  report.figure("tokens", "valid, refused", refused.length, "count");
+  report.rule(refused.length === 0, `no valid token is refused (${tally(refused)})`);
+  report.rule(strange.length === 0, `nothing else goes wrong (${tally(strange)})`);
+  report.rule(each.length > rotated, "tokens of every key were accepted");
+  report.rule(
+    each.filter((one) => one.acceptedSinceReplaced > 0).length >= rotated,
+    "tokens of replaced keys were accepted",
+  );
+}
+
+function judgeKeySets({ polls, leaks, kids, faults }: KeySetPolls, rotated: number, report: Report): void {
+  report.figure("key set", "polls", polls, "count");
+  report.figure("key set", "keys seen", kids.size, "count");
+  report.figure("key set", "with private members", leaks.length, "count");
+  report.rule(leaks.length === 0, `the key set has no private member (${tally(leaks)})`);
+  report.rule(faults.length === 0, `the key set can be had all the time (${tally(faults)})`);
+  report.rule(kids.size > rotated, "every key was published");
+}

@@ -1,0 +1,120 @@
+import { type RedisServer, startRedis } from "@svc/dev-services";
+import { setTimeout as delay } from "node:timers/promises";
+import { asBuilt, type Experiment, type Run } from "./harness/experiment.ts";
+import type { Report } from "./harness/report.ts";
+import { createStalledService, type StalledService } from "./harness/stalled-service.ts";
+import { judgeAdmission, judgeReadiness, judgeSignOut, judgeWarnings } from "./harness/stall-rules.ts";
+
+/** Of the cache, and of whoever asks for revocation. */
+const windowMs = 2000;
+const healMs = 20_000;
+
+/** What is frozen and killed, and how long. */
+export interface Fault {
+  readonly name: string;
+  readonly ms: number;
+  /** Whether Redis loses what it knew. */
+  readonly forgets: boolean;
+  begin(): void | Promise<void>;
+  end(): void | Promise<void>;
+}
+
+/** When a fault began and ended, by `performance.now()`, and how strictly times are judged. */
+export interface Stall {
+  readonly begunAt: number;
+  /** When it began to end. */
+  readonly endingAt: number;
+  readonly endedAt: number;
+  readonly healedAt: number;
+  readonly forgets: boolean;
+  readonly commandMs: number;
+  readonly windowMs: number;
+  /** Room for a busy machine. */
+  readonly roomMs: number;
+}
+
+/** Freezes Redis under load, and kills it, and lets it come back. */
+export const redisStall: Experiment = {
+  name: "redis-stall",
+  description: "Redis frozen, then killed, under load: one short wait a window, told rarely, and all heals",
+  brokenVariants: ["broken-no-breaker", "broken-no-deadline"],
+  async run(run, report) {
+    await using redis = await startRedis();
+    const start = (name: string, failOpen: boolean, inFlight: number): Promise<StalledService> =>
+      createStalledService({ name, failOpen, inFlight, redisUrl: redis.url, variant: run.variant });
+    const broken = run.variant !== asBuilt;
+    const [one, two, three, four] = await Promise.all([
+      broken && run.quick ? undefined : start("fail-open, 32 in flight", true, 32),
+      start("fail-open, one at a time", true, 1),
+      broken ? undefined : start("fail-closed, 32 in flight", false, 32),
+      broken ? undefined : start("fail-closed, one at a time", false, 1),
+    ]);
+    await using first = one;
+    await using second = two;
+    await using third = three;
+    await using fourth = four;
+    const services = [first, second, third, fourth].filter((each) => each !== undefined);
+    for (const fault of faultsOf(redis, run)) await oneFault(fault, services, run, report);
+    if (broken) return;
+    for (const service of services) judgeWarnings(service.name, service.lines, report);
+  },
+};
+
+function faultsOf(redis: RedisServer, { quick, variant, seconds }: Run): readonly Fault[] {
+  const frozenMs = seconds === undefined ? (quick ? 3500 : 22_000) : seconds * 1000;
+  const frozen: Fault = {
+    name: "frozen",
+    ms: frozenMs,
+    forgets: false,
+    begin: () => redis.pause(),
+    end: () => redis.resume(),
+  };
+  // One broken rule is enough, and nothing of a variant is for a server that is gone.
+  if (variant !== asBuilt) return [frozen];
+  const killed: Fault = {
+    name: "killed",
+    ms: quick ? 1000 : 8000,
+    forgets: true,
+    begin: () => redis.kill(),
+    end: () => redis.restart(),
+  };
+  return [frozen, killed];
+}
+
+async function oneFault(
+  fault: Fault,
+  services: readonly StalledService[],
+  run: Run,
+  report: Report,
+): Promise<void> {
+  await Promise.all(services.map((each) => each.begin()));
+  await delay(700);
+  const begunAt = performance.now();
+  await fault.begin();
+  await delay(fault.ms);
+  const endingAt = performance.now();
+  await fault.end();
+  const endedAt = performance.now();
+  const healed = await Promise.all(services.map((each) => each.isHealed(endedAt, healMs, fault.forgets)));
+  for (const [n, service] of services.entries()) {
+    const seen = await service.end();
+    const healMsOf = healed[n] ?? Number.POSITIVE_INFINITY;
+    const stall: Stall = {
+      begunAt,
+      endingAt,
+      endedAt,
+      healedAt: endedAt + healMsOf,
+      forgets: fault.forgets,
+      commandMs: 1000,
+      windowMs,
+      roomMs: run.quick ? 1000 : 100,
+    };
+    const name = `${fault.name}, ${service.name}`;
+    judgeAdmission(name, seen, stall, report);
+    if (run.variant !== asBuilt) continue;
+    judgeSignOut(name, seen, stall, report);
+    judgeReadiness(name, seen, stall, report);
+    report.figure(name, "healed after", healMsOf, "ms");
+    report.rule(healed[n] !== undefined, `${name}: it heals by itself`);
+  }
+}

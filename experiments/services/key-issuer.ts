@@ -1,0 +1,58 @@
+import { createService } from "@svc/express";
+import { randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { announce, settingsOfParent } from "../harness/within-service.ts";
+
+export interface KeyIssuerSettings {
+  /** The directory of its signing keys, which others change. */
+  readonly keys: string;
+}
+
+interface Ring {
+  readonly keys: readonly { readonly kid: string; readonly jwk: object }[];
+}
+
+const { keys } = settingsOfParent<KeyIssuerSettings>();
+
+async function start(): Promise<void> {
+  const service = await createService({
+    env: {},
+    config: {
+      toml: `
+        [service]
+        name = "issuer"
+        port = 0
+        [logging]
+        level = "WARN"
+        [plugins]
+        enabled = ["auth"]
+        [plugin.auth]
+        issuer = "https://issuer.example.com"
+        audience = "orders"
+        issue_tokens = true
+        signing_keys = "${keys}"
+      `,
+    },
+    routes(app, { issuer }) {
+      // A key set as somebody might publish it who takes the file for one.
+      app.get("/leaky-keys.json", async (_req, res) => {
+        const ring = JSON.parse(await readFile(join(keys, "keys.json"), "utf8")) as Ring;
+        res.json({ keys: ring.keys.map(({ kid, jwk }) => ({ kid, ...jwk })) });
+      });
+      // Far shorter than tokens of a pair may live, so that a whole rotation takes seconds.
+      app.get("/token", async (req, res) => {
+        const now = Math.floor(Date.now() / 1000);
+        const exp = now + Number(req.query["seconds"]);
+        const names = { iss: "https://issuer.example.com", aud: "orders", sub: "ann", jti: randomUUID() };
+        const signer = issuer?.keys.signer();
+        const token = await signer?.sign({ ...names, typ: "access", scope: "orders:read", iat: now, exp });
+        res.json({ token, kid: signer?.kid, exp });
+      });
+    },
+  });
+  await service.start();
+  announce(service.address?.port);
+}
+
+void start();

@@ -1,0 +1,37 @@
+import { expect } from "chai";
+import type { Collected } from "../harness/report.ts";
+import { keyRotation } from "../key-rotation.ts";
+import { expectBroken, expectHeld, quickRun } from "./support/quick-run.ts";
+
+describe("key-rotation", function () {
+  this.timeout(120_000);
+
+  let built: Collected;
+  const broken = new Map<string, Collected>();
+
+  // Most of it is waiting, so all can be run at once.
+  before(async () => {
+    const variant = async (name: string): Promise<void> => {
+      broken.set(name, await quickRun(keyRotation, { variant: name }));
+    };
+    [built] = await Promise.all([quickRun(keyRotation), ...keyRotation.brokenVariants.map(variant)]);
+  });
+
+  it("ISS-14 ISS-15 KEY-5 refuses no valid token while keys are replaced, and publishes nothing private", () => {
+    expectHeld(built);
+    expect(built.value("tokens", "accepted")).to.be.above(100);
+    expect(built.value("key set", "polls")).to.be.above(20);
+  });
+
+  for (const [variant, rule] of [
+    ["broken-promote-at-once", /no valid token is refused/],
+    ["broken-retire-at-once", /no valid token is refused/],
+    ["broken-private-members", /the key set has no private member/],
+  ] as const) {
+    it(`fails with ${variant}`, () => {
+      const report = broken.get(variant);
+      if (report === undefined) throw new Error("it was not run");
+      expectBroken(report, rule);
+    });
+  }
+});

@@ -1,0 +1,32 @@
+import { redisStall } from "../redis-stall.ts";
+import type { Collected } from "../harness/report.ts";
+import { expectBroken, expectHeld, quickRun } from "./support/quick-run.ts";
+
+describe("redis-stall", function () {
+  this.timeout(120_000);
+
+  let built: Collected;
+  let noBreaker: Collected;
+  let noDeadline: Collected;
+
+  // Most of it is waiting, so all can be run at once.
+  before(async () => {
+    [built, noBreaker, noDeadline] = await Promise.all([
+      quickRun(redisStall),
+      quickRun(redisStall, { variant: "broken-no-breaker" }),
+      quickRun(redisStall, { variant: "broken-no-deadline" }),
+    ]);
+  });
+
+  it("REV-4 REV-5 REV-7 REV-8 REF-17 ISS-17 keeps its promises while Redis is frozen or gone, and heals", () => {
+    expectHeld(built);
+  });
+
+  it("fails when every request asks a Redis that does not answer", () => {
+    expectBroken(noBreaker, /no client waits twice within a window/);
+  });
+
+  it("fails when a request waits for Redis as long as it takes", () => {
+    expectBroken(noDeadline, /no request waits longer/);
+  });
+});
