@@ -1,0 +1,161 @@
+import { expect } from "chai";
+import type { Page } from "playwright-core";
+import { accessibilityFaults, tabThrough, takeScreenshot } from "./support/looks.ts";
+import { otherPage } from "./support/other-page.ts";
+import { otherHosts, testSite } from "./support/site.ts";
+import { headingOf, placeOf, sayWhoThere, signInThere, signInWithPassword } from "./support/steps.ts";
+
+const narrow = { width: 320, height: 640 };
+
+interface View {
+  readonly heading: string;
+  /** What the Tab key stops at, in this order. */
+  readonly stops: readonly string[];
+  readonly open: (page: Page) => Promise<void>;
+}
+
+const signInStops = ["input email", "input password", "button Sign in", "a Sign in with demo"];
+const accountStops = [
+  "button Sign out",
+  "div",
+  "button Sign out the session of <time> UTC, this one",
+  "button Sign out everywhere",
+  "a Start page",
+];
+
+describe("the pages", function () {
+  this.timeout(30_000);
+  const site = testSite("looks");
+
+  const views: Readonly<Record<string, View>> = {
+    start: {
+      heading: "Expenses",
+      stops: [
+        "a /sign-in",
+        "a /whoami",
+        "a /expenses",
+        "a /nowhere",
+        "a /health",
+        "a /ready",
+        "a /info",
+        "a /metrics",
+        "a sign in",
+        "pre",
+      ],
+      open: async (page) => void (await page.goto("/")),
+    },
+    "sign-in": {
+      heading: "Sign in",
+      stops: [...signInStops, "a What is this?"],
+      open: async (page) => void (await page.goto("/sign-in")),
+    },
+    "sign-in-error": {
+      heading: "Sign in",
+      stops: signInStops,
+      async open(page) {
+        await page.goto("/sign-in?return_to=/whoami");
+        await signInWithPassword(page, "clerk@harbour-cafe.example", "wrong");
+      },
+    },
+    "signed-out": {
+      heading: "Sign in",
+      stops: [...signInStops, "a What is this?"],
+      open: async (page) => void (await page.goto("/sign-in?signed_out=1")),
+    },
+    account: {
+      heading: "Your account",
+      stops: accountStops,
+      async open(page) {
+        await page.goto("/sign-in");
+        await signInWithPassword(page);
+      },
+    },
+    "no-account": {
+      heading: "There is no account for you here",
+      stops: ["a Sign in as somebody else"],
+      async open(page) {
+        await page.goto("/auth/demo/start");
+        await signInThere(page, "A stranger");
+      },
+    },
+    cancelled: {
+      heading: "You did not sign in",
+      stops: ["a Sign in"],
+      async open(page) {
+        await page.goto("/auth/demo/start");
+        await page.getByRole("button", { name: "Cancel" }).click();
+      },
+    },
+    "attempt-gone": {
+      heading: "That did not work",
+      stops: ["a Try again"],
+      open: async (page) => void (await page.goto("/auth/demo/callback?code=x&state=y")),
+    },
+    "foreign-form": {
+      heading: "Not done",
+      stops: ["a Try again"],
+      async open(page) {
+        await using trap = await otherPage(site.certificate, otherHosts.foreign, (res) => {
+          res.setHeader("Content-Type", "text/html");
+          res.end(`<form method="post" action="${site.origin}/login"><button>Free money</button></form>`);
+        });
+        await page.goto(trap.url);
+        await page.getByRole("button").click();
+      },
+    },
+    "provider-who": {
+      heading: "Who are you?",
+      stops: ["input person", "button Continue", "button Cancel"],
+      open: async (page) => void (await page.goto("/auth/demo/start")),
+    },
+    "provider-consent": {
+      heading: "May Expenses know who you are?",
+      stops: ["button Allow", "button Cancel"],
+      async open(page) {
+        await page.goto("/auth/demo/start");
+        await sayWhoThere(page);
+        await page.getByRole("heading", { name: "May Expenses" }).waitFor();
+      },
+    },
+  };
+
+  for (const [name, { heading, stops, open }] of Object.entries(views)) {
+    it(`have nothing that axe-core objects to, and a focus that one sees on the way through: ${name}`, async () => {
+      const { page } = await site.visitor();
+      await open(page);
+      expect(await headingOf(page)).to.equal(heading);
+      await takeScreenshot(page, name);
+      expect(await accessibilityFaults(page)).to.deep.equal([]);
+      const found = await tabThrough(page);
+      expect(found.filter(({ outlined }) => !outlined)).to.deep.equal([]);
+      expect(found.map(({ what }) => what.replace(/\d{4}-\d\d-\d\d \d\d:\d\d/, "<time>"))).to.deep.equal(
+        stops,
+      );
+      await page.setViewportSize(narrow);
+      expect(await page.evaluate<number>("document.documentElement.scrollWidth")).to.be.at.most(narrow.width);
+      await takeScreenshot(page, `${name}-narrow`);
+    });
+  }
+
+  it("can be used by the keyboard alone: sign-in, a wrong password, and sign-out", async () => {
+    const { page } = await site.visitor();
+    const { keyboard } = page;
+    const next = (heading: string): Promise<void> =>
+      page.getByRole("heading", { name: heading, level: 1 }).waitFor();
+    await page.goto("/sign-in");
+    await keyboard.press("Tab");
+    await keyboard.type("clerk@harbour-cafe.example");
+    await keyboard.press("Tab");
+    await keyboard.type("wrong");
+    await keyboard.press("Enter");
+    await page.getByRole("alert").waitFor();
+    // The focus is where the mistake is.
+    await keyboard.type("expenses-demo");
+    await keyboard.press("Enter");
+    await next("Your account");
+    await keyboard.press("Tab");
+    await keyboard.press("Enter");
+    await page.getByRole("status").waitFor();
+    expect(placeOf(page)).to.equal("/sign-in?signed_out=1");
+  });
+});

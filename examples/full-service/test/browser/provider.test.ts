@@ -1,0 +1,155 @@
+import { expect } from "chai";
+import type { Page, Response } from "playwright-core";
+import { testSite } from "./support/site.ts";
+import { headingOf, keptCookies, placeOf, sayWhoThere, signInThere } from "./support/steps.ts";
+
+const loginCookie = /^__Host-svc_login_[\w-]{16}$/;
+const sessionCookies = ["__Host-refresh", "__Host-session"];
+
+describe("a browser signs in at a provider", function () {
+  this.timeout(30_000);
+  const site = testSite("provider");
+
+  /** Opens the sign-in page and takes the link to the provider. */
+  async function goThere(page: Page, returnTo = "/account"): Promise<void> {
+    await page.goto(`/sign-in?return_to=${encodeURIComponent(returnTo)}`);
+    await page.getByRole("link", { name: "Sign in with demo" }).click();
+    await page.getByRole("heading", { name: "Who are you?" }).waitFor();
+  }
+
+  /** What the callback answers to what is done at the provider. */
+  async function callback(page: Page, act: () => Promise<void>): Promise<Response> {
+    const answer = page.waitForResponse((each) => each.url().includes("/auth/demo/callback"));
+    await act();
+    return answer;
+  }
+
+  async function cookiesHere(page: Page): Promise<string[]> {
+    const kept = [...(await keptCookies(page.context())).values()];
+    return kept.flatMap(({ domain, name }) => (domain.endsWith("expenses.test") ? [name] : [])).toSorted();
+  }
+
+  it("OIDC-2 OIDC-10 OIDC-14 on another site, comes back where it wanted to go, and is signed in", async () => {
+    const { page } = await site.visitor();
+    await goThere(page, "/whoami");
+    expect(new URL(page.url()).hostname).to.equal("127.0.0.1");
+    const answer = await callback(page, () => signInThere(page, "The clerk of harbour-cafe"));
+    expect(answer.status()).to.equal(303);
+    expect(placeOf(page)).to.equal("/whoami");
+    expect(JSON.parse(await page.locator("pre").innerText())).to.deep.include({
+      signed_in: true,
+      subject: "clerk-of-harbour-cafe",
+      tenant: "harbour-cafe",
+    });
+    await page.goto("/account");
+    expect(await page.locator("main").innerText()).to.contain("clerk@harbour-cafe.example");
+  });
+
+  it("OIDC-4 OIDC-5 OIDC-7 keeps the attempt for 600 s in a cookie that no script and no other host gets", async () => {
+    const { page, context } = await site.visitor();
+    const before = Date.now() / 1000;
+    await goThere(page);
+    const after = Date.now() / 1000;
+    const [name = "", ...others] = await cookiesHere(page);
+    expect(others).to.deep.equal([]);
+    expect(name).to.match(loginCookie);
+    const cookie = (await keptCookies(context)).get(name);
+    expect(cookie).to.deep.include({
+      // With a Domain it would begin with a dot.
+      domain: "expenses.test",
+      path: "/",
+      httpOnly: true,
+      secure: true,
+      sameSite: "Lax",
+    });
+    expect(cookie?.expires).to.be.within(before + 599, after + 601);
+    await signInThere(page);
+    expect(await cookiesHere(page)).to.deep.equal(sessionCookies);
+  });
+
+  it("OIDC-7 in two tabs at once, and both arrive", async () => {
+    const { page: one, context } = await site.visitor();
+    const two = await context.newPage();
+    await goThere(one, "/account?tab=1");
+    await goThere(two, "/account?tab=2");
+    expect(await cookiesHere(one)).to.have.length(2);
+    await sayWhoThere(one);
+    await sayWhoThere(two);
+    for (const page of [two, one]) await page.getByRole("button", { name: "Allow" }).click();
+    await one.waitForURL("**/account?tab=1");
+    await two.waitForURL("**/account?tab=2");
+    expect([await headingOf(one), await headingOf(two)]).to.deep.equal(["Your account", "Your account"]);
+    expect(await cookiesHere(one)).to.deep.equal(sessionCookies);
+    for (const page of [one, two]) {
+      await page.reload();
+      expect(await headingOf(page)).to.equal("Your account");
+    }
+  });
+
+  it("OIDC-12 and is still signed in after going back, and after sending the answer of the provider again", async () => {
+    const { page } = await site.visitor();
+    await goThere(page);
+    const answer = await callback(page, () => signInThere(page));
+    await page.goBack();
+    expect(await headingOf(page)).to.equal("That did not work");
+    expect(new URL(page.url()).hostname).to.equal("127.0.0.1");
+    await page.goForward();
+    expect(await headingOf(page)).to.equal("Your account");
+    const replayed = await page.goto(answer.url());
+    expect(replayed?.status()).to.equal(401);
+    expect(await headingOf(page)).to.equal("That did not work");
+    await page.getByRole("link", { name: "Try again" }).click();
+    // Whoever is signed in needs no form.
+    await page.waitForURL("**/account");
+    expect(await headingOf(page)).to.equal("Your account");
+  });
+
+  it("OIDC-12 OIDC-7 or cancels, is told so, and can begin anew", async () => {
+    const { page } = await site.visitor();
+    await goThere(page, "/whoami");
+    await sayWhoThere(page);
+    const cancel = page.getByRole("button", { name: "Cancel" });
+    await page.getByRole("heading", { name: "May Expenses" }).waitFor();
+    const answer = await callback(page, () => cancel.click());
+    expect(answer.status()).to.equal(401);
+    expect(await headingOf(page)).to.equal("You did not sign in");
+    expect(await cookiesHere(page)).to.deep.equal([]);
+    await page.getByRole("link", { name: "Sign in" }).click();
+    await page.getByRole("link", { name: "Sign in with demo" }).click();
+    await signInThere(page);
+    expect(await headingOf(page)).to.equal("Your account");
+  });
+
+  it("OIDC-12 is refused when the attempt is gone, in this browser and in another one", async () => {
+    const { page, context } = await site.visitor();
+    await goThere(page);
+    await context.clearCookies({ name: /svc_login/ });
+    const answer = await callback(page, () => signInThere(page));
+    expect(answer.status()).to.equal(401);
+    expect(await headingOf(page)).to.equal("That did not work");
+    expect(await cookiesHere(page)).to.deep.equal([]);
+    // With a code that nobody has used: what somebody would be sent who is to be signed in as somebody else.
+    const { page: other } = await site.visitor();
+    await goThere(other);
+    const refused = await other.goto(answer.url());
+    expect(refused?.status()).to.equal(401);
+    expect((await cookiesHere(other)).filter((name) => !loginCookie.test(name))).to.deep.equal([]);
+    await page.getByRole("link", { name: "Try again" }).click();
+    await page.getByRole("link", { name: "Sign in with demo" }).click();
+    await signInThere(page);
+    expect(await headingOf(page)).to.equal("Your account");
+  });
+
+  it("OIDC-21 has no account by being somebody there, and can come back as somebody else", async () => {
+    const { page } = await site.visitor();
+    await goThere(page);
+    const answer = await callback(page, () => signInThere(page, "A stranger"));
+    expect(answer.status()).to.equal(403);
+    expect(await headingOf(page)).to.equal("There is no account for you here");
+    expect(await cookiesHere(page)).to.deep.equal([]);
+    await page.getByRole("link", { name: "Sign in as somebody else" }).click();
+    await page.getByRole("link", { name: "Sign in with demo" }).click();
+    await signInThere(page, "The admin of nordic-bikes");
+    expect(await page.locator("main").innerText()).to.contain("admin@nordic-bikes.example");
+  });
+});

@@ -1,0 +1,162 @@
+import { listen } from "@svc/test-support";
+import { expect } from "chai";
+import type { Page } from "playwright-core";
+import { otherPage } from "./support/other-page.ts";
+import { otherHosts, testSite, type Visitor } from "./support/site.ts";
+import { headingOf, keptCookies, placeOf, signInWithPassword } from "./support/steps.ts";
+
+const names = ["__Host-session", "__Host-refresh"];
+
+describe("a browser with a session", function () {
+  this.timeout(30_000);
+  const site = testSite("session");
+
+  /** A browser of somebody who has just signed in. */
+  async function signedIn(userAgent: string, more: { javaScriptEnabled?: boolean } = {}): Promise<Visitor> {
+    const visitor = await site.visitor({ userAgent, ...more });
+    await visitor.page.goto("/sign-in");
+    await signInWithPassword(visitor.page);
+    await visitor.page.waitForURL("**/account");
+    return visitor;
+  }
+
+  /** Where the account page leads this browser now. */
+  async function account(page: Page): Promise<string> {
+    await page.goto("/account");
+    return placeOf(page);
+  }
+
+  for (const javaScriptEnabled of [true, false]) {
+    it(`begins it with a password, and ends it, ${javaScriptEnabled ? "with" : "without"} script`, async () => {
+      const { page } = await site.visitor({ javaScriptEnabled });
+      await page.goto("/account");
+      expect(placeOf(page)).to.equal("/sign-in");
+      await signInWithPassword(page);
+      expect([placeOf(page), await headingOf(page)]).to.deep.equal(["/account", "Your account"]);
+      await page.getByRole("button", { name: "Sign out", exact: true }).click();
+      expect(placeOf(page)).to.equal("/sign-in?signed_out=1");
+      expect(await page.getByRole("status").innerText()).to.equal("You are signed out.");
+      expect(await account(page)).to.equal("/sign-in");
+    });
+  }
+
+  it("is told that the password was wrong, keeps what was typed, and can try again", async () => {
+    const { page } = await site.visitor();
+    await page.goto("/sign-in?return_to=/whoami");
+    await signInWithPassword(page, "clerk@harbour-cafe.example", "wrong");
+    expect(await page.getByRole("alert").innerText()).to.equal(
+      "The e-mail address or the password is wrong.",
+    );
+    expect(await page.getByLabel("E-mail").inputValue()).to.equal("clerk@harbour-cafe.example");
+    expect(await page.getByLabel("Password").inputValue()).to.equal("");
+    // Where one goes on typing.
+    expect(await page.evaluate<string>("document.activeElement.id")).to.equal("password");
+    await signInWithPassword(page);
+    expect(placeOf(page)).to.equal("/whoami");
+  });
+
+  it("keeps its cookies from scripts, from other hosts and from pages of other sites", async () => {
+    const { page, context } = await signedIn("one");
+    const kept = await keptCookies(context);
+    expect([...kept.keys()]).to.have.members(names);
+    for (const name of names) {
+      expect(kept.get(name)).to.deep.include({
+        domain: "expenses.test",
+        path: "/",
+        httpOnly: true,
+        secure: true,
+        sameSite: "Lax",
+      });
+    }
+    expect(await page.evaluate<string>("document.cookie")).to.equal("");
+    // A neighbour below the same domain can set no cookie of that name, nor one for all hosts.
+    await using neighbour = await otherPage(site.certificate, otherHosts.neighbour, (res) => {
+      res.setHeader("Set-Cookie", [
+        "__Host-session=planted; Path=/; Secure; Domain=expenses.test",
+        "planted=1; Path=/; Secure; Domain=expenses.test",
+      ]);
+      res.end("set");
+    });
+    await page.goto(neighbour.url);
+    const after = await keptCookies(context);
+    expect(after.get("__Host-session")?.value).to.equal(kept.get("__Host-session")?.value);
+    expect([...after.keys()]).to.have.members([...names, "planted"]);
+    expect(await account(page)).to.equal("/account");
+  });
+
+  it("takes cookies of these names over https only", async () => {
+    const { page, context } = await site.visitor();
+    await using plain = await listen((_req, res) => {
+      const lines = names.map((name) => `${name}=x; Max-Age=900; Path=/; HttpOnly; SameSite=Lax`);
+      res.setHeader("Set-Cookie", [...lines, ...lines.map((line) => `${line}; Secure`), "other=x"]);
+      res.setHeader("Content-Type", "text/html");
+      res.end("set");
+    });
+    await page.goto(`http://expenses.test:${new URL(plain.url).port}/`);
+    expect([...(await keptCookies(context)).keys()]).to.deep.equal(["other"]);
+  });
+
+  it("REF-5 goes on when the access token has run out, in two tabs at once", async () => {
+    const { page: one, context } = await signedIn("one");
+    const two = await context.newPage();
+    for (let round = 0; round < 2; round++) {
+      const before = (await keptCookies(context)).get("__Host-refresh")?.value;
+      await context.clearCookies({ name: "__Host-session" });
+      await Promise.all([account(one), account(two)]);
+      expect([await headingOf(one), await headingOf(two)]).to.deep.equal(["Your account", "Your account"]);
+      const kept = await keptCookies(context);
+      expect([...kept.keys()]).to.have.members(names);
+      expect(kept.get("__Host-refresh")?.value).not.to.equal(before);
+    }
+  });
+
+  it("ISS-7 ISS-19 is listed beside the others, and one of them ends another's at its next page", async () => {
+    const { page: one } = await signedIn("Browser One");
+    const { page: two } = await signedIn("Browser Two", { javaScriptEnabled: false });
+    await one.reload();
+    const rows = one.getByRole("row");
+    expect(await rows.filter({ hasText: "Browser One" }).innerText()).to.contain("(this one)");
+    const other = rows.filter({ hasText: "Browser Two" });
+    expect(await other.innerText()).not.to.contain("(this one)");
+    await other.getByRole("button").click();
+    expect(placeOf(one)).to.equal("/account");
+    expect(await rows.filter({ hasText: "Browser Two" }).count()).to.equal(0);
+    expect(await account(two)).to.equal("/sign-in");
+    expect(await account(one)).to.equal("/account");
+    await one.getByRole("row").filter({ hasText: "Browser One" }).getByRole("button").click();
+    expect(placeOf(one)).to.equal("/sign-in?signed_out=1");
+    expect(await account(one)).to.equal("/sign-in");
+  });
+
+  it("REV-10 signs out everywhere, and in again in the same second", async () => {
+    const { page: one } = await signedIn("One");
+    const { page: two, context } = await signedIn("Two");
+    await one.getByRole("button", { name: "Sign out everywhere" }).click();
+    expect(placeOf(one)).to.equal("/sign-in?signed_out=1");
+    expect(await account(two)).to.equal("/sign-in");
+    expect([...(await keptCookies(context)).keys()]).to.deep.equal([]);
+    await one.goto("/sign-in");
+    await signInWithPassword(one);
+    expect([placeOf(one), await account(one)]).to.deep.equal(["/account", "/account"]);
+  });
+
+  for (const [where, host] of Object.entries(otherHosts)) {
+    it(`AUTH-34 does nothing for a form that a page of another origin sends (${where})`, async () => {
+      const { page } = await signedIn("Victim");
+      for (const path of ["/sign-out", "/sign-out-everywhere", "/login"]) {
+        await using trap = await otherPage(site.certificate, host, (res) => {
+          res.setHeader("Content-Type", "text/html");
+          res.end(`<form method="post" action="${site.origin}${path}">
+<input name="email" value="admin@nordic-bikes.example"><input name="password" value="expenses-demo"></form>
+<script>document.forms[0].submit()</script>`);
+        });
+        const answer = page.waitForResponse(`${site.origin}${path}`);
+        await page.goto(trap.url, { waitUntil: "commit" });
+        expect((await answer).status(), path).to.equal(403);
+        await page.getByRole("heading", { name: "Not done" }).waitFor();
+      }
+      expect(await account(page)).to.equal("/account");
+      expect(await page.locator("main").innerText()).to.contain("clerk@harbour-cafe.example");
+    });
+  }
+});

@@ -1,0 +1,43 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+
+/** A service in a process of its own. */
+export interface ServiceProcess {
+  readonly port: number;
+  /** What it wrote so far, log lines and complaints alike. */
+  output(): string;
+  stop(): Promise<void>;
+}
+
+const script = fileURLToPath(new URL("./start-staging.ts", import.meta.url));
+
+/** Starts the service with this file and environment, of which it gets the path alone from here. */
+export async function startServiceProcess(
+  file: string,
+  env: Readonly<Record<string, string>>,
+): Promise<ServiceProcess> {
+  const child = spawn(process.execPath, ["--conditions=@svc/source", script, file], {
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+    env: { PATH: process.env["PATH"], ...env },
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  }
+  const ended = once(child, "close");
+  const { port } = await Promise.race([
+    once(child, "message").then(([message]) => message as { port: number }),
+    ended.then(([code]) => Promise.reject(new Error(`the service ended with ${code}: ${output}`))),
+  ]);
+  return {
+    port,
+    output: () => output,
+    async stop() {
+      child.kill("SIGTERM");
+      const timer = setTimeout(() => child.kill("SIGKILL"), 10_000);
+      await ended;
+      clearTimeout(timer);
+    },
+  };
+}

@@ -1,0 +1,17 @@
+// The service as a deployment runs it, by a file and the environment; it tells its parent the port.
+import { pathToFileURL } from "node:url";
+import { startService } from "@svc/express";
+import { expensesService } from "../../../src/service.ts";
+import { cheapCost } from "../../support/running-service.ts";
+
+async function start([, , file = ""]: readonly string[]): Promise<void> {
+  const options = expensesService(process.env, {
+    seed: true,
+    demoUsers: true,
+    passwords: { cost: cheapCost },
+  });
+  const { address } = await startService({ ...options, config: pathToFileURL(file) });
+  process.send?.({ port: address?.port });
+}
+
+void start(process.argv);
