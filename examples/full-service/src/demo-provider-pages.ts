@@ -15,9 +15,10 @@ export function whoPage(action: string, people: readonly DemoPerson[]): string {
   );
   return page(
     "Who are you?",
-    `<form method="post" action="${escaped(action)}">
+    `<p>A real provider would ask for a password. This one believes you.</p>
+<form method="post" action="${escaped(action)}">
 <fieldset>
-<legend>A real provider would ask for a password. This one believes you.</legend>
+<legend>People of the demo</legend>
 ${choices.join("\n")}
 </fieldset>
 ${buttons("Continue")}

@@ -12,7 +12,7 @@ const style: Html = markup`
   pre { background: #f2f2f2; padding: .75rem; overflow-x: auto; }
   label { display: block; font-weight: 600; margin-top: 1rem; }
   input {
-    font: inherit; width: 100%; max-width: 24rem; box-sizing: border-box; padding: .5rem;
+    display: block; font: inherit; width: 100%; max-width: 24rem; box-sizing: border-box; padding: .5rem;
     border: 1px solid #595959; border-radius: .25rem;
   }
   input[aria-invalid] { border: 2px solid #a4161a; }
@@ -24,7 +24,9 @@ const style: Html = markup`
   .plain { color: #0b4f9e; background: #fff; margin: 0; }
   .error { color: #a4161a; font-weight: 600; }
   .note { background: #eef4fb; padding: .75rem; }
-  .scroll { overflow-x: auto; }
+  .scroll { position: relative; overflow-x: auto; }
+  .scroll table { min-width: 38rem; }
+  .scroll time, .scroll button { white-space: nowrap; }
   table { border-collapse: collapse; width: 100%; }
   th, td { text-align: left; vertical-align: top; padding: .5rem .5rem .5rem 0; border-bottom: 1px solid #c9c9c9; }
   td.agent { overflow-wrap: anywhere; }

@@ -120,7 +120,7 @@ describe("the pages", function () {
   };
 
   for (const [name, { heading, stops, open }] of Object.entries(views)) {
-    it(`have nothing that axe-core objects to, and a focus that one sees on the way through: ${name}`, async () => {
+    it(`have nothing that axe-core objects to, a focus that one sees, and room on a small screen: ${name}`, async () => {
       const { page } = await site.visitor();
       await open(page);
       expect(await headingOf(page)).to.equal(heading);
