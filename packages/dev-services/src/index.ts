@@ -2,6 +2,7 @@ export { demoFolder } from "./account.ts";
 export { type Attempt, maskUrl, NoServerError } from "./attempts.ts";
 export { type DemoOptions, demoPostgres, type DemoPostgres } from "./demo-postgres.ts";
 export { freePort } from "./free-port.ts";
+export { type PgBouncer, type PgBouncerOptions, startPgBouncer } from "./pgbouncer.ts";
 export { type PostgresOptions, type PostgresServer, startPostgres } from "./postgres.ts";
 export { type RedisOptions, type RedisServer, startRedis } from "./redis.ts";
 export { type RedisCluster, startRedisCluster } from "./redis-cluster.ts";
@@ -13,6 +14,8 @@ export {
   type TestDatabase,
   type TestDatabaseOptions,
 } from "./test-database.ts";
+export { openTestLogin, type OpenTestLogin, type TestLoginOptions } from "./test-login.ts";
+export { testPgBouncer, type TestPgBouncer } from "./test-pgbouncer.ts";
 export { openTestRedis, type OpenTestRedis, testRedis, type TestRedis } from "./test-redis.ts";
 export { testRedisCluster, type TestRedisCluster } from "./test-redis-cluster.ts";
 export { testPostgresServer, type TestServer } from "./test-server.ts";

@@ -1,0 +1,115 @@
+import { spawn, spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { scratchFolder, serverAccount } from "./account.ts";
+import { NoServerError } from "./attempts.ts";
+import { freePort } from "./free-port.ts";
+import { startWatchdog, type Watchdog } from "./lease.ts";
+
+/** What {@link startPgBouncer} takes. */
+export interface PgBouncerOptions {
+  /** Of a login that has a password, on the server that it pools for. */
+  readonly url: string;
+  /** How many connections to the server all clients share. */
+  readonly connections: number;
+  /** The environment with the `PATH` to look on. Default: `process.env`. */
+  readonly env?: NodeJS.ProcessEnv | undefined;
+}
+
+/** A PgBouncer that pools transactions. */
+export interface PgBouncer extends AsyncDisposable {
+  /** The URL that it was started with, by way of it. */
+  readonly url: string;
+  readonly pid: number;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a PgBouncer in transaction mode on 127.0.0.1, in front of a PostgreSQL. It ends when this process ends, however
+ * it ends.
+ *
+ * @throws NoServerError when there is none on `PATH`; Error when it does not start
+ */
+export async function startPgBouncer(options: PgBouncerOptions): Promise<PgBouncer> {
+  requirePgBouncer(options.env);
+  const watchdog = await startWatchdog();
+  try {
+    return await launched(options, watchdog);
+  } catch (error) {
+    await watchdog.finish();
+    throw error;
+  }
+}
+
+/** @throws NoServerError when there is none on `PATH` */
+export function requirePgBouncer(env: NodeJS.ProcessEnv = process.env): void {
+  if (spawnSync("pgbouncer", ["--version"], { env, stdio: "ignore" }).status === 0) return;
+  const attempts = [{ rung: "pgbouncer on PATH", reason: "not found" }];
+  throw new NoServerError("PgBouncer", attempts, "install pgbouncer (Debian: apt-get install pgbouncer)");
+}
+
+async function launched(options: PgBouncerOptions, watchdog: Watchdog): Promise<PgBouncer> {
+  const port = await freePort();
+  const folder = scratchFolder("svc-pgbouncer-");
+  const charge = { signal: "SIGKILL", remove: [folder], marker: folder } as const;
+  watchdog.watch(charge);
+  // It refuses root, and reads its files as somebody else.
+  const account = serverAccount();
+  const child = spawn(
+    "pgbouncer",
+    [...(account === undefined ? [] : ["-u", account.name]), settingsIn(folder, port, options)],
+    { detached: true, stdio: "ignore", cwd: folder, env: options.env ?? process.env },
+  );
+  let failed: Error | undefined;
+  child.on("error", (error) => void (failed = error));
+  const { pid } = child;
+  if (pid !== undefined) watchdog.watch({ ...charge, pid });
+  child.unref();
+  const end = performance.now() + 20_000;
+  while (pid === undefined || !(await listens(port))) {
+    const ended = child.exitCode !== null || child.signalCode !== null;
+    if (pid === undefined || ended || performance.now() > end)
+      throw new Error(`PgBouncer did not start on port ${port} of 127.0.0.1`, { cause: failed });
+    await sleep(5);
+  }
+  const through = new URL(options.url);
+  through.hostname = "127.0.0.1";
+  through.port = String(port);
+  const stop = (): Promise<void> => watchdog.finish();
+  return { url: through.href, pid, stop, [Symbol.asyncDispose]: stop };
+}
+
+function settingsIn(folder: string, port: number, { url, connections }: PgBouncerOptions): string {
+  const { hostname, port: serverPort, username, password } = new URL(url);
+  const users = join(folder, "users.txt");
+  const settings = join(folder, "pgbouncer.ini");
+  writeFileSync(users, `"${decodeURIComponent(username)}" "${decodeURIComponent(password)}"\n`);
+  writeFileSync(
+    settings,
+    `[databases]
+* = host=${hostname} port=${serverPort || "5432"}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = plain
+auth_file = ${users}
+pool_mode = transaction
+default_pool_size = ${connections}
+ignore_startup_parameters = statement_timeout
+`,
+  );
+  return settings;
+}
+
+function listens(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1", () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.on("error", () => resolve(false));
+  });
+}
