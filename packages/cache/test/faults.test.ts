@@ -1,10 +1,10 @@
+import { collectingLogger } from "@svc/test-support";
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Cache, type CacheOptions, CacheUnavailableError, createCache } from "@svc/cache";
 import { freePort, type RedisServer, startRedis } from "@svc/dev-services";
 import { expect } from "chai";
-import { keepingLogger } from "./support/logger.ts";
 import { rejection, until } from "./support/wait.ts";
 
 const ready = (cache: Cache) => cache.readiness().check(AbortSignal.timeout(5000));
@@ -154,7 +154,7 @@ describe("a Redis with faults", function () {
   });
 
   it("REV-8 refuses at once while a Redis that was killed stays away, and uses it when it is back", async () => {
-    const logger = keepingLogger();
+    const logger = collectingLogger();
     await using cache = open({ logger });
     await cache.set("kept", 1, 60);
     await quiet(cache);
@@ -169,7 +169,7 @@ describe("a Redis with faults", function () {
     await until("it answers", () => answers(cache));
     expect(await cache.get("kept")).to.equal(undefined);
     expect(await ready(cache)).to.deep.include({ healthy: true, detail: "connected" });
-    expect(logger.lines).to.deep.equal([
+    expect(logger.texts).to.deep.equal([
       'warn Redis is not available {"cache":"cache","reason":"ECONNREFUSED","suppressed":0}',
       'info Redis answers again {"cache":"cache"}',
     ]);
@@ -188,7 +188,7 @@ describe("a Redis with faults", function () {
   });
 
   it("goes on reading from a Redis that is out of memory", async () => {
-    const logger = keepingLogger();
+    const logger = collectingLogger();
     await using cache = open({ logger });
     await cache.redis.call("flushall");
     await cache.set("kept", 1, 60);
@@ -204,7 +204,7 @@ describe("a Redis with faults", function () {
     } finally {
       await cache.redis.call("config", "set", "maxmemory", "0");
     }
-    expect(logger.lines).to.deep.equal([
+    expect(logger.texts).to.deep.equal([
       'warn Redis is not available {"cache":"cache","reason":"OOM","suppressed":0}',
     ]);
   });
@@ -278,7 +278,7 @@ describe("a Redis with faults", function () {
   });
 
   it("RDY-16 is not ready, and not critical, where there never was a Redis; nothing of the URL gets out", async () => {
-    const logger = keepingLogger();
+    const logger = collectingLogger();
     const port = await freePort();
     await using cache = createCache({ url: `redis://somebody:geheim@127.0.0.1:${port}/3`, logger });
     const error = await rejection(cache.redis.exists("key"));
@@ -286,20 +286,20 @@ describe("a Redis with faults", function () {
     const check = await ready(cache);
     expect(check).to.deep.include({ healthy: false, detail: "not answering (ECONNREFUSED)" });
     expect(cache.readiness().critical).to.equal(false);
-    await until("it is in the log", () => logger.lines.length > 0);
-    const all = JSON.stringify([check, logger.lines, error, error.message, error.stack]);
+    await until("it is in the log", () => logger.texts.length > 0);
+    const all = JSON.stringify([check, logger.texts, error, error.message, error.stack]);
     for (const part of ["somebody", "geheim", String(port)]) expect(all).not.to.contain(part);
   });
 
   it("tells by a word alone that Redis refuses the password", async () => {
-    const logger = keepingLogger();
+    const logger = collectingLogger();
     await using admin = open();
     await admin.redis.call("config", "set", "requirepass", "richtig");
     try {
       await using cache = createCache({ url: `redis://:geheim@127.0.0.1:${server.port}`, logger });
       await rejection(cache.redis.exists("key"));
       await until("it is known", async () => (await ready(cache)).detail === "not answering (WRONGPASS)");
-      expect(logger.lines.join()).to.contain("WRONGPASS").and.not.contain("geheim");
+      expect(logger.texts.join()).to.contain("WRONGPASS").and.not.contain("geheim");
     } finally {
       await admin.redis.call("config", "set", "requirepass", "");
     }
@@ -307,7 +307,7 @@ describe("a Redis with faults", function () {
 
   it("warns at most every 10 s", async () => {
     let at = 0;
-    const logger = keepingLogger();
+    const logger = collectingLogger();
     await using cache = open({ logger, now: () => at, commandTimeoutMs: 100 });
     await cache.set("kept", 1, 60);
     await quiet(cache);
@@ -318,7 +318,7 @@ describe("a Redis with faults", function () {
         await until("the probe fails", () => cache.state === "open");
         at += 2000;
       }
-      const warnings = logger.lines.filter((line) => line.startsWith("warn Redis is not available"));
+      const warnings = logger.texts.filter((line) => line.startsWith("warn Redis is not available"));
       expect(warnings).to.have.length(2);
     } finally {
       server.resume();

@@ -1,8 +1,8 @@
 import { createDatabase, type Database } from "@svc/database";
 import { testDatabase } from "@svc/dev-services";
 import { ensureSchema, sqlStateOf } from "@svc/sql";
+import { collectingLogger } from "@svc/test-support";
 import { expect } from "chai";
-import { keepingLogger } from "./support/lines.ts";
 import { problem } from "./support/problem.ts";
 import { rejection } from "./support/rejection.ts";
 
@@ -107,7 +107,7 @@ describe("createDatabase", () => {
   });
 
   it("cuts connections that are still in use when stopping takes too long, and says so", async () => {
-    const logger = keepingLogger();
+    const logger = collectingLogger();
     const busy = createDatabase({ url: postgres.url, stopTimeoutMs: 50, logger });
     const running = problem(busy.query("select pg_sleep(60)"));
     await busy.readiness().check(new AbortController().signal);
@@ -116,7 +116,7 @@ describe("createDatabase", () => {
     await busy.stop();
     expect((await running).status).to.equal(503);
     // The one of the readiness check may still be closing.
-    expect(logger.lines.join("\n"))
+    expect(logger.texts.join("\n"))
       .to.match(/"connections":[12]\}/)
       .and.to.contain("in use at the deadline");
   });

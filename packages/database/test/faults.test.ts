@@ -2,8 +2,8 @@ import type { CheckResult } from "@svc/context";
 import { createDatabase, type Database } from "@svc/database";
 import { freePort, testPostgresServer } from "@svc/dev-services";
 import { isConnectionError } from "@svc/sql";
+import { collectingLogger } from "@svc/test-support";
 import { expect } from "chai";
-import { keepingLogger } from "./support/lines.ts";
 import { problem } from "./support/problem.ts";
 import { rejection } from "./support/rejection.ts";
 import { until } from "./support/until.ts";
@@ -55,7 +55,7 @@ describe("a database with faults", function () {
   const postgres = testPostgresServer({ settings: { max_connections: "20" } });
 
   it("answers 503 in bounded time while the server hangs, tries seldom, and heals by itself", async () => {
-    const logger = keepingLogger();
+    const logger = collectingLogger();
     await using database = createDatabase({
       url: postgres.url,
       max: 4,
@@ -95,9 +95,9 @@ describe("a database with faults", function () {
     await healed(database);
     expect((await ask(database)).healthy).to.equal(true);
     expect(
-      logger.lines.filter((line) => line.startsWith("error the database is not answering")).length,
+      logger.texts.filter((line) => line.startsWith("error the database is not answering")).length,
     ).to.be.at.least(1);
-    expect(logger.lines.at(-1)).to.contain("answering again");
+    expect(logger.texts.at(-1)).to.contain("answering again");
   });
 
   it("never reuses a connection whose statement was given up", async () => {
@@ -134,15 +134,15 @@ describe("a database with faults", function () {
   });
 
   it("stops at its deadline while the server hangs, and leaves no connection open", async () => {
-    const logger = keepingLogger();
+    const logger = collectingLogger();
     const database = createDatabase({ url: postgres.url, logger, ...DEADLINES });
     await database.query("select 1");
     await ask(database);
     postgres.server.pause();
     try {
       await soon(database.stop());
-      expect(logger.lines).to.have.lengthOf(1);
-      expect(logger.lines[0]).to.contain("connections were cut").and.to.contain('"connections":2');
+      expect(logger.texts).to.have.lengthOf(1);
+      expect(logger.texts[0]).to.contain("connections were cut").and.to.contain('"connections":2');
     } finally {
       postgres.server.resume();
     }
@@ -168,7 +168,7 @@ describe("a database with faults", function () {
   });
 
   it("survives that the server dies, and heals when it is back", async () => {
-    const logger = keepingLogger();
+    const logger = collectingLogger();
     await using database = createDatabase({ url: postgres.url, max: 3, logger, ...DEADLINES });
     await Promise.all(Array.from({ length: 3 }, () => database.query("select pg_sleep(0.02)")));
     const held = await database.connect();
@@ -185,7 +185,7 @@ describe("a database with faults", function () {
     await Promise.all(Array.from({ length: 3 }, () => database.query("select pg_sleep(0.02)")));
     expect(database.pool.totalCount).to.equal(3);
     expect((await ask(database)).healthy).to.equal(true);
-    expect(logger.lines.some((line) => line.startsWith("warn a database connection broke"))).to.equal(true);
+    expect(logger.texts.some((line) => line.startsWith("warn a database connection broke"))).to.equal(true);
   });
 
   it("survives that idle connections are ended by the server", async () => {

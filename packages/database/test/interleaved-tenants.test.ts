@@ -2,11 +2,10 @@ import { createDatabase, type Database, enableRowSecurity } from "@svc/database"
 import { testDatabase } from "@svc/dev-services";
 import { problemHandler } from "@svc/problem";
 import type { Queryable } from "@svc/sql";
-import { listen } from "@svc/test-support";
+import { collectingLogger, listen } from "@svc/test-support";
 import { expect } from "chai";
 import express, { type Request } from "express";
 import { setTimeout as sleep } from "node:timers/promises";
-import { keepingLogger } from "./support/lines.ts";
 import { type Login, makeLogin } from "./support/login.ts";
 
 const REQUESTS = 1000;
@@ -51,7 +50,7 @@ describe("two tenants on one pool", function () {
   before(async () => {
     login = await makeLogin(postgres.url);
     // What is lost on purpose must not end the test by the breaker.
-    db = createDatabase({ url: login.url, max: 4, acquireTimeoutMs: 10_000, logger: keepingLogger() });
+    db = createDatabase({ url: login.url, max: 4, acquireTimeoutMs: 10_000, logger: collectingLogger() });
     await db.query(`create table items (id int generated always as identity, tenant_id text not null,
       made_by text not null, changed_by text)`);
     await enableRowSecurity(db, { table: "items" });

@@ -1,26 +1,21 @@
 import { createDatabase, type Database, enableRowSecurity } from "@svc/database";
-import { testDatabase } from "@svc/dev-services";
+import { testDatabase, testPgBouncer } from "@svc/dev-services";
 import type { Queryable } from "@svc/sql";
 import { expect } from "chai";
 import { type Login, makeLogin } from "./support/login.ts";
-import { hasPgBouncer, startPgBouncer } from "./support/pgbouncer.ts";
 
 const tenants = ["acme", "globex"] as const;
 
 describe("withTenant through PgBouncer in transaction mode", function () {
   this.timeout(60_000);
-  before(function () {
-    if (hasPgBouncer) return;
-    console.log("skipped: pgbouncer (Debian package pgbouncer) is not on PATH");
-    this.skip();
-  });
+  const pgBouncer = testPgBouncer();
   let login: Login | undefined;
   after(() => login?.drop());
   const postgres = testDatabase({ name: "pgbouncer" });
 
   it("keeps tenants of three pools apart on two connections that all of them share", async () => {
     login = await makeLogin(postgres.url);
-    await using bouncer = await startPgBouncer(login.url, 2);
+    await using bouncer = await pgBouncer.start(login.url, 2);
     const open = (): Database => createDatabase({ url: bouncer.url, max: 4, acquireTimeoutMs: 20_000 });
     await using first = open();
     await using second = open();

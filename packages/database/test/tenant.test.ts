@@ -1,8 +1,8 @@
 import { createDatabase, type Database, enableRowSecurity, TenantError } from "@svc/database";
 import { testDatabase } from "@svc/dev-services";
 import { type Queryable, sqlStateOf, withTransaction } from "@svc/sql";
+import { collectingLogger } from "@svc/test-support";
 import { expect } from "chai";
-import { keepingLogger } from "./support/lines.ts";
 import { type Login, makeLogin } from "./support/login.ts";
 import { problem } from "./support/problem.ts";
 import { rejection } from "./support/rejection.ts";
@@ -293,7 +293,7 @@ describe("withTenant", () => {
     });
 
     it("says from the first withTenant on that a superuser bypasses it, healthy all the same, and logs it once", async () => {
-      const logger = keepingLogger();
+      const logger = collectingLogger();
       await using passing = createDatabase({ url: postgres.url, logger });
       await passing.withTenant("acme", () => undefined);
       for (let i = 0; i < 3; i++) {
@@ -303,8 +303,8 @@ describe("withTenant", () => {
           meta: { ...pool, total: 1, idle: 1, row_security: "bypassed" },
         });
       }
-      expect(logger.lines).to.have.lengthOf(1);
-      expect(logger.lines[0]).to.match(/^warn the login bypasses row security/);
+      expect(logger.texts).to.have.lengthOf(1);
+      expect(logger.texts[0]).to.match(/^warn the login bypasses row security/);
     });
 
     it("says that a login with BYPASSRLS bypasses it, and that another does not, as soon as it is told to ask", async () => {

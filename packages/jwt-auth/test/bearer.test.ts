@@ -1,8 +1,7 @@
 import { createServer } from "node:http";
 import { jwtAuth, principalOf } from "@svc/jwt-auth";
-import { listen, rawRequest } from "@svc/test-support";
+import { collectingLogger, listen, rawRequest } from "@svc/test-support";
 import { expect } from "chai";
-import { collectingLogger } from "./support/collecting-logger.ts";
 import { everyKey } from "./support/fixed-keys.ts";
 import { forge, now } from "./support/forge.ts";
 

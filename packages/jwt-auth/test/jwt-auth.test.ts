@@ -13,9 +13,8 @@ import {
   requireScopes,
 } from "@svc/jwt-auth";
 import { requestId } from "@svc/request-id";
-import { listen } from "@svc/test-support";
+import { collectingLogger, listen } from "@svc/test-support";
 import { expect } from "chai";
-import { collectingLogger } from "./support/collecting-logger.ts";
 import { everyKey } from "./support/fixed-keys.ts";
 import { forge, now } from "./support/forge.ts";
 import { ask, bearer, serve, stacks } from "./support/stacks.ts";

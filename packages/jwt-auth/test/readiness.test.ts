@@ -1,8 +1,7 @@
 import type { CheckResult, ReadinessCheck } from "@svc/context";
 import { jwtAuth, type KeySource, requireAuth } from "@svc/jwt-auth";
-import { listen } from "@svc/test-support";
+import { collectingLogger, listen } from "@svc/test-support";
 import { expect } from "chai";
-import { collectingLogger } from "./support/collecting-logger.ts";
 import { everyKey } from "./support/fixed-keys.ts";
 import { forge, now } from "./support/forge.ts";
 import { keyFixture } from "./support/key-fixtures.ts";

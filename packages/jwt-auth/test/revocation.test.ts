@@ -5,8 +5,8 @@ import {
   type RevocableToken,
   type RevocationCheck,
 } from "@svc/jwt-auth";
+import { collectingLogger } from "@svc/test-support";
 import { expect } from "chai";
-import { collectingLogger } from "./support/collecting-logger.ts";
 import { everyKey } from "./support/fixed-keys.ts";
 import { forge, now } from "./support/forge.ts";
 import { type Answer, ask, bearer, serve, stacks } from "./support/stacks.ts";

@@ -1,9 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import { jwtAuth, type JwtAuthOptions, principalOf, requireAuth } from "@svc/jwt-auth";
 import { problemHandler } from "@svc/problem";
-import { expressMajors, listen } from "@svc/test-support";
+import { collectingLogger, expressMajors, listen } from "@svc/test-support";
 import { expect } from "chai";
-import { collectingLogger } from "./support/collecting-logger.ts";
 import { everyKey } from "./support/fixed-keys.ts";
 import { forge, now } from "./support/forge.ts";
 import { ask, bearer, serve, stacks } from "./support/stacks.ts";

@@ -1,13 +1,13 @@
 import { testDatabase } from "@svc/dev-services";
 import { BreakerOpenError, DeadlineError } from "@svc/resilience";
 import { isConnectionError, type QueryResult, type Row, sqlStateOf, TransactionError } from "@svc/sql";
+import { collectingLogger } from "@svc/test-support";
 import { createPostgresTokenStore } from "@svc/token-store/postgres";
 import { expect } from "chai";
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "pg";
-import { keepingLogger } from "./support/lines.ts";
 import {
   again,
   hold,
@@ -168,7 +168,7 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
     await using silent = await silentServer();
     const pool = openPool(silent.url);
     let now = 0;
-    const logger = keepingLogger();
+    const logger = collectingLogger();
     const store = createPostgresTokenStore({ db: pool, timeoutMs: 100, logger, now: () => now });
     for (let n = 0; n < 3; n++) {
       expect(await rejection(store.isRevoked(presentation()))).to.be.instanceOf(DeadlineError);
@@ -189,8 +189,8 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
     now = 2000;
     expect(await rejection(store.isRevoked(presentation()))).to.be.instanceOf(DeadlineError);
     expect(connections.size, "one trial").to.equal(4);
-    expect(logger.lines).to.have.lengthOf(1);
-    expect(logger.lines[0]).to.match(/^warn the token store is not answering/);
+    expect(logger.texts).to.have.lengthOf(1);
+    expect(logger.texts[0]).to.match(/^warn the token store is not answering/);
     expect(await store.readiness().check(new AbortController().signal)).to.deep.equal({
       healthy: false,
       detail: "no answer within 100 ms",
@@ -202,7 +202,7 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
     await using bench = await openStore(database.url);
     let down = true;
     let now = 0;
-    const logger = keepingLogger();
+    const logger = collectingLogger();
     const db = {
       query<R extends Row>(text: string): Promise<QueryResult<R>> {
         if (down) return Promise.reject(Object.assign(new Error("no"), { code: "ECONNREFUSED" }));
@@ -222,7 +222,7 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
     now = 500;
     expect(await store.isRevoked(presentation())).to.equal(false);
     expect(await store.rotate(presentation())).to.equal("rotated");
-    expect(logger.lines.map((line) => line.split(" {")[0])).to.deep.equal([
+    expect(logger.texts.map((line) => line.split(" {")[0])).to.deep.equal([
       "warn the token store is not answering; it is not asked for a while",
       "info the token store is answering again",
     ]);
@@ -277,7 +277,7 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
 
   it("a deletion that fails is told to the logger and to nobody else", async () => {
     await using bench = await openStore(database.url);
-    const logger = keepingLogger();
+    const logger = collectingLogger();
     const db = {
       query<R extends Row>(text: string): Promise<QueryResult<R>> {
         return bench.pool.query(text.replace("delete from", "oops")) as Promise<QueryResult<R>>;
@@ -286,10 +286,10 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
     const store = createPostgresTokenStore({ db, logger, sweepEverySeconds: 0.001 });
     await until("a deletion was tried", async () => {
       await store.revoke("one", 60);
-      return logger.lines.length > 0;
+      return logger.texts.length > 0;
     });
     await store.stop();
-    expect(logger.lines.join("\n")).to.include("could not be deleted").and.to.include("SQLSTATE 42601");
+    expect(logger.texts.join("\n")).to.include("could not be deleted").and.to.include("SQLSTATE 42601");
   });
 });
 

@@ -1,10 +1,8 @@
-import { testDatabase } from "@svc/dev-services";
+import { openTestLogin, testDatabase, testPgBouncer } from "@svc/dev-services";
 import { ConfigurationError } from "@svc/options";
 import { SchemaError, sqlStateOf } from "@svc/sql";
 import { createPostgresTokenStore, tokenStoreStatements } from "@svc/token-store/postgres";
 import { expect } from "chai";
-import { makeLogin } from "./support/login.ts";
-import { hasPgBouncer, startPgBouncer } from "./support/pgbouncer.ts";
 import { again, openPool, openStore, presentation, rejection, successor } from "./support/postgres.ts";
 
 const { signal } = new AbortController();
@@ -63,10 +61,10 @@ describe("the table of the PostgreSQL token store", function () {
 
   it("REF-18 needs no more than the right to select, insert, update and delete", async () => {
     await using owner = await openStore(database.url, { table: "lent" });
-    await using login = await makeLogin(
-      database.url,
-      "grant select, insert, update, delete on lent to login",
-    );
+    await using login = await openTestLogin({
+      url: database.url,
+      grants: ["grant select, insert, update, delete on lent to login"],
+    });
     await using bench = await openStore(login.url, { table: "lent" });
     const { store } = bench;
     expect(await store.ensureSchema()).to.equal("present");
@@ -85,15 +83,14 @@ describe("the table of the PostgreSQL token store", function () {
   });
 
   describe("through PgBouncer in transaction mode", () => {
-    before(function () {
-      if (hasPgBouncer) return;
-      console.log("skipped: pgbouncer (Debian package pgbouncer) is not on PATH");
-      this.skip();
-    });
+    const pgBouncer = testPgBouncer();
 
     it("REF-4 REF-5 REF-19 two pools over three shared connections: one is rotated, the rest raced", async () => {
-      await using login = await makeLogin(database.url, "grant usage, create on schema public to login");
-      await using bouncer = await startPgBouncer(login.url, 3);
+      await using login = await openTestLogin({
+        url: database.url,
+        grants: ["grant usage, create on schema public to login"],
+      });
+      await using bouncer = await pgBouncer.start(login.url, 3);
       await using a = await openStore(bouncer.url, { table: "pooled", timeoutMs: 10_000 });
       await using b = await openStore(bouncer.url, { table: "pooled", timeoutMs: 10_000 });
       for (let round = 0; round < 20; round++) {
@@ -126,7 +123,7 @@ describe("readiness of the PostgreSQL token store", function () {
     expect(await readiness.check(signal)).to.deep.equal({ healthy: false, detail: "its table is missing" });
     await store.ensureSchema();
     expect(await readiness.check(signal)).to.deep.equal({ healthy: true, detail: "connected" });
-    await using login = await makeLogin(database.url);
+    await using login = await openTestLogin({ url: database.url });
     const other = openPool(login.url);
     const check = createPostgresTokenStore({ db: other }).readiness();
     expect(check).to.include({ name: "token-store", critical: false });

@@ -1,3 +1,4 @@
+export { collectingLogger, type CollectingLogger, type Line } from "./collecting-logger.ts";
 export { expressMajors } from "./express-majors.ts";
 export { listen, type Listening } from "./listen.ts";
 export { rawRequest, type RawAnswer } from "./raw-request.ts";

@@ -1,9 +1,9 @@
+import { collectingLogger, type CollectingLogger } from "@svc/test-support";
 import { createKeyRing, createTokenIssuer, type IssuerEvent, type KeyRing } from "@svc/token-issuer";
 import type { IssuerStore, TokenIssuer, TokenIssuerOptions, TokenPair } from "@svc/token-issuer";
 import { createMemoryTokenStore } from "@svc/token-store";
 import { expect } from "chai";
 import { isProblemError, type ProblemError } from "@svc/problem";
-import { collectingLogger, type CollectingLogger } from "./collecting-logger.ts";
 
 export const SECRET = "a secret of at least 32 bytes, for tests";
 export const DAY = 86_400;

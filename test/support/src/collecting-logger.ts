@@ -1,0 +1,37 @@
+type Level = "debug" | "info" | "warn" | "error" | "fatal";
+
+/** What a logger was told at once. */
+export interface Line {
+  readonly level: Level;
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly message: string | undefined;
+}
+
+/** A logger that remembers what it was told. */
+export type CollectingLogger = Readonly<Record<Level, (fields: object, message?: string) => void>> & {
+  readonly lines: readonly Line[];
+  /** The same as text: the level, the message, and the fields as JSON. */
+  readonly texts: readonly string[];
+  /** The messages of one level. */
+  at(level: Level): readonly (string | undefined)[];
+};
+
+export function collectingLogger(): CollectingLogger {
+  const lines: Line[] = [];
+  const write =
+    (level: Level) =>
+    (fields: object, message?: string): void =>
+      void lines.push({ level, fields: { ...fields }, message });
+  return {
+    lines,
+    get texts() {
+      return lines.map(({ level, fields, message = "" }) => `${level} ${message} ${JSON.stringify(fields)}`);
+    },
+    at: (level) => lines.filter((line) => line.level === level).map((line) => line.message),
+    debug: write("debug"),
+    info: write("info"),
+    warn: write("warn"),
+    error: write("error"),
+    fatal: write("fatal"),
+  };
+}
