@@ -3,7 +3,8 @@ import { isProblemError } from "@svc/problem";
 import type { ErrorRequestHandler, Request } from "express";
 import { type Message, messagePage } from "./pages/message-page.ts";
 import { sendPage } from "./pages/send-page.ts";
-import { localPath } from "./return-to.ts";
+import { home } from "./return-to.ts";
+import { withoutRetry } from "./visitor.ts";
 
 const pages =
   /^\/(?:sign-in|account|login|sign-out|sign-out-everywhere|sessions\/.*|auth\/[^/]+\/(?:start|callback))$/;
@@ -36,8 +37,8 @@ function statusOf(error: unknown): number | undefined {
 
 /** The page to try again: that which was asked for, or the one with the form. */
 function again(req: Request): string {
-  if (req.method !== "GET") return "/account";
-  return req.path.startsWith("/auth/") ? "/sign-in" : (localPath(req.path) ?? "/account");
+  if (req.method !== "GET") return home;
+  return req.path.startsWith("/auth/") ? "/sign-in" : withoutRetry(req);
 }
 
 function messageOf(status: number, error: unknown, href: string): Message {

@@ -29,14 +29,14 @@ export interface PasswordsOptions {
 /** Keeps passwords as what scrypt makes of them. */
 export interface Passwords {
   /** What is stored of a password: `scrypt$N$r$p$salt$hash`, with a salt of its own. */
-  hash(password: string): Promise<string>;
+  readonly hash: (password: string) => Promise<string>;
   /**
    * Whether it is the password of which this was stored. Where nothing is stored it costs the same, so that nobody
    * learns from the time whether there is such an account.
    *
    * @throws ProblemError 503 while too many are being looked at
    */
-  matches(password: string, stored: string | null | undefined): Promise<boolean>;
+  readonly matches: (password: string, stored: string | null | undefined) => Promise<boolean>;
 }
 
 const hashBytes = 32;

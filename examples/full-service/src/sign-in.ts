@@ -50,6 +50,9 @@ export function signInRoutes(app: Express, options: SignInOptions): void {
     else sendPage(res, 200, signInPage({ returnTo, providers, isDemo, signedOut: query.has("signed_out") }));
   });
 
+  // What the address bar says after a try that failed.
+  app.get("/login", (_req, res) => seeOther(res, "/sign-in"));
+
   app.post(
     "/login",
     requireContentType("application/json", formType),

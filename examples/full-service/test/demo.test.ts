@@ -7,6 +7,7 @@ import { createService } from "@svc/express";
 import { ConfigurationError } from "@svc/options";
 import { expect } from "chai";
 import request from "supertest";
+import { demoPassword, demoUsers } from "../src/demo-users.ts";
 import { demoTenants } from "../src/seed.ts";
 import { expensesService } from "../src/service.ts";
 import {
@@ -176,7 +177,7 @@ describe("the start command with DATABASE_URL", function () {
     expect((await demo.ended).code).to.equal(0);
   });
 
-  it("CFG-16 writes no demo data in prod", async () => {
+  it("CFG-16 CFG-17 writes no demo data and no demo users in prod", async () => {
     using checkout = temporaryCheckout();
     const env = {
       SVC_ENV: "prod",
@@ -188,6 +189,10 @@ describe("the start command with DATABASE_URL", function () {
     const url = await demo.opened;
     expect((await request(url).get("/ready")).status).to.equal(200);
     expect(await list(url, {})).to.deep.equal({ expenses: [], next: null });
+    const [person] = demoUsers;
+    const login = await request(url).post("/login").send({ email: person?.email, password: demoPassword });
+    expect(login.status).to.equal(401);
+    expect((await request(url).get("/sign-in")).text).not.to.contain(demoPassword);
   });
 
   it("CFG-16 CFG-17 refuses a service in prod that asks for demo data or demo users", async () => {

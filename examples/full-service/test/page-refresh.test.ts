@@ -42,7 +42,7 @@ describe("a page whose access token has expired", () => {
     }
     const late = await view(path, browser.refresh);
     expect(late.status).to.equal(409);
-    expect(late.text).to.contain('<a href="/account">Try again</a>');
+    expect(late.text).to.contain('<a href="/account?x=1">Try again</a>');
     expect(late.headers["set-cookie"]).to.equal(undefined);
     // What the browser has by then is what the faster tab was given.
     expect((await request(running.url).get(path).set("Cookie", winner.cookie)).status).to.equal(200);

@@ -155,6 +155,13 @@ describe("sign-in with a password", () => {
     }
   });
 
+  it("has a page for a form that is too long, and for the address that a form was sent to", async () => {
+    const long = await form({ email, password: "x".repeat(9000) });
+    expect({ status: long.status, type: long.type }).to.deep.equal({ status: 413, type: "text/html" });
+    expect(long.text).to.contain("<h1>That did not work</h1>").and.not.to.contain("xxx");
+    expect((await request(running.url).get("/login")).headers["location"]).to.equal("/sign-in");
+  });
+
   it("has a page without script, in a language, with labels, that no cache keeps", async () => {
     const { status, headers, text } = await request(running.url).get("/sign-in?signed_out=1");
     expect(status).to.equal(200);
@@ -198,7 +205,7 @@ describe("sign-in with a password", () => {
       await new Promise(setImmediate);
     }
     const answers = await Promise.all(flood);
-    expect(answers.map(({ status }) => status).sort()).to.deep.equal([401, 401, 503, 503, 503, 503]);
+    expect(answers.map(({ status }) => status)).to.have.members([401, 401, 503, 503, 503, 503]);
     const refused = answers.filter(({ status }) => status === 503);
     expect(refused.every(({ headers }) => headers["retry-after"] === "2")).to.equal(true);
   });

@@ -1,7 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
-import { connect } from "node:net";
+import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -116,6 +116,18 @@ export function isListening(port: number): Promise<boolean> {
 export async function freePair(): Promise<number> {
   for (;;) {
     const port = await freePort();
-    if (port < 65_000 && !(await isListening(port + 1))) return port;
+    if (port < 65_000 && (await isFree(port + 1))) return port;
   }
+}
+
+// Whether nobody listens is not enough: a connection from here to elsewhere may have the port, too.
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, "127.0.0.1");
+  // A wait for an event is rejected by the event `error`.
+  const found = await once(server, "listening").then(
+    () => true,
+    () => false,
+  );
+  await new Promise((resolve) => server.close(resolve));
+  return found;
 }
