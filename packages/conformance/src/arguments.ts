@@ -16,6 +16,7 @@ export const usage = `Usage: svc-conformance <base URL> [options]
 
 Checks a running service against the contract, from outside.
 
+  --replica URL           a second replica of the same service
   --keys FILE             how to make tokens that the service accepts (JSON)
   --probes FILE           routes to try, tenancy and limits of the service (JSON)
   --profile full|reduced  what the service claims to be (full)
@@ -50,6 +51,7 @@ export function readArguments(given: readonly string[]): CommandLine {
       args: [...given],
       allowPositionals: true,
       options: {
+        replica: text,
         keys: text,
         probes: text,
         profile: text,
@@ -87,6 +89,7 @@ export function readArguments(given: readonly string[]): CommandLine {
     junitFile: values.junit,
     options: {
       url: positionals[0] ?? "",
+      replica: values.replica,
       profile: values.profile as ConformanceOptions["profile"],
       features: list(values.features) as readonly Feature[] | undefined,
       probes: probesIn(values),

@@ -23,6 +23,8 @@ export type Need =
   | "key set"
   | "full"
   | "reduced"
+  | "replica"
+  | `session:${"hook" | "store" | "rotation"}`
   | `probe:${string}`;
 
 /** One rule, looked at from outside. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { checks } from "./checks/index.ts";
 import { grant } from "./checks/samples.ts";
+import { signIn, visit } from "./checks/session-calls.ts";
 import type { Check } from "./check.ts";
 import { InvalidUse } from "./faults.ts";
 import { NoAnswer } from "./http-client.ts";
@@ -40,6 +41,7 @@ export async function checkConformance(options: ConformanceOptions): Promise<Con
     await reach(kit);
     if (kit.keySet !== undefined) await untilKeysAreKnown(kit);
     await findProbes(kit);
+    await findSession(kit);
     const findings = await runChecks(kit, selected(settings));
     const count = (status: string): number =>
       findings.filter((each) => each.verdict.status === status).length;
@@ -96,6 +98,25 @@ async function findProbes(kit: Kit): Promise<void> {
     }),
   );
   if (faults.flat().length > 0) throw new InvalidUse(faults.flat());
+}
+
+/** Without a session that works every refusal of a token would pass for a right one. */
+async function findSession(kit: Kit): Promise<void> {
+  const { session } = kit.settings.probes;
+  if (session === undefined) return;
+  try {
+    const { access } = await signIn(kit);
+    for (const replica of [kit.http, kit.replica]) {
+      if (replica === undefined) continue;
+      const { ok, status } = await visit(kit, access, replica);
+      const which = replica === kit.http ? "" : " of the second replica";
+      if (ok) continue;
+      throw new InvalidUse([`probes.session: ${status} from the route${which} for whoever has signed in`]);
+    }
+  } catch (error) {
+    if (error instanceof NoAnswer) throw new InvalidUse([`probes.session: ${error.message}`]);
+    throw error;
+  }
 }
 
 /** A service that started before the key set was served may wait before it asks again. */

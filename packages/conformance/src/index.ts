@@ -13,6 +13,13 @@ export type {
   Probes,
   TenancySettings,
 } from "./options.ts";
+export type {
+  FederatedProbe,
+  HookProbe,
+  RotationProbe,
+  SessionProbe,
+  StoreProbe,
+} from "./session-options.ts";
 export { asJUnit, asTable } from "./report.ts";
 export { type Rule, rules } from "./rules.ts";
 export type { Finding } from "./run-checks.ts";

@@ -13,6 +13,8 @@ import { createMinter, type Minter } from "./tokens.ts";
 export interface Kit {
   readonly settings: Settings;
   readonly http: HttpClient;
+  /** Asks the second replica. */
+  readonly replica: HttpClient | undefined;
   readonly log: LogReader | undefined;
   readonly keySet: KeyServer | undefined;
   /** @throws Error when there are no keys; checks that need them say so. */
@@ -30,6 +32,7 @@ export interface Kit {
 
 export async function createKit(settings: Settings): Promise<Kit> {
   const http = createHttpClient(settings.url, settings.requestSeconds * 1000);
+  const replica = settings.replica && createHttpClient(settings.replica, settings.requestSeconds * 1000);
   const log = settings.log === undefined ? undefined : await createLogReader(settings.log);
   const { keys } = settings;
   const keySet =
@@ -52,6 +55,7 @@ export async function createKit(settings: Settings): Promise<Kit> {
   return {
     settings,
     http,
+    replica,
     log,
     keySet,
     get tokens() {
@@ -70,6 +74,7 @@ export async function createKit(settings: Settings): Promise<Kit> {
     echo: () => (echo ??= startEchoServer()),
     async close() {
       http.close();
+      replica?.close();
       await (await echo)?.stop();
       await keySet?.stop();
     },

@@ -1,3 +1,5 @@
+import type { FederatedProbe, SessionProbe } from "./session-options.ts";
+
 /** What a service says that it has. Checks of anything else are not applicable. */
 export type Feature =
   /** Verifies bearer tokens. */
@@ -157,6 +159,10 @@ export interface Probes {
   /** Begins its answer at once and ends it after the request timeout. */
   readonly streaming?: Probe | undefined;
   readonly dependencies?: readonly DependencyProbe[] | undefined;
+  /** Signs somebody in, in a service that issues tokens. */
+  readonly session?: SessionProbe | undefined;
+  /** A provider through which people sign in. */
+  readonly federated?: FederatedProbe | undefined;
 }
 
 /** How tenants are resolved. */
@@ -188,6 +194,8 @@ export interface Limits {
 export interface ConformanceOptions {
   /** Base URL of the service under test. Required. */
   readonly url: string;
+  /** Base URL of a second replica of the same service. Default: none; nothing that needs two is checked. */
+  readonly replica?: string | undefined;
   /** Default: `full`. */
   readonly profile?: "full" | "reduced" | undefined;
   /** Default: `metrics` and `security_headers`, `auth` when there are keys, `tenancy` when there are its settings. */

@@ -1,35 +1,7 @@
-/** A rule of the contract, as far as this kit is concerned with it. */
-export interface Rule {
-  readonly id: string;
-  readonly title: string;
-  /** The section of the contract. */
-  readonly section: string;
-  /** `contract`: every service owes it. `house`: a choice of this collection, judged only when asked. */
-  readonly source: "contract" | "house";
-  /** A choice that asks for more than the contract does. */
-  readonly stricter: boolean;
-  /** `full`: not owed by a service of the reduced profile. */
-  readonly profile: "both" | "full";
-}
+import { type Rule, section } from "./rule.ts";
+import { sessionRules } from "./session-rules.ts";
 
-type Marks = "decided" | "stricter" | "full" | "decided full";
-
-function section(
-  name: string,
-  entries: Readonly<Record<string, string | readonly [title: string, marks: Marks]>>,
-): readonly Rule[] {
-  return Object.entries(entries).map(([id, entry]) => {
-    const [title, marks]: readonly [string, string] = typeof entry === "string" ? [entry, ""] : entry;
-    return {
-      id,
-      title,
-      section: name,
-      source: /decided|stricter/.test(marks) ? "house" : "contract",
-      stricter: marks.includes("stricter"),
-      profile: marks.includes("full") ? "full" : "both",
-    };
-  });
-}
+export type { Rule } from "./rule.ts";
 
 /** The rules that this kit knows, in the order of the contract. */
 export const rules: readonly Rule[] = [
@@ -70,12 +42,15 @@ export const rules: readonly Rule[] = [
       "The auth check is critical only when no key was ever fetched; it reads state, never fetches or waits",
       "decided",
     ],
+    "RDY-16": ["The cache check is never critical", "decided full"],
     "RDY-18": ["Metrics never make readiness critical", "decided"],
     "RDY-20": [
       "From SIGTERM on /ready answers 503 with the critical check shutdown: shutting down",
       "decided",
     ],
     "RDY-21": ["/health stays 200 until the process ends", "decided"],
+    "RDY-22": ["A revocation store that does not answer, failing open, makes auth degraded", "full"],
+    "RDY-23": ["An in-process token store is ok with a note that says what it does not do", "full"],
     "RDY-24": ["An unreachable key set with cached keys is degraded and reports the keys' age", "full"],
     "RDY-25": ["In jwks mode, no key ever fetched is critical", "full"],
   }),
@@ -232,6 +207,7 @@ export const rules: readonly Rule[] = [
   ...section("key-sets", {
     "KEY-1": ["An unknown kid triggers a refresh of the key set, at most once a minute", "full"],
     "KEY-2": ["A new key is fetched on the first token that names it", "full"],
+    "KEY-3": ["An old key stays published until every token signed with it has expired", "full"],
     "KEY-4": ["Cached keys keep verifying while the endpoint is unreachable", "full"],
     "KEY-5": ["Callers queued behind a failed fetch share its failure", "full"],
     "KEY-6": ["A fetch has one deadline for all tries and a number of tries", "full"],
@@ -247,6 +223,7 @@ export const rules: readonly Rule[] = [
     "KEY-13": ["The body of a key set is bounded (1 MiB)", "decided full"],
     "KEY-15": ["One fetch at a time; whoever waits shares its result", "decided full"],
   }),
+  ...sessionRules,
   ...section("tenancy", {
     "TEN-1": "The sources are token, user, subdomain, path and header; token and subdomain by default",
     "TEN-2": "The subdomain source needs a base domain",

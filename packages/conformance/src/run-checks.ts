@@ -105,6 +105,14 @@ function missing(kit: Kit, need: Need): string | undefined {
     case "metrics":
     case "security_headers":
       return kit.has(need) ? undefined : `the service does not claim the feature ${need}`;
+    case "replica":
+      return kit.replica === undefined ? "no second replica was given" : undefined;
+    case "session:hook":
+    case "session:store":
+    case "session:rotation": {
+      const part = need.slice("session:".length) as "hook" | "store" | "rotation";
+      return settings.probes.session?.[part] === undefined ? `\`session\` names no \`${part}\`` : undefined;
+    }
     default: {
       const name = need.slice("probe:".length) as keyof Probes;
       return settings.probes[name] === undefined ? `no probe \`${snake(name)}\` was given` : undefined;

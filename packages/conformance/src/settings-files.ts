@@ -44,6 +44,8 @@ const probesShape: Shape = Object.fromEntries(
     "slow",
     "streaming",
     "dependencies",
+    "session",
+    "federated",
     "tenancy",
     "limits",
     "features",
@@ -85,7 +87,11 @@ export type ProbesFile = Pick<ConformanceOptions, "probes" | "tenancy" | "limits
 /** Reads the file of `--probes`. @throws InvalidUse */
 export async function readProbes(path: string): Promise<ProbesFile> {
   const { tenancy, limits, features, ...probes } = await readShape(path, "", probesShape);
-  const inner = Object.entries(probes).map(([name, probe]) => [name, isObject(probe) ? camel(probe) : probe]);
+  const inner = Object.entries(probes).map(([name, probe]) => {
+    const own = isObject(probe) ? camel(probe) : probe;
+    const store: unknown = isObject(own) ? own["store"] : undefined;
+    return [name, isObject(own) && isObject(store) ? { ...own, store: camel(store) } : own];
+  });
   return {
     probes: camel(Object.fromEntries(inner) as Readonly<Record<string, unknown>>) as Probes,
     ...(tenancy === undefined

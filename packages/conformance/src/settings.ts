@@ -10,10 +10,12 @@ import {
   type TenancySettings,
 } from "./options.ts";
 import { isRule } from "./rules.ts";
+import { type ResolvedSession, resolveSession, sessionFaults } from "./session-settings.ts";
 
 /** The options with every default filled in. */
 export interface Settings {
   readonly url: URL;
+  readonly replica: URL | undefined;
   readonly profile: "full" | "reduced";
   readonly features: ReadonlySet<Feature>;
   readonly keys: Keys | undefined;
@@ -36,6 +38,7 @@ export interface Settings {
 /** Every option, by name; the type makes sure that none is missing. */
 const optionNames: Readonly<Record<keyof ConformanceOptions, true>> = {
   url: true,
+  replica: true,
   profile: true,
   features: true,
   keys: true,
@@ -70,21 +73,25 @@ const probeNames: Readonly<Record<keyof Probes, true>> = {
   slow: true,
   streaming: true,
   dependencies: true,
+  session: true,
+  federated: true,
 };
 
 /** The probes with their short forms written out. */
-export interface ResolvedProbes extends Omit<Probes, "tenant" | "failing"> {
+export interface ResolvedProbes extends Omit<Probes, "tenant" | "failing" | "session"> {
   readonly tenant?: Exclude<Probes["tenant"], string>;
   readonly failing?: Exclude<Probes["failing"], string>;
+  readonly session?: ResolvedSession | undefined;
 }
 
-function resolveProbes({ tenant, failing, ...probes }: Probes): ResolvedProbes {
+function resolveProbes({ tenant, failing, session, ...probes }: Probes): ResolvedProbes {
   return {
     ...probes,
     // A route that asks for rights turns bad tokens away as well.
     protected: probes.protected ?? probes.scoped?.request,
     tenant: typeof tenant === "string" ? { request: tenant } : tenant,
     failing: typeof failing === "string" ? { request: failing } : failing,
+    session: session && resolveSession(session, probes.protected ?? probes.scoped?.request),
   };
 }
 
@@ -137,6 +144,17 @@ function unknownIn(what: string, given: object | undefined, known: object): stri
     .map((name) => `${what}${name}: is unknown; known are ${Object.keys(known).join(", ")}`);
 }
 
+function baseUrl(name: string, given: string, faults: string[]): URL | null {
+  const url = URL.parse(given);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    faults.push(`${name}: ${JSON.stringify(given)} is no http or https URL`);
+  }
+  if (url !== null && (url.username !== "" || url.password !== "")) {
+    faults.push(`${name}: must not hold a user or a password`);
+  }
+  return url;
+}
+
 /** @throws InvalidUse that lists everything that is wrong */
 export function resolveSettings(options: ConformanceOptions): Settings {
   const faults: string[] = [
@@ -145,13 +163,9 @@ export function resolveSettings(options: ConformanceOptions): Settings {
   ];
   const probes = resolveProbes(options.probes ?? {});
   faults.push(...probeFaults(probes));
-  const url = URL.parse(options.url);
-  if (url === null || !/^https?:$/.test(url.protocol)) {
-    faults.push(`url: ${JSON.stringify(options.url)} is no http or https URL`);
-  }
-  if (url !== null && (url.username !== "" || url.password !== "")) {
-    faults.push("url: must not hold a user or a password");
-  }
+  faults.push(...sessionFaults(options.probes?.session, options.probes?.federated, isProbe));
+  const url = baseUrl("url", options.url, faults);
+  const replica = options.replica === undefined ? null : baseUrl("replica", options.replica, faults);
   const given = options.features ?? [
     "metrics",
     "security_headers",
@@ -187,6 +201,7 @@ export function resolveSettings(options: ConformanceOptions): Settings {
   const features = new Set(given);
   return {
     url,
+    replica: replica ?? undefined,
     profile: options.profile ?? "full",
     features,
     keys: options.keys,

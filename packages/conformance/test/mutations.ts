@@ -6,6 +6,10 @@ import { errorMutations } from "./mutations/errors.ts";
 import { keySetMutations } from "./mutations/key-sets.ts";
 import { observationMutations } from "./mutations/observation.ts";
 import { readinessMutations } from "./mutations/readiness.ts";
+import { federatedMutations } from "./mutations/federated.ts";
+import { outageMutations } from "./mutations/outages-and-keys.ts";
+import { refreshMutations } from "./mutations/refreshing.ts";
+import { sessionMutations } from "./mutations/sessions.ts";
 import { systemMutations } from "./mutations/system.ts";
 import { tokenMutations } from "./mutations/tokens.ts";
 import { tenancyMutations } from "./mutations/tenancy.ts";
@@ -22,6 +26,15 @@ export interface Mutation {
   readonly unjudged?: readonly string[];
 }
 
+/** Services that issue tokens. */
+export const issuingMutations: readonly Mutation[] = [
+  ...sessionMutations,
+  ...refreshMutations,
+  ...outageMutations,
+  ...federatedMutations,
+];
+
+/** All other ones. */
 export const mutations: readonly Mutation[] = [
   ...systemMutations,
   ...readinessMutations,

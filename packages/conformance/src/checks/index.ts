@@ -17,6 +17,7 @@ import { readinessChecks } from "./readiness.ts";
 import { systemChecks } from "./system.ts";
 import { tenancyChecks } from "./tenancy.ts";
 import { tokenFormChecks } from "./tokens.ts";
+import { sessionChecks } from "./sessions.ts";
 
 /** Every check, one a rule. Those that run alone keep this order. */
 export const checks: readonly Check[] = [
@@ -37,5 +38,6 @@ export const checks: readonly Check[] = [
   ...keySetChecks,
   ...tenantSourceChecks,
   ...tenancyChecks,
+  ...sessionChecks,
   ...profileChecks,
 ];

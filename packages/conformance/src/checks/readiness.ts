@@ -208,6 +208,14 @@ export const readinessChecks: readonly Check[] = [
       ),
   },
   {
+    rule: "RDY-16",
+    needs: ["full"],
+    run: (kit) =>
+      named(kit, "cache", ({ critical }) =>
+        must(critical === false, () => `critical ${show(critical)}`, "false"),
+      ),
+  },
+  {
     rule: "RDY-18",
     run: (kit) =>
       named(kit, "metrics", ({ critical }) =>

@@ -1,5 +1,6 @@
 import { generateKeyPairSync } from "node:crypto";
 import type { ConformanceOptions, Keys, Probes } from "@svc/conformance";
+import type { SessionsBase } from "./session-service.ts";
 
 /** The services that are broken: one for each set of settings that rules are about. */
 export interface Base {
@@ -12,6 +13,8 @@ export interface Base {
   readonly probes?: Probes;
   /** Whether the kit serves the key set; `{jwks}` in the TOML is where. */
   readonly serveKeys?: boolean;
+  /** Whether it issues tokens, and how. Its dependencies cannot be broken: those rules have bases of their own. */
+  readonly sessions?: SessionsBase;
 }
 
 const { publicKey, privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
@@ -48,6 +51,17 @@ audience = "tested"
 
 function tenancyTable(settings: string): string {
   return `\n[plugin.tenancy]\nbase_domain = "svc.example"\n${settings}\n`;
+}
+
+function issuingTable(settings: string): string {
+  return `
+[plugin.auth]
+issue_tokens = true
+session_lifetime_days = 90
+issuer = "https://issuer.example"
+audience = "tested"
+${settings}
+`;
 }
 
 const enabled = (...names: string[]): string =>
@@ -128,6 +142,26 @@ export const bases = {
     toml: `${service}${enabled("tenancy")}${tenancyTable('sources = ["path", "header"]')}`,
     tenancy: { ...signed, sources: ["path", "header"] },
     features: ["metrics", "security_headers", "tenancy"],
+  },
+  /** Two replicas that issue tokens with a secret, share a store, and go on without it. */
+  issuing: {
+    toml: `${service}${enabled("auth")}${issuingTable("refresh_grace_seconds = 2")}mode = "secret"\nalgorithms = ["HS256"]\n`,
+    env: { SVC_AUTH_SECRET: secret },
+    keys: { algorithm: "HS256", secret, issuer: "https://issuer.example", audience: "tested" },
+    features: ["metrics", "security_headers", "auth"],
+    sessions: { graceSeconds: 2, failOpen: true, replica: true },
+  },
+  /** Signs with a file of keys, has no window, does not go on without its store, and lets people sign in elsewhere. */
+  ring: {
+    toml: `${service}env = "staging"\n${enabled("auth")}${issuingTable("refresh_grace_seconds = 0")}signing_keys = "{keys}"\nrevocation_fail_open = false\n`,
+    keys: {
+      algorithm: "RS256",
+      privateKey: privatePem,
+      issuer: "https://issuer.example",
+      audience: "tested",
+    },
+    features: ["metrics", "security_headers", "auth"],
+    sessions: { graceSeconds: 0, failOpen: false, ring: true, federated: true },
   },
 } satisfies Readonly<Record<string, Base>>;
 

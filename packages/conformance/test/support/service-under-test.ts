@@ -10,6 +10,7 @@ import type { ConformanceOptions, Probes } from "@svc/conformance";
 import express from "express";
 import { type Base, type BaseName, bases } from "./bases.ts";
 import { breakServer, type Layer } from "./mutating-layer.ts";
+import { type SessionDifferences, type Sessions, startSessions } from "./session-service.ts";
 
 /** How one service differs from a sound one. */
 export interface Differences extends Layer {
@@ -27,6 +28,8 @@ export interface Differences extends Layer {
   readonly check?: ((check: ReadinessCheck) => ReadinessCheck) | undefined;
   /** Changes the server itself, in front of HTTP. */
   readonly server?: ((server: Service["server"]) => void) | undefined;
+  /** Changes what issues tokens and what remembers revocations. */
+  readonly sessions?: SessionDifferences | undefined;
   /** The address of the key set, for layers that look at it. */
   readonly keySet?: ((url: string) => Layer) | undefined;
 }
@@ -57,37 +60,69 @@ export async function startUnderTest(
 ): Promise<ServiceUnderTest> {
   const base: Base = bases[name];
   const lines: string[] = [];
-  const broken = new Set<string>();
   const keyPort = base.serveKeys === true ? await freePort() : undefined;
-  const keyUrl = `http://127.0.0.1:${keyPort}/keys`;
-  let toml = base.toml?.replace("{jwks}", keyUrl);
+  const sessions = base.sessions && (await startSessions(base.sessions, differences.sessions));
+  const parts = { base, differences, lines, keyUrl: `http://127.0.0.1:${keyPort}/keys`, sessions };
+  const services = [await startOne(parts, 0)];
+  if (base.sessions?.replica === true) services.push(await startOne(parts, 1));
+  const [url = "", replica] = services.map(({ address }) => `http://127.0.0.1:${address?.port ?? 0}`);
+  return {
+    options: {
+      ...optionsFor(base, () => lines.join(""), keyPort),
+      url,
+      replica,
+      probes: { ...probesFor(base), ...sessions?.probes },
+    },
+    async [Symbol.asyncDispose]() {
+      for (const service of services) {
+        service.server.closeAllConnections();
+        await service.stop();
+      }
+      await sessions?.[Symbol.asyncDispose]();
+    },
+  };
+}
+
+interface Parts {
+  readonly base: Base;
+  readonly differences: Differences;
+  /** The log of the first replica. */
+  readonly lines: string[];
+  readonly keyUrl: string;
+  readonly sessions: Sessions | undefined;
+}
+
+async function startOne(
+  { base, differences, lines, keyUrl, sessions }: Parts,
+  replica: number,
+): Promise<Service> {
+  const broken = new Set<string>();
+  let toml = base.toml?.replace("{jwks}", keyUrl).replace("{keys}", sessions?.keysFile ?? "");
   for (const [from, to] of differences.toml ?? []) {
-    if (toml?.includes(from) !== true) throw new Error(`the file of ${name} does not contain ${from}`);
+    if (toml?.includes(from) !== true) throw new Error(`the file does not contain ${from}`);
     toml = toml.replace(from, to);
   }
   const service = await createService({
     ...(base.profile === "reduced" ? { profile: "reduced" } : { config: { toml: toml ?? "" } }),
     env: { ...base.env, ...differences.env },
     signals: false,
-    logDestination: { write: (text) => void lines.push(changed(text, differences)) },
+    logDestination: { write: (text) => void (replica === 0 && lines.push(changed(text, differences))) },
     checks: dependencies.map((each) => {
       const check = checkOf(each.name, each.critical, each.fault, broken);
       return differences.check?.(check) ?? check;
     }),
     ...(differences.middleware === undefined ? {} : { middleware: [differences.middleware] }),
-    routes: (app) => routes(app, base, broken, differences),
+    ...(sessions === undefined ? {} : { auth: sessions.auth(replica) }),
+    routes(app, made) {
+      routes(app, base, broken, differences);
+      sessions?.routes(app, made);
+    },
   });
   breakServer(service.server, differences);
   differences.server?.(service.server);
   if (differences.keySet !== undefined) breakServer(service.server, differences.keySet(keyUrl));
   await service.start();
-  return {
-    options: optionsFor(base, service, () => lines.join(""), keyPort),
-    async [Symbol.asyncDispose]() {
-      service.server.closeAllConnections();
-      await service.stop();
-    },
-  };
+  return service;
 }
 
 function changed(text: string, { log }: Differences): string {
@@ -172,14 +207,9 @@ function routes(app: express.Express, base: Base, broken: Set<string>, differenc
   });
 }
 
-function optionsFor(
-  base: Base,
-  { address }: Service,
-  log: () => string,
-  keyPort: number | undefined,
-): ConformanceOptions {
+function probesFor(base: Base): Probes {
   const hasAuth = base.features.includes("auth");
-  const probes: Probes = {
+  const callers: Probes = {
     open: "/open",
     ...(hasAuth
       ? {
@@ -189,6 +219,10 @@ function optionsFor(
           mixed: "/mixed",
         }
       : {}),
+  };
+  if (base.sessions !== undefined) return callers;
+  return {
+    ...callers,
     ...(base.tenancy === undefined ? {} : { tenant: { request: "/tenant" }, requestedTenant: "/asked" }),
     failing: { request: "/failing", message: "the password of the vault is 1234" },
     json: "POST /json",
@@ -205,13 +239,18 @@ function optionsFor(
       restore: `POST /restore/${name}`,
     })),
   };
+}
+
+function optionsFor(
+  base: Base,
+  log: () => string,
+  keyPort: number | undefined,
+): Omit<ConformanceOptions, "url" | "probes"> {
   return {
-    url: `http://127.0.0.1:${address?.port ?? 0}`,
     profile: base.profile,
     features: base.features,
     keys: base.keys,
     tenancy: base.tenancy,
-    probes,
     limits:
       base.profile === "reduced"
         ? {}

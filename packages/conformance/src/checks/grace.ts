@@ -1,0 +1,180 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Answer } from "../answer.ts";
+import { type Check, every, must, notApplicable, type Verdict } from "../check.ts";
+import type { HttpClient } from "../http-client.ts";
+import type { Kit } from "../kit.ts";
+import { isRefusal } from "./callers.ts";
+import { needs } from "./pairs.ts";
+import { isReusable, type Pair, pairOf, refresh, sessionOf, signIn, visit } from "./session-calls.ts";
+
+/** Behind the window: what clocks and timers may differ by. */
+const marginMs = 500;
+
+interface Presented {
+  /** What the first presentation gave. */
+  readonly pair: Pair;
+  /** The answer to the second one. */
+  readonly answer: Answer;
+  /** When the pair had come, and when the second presentation was sent, in milliseconds. */
+  readonly rotatedAt: number;
+  readonly presentedAt: number;
+  readonly token: string;
+}
+
+/**
+ * Presents a token, and again when a part of the window has passed. Undefined when that did not succeed within the
+ * window, which a loaded machine can do to it.
+ */
+export async function presentWithin(kit: Kit, part: number): Promise<Presented | undefined> {
+  const graceMs = sessionOf(kit).graceSeconds * 1000;
+  for (let tries = 0; tries < 3; tries++) {
+    const { refresh: token } = await signIn(kit);
+    const sentAt = performance.now();
+    const pair = pairOf(kit, await refresh(kit, token));
+    if (pair === undefined) return undefined;
+    const rotatedAt = performance.now();
+    await sleep(Math.max(0, sentAt + part * graceMs - rotatedAt));
+    const presentedAt = performance.now();
+    const answer = await refresh(kit, token);
+    if (performance.now() - sentAt < graceMs) return { pair, answer, rotatedAt, presentedAt, token };
+  }
+  return undefined;
+}
+
+const tooLate = notApplicable("a second request did not get through within the window");
+
+/** Whether a session goes on: the pair of it that is the newest works. Its refresh token is used up by that. */
+async function goesOn(kit: Kit, pair: Pair): Promise<Verdict> {
+  const visited = await visit(kit, pair.access);
+  const renewed = await refresh(kit, pair.refresh);
+  return every([
+    must(visited.ok, `${visited.status} for the access token of the winner`, "an answer"),
+    must(renewed.ok, `${renewed.status} for the refresh token of the winner`, "a new pair"),
+  ]);
+}
+
+/** Whether a session has ended: both tokens of its newest pair are refused, here or at another replica. */
+export async function hasEnded(kit: Kit, pair: Pair, at: HttpClient = kit.http): Promise<Verdict> {
+  const visited = await visit(kit, pair.access, at);
+  const renewed = await refresh(kit, pair.refresh, at);
+  const where = at === kit.replica ? " at the second replica" : "";
+  const after = `after its session had a token replayed${where}`;
+  return every([
+    must(isRefusal(visited), `${visited.status} for an access token ${after}`, "401 at the next request"),
+    must(isRefusal(renewed), `${renewed.status} for a refresh token ${after}`, "401"),
+  ]);
+}
+
+interface Replay {
+  readonly answer: Answer | undefined;
+  readonly verdict: Verdict;
+  readonly hasEnded: boolean;
+}
+
+/** Rotates a token, waits until the window has closed, and presents it again. */
+export async function replayAt(
+  kit: Kit,
+  second: HttpClient,
+): Promise<(Pair & { readonly again: Answer }) | undefined> {
+  const { refresh: token } = await signIn(kit);
+  const pair = pairOf(kit, await refresh(kit, token));
+  if (pair === undefined) return undefined;
+  const { graceSeconds } = sessionOf(kit);
+  await sleep(graceSeconds === 0 ? 0 : graceSeconds * 1000 + marginMs);
+  return { ...pair, again: await refresh(kit, token, second) };
+}
+
+/** What a replay does, seen once for all checks. */
+export function replay(kit: Kit): Promise<Replay> {
+  return kit.once("replay", async () => {
+    const session = await replayAt(kit, kit.http);
+    if (session === undefined)
+      return { answer: undefined, verdict: notApplicable("see REF-1"), hasEnded: false };
+    const { again: answer } = session;
+    const verdict = every([
+      must(answer.status === 401, `${answer.status} for a token that was used before the window`, "401"),
+      await hasEnded(kit, session),
+    ]);
+    return { answer, verdict, hasEnded: verdict.status === "pass" };
+  });
+}
+
+/** What a second presentation within the window does, at once: seen once for all checks. */
+function racedAtOnce(kit: Kit): Promise<Verdict> {
+  return kit.once("raced", async () => {
+    const seen = await presentWithin(kit, 0);
+    if (seen === undefined) return tooLate;
+    return every([
+      must(seen.answer.status === 401, `${seen.answer.status} within the window`, "401"),
+      await goesOn(kit, seen.pair),
+    ]);
+  });
+}
+
+/** Whether the window closes on time although a token is presented within it. */
+async function prolonged(kit: Kit): Promise<Verdict> {
+  const graceMs = sessionOf(kit).graceSeconds * 1000;
+  for (let tries = 0; tries < 3; tries++) {
+    const seen = await presentWithin(kit, 0.75);
+    if (seen === undefined) return tooLate;
+    if (!(await visit(kit, seen.pair.access)).ok) return notApplicable("see REF-14");
+    await sleep(Math.max(0, seen.rotatedAt + graceMs + marginMs / 2 - performance.now()));
+    await refresh(kit, seen.token);
+    // Later than this a window that was prolonged would have closed as well.
+    if (performance.now() - seen.presentedAt < graceMs) return hasEnded(kit, seen.pair);
+  }
+  return tooLate;
+}
+
+export const graceChecks: readonly Check[] = [
+  {
+    rule: "REF-5",
+    needs,
+    async run(kit) {
+      if (sessionOf(kit).graceSeconds === 0) return notApplicable("there is no window");
+      if (await isReusable(kit)) return notApplicable("see REF-1");
+      return racedAtOnce(kit);
+    },
+  },
+  {
+    rule: "REF-6",
+    needs,
+    async run(kit) {
+      if (await isReusable(kit)) return notApplicable("see REF-1");
+      return (await replay(kit)).verdict;
+    },
+  },
+  {
+    rule: "REF-7",
+    needs,
+    async run(kit) {
+      if (sessionOf(kit).graceSeconds === 0) return notApplicable("there is no window");
+      if (await isReusable(kit)) return notApplicable("see REF-1");
+      const [own, verdict] = await Promise.all([replay(kit), prolonged(kit)]);
+      return own.hasEnded ? verdict : notApplicable("see REF-6");
+    },
+  },
+  {
+    rule: "REF-14",
+    needs,
+    async run(kit) {
+      if (await isReusable(kit)) return notApplicable("see REF-1");
+      const { graceSeconds } = sessionOf(kit);
+      if (graceSeconds === 0)
+        return notApplicable("see REF-6: without a window every reuse ends the session");
+      if ((await racedAtOnce(kit)).status !== "pass") return notApplicable("see REF-5");
+      const seen = await presentWithin(kit, 0.7);
+      if (seen === undefined) return tooLate;
+      const { ok, status } = await visit(kit, seen.pair.access);
+      const what = `within the ${graceSeconds} s of the window`;
+      return every([
+        must(seen.answer.status === 401, `${seen.answer.status} ${what}`, "401"),
+        must(
+          ok,
+          `${status} for the access token of the winner after a second presentation ${what}`,
+          "an answer",
+        ),
+      ]);
+    },
+  },
+];

@@ -1,0 +1,135 @@
+import type { Answer } from "../answer.ts";
+import { type Check, every, must, notApplicable, type Verdict } from "../check.ts";
+import type { Kit } from "../kit.ts";
+import { show } from "../show.ts";
+import type { Claims } from "../tokens.ts";
+import { isRefusal } from "./callers.ts";
+import { needs } from "./pairs.ts";
+import { claimsOf, copyOf, logout, names, pairOf, refresh, signIn, visit } from "./session-calls.ts";
+
+/** A token without a session, as other issuers make it; undefined when the service does not take what the kit makes. */
+async function loose(kit: Kit, changes: Claims = {}): Promise<string | undefined> {
+  const { access } = await signIn(kit);
+  const token = copyOf(kit, access, { fam: undefined, ...changes });
+  return (await visit(kit, token)).ok ? token : undefined;
+}
+
+const notTaken = notApplicable("the service does not take tokens that the kit makes as one of its own");
+
+/** What was asked with a token of a session that has ended must be turned away. */
+export function refused(what: string, answer: Answer): Verdict {
+  return must(isRefusal(answer), `${answer.status} for ${what}`, "401");
+}
+
+export const logoutChecks: readonly Check[] = [
+  {
+    rule: "ISS-9",
+    needs,
+    async run(kit) {
+      const { keys } = kit.settings;
+      const { scopeClaim = "scope", rolesClaim = "roles", tenantClaim = "tenant_id" } = keys ?? {};
+      const { access } = await signIn(kit);
+      // Two rights in the wrong order show whether lists are sorted.
+      const unsorted = { [scopeClaim]: "svc:b svc:a", [rolesClaim]: ["svc-b", "svc-a"] };
+      const made = keys === undefined ? undefined : copyOf(kit, access, unsorted);
+      const verdicts: Verdict[] = [];
+      for (const token of made === undefined ? [access] : [access, made]) {
+        const answer = await kit.get("/auth/me", { token });
+        if (token === made && isRefusal(answer)) continue;
+        const claims = claimsOf(token);
+        const expected = {
+          subject: claims["sub"],
+          tenant_id: claims[tenantClaim] ?? null,
+          scopes: names(claims[scopeClaim]).toSorted(),
+          roles: names(claims[rolesClaim]).toSorted(),
+          token_id: claims["jti"],
+        };
+        verdicts.push(must(answer.status === 200, `${answer.status} from /auth/me`, "200"));
+        for (const [name, value] of Object.entries(expected)) {
+          const seen = answer.object?.[name];
+          const isSame = JSON.stringify(seen) === JSON.stringify(value);
+          verdicts.push(must(isSame, `${name} ${show(seen)}`, show(value)));
+        }
+      }
+      const { status } = await kit.get("/auth/me");
+      return every([...verdicts, must(status === 401, `${status} without a caller`, "401")]);
+    },
+  },
+  {
+    rule: "ISS-5",
+    needs,
+    // A service that ends more than it should would end the sessions of other checks.
+    alone: true,
+    async run(kit) {
+      const first = await signIn(kit);
+      const last = pairOf(kit, await refresh(kit, first.refresh)) ?? first;
+      const { ok, status } = await logout(kit, last.access);
+      return every([
+        must(ok, `${status} to a logout`, "204"),
+        refused("the token that was logged out", await visit(kit, last.access)),
+        refused("an older access token of that session", await visit(kit, first.access)),
+        refused("the refresh token of that session", await refresh(kit, last.refresh)),
+      ]);
+    },
+  },
+  {
+    rule: "ISS-7",
+    needs,
+    alone: true,
+    async run(kit) {
+      const other = await signIn(kit);
+      const session = await signIn(kit);
+      await logout(kit, session.access);
+      const [visited, renewed] = [await visit(kit, other.access), await refresh(kit, other.refresh)];
+      return every([
+        must(visited.ok, `${visited.status} for another session of the same person`, "an answer"),
+        must(renewed.ok, `${renewed.status} for a refresh of another session`, "a new pair"),
+      ]);
+    },
+  },
+  {
+    rule: "ISS-8",
+    needs,
+    alone: true,
+    async run(kit) {
+      const { access } = await signIn(kit);
+      const bare = kit.settings.keys === undefined ? undefined : await loose(kit, { jti: undefined });
+      const answers = [await logout(kit, access), ...(bare === undefined ? [] : [await logout(kit, bare)])];
+      return every(
+        answers.map(({ status, body }, index) =>
+          must(
+            status === 204 && body.length === 0,
+            `${status} with ${body.length} bytes to the logout of a token ${index === 0 ? "of a session" : "without jti and fam"}`,
+            "204 with an empty body",
+          ),
+        ),
+      );
+    },
+  },
+  {
+    rule: "CLAIM-2",
+    needs: [...needs, "keys"],
+    alone: true,
+    async run(kit) {
+      const token = await loose(kit);
+      if (token === undefined) return notTaken;
+      const { ok, status } = await logout(kit, token);
+      return every([
+        must(ok, `${status} to the logout of a token without fam`, "204"),
+        refused("a token whose jti was logged out", await visit(kit, token)),
+      ]);
+    },
+  },
+  {
+    rule: "ISS-6",
+    needs: [...needs, "keys"],
+    alone: true,
+    async run(kit) {
+      const [token, other] = [await loose(kit), await loose(kit)];
+      if (token === undefined || other === undefined) return notTaken;
+      await logout(kit, token);
+      const { ok, status } = await visit(kit, other);
+      return must(ok, `${status} for another token after the logout of one without fam`, "an answer");
+    },
+  },
+];

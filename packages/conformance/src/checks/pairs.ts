@@ -1,0 +1,229 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Check, every, must, notApplicable, type Verdict } from "../check.ts";
+import type { Kit } from "../kit.ts";
+import { show } from "../show.ts";
+import type { Claims } from "../tokens.ts";
+import { claimsOf, names, open, type Pair, pairOf, refresh, sessionOf, signIn } from "./session-calls.ts";
+
+export const needs = ["full", "auth", "probe:session"] as const;
+
+interface Pairs {
+  readonly first: Pair;
+  readonly second: Pair;
+  /** What a refresh of the first gave, more than a second later; missing when it gave none. */
+  readonly renewed: Pair | undefined;
+}
+
+/** Two sessions of one person, the first of them refreshed: made once for all checks that only look at tokens. */
+export function pairs(kit: Kit): Promise<Pairs> {
+  return kit.once("pairs", async () => {
+    const first = await signIn(kit);
+    const second = await signIn(kit);
+    // So that a date that is taken over differs from one that is written anew.
+    await sleep(1100);
+    return { first, second, renewed: pairOf(kit, await refresh(kit, first.refresh)) };
+  });
+}
+
+/** The tokens of a session before and after its refresh. */
+async function tokens(kit: Kit): Promise<readonly { what: string; isAccess: boolean; token: string }[]> {
+  const { first, renewed } = await pairs(kit);
+  return [first, renewed].flatMap((pair, index) =>
+    pair === undefined
+      ? []
+      : (["access", "refresh"] as const).map((kind) => ({
+          what: `the ${index === 0 ? "first" : "refreshed"} ${kind} token`,
+          isAccess: kind === "access",
+          token: pair[kind],
+        })),
+  );
+}
+
+/** Judges the claims of every token. */
+async function each(
+  kit: Kit,
+  judge: (
+    claims: Claims,
+    isAccess: boolean,
+  ) => readonly (readonly [ok: boolean, seen: string, asked: string])[],
+): Promise<Verdict> {
+  const all = await tokens(kit);
+  return every(
+    all.flatMap(({ what, isAccess, token }) =>
+      judge(claimsOf(token), isAccess).map(([ok, seen, asked]) => must(ok, `${what} has ${seen}`, asked)),
+    ),
+  );
+}
+
+const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
+const isList = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((name) => typeof name === "string");
+
+export const pairChecks: readonly Check[] = [
+  {
+    rule: "CLAIM-3",
+    needs,
+    async run(kit) {
+      const { first } = await pairs(kit);
+      const { fam } = claimsOf(first.access);
+      return each(kit, (claims) => [
+        [isText(claims["fam"]), "no fam", "the id of the session in both tokens"],
+        [
+          claims["fam"] === fam,
+          "another fam than the access token of the sign-in",
+          "one fam for the session",
+        ],
+      ]);
+    },
+  },
+  {
+    rule: "ISS-3",
+    needs,
+    async run(kit) {
+      const { first, second } = await pairs(kit);
+      const [fam, other, sub] = [
+        claimsOf(first.access)["fam"],
+        claimsOf(second.access)["fam"],
+        claimsOf(first.access)["sub"],
+      ];
+      if (!isText(fam) || !isText(other)) return notApplicable("see CLAIM-3");
+      return every([
+        must(fam !== other, "two sign-ins with the same fam", "a new one at every sign-in"),
+        must(fam !== sub, "the subject as fam", "a random one"),
+      ]);
+    },
+  },
+  {
+    rule: "ISS-4",
+    needs,
+    run(kit) {
+      const { accessSeconds, refreshSeconds } = sessionOf(kit);
+      return each(kit, ({ iat, exp }, isAccess) => {
+        const seconds = isAccess ? accessSeconds : refreshSeconds;
+        const lifetime = Number(exp) - Number(iat);
+        return [[Math.abs(lifetime - seconds) <= 1, `a lifetime of ${lifetime} s`, `${seconds} s`]];
+      });
+    },
+  },
+  {
+    rule: "ISS-10",
+    needs,
+    async run(kit) {
+      const { first } = await pairs(kit);
+      const signedInAt = claimsOf(first.access)["auth_time"];
+      const { issuer, audience, scopeClaim = "scope", rolesClaim = "roles" } = kit.settings.keys ?? {};
+      const seen = new Set<unknown>();
+      return each(kit, (claims, isAccess) => {
+        const isNew = !seen.has(claims["jti"]);
+        seen.add(claims["jti"]);
+        const typ = isAccess ? "access" : "refresh";
+        const wrong = ["iat", "nbf", "exp", "auth_time"].find((name) => !Number.isInteger(claims[name]));
+        return [
+          [isText(claims["sub"]), `sub ${show(claims["sub"])}`, "a text"],
+          [/^[0-9a-f]{32}$/.test(String(claims["jti"])), "a jti of another form", "32 hex characters"],
+          [isNew, "the jti of another token", "an id of its own"],
+          [wrong === undefined, `${wrong} ${show(claims[wrong ?? ""])}`, "whole seconds"],
+          [claims["typ"] === typ, `typ ${show(claims["typ"])}`, typ],
+          [claims["auth_time"] === signedInAt, "another auth_time", "when the person signed in"],
+          [
+            !isAccess || typeof claims[scopeClaim] === "string",
+            `no text as ${scopeClaim}`,
+            "scopes with spaces",
+          ],
+          [!isAccess || isList(claims[rolesClaim]), `no list as ${rolesClaim}`, "a list of roles"],
+          [issuer === undefined || claims["iss"] === issuer, `iss ${show(claims["iss"])}`, String(issuer)],
+          [
+            audience === undefined || [claims["aud"]].flat().includes(audience),
+            `aud ${show(claims["aud"])}`,
+            String(audience),
+          ],
+        ];
+      });
+    },
+  },
+  {
+    rule: "ISS-11",
+    needs,
+    run(kit) {
+      const { scopeClaim = "scope", rolesClaim = "roles" } = kit.settings.keys ?? {};
+      return each(kit, (claims, isAccess) => {
+        const { grt } = claims;
+        if (isAccess) return [[grt === undefined, "grt", "grt on refresh tokens alone"]];
+        const { scopes, roles } = (grt ?? {}) as { readonly scopes?: unknown; readonly roles?: unknown };
+        return [
+          [isList(scopes) && isList(roles), `grt ${show(grt)}`, "{scopes, roles}, both lists"],
+          [claims[scopeClaim] === undefined, `a claim ${scopeClaim}`, "its scopes in grt alone"],
+          [claims[rolesClaim] === undefined, `a claim ${rolesClaim}`, "its roles in grt alone"],
+        ];
+      });
+    },
+  },
+  {
+    rule: "ISS-12",
+    needs,
+    async run(kit) {
+      const all = await tokens(kit);
+      const headers = all.map(({ what, token }) => ({ what, header: open(token)?.header ?? {} }));
+      if (headers.every(({ header }) => String(header["alg"]).startsWith("HS"))) {
+        return notApplicable("the service signs with a secret");
+      }
+      return every(
+        headers.map(({ what, header }) =>
+          must(isText(header["kid"]), `${what} has no kid`, "the id of the key"),
+        ),
+      );
+    },
+  },
+  {
+    rule: "REF-2",
+    needs,
+    async run(kit) {
+      const { renewed } = await pairs(kit);
+      if (renewed === undefined) return notApplicable("see REF-1");
+      const { answer, access } = renewed;
+      const { object = {} } = answer;
+      const { iat, exp } = claimsOf(access);
+      const lifetime = Number(exp) - Number(iat);
+      const members = ["access_token", "refresh_token", "token_type", "expires_in"];
+      const cached = answer.header("cache-control") ?? "";
+      return every([
+        must(answer.status === 200, String(answer.status), "200"),
+        must(/\bno-store\b/i.test(cached), `Cache-Control ${show(cached)}`, "no-store"),
+        must(
+          sameMembers(Object.keys(object), members),
+          `members ${Object.keys(object).join(", ")}`,
+          members.join(", "),
+        ),
+        must(object["token_type"] === "Bearer", `token_type ${show(object["token_type"])}`, "Bearer"),
+        must(object["expires_in"] === lifetime, `expires_in ${show(object["expires_in"])}`, String(lifetime)),
+      ]);
+    },
+  },
+  {
+    rule: "REF-3",
+    needs,
+    async run(kit) {
+      const { first, renewed } = await pairs(kit);
+      if (renewed === undefined) return notApplicable("see REF-1");
+      const { scopeClaim = "scope", rolesClaim = "roles" } = kit.settings.keys ?? {};
+      const [before, after] = [claimsOf(first.access), claimsOf(renewed.access)];
+      const grt = (claimsOf(first.refresh)["grt"] ?? {}) as Claims;
+      return every(
+        (
+          [
+            [scopeClaim, "scopes"],
+            [rolesClaim, "roles"],
+          ] as const
+        ).map(([claim, granted]) => {
+          const had = names(grt[granted] ?? before[claim]);
+          const has = names(after[claim]);
+          return must(sameMembers(had, has), `${granted} ${show(has)} after a refresh`, show(had));
+        }),
+      );
+    },
+  },
+];
+
+function sameMembers(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((name) => b.includes(name));
+}

@@ -1,0 +1,105 @@
+import type { Answer } from "../answer.ts";
+import { isObject } from "../answer.ts";
+import { type Check, every, must, notApplicable, type Verdict } from "../check.ts";
+import type { Kit } from "../kit.ts";
+import { hasSigned } from "../published-key.ts";
+import { show } from "../show.ts";
+import { needs, pairs } from "./pairs.ts";
+import { open, type Pair, refresh, sessionOf, signIn, tell, visit } from "./session-calls.ts";
+
+type Jwk = Readonly<Record<string, unknown>>;
+
+/** What only its owner may know of a key. */
+const privateMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"] as const;
+
+function published(kit: Kit): Promise<Answer> {
+  return kit.get("/.well-known/jwks.json");
+}
+
+function keysIn({ ok, object }: Answer): readonly Jwk[] | undefined {
+  const keys = ok ? object?.["keys"] : undefined;
+  return Array.isArray(keys) ? keys.filter(isObject) : undefined;
+}
+
+async function keysOf(kit: Kit): Promise<readonly Jwk[]> {
+  return keysIn(await published(kit)) ?? [];
+}
+
+function nothingPrivate(keys: readonly Jwk[]): Verdict {
+  const shown = privateMembers.find((name) => keys.some((key) => key[name] !== undefined));
+  return must(shown === undefined, `a key with the private member ${shown}`, "public members alone");
+}
+
+/** Whether one of the keys has signed a token, and is named by it. */
+function verifiedBy(keys: readonly Jwk[], token: string): boolean {
+  const { kid, alg } = open(token)?.header ?? {};
+  return keys.some((key) => key["kid"] === kid && hasSigned(key, token, String(alg)));
+}
+
+function kidOf({ access }: Pair): unknown {
+  return open(access)?.header["kid"];
+}
+
+export const publishedKeyChecks: readonly Check[] = [
+  {
+    rule: "ISS-15",
+    needs,
+    async run(kit) {
+      const { first } = await pairs(kit);
+      const answer = await published(kit);
+      const keys = keysIn(answer);
+      if (String(open(first.access)?.header["alg"]).startsWith("HS")) {
+        return keys === undefined ? notApplicable("the service signs with a secret") : nothingPrivate(keys);
+      }
+      if (kidOf(first) === undefined) return notApplicable("see ISS-12");
+      return every([
+        must(
+          keys !== undefined,
+          `${answer.status} ${show(answer.mediaType)} without keys`,
+          "200 with a key set",
+        ),
+        nothingPrivate(keys ?? []),
+        ...[first.access, first.refresh].map((token) =>
+          must(verifiedBy(keys ?? [], token), "a token that no published key verifies", "the key of its kid"),
+        ),
+      ]);
+    },
+  },
+  {
+    rule: "KEY-3",
+    needs: [...needs, "session:rotation"],
+    // From here on the service signs with another key.
+    alone: true,
+    async run(kit) {
+      const { rotation } = sessionOf(kit);
+      if (rotation === undefined) return notApplicable("no rotation");
+      const before = await signIn(kit);
+      if (kidOf(before) === undefined) return notApplicable("see ISS-12");
+      const first = await keysOf(kit);
+      const isSound = verifiedBy(first, before.access) && nothingPrivate(first).status === "pass";
+      if (!isSound) return notApplicable("see ISS-15");
+      if (rotation.add !== undefined) await tell(kit, rotation.add);
+      const announced = await keysOf(kit);
+      await tell(kit, rotation.promote);
+      const after = await signIn(kit);
+      const keys = await keysOf(kit);
+      const isAnnounced = rotation.add === undefined || announced.some(({ kid }) => kid === kidOf(after));
+      const [old, fresh] = [await visit(kit, before.access), await visit(kit, after.access)];
+      const renewed = await refresh(kit, before.refresh);
+      return every([
+        must(kidOf(after) !== kidOf(before), "the same kid after the rotation", "another key"),
+        must(
+          verifiedBy(keys, before.access),
+          "the previous key is not in the set",
+          "kept while its tokens live",
+        ),
+        must(verifiedBy(keys, after.access), "the new key is not in the set", "published before it signs"),
+        must(isAnnounced, "a key that was published after its first token", "published before it signs"),
+        nothingPrivate([...announced, ...keys]),
+        must(old.ok, `${old.status} for an access token of the previous key`, "an answer"),
+        must(fresh.ok, `${fresh.status} for an access token of the new key`, "an answer"),
+        must(renewed.ok, `${renewed.status} for a refresh token of the previous key`, "a new pair"),
+      ]);
+    },
+  },
+];

@@ -1,0 +1,118 @@
+import { randomBytes } from "node:crypto";
+import { type Answer, isObject } from "../answer.ts";
+import { type HttpClient, NoAnswer } from "../http-client.ts";
+import type { Kit } from "../kit.ts";
+import type { Probe } from "../options.ts";
+import { requestOf, withExtra } from "../requests.ts";
+import type { ResolvedSession } from "../session-settings.ts";
+import type { Claims } from "../tokens.ts";
+
+/** What one sign-in or one refresh has given. */
+export interface Pair {
+  readonly access: string;
+  readonly refresh: string;
+  readonly answer: Answer;
+}
+
+/** A token as anybody can read it. */
+export interface OpenToken {
+  readonly header: Claims;
+  readonly claims: Claims;
+}
+
+export function sessionOf(kit: Kit): ResolvedSession {
+  const { session } = kit.settings.probes;
+  if (session === undefined) throw new Error("there is no probe `session`");
+  return session;
+}
+
+/** @throws NoAnswer when the sign-in gives no pair */
+export async function signIn(kit: Kit): Promise<Pair> {
+  const { request, accessToken, refreshToken } = sessionOf(kit);
+  const answer = await kit.ask(request);
+  const pair = answer.ok ? pairIn(answer, accessToken, refreshToken) : undefined;
+  if (pair === undefined) throw new NoAnswer(`no pair of tokens in the answer ${answer.status} to a sign-in`);
+  return pair;
+}
+
+export function refresh(kit: Kit, token: string, at: HttpClient = kit.http): Promise<Answer> {
+  const probe = { method: "POST", path: "/auth/refresh", body: { refresh_token: token } };
+  return at.send(withExtra(requestOf(probe)));
+}
+
+/** The pair in the answer to a refresh. Its members are a choice of the house, those of the sign-in do as well. */
+export function pairOf(kit: Kit, answer: Answer): Pair | undefined {
+  const { accessToken, refreshToken } = sessionOf(kit);
+  if (!answer.ok) return undefined;
+  return pairIn(answer, "access_token", "refresh_token") ?? pairIn(answer, accessToken, refreshToken);
+}
+
+export function logout(kit: Kit, token: string | undefined): Promise<Answer> {
+  return kit.ask("POST /auth/logout", { token });
+}
+
+/** What somebody who has signed in may ask for, asked with a token. */
+export function visit(kit: Kit, token: string, at: HttpClient = kit.http): Promise<Answer> {
+  return at.send(withExtra(requestOf(sessionOf(kit).route), { token }));
+}
+
+/** Tells the service under test to behave otherwise. */
+export async function tell(kit: Kit, probe: Probe): Promise<void> {
+  const { ok, status } = await kit.ask(probe);
+  if (!ok) throw new NoAnswer(`${status} to a request that should change how the service behaves`);
+}
+
+export function open(token: string): OpenToken | undefined {
+  const [header, claims] = token.split(".").map(partOf);
+  return header === undefined || claims === undefined ? undefined : { header, claims };
+}
+
+function partOf(part: string): Claims | undefined {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(part, "base64url").toString("utf8"));
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The claims of a token; none when it cannot be read. */
+export function claimsOf(token: string): Claims {
+  return open(token)?.claims ?? {};
+}
+
+/** Whether a refresh token is good for a second pair, one request after the other. */
+export function isReusable(kit: Kit): Promise<boolean> {
+  return kit.once("reuse", async () => {
+    const { refresh: token } = await signIn(kit);
+    await refresh(kit, token);
+    return (await refresh(kit, token)).ok;
+  });
+}
+
+/** A copy of a token of the service, signed by the kit, with an id and a family of its own. */
+export function copyOf(kit: Kit, token: string, changes: Claims = {}): string {
+  const { header = {}, claims = {} } = open(token) ?? {};
+  const own = { jti: randomBytes(16).toString("hex"), fam: kit.unique(), ...changes };
+  return kit.tokens.mint({
+    header: { kid: kit.tokens.keys.kid ?? header["kid"] },
+    claims: { ...claims, ...own },
+  });
+}
+
+/** A claim that lists names, as a text or as a list. */
+export function names(value: unknown): readonly string[] {
+  if (typeof value === "string") return value.split(" ").filter((each) => each !== "");
+  return Array.isArray(value) ? value.map(String) : [];
+}
+
+function pairIn(answer: Answer, accessMember: string, refreshMember: string): Pair | undefined {
+  const access = memberOf(answer.object, accessMember);
+  const fresh = memberOf(answer.object, refreshMember);
+  if (typeof access !== "string" || typeof fresh !== "string") return undefined;
+  return { access, refresh: fresh, answer };
+}
+
+function memberOf(value: unknown, path: string): unknown {
+  return path.split(".").reduce<unknown>((inner, name) => (isObject(inner) ? inner[name] : undefined), value);
+}

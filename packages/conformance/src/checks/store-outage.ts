@@ -1,0 +1,156 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Answer } from "../answer.ts";
+import { isObject } from "../answer.ts";
+import { type Check, every, must, notApplicable } from "../check.ts";
+import type { Kit } from "../kit.ts";
+import { show } from "../show.ts";
+import { needs } from "./pairs.ts";
+import { logout, refresh, sessionOf, signIn, tell, visit } from "./session-calls.ts";
+
+const withStore = [...needs, "session:store"] as const;
+
+/** A readiness report may be a second old, and tell of what a probe saw that took its time. */
+const readinessMs = 4000;
+/** For a service that does not call a store which did not answer for a while. */
+const recoveryMs = 40_000;
+
+interface Outage {
+  readonly visited: Answer;
+  readonly visitedOpen: Answer;
+  readonly refreshed: Answer;
+  readonly loggedOut: Answer;
+  readonly ready: Answer;
+  /** The refresh with the same token, when the store was back. */
+  readonly refreshedLater: Answer;
+}
+
+/** Takes the store away once for all checks, which run alone. */
+function outage(kit: Kit): Promise<Outage> {
+  return kit.once("outage", async () => {
+    const { store } = sessionOf(kit);
+    if (store === undefined) throw new Error("there is no probe `session.store`");
+    const session = await signIn(kit);
+    const other = await signIn(kit);
+    let seen;
+    try {
+      await tell(kit, store.break);
+      const visited = await visit(kit, session.access);
+      const visitedOpen = await kit.ask(kit.settings.probes.open ?? "/health", { token: session.access });
+      const refreshed = await refresh(kit, session.refresh);
+      const loggedOut = await logout(kit, other.access);
+      seen = { visited, visitedOpen, refreshed, loggedOut, ready: await readiness(kit) };
+    } finally {
+      await tell(kit, store.restore);
+    }
+    return { ...seen, refreshedLater: await recovered(kit, session.refresh) };
+  });
+}
+
+async function readiness(kit: Kit): Promise<Answer> {
+  const deadline = performance.now() + readinessMs;
+  for (;;) {
+    const answer = await kit.get("/ready");
+    if (answer.object?.["status"] !== "ok" || performance.now() > deadline) return answer;
+    await sleep(250);
+  }
+}
+
+async function recovered(kit: Kit, token: string): Promise<Answer> {
+  const deadline = performance.now() + recoveryMs;
+  for (;;) {
+    const answer = await refresh(kit, token);
+    if (answer.status !== 503 || performance.now() > deadline) return answer;
+    await sleep(250);
+  }
+}
+
+function failsOpen(kit: Kit): boolean {
+  return sessionOf(kit).store?.failOpen ?? true;
+}
+
+export const storeChecks: readonly Check[] = [
+  {
+    rule: "ISS-17",
+    needs: withStore,
+    alone: true,
+    async run(kit) {
+      const { status } = (await outage(kit)).loggedOut;
+      return must(status === 503, `${status} to a logout while the store is out`, "503");
+    },
+  },
+  {
+    rule: "REF-17",
+    needs: withStore,
+    alone: true,
+    async run(kit) {
+      const { refreshed, refreshedLater } = await outage(kit);
+      return every([
+        must(refreshed.status === 503, `${refreshed.status} to a refresh while the store is out`, "503"),
+        must(refreshedLater.ok, `${refreshedLater.status} for the same token when it is back`, "a new pair"),
+      ]);
+    },
+  },
+  {
+    rule: "REV-4",
+    needs: withStore,
+    alone: true,
+    async run(kit) {
+      if (!failsOpen(kit)) return notApplicable("the service fails closed");
+      const { ok, status } = (await outage(kit)).visited;
+      return must(
+        ok,
+        `${status} for a good token while the store is out`,
+        "an answer: the service fails open",
+      );
+    },
+  },
+  {
+    rule: "REV-5",
+    needs: withStore,
+    alone: true,
+    async run(kit) {
+      if (failsOpen(kit)) return notApplicable("the service fails open");
+      const { status } = (await outage(kit)).visited;
+      return must(
+        status === 503,
+        `${status} for a good token while the store is out`,
+        "503: the service fails closed",
+      );
+    },
+  },
+  {
+    rule: "REV-6",
+    needs: withStore,
+    alone: true,
+    async run(kit) {
+      if (failsOpen(kit)) return notApplicable("the service fails open");
+      const { visited, visitedOpen } = await outage(kit);
+      if (visited.status !== 503) return notApplicable("see REV-5");
+      const { title, detail } = visited.object ?? {};
+      const text = "the revocation store is not answering; retry shortly";
+      const after = visited.header("retry-after");
+      return every([
+        must(visitedOpen.status === 503, `${visitedOpen.status} for a good token on an open route`, "503"),
+        must(title === "Service Unavailable", `title ${show(title)}`, "Service Unavailable"),
+        must(detail === text, `detail ${show(detail)}`, text),
+        must(/^\d+$/.test(after ?? ""), `Retry-After ${show(after)}`, "seconds"),
+      ]);
+    },
+  },
+  {
+    rule: "RDY-22",
+    needs: withStore,
+    alone: true,
+    async run(kit) {
+      if (!failsOpen(kit)) return notApplicable("the service fails closed");
+      const { status, object = {} } = (await outage(kit)).ready;
+      const auth = isObject(object["checks"]) ? object["checks"]["auth"] : undefined;
+      const healthy = isObject(auth) ? auth["healthy"] : undefined;
+      return every([
+        must(status === 200, `${status} from /ready while the store is out`, "200"),
+        must(object["status"] === "degraded", `status ${show(object["status"])}`, "degraded"),
+        must(healthy === false, `healthy ${show(healthy)} of the check auth`, "false"),
+      ]);
+    },
+  },
+];

@@ -1,0 +1,106 @@
+import { type Rule, section } from "./rule.ts";
+
+/** The rules of services that issue tokens and let people sign in. */
+export const sessionRules: readonly Rule[] = [
+  ...section("issuing", {
+    "ISS-1": ["There is no login endpoint and no user model", "full"],
+    "ISS-3": ["Every login gets a random session family that both tokens carry", "full"],
+    "ISS-4": "Access tokens live 15 minutes, refresh tokens 30 days",
+    "ISS-5": ["POST /auth/logout revokes the caller's jti and family", "full"],
+    "ISS-6": ["Logout of a token without fam revokes the jti alone", "full"],
+    "ISS-7": ["Logout leaves other sessions of the same person alone", "full"],
+    "ISS-8": ["Logout answers 204 with an empty body, also with nothing to revoke", "decided full"],
+    "ISS-9": ["GET /auth/me answers subject, tenant_id, scopes, roles and token_id", "decided full"],
+    "ISS-10": ["A token is written with a fixed set of claims", "decided full"],
+    "ISS-11": ["A refresh token has grt {scopes, roles} and no scope or roles claims", "decided full"],
+    "ISS-12": ["The header kid is always written for asymmetric keys", "decided full"],
+    "ISS-14": ["Issuing works with HMAC, RSA, EC and Ed25519 private keys", "decided full"],
+    "ISS-15": ["With an asymmetric key GET /.well-known/jwks.json publishes the key set", "decided full"],
+    "ISS-17": ["A store outage during a logout answers 503", "decided full"],
+    "ISS-18": ["Authentication operations emit no events", "full"],
+    "ISS-19": ["The issuer can revoke tokens and sessions", "full"],
+  }),
+  ...section("revocation", {
+    "REV-1": ["An entry's key is a jti or a family", "full"],
+    "REV-2": ["An entry lives as long as the token it revokes would", "full"],
+    "REV-3": ["The store is shared when the cache component is enabled, process memory otherwise", "full"],
+    "REV-4": ["Failing open, a token is accepted unchecked with a warning at most every 10 s", "full"],
+    "REV-5": ["Failing closed, every authenticated request answers 503 until the store is back", "full"],
+    "REV-6": ["The 503 has a fixed title, detail and Retry-After, on open routes too", "decided full"],
+    "REV-7": ["The store's client gives each command 1 s", "full"],
+    "REV-8": ["The store's client stops calling a store that does not answer", "full"],
+    "REV-9": ["A jti is kept until exp + leeway, a family for the refresh lifetime + leeway", "decided full"],
+    "REV-10": ["revokeSubject compares auth_time and is kept for the full refresh lifetime", "decided full"],
+    "REV-11": ["A logout on one replica is refused on another, for both token kinds", "full"],
+  }),
+  ...section("refresh", {
+    "REF-1": [
+      "POST /auth/refresh takes {refresh_token} and answers a new pair; the presented token is invalidated",
+      "full",
+    ],
+    "REF-2": [
+      "The pair is {access_token, refresh_token, token_type, expires_in}, with Cache-Control: no-store",
+      "decided full",
+    ],
+    "REF-3": ["The new access token keeps the rights in grt", "full"],
+    "REF-4": ["A live token is rotated; only the winner writes the just-rotated mark", "full"],
+    "REF-5": ["A just-replaced token within the grace window answers 401 and revokes nothing", "full"],
+    "REF-6": [
+      "A used token outside the window revokes the family for the refresh lifetime and answers 401",
+      "full",
+    ],
+    "REF-7": [
+      "The store enforces the window: consume and mark are one step that a replay cannot repeat",
+      "full",
+    ],
+    "REF-8": [
+      "One atomic step checks the family, consumes and marks; nothing is minted before it",
+      "decided full",
+    ],
+    "REF-10": ["A hook that returns nothing revokes the family at once", "full"],
+    "REF-11": [
+      "The hook runs before the token is consumed; when it raises, nothing is consumed: 500",
+      "full",
+    ],
+    "REF-12": ["A refresh token minted before grt existed answers 401", "full"],
+    "REF-13": ["Refusals are 401 problems with eight fixed texts", "decided full"],
+    "REF-14": ["refresh_grace_seconds is the window (10 by default, 0 = strict)", "full"],
+    "REF-15": ["session_lifetime_days ends a session absolutely (0 = never)", "decided full"],
+    "REF-16": ["After a hook scopes come from its Grant, roles from grt", "decided full"],
+    "REF-17": [
+      "A store outage during a refresh answers 503; nothing is consumed, failing open too",
+      "decided full",
+    ],
+    "REF-19": ["One refresh token sent to two replicas at once rotates once", "full"],
+  }),
+  ...section("federated-sign-in", {
+    "OIDC-1": ["The start and callback routes exist for every configured provider", "full"],
+    "OIDC-2": ["Start redirects to the provider's authorization endpoint", "full"],
+    "OIDC-3": ["Start answers 302 with state, nonce and PKCE (S256) for every provider", "decided full"],
+    "OIDC-4": [
+      "The login cookie holds state and nonce; it is HttpOnly, SameSite=Lax, Secure outside development",
+      "full",
+    ],
+    "OIDC-5": ["The login cookie has a name per attempt, 600 s and at most 5 live ones", "decided full"],
+    "OIDC-6": [
+      "The login cookie is encrypted and authenticated with a key from configuration",
+      "decided full",
+    ],
+    "OIDC-7": [
+      "The login cookie is deleted on success and failure; two tabs can sign in at once",
+      "decided full",
+    ],
+    "OIDC-8": ["return_to is a local path only", "decided full"],
+    "OIDC-9": ["The callback verifies aud, iss, state, nonce and signature", "full"],
+    "OIDC-10": ["The callback calls the identity handler, which returns the application's own token", "full"],
+    "OIDC-11": ["Without a handler the callback answers 500 saying so", "full"],
+    "OIDC-12": ["The callback's refusals are 404, 401 and 503", "decided full"],
+    "OIDC-13": ["RFC 9207 iss is checked when present", "decided full"],
+    "OIDC-14": [
+      "A response that the handler sent is left alone; any other value is 200 JSON",
+      "decided full",
+    ],
+    "OIDC-16": ["The built-in providers are google, microsoft and github", "decided full"],
+    "OIDC-17": ["A provider without ID tokens is refused by ID-token verification", "full"],
+  }),
+];

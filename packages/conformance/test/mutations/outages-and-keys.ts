@@ -1,0 +1,169 @@
+import { ProblemError } from "@svc/problem";
+import { firstKid } from "../support/session-service.ts";
+import { bearerOf, openToken, setBearer } from "../support/token-repair.ts";
+import type { Layer } from "../support/mutating-layer.ts";
+import type { Mutation } from "../mutations.ts";
+import { answerJson, json } from "./report-changes.ts";
+import { during, isLogout } from "./session-changes.ts";
+
+const withoutStore = (layer: (isOut: () => boolean) => Layer): Layer =>
+  during("/store/break", "/store/restore", layer);
+
+/** Changes the key set from one request of the kit on. */
+function published(
+  begin: string,
+  end: string,
+  keep: (key: { readonly kid: string }) => boolean,
+): Mutation["differences"] {
+  return during(begin, end, (isOn) => ({
+    answer(answer) {
+      if (answer.path !== "/.well-known/jwks.json" || !isOn()) return;
+      const body = answer.json() as { readonly keys: readonly { readonly kid: string }[] };
+      answer.setJson({ keys: body.keys.filter(keep) });
+    },
+  }));
+}
+
+export const outageMutations: readonly Mutation[] = [
+  {
+    rule: "RDY-16",
+    what: "the check of the cache is critical",
+    base: "issuing",
+    differences: json("/ready", (body) => ({
+      ...body,
+      checks: {
+        ...(body["checks"] as object),
+        cache: { healthy: true, detail: "fine", critical: true, status: "ok" },
+      },
+    })),
+  },
+  {
+    rule: "RDY-22",
+    what: "/ready does not tell of a store that is out",
+    base: "issuing",
+    differences: withoutStore((isOut) => ({
+      answer(answer) {
+        if (answer.path !== "/ready" || !isOut()) return;
+        const body = answer.json();
+        const { auth, ...checks } = body["checks"] as Record<string, object>;
+        const fine = { ...auth, healthy: true, status: "ok" };
+        answer.setJson({ ...body, status: "ok", checks: { ...checks, auth: fine } });
+      },
+    })),
+  },
+  {
+    rule: "REV-4",
+    what: "nobody is let in while the store is out",
+    base: "issuing",
+    differences: withoutStore((isOut) => ({
+      request: (req, res) =>
+        isOut() && req.url === "/mine" ? answerJson(res, 503, { detail: "try again" }) : false,
+    })),
+  },
+  {
+    rule: "ISS-17",
+    what: "a logout says that it is done while the store is out",
+    base: "issuing",
+    differences: withoutStore((isOut) => ({
+      request(req, res) {
+        if (!isOut() || !isLogout(req)) return false;
+        res.writeHead(204).end();
+        return true;
+      },
+    })),
+  },
+  {
+    rule: "REF-17",
+    what: "a refresh without the store is a 500",
+    base: "issuing",
+    differences: {
+      answer(answer) {
+        if (answer.path !== "/auth/refresh" || answer.status !== 503) return;
+        answer.status = 500;
+      },
+    },
+  },
+  {
+    rule: "REF-17",
+    what: "a refresh without the store uses the token up",
+    base: "issuing",
+    differences: usedUp(),
+  },
+  {
+    rule: "REV-5",
+    what: "tokens pass unchecked although that was switched off",
+    base: "ring",
+    differences: { toml: [["revocation_fail_open = false", "revocation_fail_open = true"]] },
+    unjudged: ["REV-6"],
+  },
+  {
+    rule: "REV-6",
+    what: "the 503 has words of its own",
+    base: "ring",
+    differences: {
+      answer(answer) {
+        if (answer.path !== "/mine" || answer.status !== 503) return;
+        answer.setJson({ ...answer.json(), detail: "try again" });
+      },
+    },
+  },
+  {
+    rule: "REV-6",
+    what: "an open route does not look whether the token was revoked",
+    base: "ring",
+    differences: withoutStore((isOut) => ({
+      request(req) {
+        if (isOut() && req.url === "/open") setBearer(req, undefined);
+      },
+    })),
+  },
+  {
+    rule: "REV-6",
+    what: "the 503 does not say when to come back",
+    base: "ring",
+    differences: {
+      head: (res, req) => void (req.url === "/mine" && res.removeHeader("Retry-After")),
+    },
+  },
+  {
+    rule: "KEY-3",
+    what: "the previous key leaves the set when it is replaced",
+    base: "ring",
+    differences: published("/keys/promote", "", ({ kid }) => kid !== firstKid()),
+  },
+  {
+    rule: "KEY-3",
+    what: "tokens of the previous key are refused",
+    base: "ring",
+    differences: during("/keys/promote", "", (isOn) => ({
+      request(req) {
+        const kid = openToken(bearerOf(req) ?? "")?.header["kid"];
+        if (isOn() && kid === firstKid()) setBearer(req, undefined);
+      },
+    })),
+  },
+  {
+    rule: "KEY-3",
+    what: "a key is published when it has signed already",
+    base: "ring",
+    differences: published("/keys/add", "/keys/promote", ({ kid }) => kid === firstKid()),
+  },
+];
+
+function usedUp(): Mutation["differences"] {
+  const used = new Set<string>();
+  return {
+    sessions: {
+      refresh: (sound) => async (token, signal) => {
+        if (used.has(token))
+          throw new ProblemError(401, "this session has been revoked", { code: "ERR_TESTED" });
+        try {
+          return await sound(token, signal);
+        } catch (error) {
+          if (error instanceof ProblemError && error.status === 503) used.add(token);
+          throw error;
+        }
+      },
+    },
+  };
+}

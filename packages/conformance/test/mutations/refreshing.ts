@@ -1,0 +1,326 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { ProblemError } from "@svc/problem";
+import type { Rotation, TokenStore } from "@svc/token-store";
+import { openToken, signToken } from "../support/token-repair.ts";
+import type { Mutation } from "../mutations.ts";
+import { changing, store } from "./session-changes.ts";
+import { now } from "./token-changes.ts";
+
+/** Knows when each refresh token was rotated, and in which way it was presented after that. */
+function watched(
+  sound: TokenStore,
+  rotatedAt: Map<string, number>,
+  again: (rotation: Rotation, sinceSeconds: number) => ReturnType<TokenStore["rotate"]>,
+): TokenStore["rotate"] {
+  return async (rotation) => {
+    const at = rotatedAt.get(rotation.jti);
+    if (at !== undefined) return again(rotation, (performance.now() - at) / 1000);
+    const result = await sound.rotate(rotation);
+    if (result === "rotated") rotatedAt.set(rotation.jti, performance.now());
+    return result;
+  };
+}
+
+/** Lets every presentation through that comes while another one is looked at, where `fits` says so. */
+function racing(fits: (owner: number, replica: number) => boolean): Mutation["differences"] {
+  const byReplica = [new Map<string, number>(), new Map<string, number>()];
+  return store((sound, replica) => ({
+    async rotate(rotation) {
+      const { jti } = rotation;
+      if (byReplica.some((underWay, owner) => underWay.has(jti) && fits(owner, replica))) return "rotated";
+      byReplica[replica]?.set(jti, replica);
+      try {
+        await sleep(40);
+        return await sound.rotate(rotation);
+      } finally {
+        byReplica[replica]?.delete(jti);
+      }
+    },
+  }));
+}
+
+/** Changes a refresh token that has a defect, so that it goes through. */
+function overlooked(heal: (claims: Record<string, unknown>) => boolean): Mutation["differences"] {
+  return {
+    sessions: {
+      refresh: (sound) => (raw, signal) => {
+        const token = openToken(raw);
+        return sound(token !== undefined && heal(token.claims) ? signToken(token) : raw, signal);
+      },
+    },
+  };
+}
+
+const declined = (): never => {
+  throw new ProblemError(401, "this session is no longer valid", { code: "ERR_TESTED" });
+};
+
+export const refreshMutations: readonly Mutation[] = [
+  {
+    rule: "REF-1",
+    what: "a refresh token is good until it expires",
+    base: "issuing",
+    differences: store((sound) => ({
+      async rotate({ fam, sub, signedInAt }) {
+        return (await sound.isRevoked({ jti: undefined, fam, sub, signedInAt })) ? "replayed" : "rotated";
+      },
+    })),
+    unjudged: ["REF-14", "REF-19", "REF-4", "REF-5", "REF-6", "REF-7", "REV-3"],
+  },
+  {
+    rule: "REF-4",
+    what: "looks whether a token was used, and marks it afterwards",
+    base: "issuing",
+    differences: racing((owner, replica) => owner === replica),
+  },
+  {
+    rule: "REF-19",
+    what: "one token rotates at both replicas at once",
+    base: "issuing",
+    differences: racing((owner, replica) => owner !== replica),
+    unjudged: ["REV-3"],
+  },
+  {
+    rule: "REF-5",
+    what: "a second presentation within the window ends the session",
+    base: "issuing",
+    differences: store((sound) => ({
+      async rotate(rotation) {
+        const result = await sound.rotate(rotation);
+        if (result === "raced") await sound.revokeFamily(rotation.fam, rotation.familyTtlSeconds);
+        return result;
+      },
+    })),
+    unjudged: ["REF-14", "REF-7"],
+  },
+  {
+    rule: "REF-6",
+    what: "a replay is refused, and the session goes on",
+    base: "issuing",
+    differences: quietReplays(),
+    unjudged: ["REF-7", "REV-3"],
+  },
+  {
+    rule: "REF-6",
+    what: "a replay ends the refresh tokens of a session alone",
+    base: "issuing",
+    differences: lastingAccess(),
+    unjudged: ["REF-7", "REV-3"],
+  },
+  {
+    rule: "REF-7",
+    what: "every presentation prolongs the window",
+    base: "issuing",
+    differences: prolonging(),
+  },
+  {
+    rule: "REF-14",
+    what: "the window is half as long as it is configured",
+    base: "issuing",
+    differences: shorter(),
+    unjudged: ["REF-7"],
+  },
+  {
+    rule: "REF-12",
+    what: "a refresh token without grt gives a session without rights",
+    base: "issuing",
+    differences: overlooked((all) => {
+      const isOld = all["typ"] === "refresh" && all["fam"] !== undefined && all["grt"] === undefined;
+      if (isOld) all["grt"] = { scopes: [], roles: [] };
+      return isOld;
+    }),
+  },
+  {
+    rule: "REF-15",
+    what: "sessions have no end",
+    base: "issuing",
+    differences: overlooked((all) => {
+      const isOld = Number(all["auth_time"]) < now() - 86_400;
+      if (isOld) all["auth_time"] = now();
+      return isOld;
+    }),
+  },
+  {
+    rule: "REF-13",
+    what: "what is no token is called expired",
+    base: "issuing",
+    differences: changing("/auth/refresh", 401, (body) => {
+      if (body["detail"] === "invalid refresh token") body["detail"] = "the refresh token has expired";
+    }),
+  },
+  {
+    rule: "REF-13",
+    what: "a raced refresh says that the session was revoked",
+    base: "issuing",
+    differences: changing("/auth/refresh", 401, (body) => {
+      if (String(body["detail"]).includes("rotated")) body["detail"] = "this session has been revoked";
+    }),
+  },
+  {
+    rule: "REF-10",
+    what: "nobody heeds a hook that declines",
+    base: "issuing",
+    differences: {
+      sessions: {
+        hook: (sound, told) => (principal, signal) =>
+          told() === "decline" ? { scopes: ["orders:read"] } : sound(principal, signal),
+      },
+    },
+  },
+  {
+    rule: "REF-10",
+    what: "a session that was declined keeps its access token",
+    base: "issuing",
+    differences: {
+      sessions: {
+        refresh: (sound, told) => (token, signal) =>
+          told() === "decline" ? declined() : sound(token, signal),
+      },
+    },
+  },
+  {
+    rule: "REF-11",
+    what: "a hook that throws has declined",
+    base: "issuing",
+    differences: {
+      sessions: {
+        hook: (sound, told) => (principal, signal) =>
+          told() === "fail" ? undefined : sound(principal, signal),
+      },
+    },
+  },
+  {
+    rule: "REF-11",
+    what: "the hook is asked when the token is used up",
+    base: "issuing",
+    differences: usedUpWhen("fail"),
+  },
+  {
+    rule: "REF-16",
+    what: "the scopes of the hook are not looked at",
+    base: "issuing",
+    differences: {
+      sessions: {
+        hook: (sound, told) => (principal, signal) =>
+          told() === "grant" ? { scopes: ["orders:read", "orders:write"] } : sound(principal, signal),
+      },
+    },
+  },
+  {
+    rule: "REV-3",
+    what: "the end of a session that was replayed stays with one replica",
+    base: "issuing",
+    differences: replaysStay(),
+  },
+  {
+    rule: "REF-19",
+    what: "every replica remembers used tokens of its own",
+    base: "issuing",
+    differences: usesStay(),
+    unjudged: ["REV-3"],
+  },
+  {
+    rule: "REV-11",
+    what: "a logout stays with one replica",
+    base: "issuing",
+    differences: logoutsStay(),
+  },
+];
+
+function quietReplays(): Mutation["differences"] {
+  const rotatedAt = new Map<string, number>();
+  return store((sound) => ({
+    rotate: watched(sound, rotatedAt, (rotation, since) =>
+      since > rotation.graceSeconds ? "raced" : sound.rotate(rotation),
+    ),
+  }));
+}
+
+function lastingAccess(): Mutation["differences"] {
+  const replayed = new Set<string>();
+  return store((sound) => ({
+    // An access token is looked up with its id, a refresh token without.
+    isRevoked: (token) =>
+      token.jti !== undefined && replayed.has(token.fam ?? "") ? false : sound.isRevoked(token),
+    async rotate(rotation) {
+      const result = await sound.rotate(rotation);
+      if (result === "replayed") replayed.add(rotation.fam);
+      return result;
+    },
+  }));
+}
+
+function prolonging(): Mutation["differences"] {
+  const presentedAt = new Map<string, number>();
+  return store((sound) => ({
+    rotate: watched(sound, presentedAt, (rotation, since) => {
+      if (since > rotation.graceSeconds) return sound.rotate(rotation);
+      presentedAt.set(rotation.jti, performance.now());
+      return "raced";
+    }),
+  }));
+}
+
+function shorter(): Mutation["differences"] {
+  const rotatedAt = new Map<string, number>();
+  return store((sound) => ({
+    rotate: watched(sound, rotatedAt, async (rotation, since) => {
+      if (since < rotation.graceSeconds / 2) return sound.rotate(rotation);
+      await sound.revokeFamily(rotation.fam, rotation.familyTtlSeconds);
+      return "replayed";
+    }),
+  }));
+}
+
+/** Refuses what was presented in a state of the service once that is over. */
+function usedUpWhen(state: string): Mutation["differences"] {
+  const used = new Set<string>();
+  return {
+    sessions: {
+      refresh: (sound, told) => (token, signal) => {
+        if (told() === state) used.add(token);
+        else if (used.has(token)) {
+          throw new ProblemError(401, "this refresh token has already been rotated", { code: "ERR_TESTED" });
+        }
+        return sound(token, signal);
+      },
+    },
+  };
+}
+
+function replaysStay(): Mutation["differences"] {
+  const rotatedAt = new Map<string, number>();
+  return store((sound) => {
+    const ended = new Set<string>();
+    return {
+      isRevoked: (token) => ended.has(token.fam ?? "") || sound.isRevoked(token),
+      rotate: watched(sound, rotatedAt, (rotation, since) => {
+        if (since < rotation.graceSeconds) return sound.rotate(rotation);
+        ended.add(rotation.fam);
+        return "replayed";
+      }),
+    };
+  });
+}
+
+function usesStay(): Mutation["differences"] {
+  return store((sound, replica) => ({
+    rotate: (rotation) => sound.rotate({ ...rotation, jti: `${replica}${rotation.jti}` }),
+  }));
+}
+
+function logoutsStay(): Mutation["differences"] {
+  return store((sound) => {
+    const ended = new Set<string>();
+    return {
+      isRevoked: (token) =>
+        ended.has(token.fam ?? "") || ended.has(token.jti ?? "") || sound.isRevoked(token),
+      async revokeFamily(fam) {
+        // It asks the store, which may be out.
+        await sound.isRevoked({ jti: undefined, fam, sub: "somebody", signedInAt: 0 });
+        ended.add(fam);
+      },
+      revoke: (jti) => void ended.add(jti),
+    };
+  });
+}
