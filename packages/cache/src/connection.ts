@@ -1,9 +1,9 @@
-import type { Socket } from "node:net";
 import { Cluster, Command, type Redis } from "ioredis";
 import { makeClient } from "./client.ts";
 import { connectionWord } from "./errors.ts";
 import type { Send, Sent } from "./gate.ts";
 import type { ResolvedOptions } from "./options.ts";
+import { createOutgoing } from "./outgoing.ts";
 import { slotOf } from "./slot.ts";
 
 /** What a command takes. */
@@ -62,9 +62,7 @@ export function openConnection(options: ResolvedOptions, events: ConnectionEvent
   let hoping = true;
   let closed = false;
   let lastFailure: string | undefined;
-  // The connection whose commands wait for the end of this turn.
-  let gathering: Socket | undefined;
-  const written = { keyPrefix: options.keyPrefix, replyEncoding: "utf8" } as const;
+  const sendNow = client instanceof Cluster ? sendByCluster(client) : sendByRedis(client, options.keyPrefix);
 
   function settle(connected: boolean): void {
     const all = [...waiters];
@@ -99,28 +97,6 @@ export function openConnection(options: ResolvedOptions, events: ConnectionEvent
   });
   if (client instanceof Cluster)
     client.on("node error", (error: unknown) => (lastFailure = connectionWord(error)));
-
-  // Written by itself, a command costs a system call; that is most of what it costs.
-  function together(stream: Socket): void {
-    if (gathering === stream) return;
-    gathering = stream;
-    stream.cork();
-    setImmediate(letGo, stream);
-  }
-
-  function letGo(stream: Socket): void {
-    if (gathering === stream) gathering = undefined;
-    stream.uncork();
-  }
-
-  function sendNow(command: string, args: readonly CommandArgument[]): Sent {
-    // Its own gathering of commands, which a cluster needs for want of another, costs more than all the rest.
-    if (client instanceof Cluster) return sentOf(client.call(command, ...args));
-    const sent = new Command(command, [...args], written);
-    together(client.stream);
-    client.sendCommand(sent);
-    return sent;
-  }
 
   function send(command: string, args: readonly CommandArgument[]): Sent {
     if (client.status === "ready") return sendNow(command, args);
@@ -184,6 +160,21 @@ export function openConnection(options: ResolvedOptions, events: ConnectionEvent
 /** Sends to one server of a cluster. */
 export function sendTo(server: Server): Send {
   return (command, args) => sentOf(server.call(command, ...args));
+}
+
+// The gathering of commands that ioredis has, which a cluster needs for want of another, costs more than all the rest.
+function sendByCluster(client: Cluster): Send {
+  return (command, args) => sentOf(client.call(command, ...args));
+}
+
+function sendByRedis(client: Redis, keyPrefix: string): Send {
+  const outgoing = createOutgoing(client);
+  const written = { keyPrefix, replyEncoding: "utf8" } as const;
+  return (command, args) => {
+    const sent = new Command(command, [...args], written);
+    client.sendCommand(sent, outgoing);
+    return sent;
+  };
 }
 
 function sentOf(answer: Promise<unknown>): Sent {

@@ -161,7 +161,7 @@ describe("getOrSet", () => {
       cache.redis.call("strlen", "bytes"),
       cache.redis.call("append", "order", "4"),
     ]);
-    expect(answers).to.deep.equal(["OK", 2, 6, "123\r\nü", "OK", bytes.length, 7]);
+    expect(answers).to.deep.equal(["OK", 2, 7, "123\r\nü", "OK", bytes.length, 8]);
     expect(await cache.redis.call("get", "order")).to.equal("123\r\nü4");
   });
 
