@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createDatabase, type Database, enableRowSecurity } from "@svc/database";
-import { testDatabase } from "@svc/dev-services";
+import { testDatabase, testRedis } from "@svc/dev-services";
 import { codeBlocks, rawRequest, runSample } from "@svc/test-support";
 import { expect } from "chai";
 import { pages } from "./sample-expectations.ts";
@@ -64,12 +64,17 @@ for (const [page, expectations] of Object.entries(pages)) {
     const postgres = expectations.some(({ database }) => database)
       ? testDatabase({ name: "docs" })
       : undefined;
+    const redis = expectations.some(({ redis: needed }) => needed) ? testRedis() : undefined;
     for (const [index, { shows, env = {}, around, check }] of expectations.entries()) {
       const code = blocks[index] ?? "";
       const commonjs = code.includes("require(");
       for (const { name, replace } of majorsFor(code)) {
         it(`${shows} (${name})`, async () => {
-          await using needed = await around?.({ code, databaseUrl: () => postgres?.url ?? "" });
+          await using needed = await around?.({
+            code,
+            databaseUrl: () => postgres?.url ?? "",
+            redisUrl: () => redis?.url ?? "",
+          });
           await using sample = await runSample(file, index, {
             env: { ...noSettings, ...env, ...needed?.env },
             replace: { ...replace, ...needed?.replace },

@@ -1,5 +1,6 @@
 import { rawRequest, type RunningSample, signToken } from "@svc/test-support";
 import { expect } from "chai";
+import { sessions, toSessions } from "./session-expectations.ts";
 import { bearer, eventually, get, linesOf, post, problem, unauthorized } from "./sample-requests.ts";
 import {
   type Given,
@@ -17,6 +18,8 @@ export interface Expectation {
   readonly env?: Readonly<Record<string, string>>;
   /** Whether it needs a database. */
   readonly database?: boolean;
+  /** Whether it needs a Redis. */
+  readonly redis?: boolean;
   readonly around?: (this: void, given: Given) => Promise<Surroundings>;
   readonly check: (this: void, sample: RunningSample, around?: Surroundings) => Promise<void>;
 }
@@ -153,6 +156,7 @@ const adopt: readonly Expectation[] = [
       await unauthorized(await get(sample, "/orders"));
     },
   },
+  ...sessions,
   {
     shows: "all of it from a file",
     async check(sample) {
@@ -311,6 +315,7 @@ const migrate: readonly Expectation[] = [
       await unauthorized(await get(sample, "/orders", bearer(signToken({ aud: "orders" }, sharedSecret))));
     },
   },
+  ...toSessions,
 ];
 
 const errors: readonly Expectation[] = [

@@ -1,6 +1,21 @@
 import { generateKeyPairSync, type KeyObject, randomBytes } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import type { IncomingMessage } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { createDatabase } from "@svc/database";
 import { listen, signToken } from "@svc/test-support";
+import { realProvider } from "@svc/test-support/openid";
+import {
+  createKeyRing,
+  createTokenIssuer,
+  generateKey,
+  newRing,
+  type TokenPair,
+  writeRing,
+} from "@svc/token-issuer";
+import { createMemoryTokenStore } from "@svc/token-store";
 
 /** What a sample needs around it. */
 export interface Surroundings extends AsyncDisposable {
@@ -11,6 +26,8 @@ export interface Surroundings extends AsyncDisposable {
   readonly files?: Readonly<Record<string, string>>;
   /** How often the key set was fetched. */
   readonly fetches?: () => number;
+  /** The paths that a server was asked for. */
+  readonly asked?: readonly string[];
 }
 
 /** What is known when surroundings are made. */
@@ -18,6 +35,8 @@ export interface Given {
   readonly code: string;
   /** Where a database of these tests is; only for samples that say that they need one. */
   readonly databaseUrl: () => string;
+  /** The same of a Redis. */
+  readonly redisUrl: () => string;
 }
 
 export const sharedSecret = "a secret of the tests, longer than 32 bytes";
@@ -58,6 +77,99 @@ export async function issuer({ code }: Given): Promise<Surroundings> {
 export async function issuerFile(): Promise<Surroundings> {
   const pem = issuerKeys().publicKey.export({ format: "pem", type: "spki" }).toString();
   return { files: { "issuer.pem": pem }, async [Symbol.asyncDispose]() {} };
+}
+
+/** A file of signing keys that nobody else may read, and a Redis. */
+export async function keysAndRedis({ redisUrl }: Given): Promise<Surroundings> {
+  const folder = await mkdtemp(join(tmpdir(), "svc-docs-"));
+  const file = join(folder, "keys.json");
+  const ring = newRing(await generateKey({ algorithm: "ES256" }), Date.now());
+  await writeFile(file, writeRing(ring), { mode: 0o600 });
+  return {
+    env: { SIGNING_KEYS: file, REDIS_URL: redisUrl() },
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
+  };
+}
+
+/** A real provider in the place of the one that the sample names; it sends people back to `orders.example`. */
+export async function signInProvider({ code }: Given): Promise<Surroundings> {
+  const provider = await realProvider();
+  const [callback = ""] = /https:\/\/orders\.example\/\w+\/\w+\/callback/.exec(code) ?? [];
+  provider.accept(callback);
+  const { issuer: iss, jwksUri, authorizationEndpoint, tokenEndpoint } = provider.options;
+  const places = { clientId: "client-1", issuer: iss, jwksUri, authorizationEndpoint, tokenEndpoint };
+  const google = 'clientId: "123.apps.googleusercontent.com",';
+  const clientSecret = "secret-of-the-client";
+  return {
+    env: {
+      ACME_SECRET: clientSecret,
+      GOOGLE_SECRET: clientSecret,
+      COOKIE_SECRET: sharedSecret,
+      TOKEN_SECRET: sharedSecret,
+    },
+    replace: code.includes(google)
+      ? { [google]: `...${JSON.stringify(places)},` }
+      : { "https://id.acme.example": provider.url },
+    [Symbol.asyncDispose]: () => provider[Symbol.asyncDispose](),
+  };
+}
+
+/**
+ * An issuer for the sample of a client: the access tokens of sign-ins are refused, those of refreshes until `/last` is
+ * asked for. The sample gets what Node lacks of a browser, and prints what becomes of calls.
+ */
+export async function browserAndIssuer(): Promise<Surroundings> {
+  const keys = createKeyRing({ secret: sharedSecret, env: "local" });
+  const store = createMemoryTokenStore();
+  const issuer = createTokenIssuer({ keys, store, env: "local" });
+  const asked: string[] = [];
+  const good = new Set<string>();
+  const server = await listen((req, res) => {
+    const path = req.url ?? "";
+    asked.push(path);
+    if (path === "/auth/refresh") {
+      void refreshed(req).then(
+        (pair) => {
+          good.add(`Bearer ${pair.access_token}`);
+          res.setHeader("Content-Type", "application/json").end(JSON.stringify(pair));
+        },
+        () => res.writeHead(401).end(),
+      );
+    } else {
+      res.writeHead(good.has(req.headers.authorization ?? "") ? 200 : 401).end();
+      if (path === "/last") good.clear();
+    }
+  });
+  async function refreshed(req: IncomingMessage): Promise<TokenPair> {
+    const body = JSON.parse(await text(req)) as { readonly refresh_token: string };
+    return issuer.refresh(body.refresh_token);
+  }
+  const used = await issuer.issuePair({ subject: "ann" });
+  await issuer.refresh(used.refresh_token);
+  const browser = `
+    const base = ${JSON.stringify(server.url)};
+    const items = new Map();
+    globalThis.localStorage ??= { getItem: (key) => items.get(key) ?? null, setItem: (key, text) => items.set(key, text) };
+    let turn = Promise.resolve();
+    const locks = { request: (_name, run) => (turn = turn.then(run, run)) };
+    if (navigator.locks === undefined) Object.defineProperty(navigator, "locks", { value: locks });
+    setTimeout(async () => {
+      const statuses = async (...paths) => (await Promise.all(paths.map((path) => call(path)))).map(({ status }) => status);
+      console.log("without", await statuses("/a"));
+      write(${JSON.stringify(await issuer.issuePair({ subject: "ann" }))});
+      console.log("together", await statuses("/a", "/b", "/c"), await statuses("/last"));
+      console.log("again", await statuses("/a", "/b"));
+      write(${JSON.stringify(used)});
+      console.log("stolen", await statuses("/c"), localStorage.getItem("session"));
+    });`;
+  return {
+    replace: { 'const base = "https://orders.example";': browser },
+    asked,
+    async [Symbol.asyncDispose]() {
+      store.stop();
+      await server[Symbol.asyncDispose]();
+    },
+  };
 }
 
 /** A login without special rights, and its table `orders` with a row for each of two tenants. */

@@ -321,6 +321,13 @@ client_authentication = "client_secret_post"\nauthorization_parameters = { promp
     expect((await request(test.url).get("/auth/me").set("Authorization", bearer)).status).to.equal(403);
     expect((await request(test.url).post("/auth/logout").set("Authorization", bearer)).status).to.equal(403);
     expect((await request(test.url).post("/auth/refresh").send({ refresh_token })).status).to.equal(200);
+    const exempt = 'exempt_paths = ["POST /auth/logout", "GET /auth/me"]\n';
+    await using open = await startService({
+      toml: `${tenants}issue_tokens = true\n${tenancy}${exempt}`,
+      env,
+    });
+    expect((await request(open.url).get("/auth/me").set("Authorization", bearer)).status).to.equal(200);
+    expect((await request(open.url).post("/auth/logout").set("Authorization", bearer)).status).to.equal(204);
   });
 
   it("loads what signs people in only for a service that has providers", async () => {
