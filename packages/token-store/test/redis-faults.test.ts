@@ -90,6 +90,22 @@ describe("createRedisTokenStore with a Redis that fails", function () {
     expect((await hasty.readiness().check(AbortSignal.timeout(5_000))).healthy).to.equal(true);
   });
 
+  it("REV-7 leaves the end of a check to a client that sees to it, if that is early enough", async () => {
+    const never = (): Promise<never> => new Promise(() => undefined);
+    const client = (commandTimeoutMs: number, mget: RedisLike["mget"]) =>
+      createRedisTokenStore({
+        timeoutMs: 20,
+        redis: { eval: never, evalsha: never, mget, commandTimeoutMs },
+      });
+    const late: RedisLike["mget"] = (...keys) => sleep(60, Array<null>(keys.length).fill(null));
+    expect(await client(20, late).isRevoked(presented())).to.equal(false);
+    const error = await rejection(() => client(21, never).isRevoked(presented()));
+    expect(error).to.have.property("code", "ERR_SVC_DEADLINE");
+    expect(await rejection(() => client(20, async () => []).isRevoked(presented()))).to.be.instanceOf(
+      TypeError,
+    );
+  });
+
   it("REF-17 passes on that Redis takes no writes, and nothing was consumed", async () => {
     const token = presented();
     const patient = store();

@@ -7,6 +7,8 @@ export interface RedisLike {
   mget(...keys: string[]): Promise<readonly (string | null)[]>;
   /** Whether keys live on several servers. Default: found out from the first answer that says so. */
   readonly isCluster?: boolean | undefined;
+  /** How long any command takes at most, in milliseconds, where the client sees to that. Default: it does not. */
+  readonly commandTimeoutMs?: number | undefined;
 }
 
 /** Options of `createRedisTokenStore()`. */
