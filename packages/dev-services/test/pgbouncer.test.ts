@@ -21,7 +21,8 @@ describe("testPgBouncer", function () {
 
   it("lends the connections of a server from transaction to transaction, and is gone when it is stopped", async () => {
     await using login = await openTestLogin({ url: database.url });
-    const { url, pid, stop } = await bouncer.start(login.url, 1);
+    const pooler = await bouncer.start(login.url, 1);
+    const { url, pid } = pooler;
     const clients = [new Client({ connectionString: url }), new Client({ connectionString: url })];
     for (const client of clients) await client.connect();
     const pids = await Promise.all(
@@ -32,7 +33,7 @@ describe("testPgBouncer", function () {
     );
     expect(new Set(pids).size).to.equal(1);
     for (const client of clients) await client.end();
-    await stop();
+    await pooler.stop();
     expect(isAlive(pid)).to.equal(false);
     expect((await rejection(asked(url, "select"))).message).to.match(/ECONNREFUSED/);
   });

@@ -1,29 +1,12 @@
-import type { Logger } from "@svc/context";
 import { health, type ReadinessChange } from "@svc/health";
 import { ConfigurationError } from "@svc/options";
+import { collectingLogger } from "@svc/test-support";
 import { expect } from "chai";
 import request from "supertest";
 import { check, deferred } from "./support/checks.ts";
 import { bare } from "./support/hosts.ts";
 
 const about = { service: "orders", version: "1.2.3", env: "local" } as const;
-
-function recorder(): {
-  lines: { level: string; fields: object; message: string | undefined }[];
-  logger: Logger;
-} {
-  const lines: { level: string; fields: object; message: string | undefined }[] = [];
-  const at = (level: string) => (fields: object, message?: string) =>
-    void lines.push({ level, fields, message });
-  const logger = {
-    debug: at("debug"),
-    info: at("info"),
-    warn: at("warn"),
-    error: at("error"),
-    fatal: at("fatal"),
-  };
-  return { lines, logger };
-}
 
 describe("the states of a service", () => {
   it("is serving unless somebody says something else", async () => {
@@ -97,7 +80,7 @@ describe("the states of a service", () => {
 
 describe("changes of readiness", () => {
   it("are logged once each, with the checks that fail, and not while nothing changes", async () => {
-    const { lines, logger } = recorder();
+    const logger = collectingLogger();
     const result = { healthy: true, detail: "", critical: true };
     const middleware = health({
       ...about,
@@ -111,11 +94,11 @@ describe("changes of readiness", () => {
       await middleware.report();
     };
     await run({});
-    expect(lines).to.deep.equal([]);
+    expect(logger.lines).to.deep.equal([]);
     await run({ healthy: false, detail: "slow", critical: false });
     await run({ detail: "down", critical: true });
     await run({ healthy: true });
-    expect(lines).to.deep.equal([
+    expect(logger.lines).to.deep.equal([
       {
         level: "warn",
         fields: { readiness: "degraded", readiness_before: "ok", failing: ["db"] },
@@ -150,9 +133,9 @@ describe("changes of readiness", () => {
   });
 
   it("of an expected kind are logged at info level", () => {
-    const { lines, logger } = recorder();
+    const logger = collectingLogger();
     health({ ...about, logger }).setState("draining");
-    expect(lines.map(({ level, message }) => [level, message])).to.deep.equal([
+    expect(logger.lines.map(({ level, message }) => [level, message])).to.deep.equal([
       ["info", "readiness is unavailable: shutdown (shutting down)"],
     ]);
   });
@@ -170,7 +153,7 @@ describe("changes of readiness", () => {
   });
 
   it("do not hurt the answer when onChange throws; the logger hears of it", async () => {
-    const { lines, logger } = recorder();
+    const logger = collectingLogger();
     const onChange = (): never => {
       throw new Error("boom");
     };
@@ -178,6 +161,6 @@ describe("changes of readiness", () => {
     await request(bare(health({ ...about, checks, logger, onChange })))
       .get("/ready")
       .expect(503);
-    expect(lines.map(({ message }) => message)).to.include("onChange of health() threw");
+    expect(logger.lines.map(({ message }) => message)).to.include("onChange of health() threw");
   });
 });

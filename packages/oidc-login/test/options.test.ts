@@ -1,8 +1,9 @@
+import { collectingLogger } from "@svc/test-support";
 import { generateKeyPairSync } from "node:crypto";
 import { ConfigurationError } from "@svc/options";
 import { oidcLogin, type OidcLoginOptions } from "@svc/oidc-login";
 import { expect } from "chai";
-import { keepingLogger, type Line, SECRET } from "./support/service.ts";
+import { SECRET } from "./support/service.ts";
 
 const google = {
   clientId: "id",
@@ -204,19 +205,19 @@ describe("the options of oidcLogin()", () => {
   });
 
   it("OIDC-11 OIDC-17 warn at construction of what will be refused later", () => {
-    const lines: Line[] = [];
-    oidcLogin({ providers: { github: google }, cookieSecret: SECRET, logger: keepingLogger(lines) });
-    expect(lines.map(({ level, message }) => [level, message])).to.eql([
+    const logger = collectingLogger();
+    oidcLogin({ providers: { github: google }, cookieSecret: SECRET, logger });
+    expect(logger.lines.map(({ level, message }) => [level, message])).to.eql([
       ["warn", "oidcLogin() has no onIdentity: every callback will answer 500"],
       ["warn", "oidcLogin() has no onAccessToken: sign-in there will be refused"],
       ["warn", "redirectUri does not end in /<provider>/callback, the route here"],
     ]);
-    expect(lines.slice(1).map(({ fields }) => fields)).to.eql([
+    expect(logger.lines.slice(1).map(({ fields }) => fields)).to.eql([
       { provider: "github" },
       { provider: "github" },
     ]);
-    const quiet: Line[] = [];
-    oidcLogin({ ...good, onIdentity: () => null, logger: keepingLogger(quiet) });
-    expect(quiet).to.eql([]);
+    const quiet = collectingLogger();
+    oidcLogin({ ...good, onIdentity: () => null, logger: quiet });
+    expect(quiet.lines).to.eql([]);
   });
 });

@@ -4,9 +4,16 @@ import { connect } from "node:net";
 import { expect } from "chai";
 import { ConfigurationError } from "@svc/options";
 import { attachProblems, type AttachProblemsOptions, notFound, problemServerOptions } from "@svc/problem";
-import { expressMajors, listen, type Listening, type RawAnswer, rawRequest } from "@svc/test-support";
+import {
+  collectingLogger,
+  expressMajors,
+  listen,
+  type Listening,
+  type RawAnswer,
+  rawRequest,
+} from "@svc/test-support";
 import type { RequestListener } from "node:http";
-import { type ProblemBody, recorder, type Stack, stacks } from "./support/stacks.ts";
+import { type ProblemBody, type Stack, stacks } from "./support/stacks.ts";
 
 interface Guarded {
   readonly seen: string[];
@@ -111,7 +118,7 @@ for (const stack of stacks) {
     });
 
     it("ERR-21 answers a request that arrives too slowly with a 408 problem and one debug line", async () => {
-      const logger = recorder();
+      const logger = collectingLogger();
       const { listening } = await guarded(
         stack,
         { logger },
@@ -133,7 +140,7 @@ for (const stack of stacks) {
 
 describe("attachProblems", () => {
   it("refuses unknown options", () => {
-    expect(() => attachProblems(createServer(), { loger: recorder() } as never)).to.throw(
+    expect(() => attachProblems(createServer(), { loger: collectingLogger() } as never)).to.throw(
       ConfigurationError,
       "did you mean logger?",
     );
@@ -297,7 +304,7 @@ describe("attachProblems", () => {
     const fail = (): never => {
       throw new Error("the application's");
     };
-    const logger = { ...recorder(), debug: fail };
+    const logger = { ...collectingLogger(), debug: fail };
     const { listening } = await guarded("bare http", { logger, requestIdFrom: fail });
     await using server = listening;
     expectProblem(await rawRequest(server.port, "GET / HTTP/1.1\r\n\r\n"), 400);
@@ -307,7 +314,7 @@ describe("attachProblems", () => {
   });
 
   it("ERR-21 writes one debug line for a flood of bad requests", async () => {
-    const logger = recorder();
+    const logger = collectingLogger();
     const server = createServer(problemServerOptions, notFound());
     attachProblems(server, { logger });
     await using listening = await listen(server);

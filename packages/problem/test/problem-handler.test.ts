@@ -2,10 +2,10 @@ import { expect } from "chai";
 import { openContext } from "@svc/context";
 import { ConfigurationError } from "@svc/options";
 import { ProblemError, problemHandler, responseError } from "@svc/problem";
-import { expressMajors, listen, rawRequest } from "@svc/test-support";
+import { collectingLogger, expressMajors, listen, rawRequest } from "@svc/test-support";
 import { connect } from "node:net";
 import { EventEmitter, once } from "node:events";
-import { ask, recorder, serve, stacks } from "./support/stacks.ts";
+import { ask, serve, stacks } from "./support/stacks.ts";
 
 describe("problemHandler", () => {
   it("refuses unknown and wrong options", () => {
@@ -25,7 +25,7 @@ describe("problemHandler", () => {
 for (const stack of stacks) {
   describe(`problemHandler on ${stack}`, () => {
     it("ERR-7 ERR-8 answers an unhandled exception with the generic detail and logs it once with its stack", async () => {
-      const logger = recorder();
+      const logger = collectingLogger();
       const thrown = new Error("password=hunter2");
       await using server = await serve(
         stack,
@@ -58,7 +58,7 @@ for (const stack of stacks) {
     });
 
     it("ERR-1 sends a ProblemError as it is, logs those from 500 on and no others", async () => {
-      const logger = recorder();
+      const logger = collectingLogger();
       await using server = await serve(
         stack,
         (req, _res, next) => next(new ProblemError(Number(req.url?.slice(1)), "said so")),
@@ -121,7 +121,7 @@ for (const stack of stacks) {
       const revoked = Proxy.revocable({}, {});
       revoked.revoke();
       const thrown = ["text", 42, 10n, Symbol("s"), {}, [], hostile, circular, proxy, () => 1, revoked.proxy];
-      const logger = recorder();
+      const logger = collectingLogger();
       const picky = {
         ...logger,
         error(fields: object, message?: string) {
@@ -142,16 +142,16 @@ for (const stack of stacks) {
     });
 
     it("ERR-1 a logger that throws does not cost the client its answer", async () => {
-      const broken = recorder();
-      broken.error = () => {
+      const error = (): never => {
         throw new Error("disk full");
       };
+      const broken = { ...collectingLogger(), error };
       await using server = await serve(stack, (_req, _res, next) => next(new Error("x")), { logger: broken });
       expect((await ask(server.url)).status).to.equal(500);
     });
 
     it("COR-4 logs through the logger of the request's context when it has none of its own", async () => {
-      const logger = recorder();
+      const logger = collectingLogger();
       await using server = await serve(stack, (req, _res, next) => {
         openContext(req).log = logger;
         next(new Error("x"));
@@ -161,7 +161,7 @@ for (const stack of stacks) {
     });
 
     it("ERR-8 logs and cuts a response whose head is out, so that it cannot pass for a whole one", async () => {
-      const logger = recorder();
+      const logger = collectingLogger();
       await using server = await serve(
         stack,
         (_req, res, next) => {
@@ -177,7 +177,7 @@ for (const stack of stacks) {
     });
 
     it("ERR-8 a client that went away is no error of the service", async () => {
-      const logger = recorder();
+      const logger = collectingLogger();
       let failed = false;
       const gone = new EventEmitter();
       await using server = await serve(
@@ -204,7 +204,7 @@ for (const stack of stacks) {
     });
 
     it("ERR-8 a reset connection to somebody else is one", async () => {
-      const logger = recorder();
+      const logger = collectingLogger();
       const reset = Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
       await using server = await serve(stack, (_req, _res, next) => next(reset), { logger });
       expect((await ask(server.url)).status).to.equal(500);
@@ -212,7 +212,7 @@ for (const stack of stacks) {
     });
 
     it("ERR-8 logs no more than a few lines of something thrown that is no error and refers to itself all over", async () => {
-      const logger = recorder();
+      const logger = collectingLogger();
       const knots = Array.from({ length: 100 }, (): Record<string, unknown> => ({}));
       for (const knot of knots) for (const [at, other] of knots.entries()) knot[`k${at}`] = other;
       await using server = await serve(stack, (_req, _res, next) => next({ knots }), { logger });

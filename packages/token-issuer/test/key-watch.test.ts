@@ -1,3 +1,4 @@
+import { collectingLogger } from "@svc/test-support";
 import { addKey, createKeyRing, promoteKey, writeRing } from "@svc/token-issuer";
 import { expect } from "chai";
 import { spawn } from "node:child_process";
@@ -7,36 +8,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { eventually, key, refusal, ring, start } from "./support/rings.ts";
-
-interface Line {
-  readonly level: string;
-  readonly message: string | undefined;
-}
-
-function recorder(): {
-  readonly lines: Line[];
-  readonly logger: Record<
-    "debug" | "info" | "warn" | "error" | "fatal",
-    (fields: object, message?: string) => void
-  >;
-} {
-  const lines: Line[] = [];
-  const at =
-    (level: string) =>
-    (_fields: object, message?: string): void => {
-      lines.push({ level, message });
-    };
-  return {
-    lines,
-    logger: {
-      debug: at("debug"),
-      info: at("info"),
-      warn: at("warn"),
-      error: at("error"),
-      fatal: at("fatal"),
-    },
-  };
-}
 
 describe("a key ring in a file", () => {
   let folder = "";
@@ -115,16 +86,16 @@ describe("a key ring in a file", () => {
   });
 
   it("keeps the old keys while the file is broken, says so once, shows it in readiness, and heals", async () => {
-    const { lines, logger } = recorder();
+    const logger = collectingLogger();
     await using keys = createKeyRing({ file, pollSeconds: 0.02, logger, now: () => start });
     const { kid } = keys.signer();
     const broken = promoted.slice(0, promoted.length / 2);
     await put(broken);
     const warned = await eventually(
-      () => lines.filter((line) => line.level === "warn"),
+      () => logger.at("warn"),
       (found) => found.length > 0,
     );
-    expect(warned[0]?.message).to.equal("the signing keys stay as they were: their file cannot be used");
+    expect(warned[0]).to.equal("the signing keys stay as they were: their file cannot be used");
     expect(await keys.readiness().check(signal)).to.include({
       healthy: false,
       detail: "the current key signs with ES256; its file cannot be used since it changed, the old keys stay",
@@ -136,17 +107,17 @@ describe("a key ring in a file", () => {
       (found) => found !== kid,
     );
     await eventually(
-      () => lines.at(-1)?.message,
+      () => logger.lines.at(-1)?.message,
       (message) => message?.endsWith("can be used again") === true,
     );
-    expect(lines.filter((line) => line.level === "warn")).to.have.length(1);
+    expect(logger.at("warn")).to.have.length(1);
     expect(await keys.readiness().check(signal)).to.include({ healthy: true });
   });
 
   it("keeps the old keys while the file is gone, or open to others", async () => {
-    const { lines, logger } = recorder();
+    const logger = collectingLogger();
     await using keys = createKeyRing({ file, pollSeconds: 0.02, logger });
-    const warnings = (): number => lines.filter((line) => line.level === "warn").length;
+    const warnings = (): number => logger.at("warn").length;
     await rm(file);
     await eventually(warnings, (count) => count === 1);
     await put(two, 0o644);
@@ -160,14 +131,16 @@ describe("a key ring in a file", () => {
   });
 
   it("writes a line when the keys change, and none of it is a key", async () => {
-    const { lines, logger } = recorder();
+    const logger = collectingLogger();
     await using keys = createKeyRing({ file, pollSeconds: 0.02, logger });
     await put(two);
     await eventually(
       () => keys.generation,
       (generation) => generation === 1,
     );
-    expect(lines).to.deep.equal([{ level: "info", message: "the signing keys changed" }]);
+    expect(logger.lines.map(({ level, message }) => [level, message])).to.deep.equal([
+      ["info", "the signing keys changed"],
+    ]);
   });
 
   it("looks at the file no more once it is stopped", async () => {

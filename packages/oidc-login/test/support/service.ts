@@ -1,23 +1,16 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Logger } from "@svc/context";
 import { type OidcLogin, oidcLogin, type OidcLoginOptions, type ProviderOptions } from "@svc/oidc-login";
 import { notFound, problemHandler } from "@svc/problem";
-import { expressMajors, listen, type Listening } from "@svc/test-support";
+import { collectingLogger, expressMajors, type Line, listen, type Listening } from "@svc/test-support";
 
 export type Stack = "bare http" | keyof typeof expressMajors;
 export const stacks: readonly Stack[] = ["bare http", "express 4", "express 5"];
 export const SECRET = "a cookie secret of at least 32 bytes, at random";
 
-export interface Line {
-  readonly level: string;
-  readonly message: string | undefined;
-  readonly fields: Readonly<Record<string, unknown>>;
-}
-
 /** A service with sign-in, its log, and what its handler was given. */
 export interface Service extends Listening {
   readonly login: OidcLogin;
-  readonly lines: Line[];
+  readonly lines: readonly Line[];
   /** The reason of the last refusal. */
   reason(): unknown;
 }
@@ -29,21 +22,10 @@ export type Given = Omit<OidcLoginOptions, "providers" | "cookieSecret"> & {
   readonly cookieSecret?: OidcLoginOptions["cookieSecret"];
 };
 
-export function keepingLogger(lines: Line[]): Logger {
-  const keep = (level: string) => (fields: object, message?: string) =>
-    void lines.push({ level, message, fields: { ...fields } });
-  return {
-    debug: keep("debug"),
-    info: keep("info"),
-    warn: keep("warn"),
-    error: keep("error"),
-    fatal: keep("fatal"),
-  };
-}
-
 /** Serves the routes; `env` is `local` and the handler answers with the identity unless said otherwise. */
 export async function serve(given: Given, stack: Stack = "bare http"): Promise<Service> {
-  const lines: Line[] = [];
+  const logger = collectingLogger();
+  const { lines } = logger;
   const onError = problemHandler({ logger: undefined });
   const running: OidcLogin[] = [];
   const handle = (req: IncomingMessage, res: ServerResponse): void => {
@@ -63,7 +45,7 @@ export async function serve(given: Given, stack: Stack = "bare http"): Promise<S
   );
   const login = oidcLogin({
     env: "local",
-    logger: keepingLogger(lines),
+    logger,
     cookieSecret: SECRET,
     onIdentity: (identity) => identity,
     ...given,

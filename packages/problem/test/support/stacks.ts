@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { expressMajors, listen, type Listening } from "@svc/test-support";
-import type { Logger, Middleware } from "@svc/context";
+import type { Middleware } from "@svc/context";
 import { notFound, problemHandler, type ProblemHandlerOptions } from "@svc/problem";
 
 export type Stack = "bare http" | keyof typeof expressMajors;
@@ -28,30 +28,6 @@ export function serve(
   app.use(handler);
   app.use(last, onError);
   return listen(app);
-}
-
-export interface Line {
-  readonly level: keyof Logger;
-  readonly fields: Readonly<Record<string, unknown>>;
-  readonly message: string | undefined;
-}
-
-/** A logger that keeps its lines. */
-export function recorder(): Logger & { readonly lines: Line[] } {
-  const lines: Line[] = [];
-  const at =
-    (level: keyof Logger) =>
-    (fields: object, message?: string): void => {
-      lines.push({ level, fields: { ...fields }, message });
-    };
-  return {
-    lines,
-    debug: at("debug"),
-    info: at("info"),
-    warn: at("warn"),
-    error: at("error"),
-    fatal: at("fatal"),
-  };
 }
 
 export interface ProblemBody {
