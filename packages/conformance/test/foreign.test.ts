@@ -2,6 +2,7 @@ import { checkConformance, type ConformanceOptions, InvalidUse } from "@svc/conf
 import { expect } from "chai";
 import { privatePem } from "./support/bases.ts";
 import { startForeign } from "./support/foreign-service.ts";
+import { foreignLifetimes } from "./support/foreign-sessions.ts";
 import { failures, told } from "./support/judge.ts";
 
 describe("a service that is not of this house", () => {
@@ -23,6 +24,29 @@ describe("a service that is not of this house", () => {
     expect(told(failures(report))).to.deep.equal([]);
     expect(report.passed).to.be.above(25);
     expect(report.conforms).to.equal(true);
+  });
+
+  it("conforms with sessions of its own make", async () => {
+    await using foreign = await startForeign();
+    const session = {
+      request: "POST /session",
+      accessToken: "access",
+      refreshToken: "refresh",
+      route: "/mine",
+      ...foreignLifetimes,
+    };
+    const report = await checkConformance({
+      ...options,
+      url: foreign.url,
+      probes: { ...options.probes, session },
+    });
+    expect(told(failures(report))).to.deep.equal([]);
+    const passed = report.findings.filter(({ verdict }) => verdict.status === "pass").map(({ id }) => id);
+    expect(passed).to.include.members(
+      "CLAIM-2 CLAIM-3 ISS-3 ISS-4 ISS-5 ISS-6 ISS-7 REF-1 REF-3 REF-4 REF-5 REF-6 REF-7 REF-12 REF-14".split(
+        " ",
+      ),
+    );
   });
 
   it("hears that one scope does not show whether all are needed", async () => {

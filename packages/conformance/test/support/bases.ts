@@ -29,6 +29,7 @@ version = "1.2.3"
 port = 0
 max_body_bytes = 65536
 request_timeout = 1
+drain_delay = 0
 readiness_timeout = 0.5
 `;
 

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES }
 import { randomUUID, verify } from "node:crypto";
 import { listen, type Listening } from "@svc/test-support";
 import { publicPem } from "./bases.ts";
+import { createForeignSessions, type ForeignSessions } from "./foreign-sessions.ts";
 
 /**
  * A service that keeps the contract by hand and none of the choices of the house: ids with dashes, instance with its
@@ -9,6 +10,7 @@ import { publicPem } from "./bases.ts";
  * member of its own in every problem, one algorithm whatever a token says, and no answer to a body that is too long.
  */
 export function startForeign(prefix = ""): Promise<Listening> {
+  const sessions = createForeignSessions();
   return listen(
     createServer((req, res) => {
       if (prefix !== "" && req.url?.startsWith(`${prefix}/`) !== true) {
@@ -16,27 +18,39 @@ export function startForeign(prefix = ""): Promise<Listening> {
         return;
       }
       req.url = req.url?.slice(prefix.length);
-      answer(req, res);
+      void answer(req, res, sessions);
     }),
   );
 }
 
 type Refusal = readonly [status: number, detail: string];
 
-function answer(req: IncomingMessage, res: ServerResponse): void {
+async function answer(req: IncomingMessage, res: ServerResponse, sessions: ForeignSessions): Promise<void> {
   const id = req.headers["x-request-id"]?.toString() ?? randomUUID();
   res.setHeader("X-Request-ID", id);
   if (Number(req.headers["content-length"] ?? 0) > 65_536) {
     req.socket.resetAndDestroy();
     return;
   }
-  req.resume();
   const path = req.url?.split("?", 1)[0] ?? "";
+  let body = "";
+  if (path === "/auth/refresh") for await (const chunk of req) body += String(chunk);
+  req.resume();
   if (path === "/slow") {
     setTimeout(() => problem(req, res, id, [504, "too slow"]), 700);
     return;
   }
-  const caller = callerOf(req);
+  const known = claimsOf(/^Bearer (\S+)$/i.exec(req.headers.authorization ?? "")?.[1]);
+  const caller =
+    known?.["typ"] === "refresh" || (known && sessions.isRevoked(known))
+      ? undefined
+      : known && callerOf(known);
+  const session = req.method === "POST" ? sessionRoutes[path]?.(sessions, caller && known, body) : undefined;
+  if (session !== undefined) {
+    const [status, said] = session;
+    if (typeof said === "string") return problem(req, res, id, [status, said]);
+    return send(res, status, "application/json", said);
+  }
   const route = routes[path];
   if (route === undefined) return problem(req, res, id, [404, "nothing is here"]);
   if (req.method !== route.method) return problem(req, res, id, [405, "not this method"]);
@@ -104,19 +118,39 @@ function send(res: ServerResponse, status: number, type: string, body: unknown):
   res.writeHead(status, { "Content-Type": type }).end(JSON.stringify(body));
 }
 
-function callerOf(req: IncomingMessage): Caller | undefined {
-  const token = /^Bearer (\S+)$/i.exec(req.headers.authorization ?? "")?.[1];
+type Claims = Record<string, unknown>;
+type SessionClaims = Parameters<ForeignSessions["logout"]>[0];
+
+const sessionRoutes: Readonly<
+  Record<
+    string,
+    (sessions: ForeignSessions, caller: Claims | undefined, body: string) => readonly [number, unknown]
+  >
+> = {
+  "/session": (sessions) => sessions.signIn(),
+  "/auth/logout": (sessions, caller) => sessions.logout(caller as SessionClaims),
+  "/auth/refresh": (sessions, _caller, body) =>
+    sessions.refresh(
+      claimsOf((JSON.parse(body) as { refresh_token: string }).refresh_token) as SessionClaims,
+    ),
+};
+
+function callerOf({ scope }: Claims): Caller {
+  return { scopes: typeof scope === "string" ? scope.split(" ") : [], roles: [] };
+}
+
+/** The claims of a token that verifies. */
+function claimsOf(token: string | undefined): Claims | undefined {
   const [header = "", payload = "", signature = ""] = token?.split(".") ?? [];
   try {
     const bytes = Buffer.from(`${header}.${payload}`);
     if (!verify("sha256", bytes, publicPem, Buffer.from(signature, "base64url"))) return undefined;
-    const claims = JSON.parse(Buffer.from(payload, "base64url").toString()) as Record<string, unknown>;
+    const claims = JSON.parse(Buffer.from(payload, "base64url").toString()) as Claims;
     const now = Date.now() / 1000;
-    const { exp, iat, nbf = 0, sub, typ, aud, scope } = claims;
+    const { exp, iat, nbf = 0, sub, aud } = claims;
     if (typeof exp !== "number" || typeof iat !== "number" || typeof sub !== "string") return undefined;
-    if (exp < now - 31 || Number(nbf) > now + 31 || typ === "refresh") return undefined;
-    if (![aud].flat().includes("foreign")) return undefined;
-    return { scopes: typeof scope === "string" ? scope.split(" ") : [], roles: [] };
+    if (exp < now - 31 || Number(nbf) > now + 31) return undefined;
+    return [aud].flat().includes("foreign") ? claims : undefined;
   } catch {
     return undefined;
   }
