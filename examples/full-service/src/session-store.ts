@@ -1,5 +1,5 @@
+import type { Logger } from "@svc/context";
 import type { Database } from "@svc/database";
-import type { Service } from "@svc/express";
 import { createPostgresTokenStore, type TokenStore } from "@svc/token-store/postgres";
 import { noteAllEnded, noteEnded } from "./sessions.ts";
 
@@ -8,7 +8,7 @@ export interface SessionStoreOptions {
   readonly db: Database;
   /** Resolves once the tables are there. */
   readonly prepared: () => Promise<void>;
-  readonly log: Service["log"];
+  readonly log: Logger;
 }
 
 /** The token store, and what makes its table. */

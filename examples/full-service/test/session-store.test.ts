@@ -1,0 +1,68 @@
+import type { Logger } from "@svc/context";
+import { createDatabase, type Database } from "@svc/database";
+import { testDatabase } from "@svc/dev-services";
+import { expect } from "chai";
+import { ensureAccounts } from "../src/account-schema.ts";
+import { createSessionStore, type SessionStore } from "../src/session-store.ts";
+import { listSessions, recordSession } from "../src/sessions.ts";
+
+const month = 30 * 86_400;
+
+describe("the store of sessions that have ended", () => {
+  const database = testDatabase({ name: "session store" });
+  const lines: (string | undefined)[] = [];
+  const say = (_fields: object, message?: string): void => void lines.push(message);
+  const log: Logger = { debug: say, info: say, warn: say, error: say, fatal: say };
+  let db: Database;
+
+  before("the tables", async () => {
+    db = createDatabase({ url: database.url });
+    await ensureAccounts(db, () => Promise.resolve());
+    await storeOn(db).ensureSchema();
+  });
+
+  after("close the connection", () => db.stop());
+
+  function storeOn(its: Database): SessionStore {
+    return createSessionStore({ db: its, prepared: () => Promise.resolve(), log });
+  }
+
+  async function begin(subject: string, family: string): Promise<void> {
+    await recordSession(db, { family, subject, tenant: "acme", userAgent: "x", signedInAt: 1_000 });
+  }
+
+  const families = async (subject: string): Promise<readonly string[]> =>
+    (await listSessions(db, subject)).map(({ family }) => family);
+
+  it("REF-6 takes a session off the list when a refresh token of it comes back", async () => {
+    await begin("ann", "ann-1");
+    await begin("ann", "ann-2");
+    const store = storeOn(db);
+    const use = { jti: "token-1", fam: "ann-1", sub: "ann", signedInAt: 1_000, graceSeconds: 0 };
+    const kept = { usedTtlSeconds: month, familyTtlSeconds: month };
+    expect(await store.rotate({ ...use, ...kept, nonce: "one" })).to.equal("rotated");
+    expect(await families("ann")).to.have.members(["ann-1", "ann-2"]);
+    expect(await store.rotate({ ...use, ...kept, nonce: "two" })).to.equal("replayed");
+    expect(await families("ann")).to.deep.equal(["ann-2"]);
+  });
+
+  it("REV-10 takes those of a person off that began before, and leaves later ones", async () => {
+    await begin("bob", "bob-1");
+    const later = { family: "bob-2", subject: "bob", tenant: "acme", userAgent: "x", signedInAt: 2_000 };
+    await recordSession(db, later);
+    await storeOn(db).revokeSubject("bob", 1_500, month);
+    expect(await families("bob")).to.deep.equal(["bob-2"]);
+  });
+
+  it("revokes all the same when the list cannot be written, and says so in the log", async () => {
+    await db.query("create schema elsewhere");
+    const url = new URL(database.url);
+    url.searchParams.set("options", "-c search_path=elsewhere");
+    await using other = createDatabase({ url: url.href });
+    const store = storeOn(other);
+    await store.ensureSchema();
+    await store.revokeFamily("cid-1", month);
+    expect(await store.isRevoked({ jti: undefined, fam: "cid-1", sub: "cid", signedInAt: 1 })).to.equal(true);
+    expect(lines).to.deep.equal(["a session that ended was not noted"]);
+  });
+});
