@@ -43,6 +43,8 @@ describe("a browser signs in at a provider", function () {
     });
     await page.goto("/account");
     expect(await page.locator("main").innerText()).to.contain("clerk@harbour-cafe.example");
+    const { searchParams } = new URL(answer.url());
+    for (const name of ["code", "state"]) expect(site.logged()).not.to.contain(searchParams.get(name));
   });
 
   it("OIDC-4 OIDC-5 OIDC-7 keeps the attempt for 600 s in a cookie that no script and no other host gets", async () => {

@@ -1,8 +1,10 @@
 import { listen } from "@svc/test-support";
 import { expect } from "chai";
 import type { Page } from "playwright-core";
+import { demoPassword } from "../../src/demo-users.ts";
+import type { Visitor } from "./support/browser.ts";
 import { otherPage } from "./support/other-page.ts";
-import { otherHosts, testSite, type Visitor } from "./support/site.ts";
+import { otherHosts, testSite } from "./support/site.ts";
 import { headingOf, keptCookies, placeOf, signInWithPassword } from "./support/steps.ts";
 
 const names = ["__Host-session", "__Host-refresh"];
@@ -55,11 +57,14 @@ describe("a browser with a session", function () {
     expect(placeOf(page)).to.equal("/whoami");
   });
 
-  it("keeps its cookies from scripts, from other hosts and from pages of other sites", async () => {
+  it("ISS-4 keeps its cookies from scripts, from other hosts and from pages of other sites", async () => {
+    const before = Date.now() / 1000;
     const { page, context } = await signedIn("one");
+    const after = Date.now() / 1000;
     const kept = await keptCookies(context);
     expect([...kept.keys()]).to.have.members(names);
-    for (const name of names) {
+    for (const [name, seconds] of Object.entries({ "__Host-session": 900, "__Host-refresh": 30 * 86_400 })) {
+      expect(kept.get(name)?.expires).to.be.within(before + seconds - 1, after + seconds + 1);
       expect(kept.get(name)).to.deep.include({
         domain: "expenses.test",
         path: "/",
@@ -78,9 +83,9 @@ describe("a browser with a session", function () {
       res.end("set");
     });
     await page.goto(neighbour.url);
-    const after = await keptCookies(context);
-    expect(after.get("__Host-session")?.value).to.equal(kept.get("__Host-session")?.value);
-    expect([...after.keys()]).to.have.members([...names, "planted"]);
+    const now = await keptCookies(context);
+    expect(now.get("__Host-session")?.value).to.equal(kept.get("__Host-session")?.value);
+    expect([...now.keys()]).to.have.members([...names, "planted"]);
     expect(await account(page)).to.equal("/account");
   });
 
@@ -140,6 +145,39 @@ describe("a browser with a session", function () {
     expect([placeOf(one), await account(one)]).to.deep.equal(["/account", "/account"]);
   });
 
+  it("ISS-5 leaves nothing of worth behind: not the page before, nor a copy of its cookies", async () => {
+    const { page, context } = await signedIn("One");
+    const copy = [...(await keptCookies(context)).values()];
+    // Without the access token, so that the sign-out has to get another one to be heard.
+    await context.clearCookies({ name: "__Host-session" });
+    await page.getByRole("button", { name: "Sign out", exact: true }).click();
+    expect(placeOf(page)).to.equal("/sign-in?signed_out=1");
+    await page.goBack();
+    expect(placeOf(page)).to.equal("/sign-in");
+    const { page: other, context: thief } = await site.visitor();
+    const cookies = copy.map(({ name, value }) => ({ name, value, url: site.origin, secure: true }));
+    await thief.addCookies(cookies);
+    expect(await account(other)).to.equal("/sign-in");
+    await thief.addCookies(cookies.filter(({ name }) => name === "__Host-refresh"));
+    expect(await account(other)).to.equal("/sign-in");
+    const logged = site.logged();
+    for (const { value } of copy) expect(logged).not.to.contain(value);
+    expect(logged).to.contain('"http_path":"/sign-out"').and.not.to.contain(demoPassword);
+  });
+
+  it("EDGE-6 is not shown in a frame of somebody else's page", async () => {
+    const { page } = await signedIn("Victim");
+    for (const host of Object.values(otherHosts)) {
+      await using trap = await otherPage(site.certificate, host, (res) => {
+        res.setHeader("Content-Type", "text/html");
+        res.end(`<iframe src="${site.origin}/account"></iframe>`);
+      });
+      await page.goto(trap.url);
+      const [, frame] = page.frames();
+      expect(frame?.url(), host).to.match(/^chrome-error:/);
+    }
+  });
+
   for (const [where, host] of Object.entries(otherHosts)) {
     it(`AUTH-34 does nothing for a form that a page of another origin sends (${where})`, async () => {
       const { page } = await signedIn("Victim");
@@ -147,7 +185,7 @@ describe("a browser with a session", function () {
         await using trap = await otherPage(site.certificate, host, (res) => {
           res.setHeader("Content-Type", "text/html");
           res.end(`<form method="post" action="${site.origin}${path}">
-<input name="email" value="admin@nordic-bikes.example"><input name="password" value="expenses-demo"></form>
+<input name="email" value="admin@nordic-bikes.example"><input name="password" value="${demoPassword}"></form>
 <script>document.forms[0].submit()</script>`);
         });
         const answer = page.waitForResponse(`${site.origin}${path}`);

@@ -2,13 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { testDatabase } from "@svc/dev-services";
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { serviceUrl } from "../../../src/database-role.ts";
 import { demoConfiguration } from "../../../src/demo-configuration.ts";
 import { type DemoProvider, startDemoProvider } from "../../../src/demo-provider.ts";
 import { secret } from "../../support/caller.ts";
+import { type TestBrowser, testBrowser } from "./browser.ts";
 import { type Certificate, certificateFor } from "./certificate.ts";
-import { findChromium, launchChromium } from "./chromium.ts";
 import { type ServiceProcess, startServiceProcess } from "./service-process.ts";
 import { startTlsProxy } from "./tls-proxy.ts";
 
@@ -18,53 +17,30 @@ const host = "expenses.test";
 /** Where pages of others are: on another site, and below the same domain. */
 export const otherHosts = { foreign: "elsewhere.test", neighbour: "neighbour.expenses.test" } as const;
 
-/** The service in staging behind a proxy, the provider, and a browser; while the tests of a `describe` run. */
-export interface Site {
+/** The service in staging behind a proxy, a provider, and a browser that is at home there; for a `describe`. */
+export interface Site extends TestBrowser {
   /** `https://expenses.test:<port>`. */
   readonly origin: string;
   /** The key and certificate of every host here, for a server that a test adds: on one of `otherHosts`, say. */
   readonly certificate: Certificate;
-  /** Somebody's browser, with cookies of its own. It is closed after the test. */
-  visitor(options?: BrowserContextOptions): Promise<Visitor>;
-  /** What the service wrote so far. */
-  output(): string;
+  /** The lines that the service has logged so far. */
+  logged(): string;
 }
 
-/** A browser with one page open. */
-export interface Visitor {
-  readonly context: BrowserContext;
-  readonly page: Page;
-}
-
-/** For a `describe`: starts it all; skipped and said so where there is no Chromium, which fails with `CI=true`. */
+/** For a `describe`: starts it all, or skips the tests as `testBrowser()` does. */
 export function testSite(name: string): Site {
+  const certificate = certificateFor([host, ...Object.values(otherHosts), "127.0.0.1"]);
+  const browser = testBrowser([certificate]);
   const database = testDatabase({ name: `browser ${name}` });
-  const toStop: (() => Promise<unknown> | void)[] = [];
-  const contexts: BrowserContext[] = [];
-  let running:
-    { origin: string; certificate: Certificate; service: ServiceProcess; browser: Browser } | undefined;
+  const toStop: (() => Promise<void> | void)[] = [];
+  let running: { readonly origin: string; readonly service: ServiceProcess } | undefined;
 
-  before("a browser and what it looks at", async function () {
+  before("the service, a proxy and a provider", async function () {
     this.timeout(60_000);
-    const executable = findChromium();
-    if (executable === undefined) {
-      const message = "no chromium is on PATH; on Debian: apt-get install chromium";
-      if (process.env["CI"] === "true") throw new Error(message);
-      process.stderr.write(`skipped: ${message}\n`);
-      this.skip();
-    }
-    const certificate = certificateFor([host, ...Object.values(otherHosts), "127.0.0.1"]);
     const folder = mkdtempSync(join(tmpdir(), "svc-browser-"));
     toStop.push(() => rmSync(folder, { recursive: true, force: true }));
     const authority = join(folder, "authority.pem");
     writeFileSync(authority, certificate.cert);
-    const launched = launchChromium(executable, [certificate]);
-    toStop.push(() =>
-      launched.then(
-        (browser) => browser.close(),
-        () => undefined,
-      ),
-    );
     const proxy = await startTlsProxy(certificate);
     toStop.push(() => proxy.stop());
     const origin = `https://${host}:${proxy.port}`;
@@ -82,14 +58,10 @@ export function testSite(name: string): Site {
     });
     toStop.push(() => service.stop());
     proxy.forwardTo(service.port);
-    running = { origin, certificate, service, browser: await launched };
+    running = { origin, service };
   });
 
-  afterEach("close what the test opened", async () => {
-    await Promise.all(contexts.splice(0).map((context) => context.close()));
-  });
-
-  after("stop it all", async function () {
+  after("stop them", async function () {
     this.timeout(30_000);
     for (const stop of toStop.splice(0).toReversed()) await stop();
   });
@@ -99,20 +71,12 @@ export function testSite(name: string): Site {
     return running;
   };
   return {
+    certificate,
     get origin() {
       return started().origin;
     },
-    get certificate() {
-      return started().certificate;
-    },
-    async visitor(options = {}) {
-      const context = await started().browser.newContext({ baseURL: started().origin, ...options });
-      contexts.push(context);
-      // A page that is not there in time is not there.
-      context.setDefaultTimeout(10_000);
-      return { context, page: await context.newPage() };
-    },
-    output: () => started().service.output(),
+    visitor: (options = {}) => browser.visitor({ baseURL: started().origin, ...options }),
+    logged: () => started().service.output(),
   };
 }
 

@@ -1,0 +1,42 @@
+import { freePort, testDatabase } from "@svc/dev-services";
+import { expect } from "chai";
+import { demoProcess, temporaryCheckout } from "../support/demo-process.ts";
+import { testBrowser } from "./support/browser.ts";
+import { headingOf, keptCookies, signInThere, signInWithPassword } from "./support/steps.ts";
+
+describe("a browser at the start command", function () {
+  this.timeout(60_000);
+  const browser = testBrowser();
+  const database = testDatabase({ name: "browser demo" });
+
+  it("signs in with a password and with the provider beside it, over plain http", async () => {
+    using checkout = temporaryCheckout();
+    const env = { SVC_PORT: String(await freePort()), DATABASE_URL: database.url };
+    await using demo = demoProcess(checkout, env);
+    const { page, context } = await browser.visitor({ baseURL: await demo.opened });
+    await page.goto("/");
+    await page.getByRole("link", { name: "/sign-in" }).click();
+    await signInWithPassword(page, "admin@stone-and-leaf.example");
+    expect(await page.locator("main").innerText()).to.contain("admin@stone-and-leaf.example");
+    await page.getByRole("button", { name: "Sign out", exact: true }).click();
+    await page.getByRole("link", { name: "Sign in with demo" }).click();
+    await signInThere(page, "The clerk of nordic-bikes");
+    expect(await headingOf(page)).to.equal("Your account");
+    expect(await page.locator("main").innerText()).to.contain("clerk@nordic-bikes.example");
+    const kept = [...(await keptCookies(context)).values()];
+    const here = kept
+      .filter(({ domain }) => domain === "localhost")
+      .map(({ name, secure }) => ({ name, secure }));
+    expect(here).to.have.deep.members([
+      { name: "session", secure: false },
+      { name: "refresh", secure: false },
+    ]);
+    demo.interrupt();
+    const { code, stdout, stderr } = await demo.ended;
+    expect(code).to.equal(0);
+    // The provider has things to say about itself; neither a log nor a newcomer wants them.
+    expect(`${stdout}${stderr}`).not.to.contain("oidc-provider");
+    for (const line of stdout.trim().split("\n"))
+      expect(() => JSON.parse(line) as unknown, line).not.to.throw();
+  });
+});

@@ -1,0 +1,56 @@
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+import { findChromium, launchChromium } from "./chromium.ts";
+
+/** A browser while the tests of a `describe` run. */
+export interface TestBrowser {
+  /** Somebody's browser, with cookies of its own. It is closed after the test. */
+  visitor(options?: BrowserContextOptions): Promise<Visitor>;
+}
+
+/** A browser with one page open. */
+export interface Visitor {
+  readonly context: BrowserContext;
+  readonly page: Page;
+}
+
+/**
+ * For a `describe`: a Chromium of its own. Where there is none the tests are skipped and that is printed; with `CI=true`
+ * they fail.
+ *
+ * @param trusted whose certificates it takes
+ */
+export function testBrowser(trusted: readonly { readonly spkiHash: string }[] = []): TestBrowser {
+  const contexts: BrowserContext[] = [];
+  let browser: Browser | undefined;
+
+  before("a browser", async function () {
+    this.timeout(60_000);
+    const executable = findChromium();
+    if (executable === undefined) {
+      const message = "no chromium is on PATH; on Debian: apt-get install chromium";
+      if (process.env["CI"] === "true") throw new Error(message);
+      process.stderr.write(`skipped: ${message}\n`);
+      this.skip();
+    }
+    browser = await launchChromium(executable, trusted);
+  });
+
+  afterEach("close what the test opened", async () => {
+    await Promise.all(contexts.splice(0).map((context) => context.close()));
+  });
+
+  after("close the browser", async () => {
+    await browser?.close();
+  });
+
+  return {
+    async visitor(options) {
+      if (browser === undefined) throw new Error("the browser runs only inside of tests");
+      const context = await browser.newContext(options);
+      contexts.push(context);
+      // A page that is not there in time is not there.
+      context.setDefaultTimeout(15_000);
+      return { context, page: await context.newPage() };
+    },
+  };
+}
