@@ -369,10 +369,7 @@ const delivered: readonly (readonly Rule[])[] = [
       "CFG-14": ["Faults end the process with exit code 2", { package: "express" }],
       "CFG-15": ["debug in prod is a loud warning at every start", { package: "express", profile: "both" }],
       "CFG-16": ["Demo data is refused in prod", { package: "examples/full-service" }],
-      "CFG-17": [
-        "Demo users and demo keys are refused in prod",
-        { package: "examples/full-service", status: "planned" },
-      ],
+      "CFG-17": ["Demo users and demo keys are refused in prod", { package: "examples/full-service" }],
       "CFG-18": [
         "Defaults: host 0.0.0.0 (127.0.0.1 in local), port 8000, env local, debug false, level INFO, JSON logs",
         { profile: "both" },
@@ -685,7 +682,7 @@ const planned: readonly (readonly Rule[])[] = [
       "OIDC-14": ["A response that the handler sent is left alone; any other value is 200 JSON", decided],
       "OIDC-15": [
         "A provider has client_id, client_secret and redirect_uri; others than the built-in ones four more",
-        { outside: false, status: "planned" },
+        { outside: false },
       ],
       "OIDC-16": ["The built-in providers are google, microsoft and github", decided],
       "OIDC-17": "A provider without ID tokens is refused by ID-token verification",
