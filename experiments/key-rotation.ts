@@ -261,6 +261,8 @@ function judgeTokens(
   );
   report.figure("tokens", "keys that signed", each.filter((one) => one.accepted > 0).length, "count");
   report.figure("tokens", "of strangers, refused", strangers, "count");
+  const expired = requests - sum((one) => one.accepted) - refused.length - strange.length;
+  report.figure("tokens", "expired on the way, refused", expired, "count");
   report.figure("tokens", "valid, refused", refused.length, "count");
   report.rule(refused.length === 0, `no valid token is refused (${tally(refused)})`);
   report.rule(strange.length === 0, `nothing else goes wrong (${tally(strange)})`);

@@ -164,6 +164,7 @@ async function loseAnswers({ cut, other, cutter, run, report }: Losses): Promise
   const strange: string[] = [];
   let won = 0;
   let usable = 0;
+  let wonByCut = 0;
   let alone = 0;
   for (const { refresh_token: token } of await signIn(cut, rounds)) {
     cutter.cutNext();
@@ -180,6 +181,7 @@ async function loseAnswers({ cut, other, cutter, run, report }: Losses): Promise
     cutter.cutNext();
     const outcomes = await presentAtOnce([cut, other], token);
     if (outcomes.filter((each) => each.status === 200).length === 1) alone += 1;
+    wonByCut += outcomes.filter((each, n) => each.status === 200 && n % 2 === 0).length;
     strange.push(...outcomes.map(inWords).filter((each) => !isExpected(each)));
   }
   report.figure(name, "answers lost", cutter.cuts, "count");
@@ -188,6 +190,7 @@ async function loseAnswers({ cut, other, cutter, run, report }: Losses): Promise
   report.figure(name, "pairs that both replicas take", usable, "count");
   report.figure(name, "presented at once", rounds, "count");
   report.figure(name, "rounds with one rotation", alone, "count");
+  report.figure(name, "won where the answer was lost", wonByCut, "count");
   report.rule(cutter.cuts === 2 * rounds, `${name}: once in each round`);
   report.rule(won === rounds && usable === rounds, `${name}: the winner still gets its pair`);
   report.rule(alone === rounds, `${name}: one presentation of each round rotates`);

@@ -17,7 +17,7 @@ describe("key-rotation", function () {
     [built] = await Promise.all([quickRun(keyRotation), ...keyRotation.brokenVariants.map(variant)]);
   });
 
-  it("ISS-14 ISS-15 KEY-5 refuses no valid token while keys are replaced, and publishes nothing private", () => {
+  it("ISS-14 ISS-15 refuses no valid token while keys are replaced, and publishes nothing private", () => {
     expectHeld(built);
     expect(built.value("tokens", "accepted")).to.be.above(100);
     expect(built.value("key set", "polls")).to.be.above(20);

@@ -18,7 +18,7 @@ describe("redis-stall", function () {
     ]);
   });
 
-  it("REV-4 REV-5 REV-7 REV-8 REF-17 ISS-17 keeps its promises while Redis is frozen or gone, and heals", () => {
+  it("REV-4 REV-5 REV-7 REV-8 REF-17 ISS-17 RDY-22 keeps its promises while Redis is frozen or gone, and heals", () => {
     expectHeld(built);
   });
 
