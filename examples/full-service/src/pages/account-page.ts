@@ -40,7 +40,6 @@ ${sessions.map((session) => row(session, session.family === family))}
 </table>
 </div>
 <form method="post" action="/sign-out-everywhere"><button>Sign out everywhere</button></form>
-<p><a href="/expenses?limit=10">The newest expenses of your tenant</a>, as programs see them</p>
 <p><a href="/">Start page</a></p>`;
   return layout("Your account at Expenses", main);
 }
