@@ -5,7 +5,6 @@ import type { TokenIssuer } from "@svc/token-issuer";
 import type { Express, Request, RequestHandler, Response } from "express";
 import { accountPage } from "./pages/account-page.ts";
 import { seeOther, sendPage } from "./pages/send-page.ts";
-import { requireSameOrigin } from "./same-origin.ts";
 import type { SessionCookies } from "./session-cookies.ts";
 import { isSessionOf, listSessions, touchSession } from "./sessions.ts";
 import { findUser } from "./users.ts";
@@ -19,14 +18,16 @@ export interface AccountOptions {
   readonly cookies: SessionCookies;
   /** Finds out who looks at a page. */
   readonly visitors: RequestHandler;
+  /** Refuses forms of other origins. */
+  readonly ownForms: RequestHandler;
 }
 
 /** The page of whoever is signed in, and the forms on it, which end sessions. */
 export function accountRoutes(
   app: Express,
-  { db, prepared, issuer, cookies, visitors }: AccountOptions,
+  { db, prepared, issuer, cookies, visitors, ownForms }: AccountOptions,
 ): void {
-  const ofForms = [requireSameOrigin, visitors];
+  const ofForms = [ownForms, visitors];
 
   app.get("/account", visitors, requireVisitor, async (req: Request, res: Response) => {
     const { subject, tenant, roles, family } = caller(req);

@@ -12,6 +12,7 @@ import { addDemoUsers } from "./demo-users.ts";
 import { federatedSignIn } from "./federated-sign-in.ts";
 import type { Passwords } from "./passwords.ts";
 import { refreshHook } from "./refresh-hook.ts";
+import { requireSameOrigin } from "./same-origin.ts";
 import { type SessionCookies, sessionCookies } from "./session-cookies.ts";
 import { createSessionStore, type SessionStore } from "./session-store.ts";
 import { signInRoutes } from "./sign-in.ts";
@@ -49,14 +50,17 @@ export function accounts(
   }
   const store = createSessionStore({ db, prepared, log });
   onStop("flush", () => store.stop?.());
+  // A proxy in front speaks https, so no request can tell.
+  const secure = env === "staging" || env === "prod";
   const cookies = sessionCookies({
-    secure: env === "staging" || env === "prod",
+    secure,
     refreshSeconds: settings.refreshLifetimeDays * 86_400,
   });
   const visitors = findVisitors({ issuer, auth, cookies });
   const beginSession = sessionBeginner({ db, issuer, auth });
   const signBrowserIn = browserSessions({ beginSession, issuer, cookies });
-  const shared = { db, prepared, visitors, issuer, cookies, signBrowserIn } as const;
+  const ownForms = requireSameOrigin({ secure });
+  const shared = { db, prepared, visitors, ownForms, issuer, cookies, signBrowserIn } as const;
 
   return {
     cookies,

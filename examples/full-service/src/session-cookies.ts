@@ -11,7 +11,7 @@ export interface SessionCookies {
 
 /** What {@link sessionCookies} takes. */
 export interface SessionCookiesOptions {
-  /** Whether people come by https; it is a proxy in front that speaks it, so the request cannot tell. */
+  /** Whether people come by https alone. */
   readonly secure: boolean;
   /** How long a refresh token lives. */
   readonly refreshSeconds: number;

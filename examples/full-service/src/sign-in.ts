@@ -9,7 +9,6 @@ import { seeOther, sendPage } from "./pages/send-page.ts";
 import { signInPage } from "./pages/sign-in-page.ts";
 import type { Passwords } from "./passwords.ts";
 import { home, localPath } from "./return-to.ts";
-import { requireSameOrigin } from "./same-origin.ts";
 import { findUserByEmail, type User } from "./users.ts";
 import { visitorOf } from "./visitor.ts";
 
@@ -22,6 +21,8 @@ export interface SignInOptions {
   readonly signBrowserIn: SignBrowserIn;
   /** Finds out who looks at a page. */
   readonly visitors: RequestHandler;
+  /** Refuses forms of other origins. */
+  readonly ownForms: RequestHandler;
   readonly providers: readonly string[];
   readonly isDemo: boolean;
 }
@@ -35,7 +36,8 @@ const wrong = "the e-mail address or the password is wrong";
  * of `GET /sign-in` from browsers, which get cookies and go on to `return_to`.
  */
 export function signInRoutes(app: Express, options: SignInOptions): void {
-  const { db, prepared, passwords, beginSession, signBrowserIn, visitors, providers, isDemo } = options;
+  const { db, prepared, passwords, beginSession, signBrowserIn, visitors, ownForms, providers, isDemo } =
+    options;
 
   async function userOf({ email, password }: Credentials): Promise<User | undefined> {
     await prepared();
@@ -56,7 +58,8 @@ export function signInRoutes(app: Express, options: SignInOptions): void {
   app.post(
     "/login",
     requireContentType("application/json", formType),
-    sameOriginOfForms,
+    // A page of another site can send a form without asking, but no JSON.
+    (req, res, next) => (isForm(req) ? ownForms(req, res, next) : next()),
     express.text({ type: formType, limit: "8kb" }),
     async (req: Request, res: Response) => {
       if (isForm(req)) await byForm(req, res);
@@ -85,12 +88,6 @@ export function signInRoutes(app: Express, options: SignInOptions): void {
     sendPage(res, status, signInPage({ returnTo, providers, isDemo, error, email }));
   }
 }
-
-// A page of another site can send a form without asking, but no JSON.
-const sameOriginOfForms: RequestHandler = (req, res, next) => {
-  if (isForm(req)) requireSameOrigin(req, res, next);
-  else next();
-};
 
 function isForm(req: Request): boolean {
   return req.is(formType) === formType;

@@ -219,11 +219,11 @@ describe("sign-in with a password", () => {
       signals: false,
       logDestination: { write: () => undefined },
     });
-    const answer = await request(service.app)
-      .post("/login")
-      .set({ Host: "expenses.example", Origin: "https://expenses.example" })
-      .type("form")
-      .send({ email, password: demoPassword });
+    const from = (Origin: string): request.Test =>
+      request(service.app).post("/login").set({ Host: "expenses.example", Origin }).type("form");
+    const plain = await from("http://expenses.example").send({ email, password: demoPassword });
+    expect(plain.status).to.equal(403);
+    const answer = await from("https://expenses.example").send({ email, password: demoPassword });
     expect(answer.status).to.equal(303);
     const lines = answer.headers["set-cookie"] as unknown as string[];
     expect(lines.map((line) => line.split("=")[0])).to.deep.equal(["__Host-session", "__Host-refresh"]);
