@@ -2,7 +2,7 @@ import { freePort, testDatabase } from "@svc/dev-services";
 import { expect } from "chai";
 import { demoProcess, temporaryCheckout } from "../support/demo-process.ts";
 import { testBrowser } from "./support/browser.ts";
-import { headingOf, keptCookies, signInThere, signInWithPassword } from "./support/steps.ts";
+import { follow, headingOf, keptCookies, signInThere, signInWithPassword } from "./support/steps.ts";
 
 describe("a browser at the start command", function () {
   this.timeout(60_000);
@@ -15,11 +15,11 @@ describe("a browser at the start command", function () {
     await using demo = demoProcess(checkout, env);
     const { page, context } = await browser.visitor({ baseURL: await demo.opened });
     await page.goto("/");
-    await page.getByRole("link", { name: "/sign-in" }).click();
+    await follow(page.getByRole("link", { name: "/sign-in" }));
     await signInWithPassword(page, "admin@stone-and-leaf.example");
     expect(await page.locator("main").innerText()).to.contain("admin@stone-and-leaf.example");
-    await page.getByRole("button", { name: "Sign out", exact: true }).click();
-    await page.getByRole("link", { name: "Sign in with demo" }).click();
+    await follow(page.getByRole("button", { name: "Sign out", exact: true }));
+    await follow(page.getByRole("link", { name: "Sign in with demo" }));
     await signInThere(page, "The clerk of nordic-bikes");
     expect(await headingOf(page)).to.equal("Your account");
     expect(await page.locator("main").innerText()).to.contain("clerk@nordic-bikes.example");

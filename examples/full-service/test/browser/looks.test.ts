@@ -3,7 +3,7 @@ import type { Page } from "playwright-core";
 import { accessibilityFaults, tabThrough, takeScreenshot } from "./support/looks.ts";
 import { otherPage } from "./support/other-page.ts";
 import { otherHosts, testSite } from "./support/site.ts";
-import { headingOf, placeOf, sayWhoThere, signInThere, signInWithPassword } from "./support/steps.ts";
+import { follow, headingOf, placeOf, sayWhoThere, signInThere, signInWithPassword } from "./support/steps.ts";
 
 const narrow = { width: 320, height: 640 };
 
@@ -83,7 +83,7 @@ describe("the pages", function () {
       stops: ["a Sign in"],
       async open(page) {
         await page.goto("/auth/demo/start");
-        await page.getByRole("button", { name: "Cancel" }).click();
+        await follow(page.getByRole("button", { name: "Cancel" }));
       },
     },
     "attempt-gone": {
@@ -100,7 +100,7 @@ describe("the pages", function () {
           res.end(`<form method="post" action="${site.origin}/login"><button>Free money</button></form>`);
         });
         await page.goto(trap.url);
-        await page.getByRole("button").click();
+        await follow(page.getByRole("button"));
       },
     },
     "provider-who": {

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { Page, Response } from "playwright-core";
 import { testSite } from "./support/site.ts";
-import { headingOf, keptCookies, placeOf, sayWhoThere, signInThere } from "./support/steps.ts";
+import { follow, headingOf, keptCookies, placeOf, sayWhoThere, signInThere } from "./support/steps.ts";
 
 const loginCookie = /^__Host-svc_login_[\w-]{16}$/;
 const sessionCookies = ["__Host-refresh", "__Host-session"];
@@ -13,7 +13,7 @@ describe("a browser signs in at a provider", function () {
   /** Opens the sign-in page and takes the link to the provider. */
   async function goThere(page: Page, returnTo = "/account"): Promise<void> {
     await page.goto(`/sign-in?return_to=${encodeURIComponent(returnTo)}`);
-    await page.getByRole("link", { name: "Sign in with demo" }).click();
+    await follow(page.getByRole("link", { name: "Sign in with demo" }));
     await page.getByRole("heading", { name: "Who are you?" }).waitFor();
   }
 
@@ -100,7 +100,7 @@ describe("a browser signs in at a provider", function () {
     const replayed = await page.goto(answer.url());
     expect(replayed?.status()).to.equal(401);
     expect(await headingOf(page)).to.equal("That did not work");
-    await page.getByRole("link", { name: "Try again" }).click();
+    await follow(page.getByRole("link", { name: "Try again" }));
     // Whoever is signed in needs no form.
     await page.waitForURL("**/account");
     expect(await headingOf(page)).to.equal("Your account");
@@ -112,12 +112,12 @@ describe("a browser signs in at a provider", function () {
     await sayWhoThere(page);
     const cancel = page.getByRole("button", { name: "Cancel" });
     await page.getByRole("heading", { name: "May Expenses" }).waitFor();
-    const answer = await callback(page, () => cancel.click());
+    const answer = await callback(page, () => follow(cancel));
     expect(answer.status()).to.equal(401);
     expect(await headingOf(page)).to.equal("You did not sign in");
     expect(await cookiesHere(page)).to.deep.equal([]);
-    await page.getByRole("link", { name: "Sign in" }).click();
-    await page.getByRole("link", { name: "Sign in with demo" }).click();
+    await follow(page.getByRole("link", { name: "Sign in" }));
+    await follow(page.getByRole("link", { name: "Sign in with demo" }));
     await signInThere(page);
     expect(await headingOf(page)).to.equal("Your account");
   });
@@ -136,8 +136,8 @@ describe("a browser signs in at a provider", function () {
     const refused = await other.goto(answer.url());
     expect(refused?.status()).to.equal(401);
     expect((await cookiesHere(other)).filter((name) => !loginCookie.test(name))).to.deep.equal([]);
-    await page.getByRole("link", { name: "Try again" }).click();
-    await page.getByRole("link", { name: "Sign in with demo" }).click();
+    await follow(page.getByRole("link", { name: "Try again" }));
+    await follow(page.getByRole("link", { name: "Sign in with demo" }));
     await signInThere(page);
     expect(await headingOf(page)).to.equal("Your account");
   });
@@ -149,8 +149,8 @@ describe("a browser signs in at a provider", function () {
     expect(answer.status()).to.equal(403);
     expect(await headingOf(page)).to.equal("There is no account for you here");
     expect(await cookiesHere(page)).to.deep.equal([]);
-    await page.getByRole("link", { name: "Sign in as somebody else" }).click();
-    await page.getByRole("link", { name: "Sign in with demo" }).click();
+    await follow(page.getByRole("link", { name: "Sign in as somebody else" }));
+    await follow(page.getByRole("link", { name: "Sign in with demo" }));
     await signInThere(page, "The admin of nordic-bikes");
     expect(await page.locator("main").innerText()).to.contain("admin@nordic-bikes.example");
   });

@@ -5,7 +5,7 @@ import { demoPassword } from "../../src/demo-users.ts";
 import type { Visitor } from "./support/browser.ts";
 import { otherPage } from "./support/other-page.ts";
 import { otherHosts, testSite } from "./support/site.ts";
-import { headingOf, keptCookies, placeOf, signInWithPassword } from "./support/steps.ts";
+import { follow, headingOf, keptCookies, placeOf, signInWithPassword } from "./support/steps.ts";
 
 const names = ["__Host-session", "__Host-refresh"];
 
@@ -35,7 +35,7 @@ describe("a browser with a session", function () {
       expect(placeOf(page)).to.equal("/sign-in");
       await signInWithPassword(page);
       expect([placeOf(page), await headingOf(page)]).to.deep.equal(["/account", "Your account"]);
-      await page.getByRole("button", { name: "Sign out", exact: true }).click();
+      await follow(page.getByRole("button", { name: "Sign out", exact: true }));
       expect(placeOf(page)).to.equal("/sign-in?signed_out=1");
       expect(await page.getByRole("status").innerText()).to.equal("You are signed out.");
       expect(await account(page)).to.equal("/sign-in");
@@ -123,12 +123,12 @@ describe("a browser with a session", function () {
     expect(await rows.filter({ hasText: "Browser One" }).innerText()).to.contain("(this one)");
     const other = rows.filter({ hasText: "Browser Two" });
     expect(await other.innerText()).not.to.contain("(this one)");
-    await other.getByRole("button").click();
+    await follow(other.getByRole("button"));
     expect(placeOf(one)).to.equal("/account");
     expect(await rows.filter({ hasText: "Browser Two" }).count()).to.equal(0);
     expect(await account(two)).to.equal("/sign-in");
     expect(await account(one)).to.equal("/account");
-    await one.getByRole("row").filter({ hasText: "Browser One" }).getByRole("button").click();
+    await follow(one.getByRole("row").filter({ hasText: "Browser One" }).getByRole("button"));
     expect(placeOf(one)).to.equal("/sign-in?signed_out=1");
     expect(await account(one)).to.equal("/sign-in");
   });
@@ -136,7 +136,7 @@ describe("a browser with a session", function () {
   it("REV-10 signs out everywhere, and in again in the same second", async () => {
     const { page: one } = await signedIn("One");
     const { page: two, context } = await signedIn("Two");
-    await one.getByRole("button", { name: "Sign out everywhere" }).click();
+    await follow(one.getByRole("button", { name: "Sign out everywhere" }));
     expect(placeOf(one)).to.equal("/sign-in?signed_out=1");
     expect(await account(two)).to.equal("/sign-in");
     expect([...(await keptCookies(context)).keys()]).to.deep.equal([]);
@@ -150,7 +150,7 @@ describe("a browser with a session", function () {
     const copy = [...(await keptCookies(context)).values()];
     // Without the access token, so that the sign-out has to get another one to be heard.
     await context.clearCookies({ name: "__Host-session" });
-    await page.getByRole("button", { name: "Sign out", exact: true }).click();
+    await follow(page.getByRole("button", { name: "Sign out", exact: true }));
     expect(placeOf(page)).to.equal("/sign-in?signed_out=1");
     await page.goBack();
     expect(placeOf(page)).to.equal("/sign-in");

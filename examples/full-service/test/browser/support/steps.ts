@@ -1,4 +1,4 @@
-import type { BrowserContext, Page } from "playwright-core";
+import type { BrowserContext, Locator, Page } from "playwright-core";
 import { demoPassword } from "../../../src/demo-users.ts";
 
 /** What a person does at the provider: says who they are, and lets the service know. */
@@ -49,7 +49,14 @@ export async function signInWithPassword(
 ): Promise<void> {
   await page.getByLabel("E-mail").fill(email);
   await page.getByLabel("Password").fill(password);
-  await page.getByRole("button", { name: "Sign in" }).click();
+  await follow(page.getByRole("button", { name: "Sign in" }));
+}
+
+/** Clicks on what leads to another page, and waits until that is there. */
+export async function follow(link: Locator): Promise<void> {
+  const loaded = link.page().waitForEvent("load");
+  await link.click();
+  await loaded;
 }
 
 /** The heading of the page. */
