@@ -1,5 +1,5 @@
 // The process of one case. The parent asks, this answers, and does nothing in between.
-import type { CaseModule, Listening, Subject } from "./subject.ts";
+import type { CaseModule, Listening, Spent, Subject } from "./subject.ts";
 
 /** What the parent asks. */
 export type Order =
@@ -8,8 +8,11 @@ export type Order =
   | { readonly order: "listen" }
   | { readonly order: "cpu" };
 
-/** What it is told: microseconds of CPU time since the order came in, all threads; or since the process began. */
-export type Reply = { readonly cpuUs: number } | Listening | { readonly error: string };
+/**
+ * What it is told: microseconds of CPU time, all threads, and of the clock since the order came in; for `cpu` since the
+ * process began.
+ */
+export type Reply = Spent | Listening | { readonly error: string };
 
 const [moduleUrl = "", setting = ""] = process.argv.slice(2);
 let subject: Promise<Subject> | undefined;
@@ -20,17 +23,19 @@ async function obey(order: Order): Promise<Reply> {
   switch (order.order) {
     case "prove":
       await ready.prove();
-      return { cpuUs: 0 };
+      return { cpuUs: 0, wallUs: 0 };
     case "run": {
+      const begun = performance.now();
       const before = process.cpuUsage();
       await ready.run(order.count);
-      return { cpuUs: microseconds(process.cpuUsage(before)) };
+      const cpuUs = microseconds(process.cpuUsage(before));
+      return { cpuUs, wallUs: (performance.now() - begun) * 1000 };
     }
     case "listen":
       if (ready.listen === undefined) throw new Error("it does not listen");
       return ready.listen();
     case "cpu":
-      return { cpuUs: microseconds(process.cpuUsage()) };
+      return { cpuUs: microseconds(process.cpuUsage()), wallUs: process.uptime() * 1e6 };
   }
 }
 

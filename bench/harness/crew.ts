@@ -2,13 +2,15 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Order, Reply } from "./child.ts";
-import type { Case, Listening } from "./subject.ts";
+import type { Case, Listening, Spent } from "./subject.ts";
 
 /** The process of a case, seen from the parent. */
 export interface Member {
   readonly name: string;
   /** CPU time of `count` pieces of work, in microseconds each. */
   run(count: number): Promise<number>;
+  /** CPU time and time of `count` pieces of work, of each. */
+  time(count: number): Promise<Spent>;
   listen(): Promise<Listening>;
   /** CPU time of the process so far, in microseconds. */
   cpuUs(): Promise<number>;
@@ -79,17 +81,23 @@ function memberOf(name: string, child: ChildProcess): Member & { ask(order: Orde
     }
   }
 
-  async function askForCpu(order: Order): Promise<number> {
+  async function askForTime(order: Order): Promise<Spent> {
     const reply = await ask(order);
     if (!("cpuUs" in reply)) throw new Error(`${name}: an answer to another question`);
-    return reply.cpuUs;
+    return reply;
+  }
+
+  async function time(count: number): Promise<Spent> {
+    const { cpuUs, wallUs } = await askForTime({ order: "run", count });
+    return { cpuUs: cpuUs / count, wallUs: wallUs / count };
   }
 
   return {
     name,
     ask,
-    run: async (count) => (await askForCpu({ order: "run", count })) / count,
-    cpuUs: () => askForCpu({ order: "cpu" }),
+    time,
+    run: async (count) => (await time(count)).cpuUs,
+    cpuUs: async () => (await askForTime({ order: "cpu" })).cpuUs,
     async listen() {
       const reply = await ask({ order: "listen" });
       if (!("port" in reply)) throw new Error(`${name}: an answer to another question`);

@@ -16,10 +16,12 @@ export interface Answer {
 export interface Injector {
   send(method: string, url: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
   /**
-   * Sends these in rotation, `count` in all, one at a time, and goes on where it stopped the time before.
+   * Sends these in rotation, `count` in all, and goes on where it stopped the time before.
    * Rejects for any status but 200.
+   *
+   * @param inFlight how many wait for an answer at a time. Default: 1
    */
-  run(requests: readonly RequestBytes[], count: number): Promise<void>;
+  run(requests: readonly RequestBytes[], count: number, inFlight?: number): Promise<void>;
 }
 
 // What Node's own server calls and sets, and its types do not tell of.
@@ -46,8 +48,8 @@ export function createInjector(server: Server): Injector {
   let sent = 0;
 
   // Does what the callbacks of Node's parser do for a request without a body.
-  function inject(request: RequestBytes, done: Done): void {
-    const connection = socket as StubSocket & Socket;
+  function inject(request: RequestBytes, stub: StubSocket, done: Done): void {
+    const connection = stub as StubSocket & Socket;
     const req = new classes.IncomingMessage(connection) as ParsedRequest;
     req.httpVersionMajor = 1;
     req.httpVersionMinor = 1;
@@ -73,23 +75,28 @@ export function createInjector(server: Server): Injector {
         const all = { Host: "localhost", ...headers };
         if (socket.destroyed) socket = new StubSocket();
         socket.keep();
-        inject(requestBytes(method, url, all), () => resolve(parseAnswer(socket.taken())));
+        inject(requestBytes(method, url, all), socket, () => resolve(parseAnswer(socket.taken())));
       });
     },
-    run(requests, count) {
+    run(requests, count, inFlight = 1) {
       return new Promise((resolve, reject) => {
         let left = count;
-        function one(): void {
-          inject(requests[sent++ % requests.length] as RequestBytes, next);
+        let waiting = Math.min(inFlight, count);
+        function open(stub: StubSocket): void {
+          function one(): void {
+            inject(requests[sent++ % requests.length] as RequestBytes, stub, next);
+          }
+          function next(res: ServerResponse): void {
+            left--;
+            if (res.statusCode !== 200) reject(new Error(`a request was answered with ${res.statusCode}`));
+            else if (left <= 0) resolve();
+            else if (left < waiting) waiting--;
+            else if (left % requestsPerTurn === 0) setImmediate(one);
+            else one();
+          }
+          one();
         }
-        function next(res: ServerResponse): void {
-          left--;
-          if (res.statusCode !== 200) reject(new Error(`a request was answered with ${res.statusCode}`));
-          else if (left <= 0) resolve();
-          else if (left % requestsPerTurn === 0) setImmediate(one);
-          else one();
-        }
-        one();
+        for (let lane = waiting; lane > 0; lane--) open(lane === 1 ? socket : new StubSocket());
       });
     },
   };

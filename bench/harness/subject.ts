@@ -8,6 +8,12 @@ export interface Subject {
   listen?(): Promise<Listening>;
 }
 
+/** Time that work took, in microseconds: of the processor, and of the clock. */
+export interface Spent {
+  readonly cpuUs: number;
+  readonly wallUs: number;
+}
+
 /** Where a subject listens, and what it is to be sent there. */
 export interface Listening {
   readonly port: number;

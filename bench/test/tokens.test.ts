@@ -1,0 +1,194 @@
+import { spawn } from "node:child_process";
+import { createServer } from "node:http";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { testDatabase, testRedis } from "@svc/dev-services";
+import { createMemoryTokenStore } from "@svc/token-store";
+import express from "express";
+import { expect } from "chai";
+import type { BenchOptions } from "../harness/bench.ts";
+import { createInjector } from "../harness/injector.ts";
+import { addRoute, openTraffic } from "../http/route.ts";
+import { type Figure, figuresOf, keepsBound, tokens } from "../tokens/bench.ts";
+import { caseNames, chosen, type Group, groupsOf, uses } from "../tokens/groups.ts";
+import { IN_FLIGHT, inFlight } from "../tokens/in-flight.ts";
+import { createIssuing, type Issuing, provePairs } from "../tokens/issuing.ts";
+import { proveRotation } from "../tokens/subjects/refreshes.ts";
+
+const servers = { redis: { url: "redis://here", keyPrefix: "" }, postgres: { url: "postgres://there" } };
+
+const fault = async (proof: Promise<void>): Promise<string> =>
+  proof.then(
+    () => "proven",
+    (error: Error) => error.message,
+  );
+
+describe("the bench tokens", function () {
+  this.timeout(60_000);
+  const redis = testRedis();
+  const database = testDatabase({ name: "bench" });
+
+  it("times each of its cases only after it has proven to be what it claims", async () => {
+    const file = fileURLToPath(new URL("./support/prove-tokens.ts", import.meta.url));
+    const { url, keyPrefix } = redis;
+    const places = JSON.stringify({ redis: { url, keyPrefix }, postgres: { url: database.url } });
+    const child = spawn(process.execPath, ["--conditions=@svc/source", file, places], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const proven = (await text(child.stdout)).trim().split("\n");
+    expect(proven.filter((name) => !name.startsWith("control-"))).to.deep.equal(caseNames);
+    expect(proven.filter((name) => name.startsWith("control-"))).to.have.length(3);
+  });
+
+  it("prints its figures as JSON lines", async () => {
+    const printed: string[] = [];
+    const options: BenchOptions = {
+      json: true,
+      quick: true,
+      socket: false,
+      record: false,
+      only: ["hs256"],
+      rounds: 2,
+      print: (line) => void printed.push(line),
+      note: () => undefined,
+    };
+    // Two rounds may well be void: here only the form counts.
+    await tokens.run(options);
+    const figures = printed.map((line) => JSON.parse(line) as Figure & { bench: string });
+    expect(figures.map(({ bench, case: name, metric, unit }) => [bench, name, metric, unit])).to.deep.equal([
+      ["tokens", "hs256", "pairs_per_s", "per_s"],
+      ["tokens", "hs256", "us_per_op", "us"],
+      ["tokens", "control-hs256", "paired-ratio", "ratio"],
+    ]);
+    expect(figures.every(({ value }) => value > 0)).to.equal(true);
+  });
+
+  it("says which cases there are, and starts no server that no case needs", async () => {
+    const groups = groupsOf(servers);
+    expect(() => chosen(groups, ["nothing"])).to.throw(
+      "there is no case nothing; there are hs256, rs256, es256, eddsa, memory, redis, postgres, redis-check",
+    );
+    const names = (only: readonly string[]): readonly string[] =>
+      chosen(groups, only).flatMap(({ cases }) => cases.map(({ name }) => name));
+    expect(names(["es256"])).to.deep.equal(["hs256", "es256", "control-hs256"]);
+    expect(names(["redis-check"])).to.deep.equal(["redis-check", "no-check", "control-redis-check"]);
+    const used = (only: readonly string[]): readonly boolean[] => [
+      uses(chosen(groups, only), "redis"),
+      uses(chosen(groups, only), "postgres"),
+    ];
+    expect(used(["rs256", "memory"])).to.deep.equal([false, false]);
+    expect(used(["redis"])).to.deep.equal([true, false]);
+    expect(used(["postgres", "redis-check"])).to.deep.equal([true, true]);
+  });
+
+  it("reckons with medians, and what a check adds with the lower quarters", () => {
+    const times = new Map([
+      ["ours", { cpu: [30, 20, 25, 20, 90], wall: [50, 40, 60, 1000, 50] }],
+      ["without", { cpu: [10, 10, 10, 12, 12], wall: [10, 10, 10, 10, 10] }],
+      ["again", { cpu: [33, 22, 27.5, 22, 99], wall: [50, 40, 60, 1000, 50] }],
+    ]);
+    const group: Group = {
+      perSecond: "refreshes_per_s",
+      cases: [],
+      controls: { base: "ours", names: ["again"] },
+      added: { case: "ours", to: "without", boundUs: 15 },
+    };
+    const figures = figuresOf(group, times);
+    expect(figures).to.deep.equal([
+      { case: "ours", metric: "refreshes_per_s", value: 20_000, unit: "per_s" },
+      { case: "ours", metric: "us_per_op", value: 25, unit: "us" },
+      { case: "ours", metric: "added_us", value: 10, unit: "us" },
+      { case: "without", metric: "refreshes_per_s", value: 100_000, unit: "per_s" },
+      { case: "without", metric: "us_per_op", value: 10, unit: "us" },
+      { case: "again", metric: "paired-ratio", value: 1.1, unit: "ratio" },
+    ]);
+    const said: string[] = [];
+    const note = (line: string): void => void said.push(line);
+    expect(keepsBound(group, figures, note)).to.equal(true);
+    const strict: Group = { ...group, added: { case: "ours", to: "without", boundUs: 9 } };
+    expect(keepsBound(strict, figures, note)).to.equal(false);
+    expect(said).to.deep.equal(["ours adds 10 us to a request; the bound is 9"]);
+  });
+
+  it("has as many under way at a time as it says, and does each once", async () => {
+    for (const count of [1, 31, 100]) {
+      let [now, most, done] = [0, 0, 0];
+      await inFlight(count, async () => {
+        most = Math.max(most, ++now);
+        await new Promise(setImmediate);
+        now -= 1;
+        done += 1;
+      });
+      expect([done, most]).to.deep.equal([count, Math.min(count, IN_FLIGHT)]);
+    }
+  });
+});
+
+describe("a case that issues or refreshes", () => {
+  const issuing = createIssuing("ES256", createMemoryTokenStore());
+  const { issuer } = issuing;
+
+  it("is not timed when its tokens are of another algorithm, or are always the same", async () => {
+    expect(await fault(provePairs(issuing, "ES256"))).to.equal("proven");
+    expect(await fault(provePairs(issuing, "HS256"))).to.include("the algorithm should be");
+    const pair = await issuer.issuePair({ subject: "somebody" });
+    const same: Issuing = { ...issuing, issuer: { ...issuer, issuePair: async () => pair } };
+    expect(await fault(provePairs(same, "ES256"))).to.include("the subject of an access token");
+  });
+
+  it("is not timed when a bad token is taken for a good one", async () => {
+    const known = new Map<string, Awaited<ReturnType<Issuing["verify"]>>>();
+    const careless: Issuing = {
+      ...issuing,
+      async verify(token) {
+        const claims = token.split(".")[1] ?? "";
+        const found = known.get(claims) ?? (await issuing.verify(token));
+        known.set(claims, found);
+        return found;
+      },
+    };
+    expect(await fault(provePairs(careless, "ES256"))).to.include("why a bad signature is refused");
+  });
+
+  it("is not timed when a used token, or one of a session that was ended, is refreshed", async () => {
+    expect(await fault(proveRotation(issuing))).to.equal("proven");
+    const forgetful = createIssuing("HS256", {
+      isRevoked: () => false,
+      revoke: () => undefined,
+      revokeFamily: () => undefined,
+      revokeSubject: () => undefined,
+      rotate: () => "rotated",
+    });
+    expect(await fault(proveRotation(forgetful))).to.include("a token that was used should be");
+    const store = createMemoryTokenStore();
+    const deaf = createIssuing("HS256", {
+      isRevoked: () => false,
+      revoke: () => undefined,
+      revokeFamily: () => undefined,
+      revokeSubject: () => undefined,
+      rotate: (rotation) => store.rotate(rotation),
+    });
+    expect(await fault(proveRotation(deaf))).to.include("a session that was ended should be");
+  });
+});
+
+describe("the injector", () => {
+  it("has as many requests wait for an answer at a time as it is told", async () => {
+    let [now, most, done] = [0, 0, 0];
+    const app = express();
+    app.use((_req, _res, next) => {
+      most = Math.max(most, ++now);
+      setImmediate(() => {
+        now -= 1;
+        done += 1;
+        next();
+      });
+    });
+    addRoute(app);
+    const injector = createInjector(createServer(app));
+    await injector.run(openTraffic.requests, 100, 8);
+    expect([done, most]).to.deep.equal([100, 8]);
+    await injector.run(openTraffic.requests, 3, 8);
+    expect(done).to.equal(103);
+  });
+});

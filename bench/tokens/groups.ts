@@ -1,0 +1,114 @@
+import type { Controls } from "../harness/controls.ts";
+import type { Case } from "../harness/subject.ts";
+import type { Place } from "./stores.ts";
+
+/** Where the servers of a run are. */
+export interface Servers {
+  readonly redis: { readonly url: string; readonly keyPrefix: string };
+  readonly postgres: { readonly url: string };
+}
+
+/** Cases that are measured side by side. */
+export interface Group {
+  /** What a second is full of, as its metric is called; undefined where that is not asked. */
+  readonly perSecond: "pairs_per_s" | "refreshes_per_s" | undefined;
+  readonly cases: readonly Case[];
+  /** The first case again. */
+  readonly controls: Controls;
+  /** What a case adds to another one, and what ours may add, in microseconds. */
+  readonly added?: { readonly to: string; readonly case: string; readonly boundUs: number } | undefined;
+}
+
+export const CHECK_BOUND_US = 15;
+
+/** All groups, for people who look for a name. */
+export const caseNames: readonly string[] = [
+  "hs256",
+  "rs256",
+  "es256",
+  "eddsa",
+  "memory",
+  "redis",
+  "postgres",
+  "redis-check",
+  "ioredis-check",
+  "no-check",
+];
+
+export function groupsOf({ redis, postgres }: Servers): readonly Group[] {
+  const inRedis = { store: "redis", ...redis } as const;
+  return [
+    {
+      perSecond: "pairs_per_s",
+      cases: [
+        pairs("hs256", "HS256"),
+        pairs("rs256", "RS256"),
+        pairs("es256", "ES256"),
+        pairs("eddsa", "EdDSA"),
+        pairs("control-hs256", "HS256"),
+      ],
+      controls: { base: "hs256", names: ["control-hs256"] },
+    },
+    {
+      perSecond: "refreshes_per_s",
+      cases: [
+        at("memory", "refreshes", { store: "memory" }),
+        at("redis", "refreshes", inRedis),
+        at("postgres", "refreshes", { store: "postgres", ...postgres }),
+        at("control-memory", "refreshes", { store: "memory" }),
+      ],
+      controls: { base: "memory", names: ["control-memory"] },
+    },
+    {
+      perSecond: undefined,
+      cases: [
+        at("redis-check", "checks", inRedis),
+        at("ioredis-check", "checks", { ...inRedis, store: "ioredis" }),
+        at("no-check", "checks", { store: "none" }),
+        at("control-redis-check", "checks", inRedis),
+      ],
+      controls: { base: "redis-check", names: ["control-redis-check"] },
+      added: { case: "redis-check", to: "no-check", boundUs: CHECK_BOUND_US },
+    },
+  ];
+}
+
+/**
+ * The groups with these cases alone, and what they are compared with.
+ *
+ * @throws Error that names the cases there are
+ */
+export function chosen(groups: readonly Group[], names: readonly string[] | undefined): readonly Group[] {
+  if (names === undefined) return groups;
+  const unknown = names.filter((name) => !caseNames.includes(name));
+  if (unknown.length > 0) {
+    throw new Error(`there is no case ${unknown.join(", ")}; there are ${caseNames.join(", ")}`);
+  }
+  return groups
+    .filter(({ cases }) => cases.some(({ name }) => names.includes(name)))
+    .map((group) => {
+      const always = [group.controls.base, ...group.controls.names, group.added?.to];
+      return {
+        ...group,
+        cases: group.cases.filter(({ name }) => always.includes(name) || names.includes(name)),
+      };
+    });
+}
+
+/** Whether a case of theirs needs that server. */
+export function uses(groups: readonly Group[], server: "redis" | "postgres"): boolean {
+  const cases = groups.flatMap((group) => group.cases);
+  return cases.some(({ setting = "" }) => setting.includes(`"store":"${server}"`));
+}
+
+function pairs(name: string, algorithm: string): Case {
+  return { name, module: moduleOf("pairs"), setting: algorithm };
+}
+
+function at(name: string, subject: "refreshes" | "checks", place: Place): Case {
+  return { name, module: moduleOf(subject), setting: JSON.stringify(place) };
+}
+
+function moduleOf(subject: string): URL {
+  return new URL(`./subjects/${subject}.ts`, import.meta.url);
+}

@@ -1,0 +1,27 @@
+import { createCache } from "@svc/cache";
+import { createMemoryTokenStore, type TokenStore } from "@svc/token-store";
+import { createPostgresTokenStore } from "@svc/token-store/postgres";
+import { createRedisTokenStore } from "@svc/token-store/redis";
+import { Pool } from "pg";
+
+/** Which store a case uses, and where it is; the setting of the case, as JSON. */
+export type Place =
+  | { readonly store: "memory" | "none" }
+  | { readonly store: "redis" | "ioredis"; readonly url: string; readonly keyPrefix: string }
+  | { readonly store: "postgres"; readonly url: string };
+
+// More than a run uses up.
+const MARKS = 2_000_000;
+
+export async function openStore(place: Place): Promise<TokenStore> {
+  if (place.store === "redis") {
+    const cache = createCache({ url: place.url, keyPrefix: place.keyPrefix });
+    return createRedisTokenStore({ redis: cache.redis });
+  }
+  if (place.store === "postgres") {
+    const store = createPostgresTokenStore({ db: new Pool({ connectionString: place.url, max: 10 }) });
+    await store.ensureSchema();
+    return store;
+  }
+  return createMemoryTokenStore({ maxEntries: MARKS });
+}
