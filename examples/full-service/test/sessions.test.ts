@@ -36,10 +36,10 @@ describe("sessions of people", () => {
   async function listed(browser: Browser): Promise<readonly { path: string; agent: string; own: boolean }[]> {
     const { status, text } = await view("/account", browser);
     expect(status).to.equal(200);
-    const rows = text.split("<tr>").filter((row) => row.includes('class="agent"'));
+    const rows = text.split("<li>").filter((row) => row.includes('class="agent"'));
     return rows.map((row) => ({
       path: /action="([^"]+)"/.exec(row)?.[1] ?? "",
-      agent: /<td class="agent">([^]*?)(?: <strong>.*)?<\/td>/.exec(row)?.[1] ?? "",
+      agent: /<p class="agent">([^]*?)(?: <strong>.*)?<\/p>/.exec(row)?.[1] ?? "",
       own: row.includes("(this one)"),
     }));
   }

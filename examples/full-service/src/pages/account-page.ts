@@ -28,31 +28,23 @@ ${facts.map(([name, value]) => markup`<tr><th scope="row">${name}</th><td>${valu
 </tbody>
 </table>
 <form method="post" action="/sign-out"><button>Sign out</button></form>
-<h2 id="sessions">Where you are signed in</h2>
-<div class="scroll" role="region" aria-labelledby="sessions" tabindex="0">
-<table>
-<thead>
-<tr><th scope="col">Browser</th><th scope="col">Signed in</th><th scope="col">Last used</th><th scope="col">Sign out</th></tr>
-</thead>
-<tbody>
-${sessions.map((session) => row(session, session.family === family))}
-</tbody>
-</table>
-</div>
+<h2>Where you are signed in</h2>
+<ul class="sessions" role="list">
+${sessions.map((session) => item(session, session.family === family))}
+</ul>
 <form method="post" action="/sign-out-everywhere"><button>Sign out everywhere</button></form>
 <p><a href="/">Start page</a></p>`;
   return layout("Your account at Expenses", main);
 }
 
-function row({ family, userAgent, created, lastUsed }: Session, isThis: boolean): Html {
-  return markup`<tr>
-<td class="agent">${userAgent || "unknown"}${isThis && markup` <strong>(this one)</strong>`}</td>
-<td>${time(created)}</td>
-<td>${time(lastUsed)}</td>
-<td><form method="post" action="/sessions/${encodeURIComponent(family)}/sign-out">
+function item({ family, userAgent, created, lastUsed }: Session, isThis: boolean): Html {
+  return markup`<li>
+<p class="agent">${userAgent || "unknown"}${isThis && markup` <strong>(this one)</strong>`}</p>
+<p>Signed in ${time(created)}, last used ${time(lastUsed)}</p>
+<form method="post" action="/sessions/${encodeURIComponent(family)}/sign-out">
 <button class="plain">Sign out<span class="hidden"> the session of ${minute(created)}${isThis && ", this one"}</span></button>
-</form></td>
-</tr>`;
+</form>
+</li>`;
 }
 
 function time(moment: Date): Html {

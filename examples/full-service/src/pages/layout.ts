@@ -24,12 +24,12 @@ const style: Html = markup`
   .plain { color: #0b4f9e; background: #fff; margin: 0; }
   .error { color: #a4161a; font-weight: 600; }
   .note { background: #eef4fb; padding: .75rem; }
-  .scroll { position: relative; overflow-x: auto; }
-  .scroll table { min-width: 38rem; }
-  .scroll time, .scroll button { white-space: nowrap; }
+  .sessions { list-style: none; padding: 0; }
+  .sessions li { padding: .75rem 0; border-bottom: 1px solid #c9c9c9; }
+  .sessions p { margin: 0 0 .5rem; }
+  .agent { overflow-wrap: anywhere; }
   table { border-collapse: collapse; width: 100%; }
   th, td { text-align: left; vertical-align: top; padding: .5rem .5rem .5rem 0; border-bottom: 1px solid #c9c9c9; }
-  td.agent { overflow-wrap: anywhere; }
   .hidden {
     position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap;
   }`;

@@ -17,7 +17,6 @@ interface View {
 const signInStops = ["input email", "input password", "button Sign in", "a Sign in with demo"];
 const accountStops = [
   "button Sign out",
-  "div",
   "button Sign out the session of <time> UTC, this one",
   "button Sign out everywhere",
   "a Start page",

@@ -119,7 +119,7 @@ describe("a browser with a session", function () {
     const { page: one } = await signedIn("Browser One");
     const { page: two } = await signedIn("Browser Two", { javaScriptEnabled: false });
     await one.reload();
-    const rows = one.getByRole("row");
+    const rows = one.getByRole("listitem");
     expect(await rows.filter({ hasText: "Browser One" }).innerText()).to.contain("(this one)");
     const other = rows.filter({ hasText: "Browser Two" });
     expect(await other.innerText()).not.to.contain("(this one)");
@@ -128,7 +128,7 @@ describe("a browser with a session", function () {
     expect(await rows.filter({ hasText: "Browser Two" }).count()).to.equal(0);
     expect(await account(two)).to.equal("/sign-in");
     expect(await account(one)).to.equal("/account");
-    await follow(one.getByRole("row").filter({ hasText: "Browser One" }).getByRole("button"));
+    await follow(one.getByRole("listitem").filter({ hasText: "Browser One" }).getByRole("button"));
     expect(placeOf(one)).to.equal("/sign-in?signed_out=1");
     expect(await account(one)).to.equal("/sign-in");
   });
