@@ -1,9 +1,8 @@
 import { type Cache, type CacheEvent, type CacheOptions, CacheValueError, createCache } from "@svc/cache";
 import { type RedisServer, startRedis, testRedis } from "@svc/dev-services";
 import { ConfigurationError } from "@svc/options";
-import { collectingLogger } from "@svc/test-support";
+import { collectingLogger, rejection, until } from "@svc/test-support";
 import { expect } from "chai";
-import { rejection, until } from "./support/wait.ts";
 
 const ready = (cache: Cache) => cache.readiness().check(AbortSignal.timeout(5000));
 

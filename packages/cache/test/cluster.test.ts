@@ -1,8 +1,8 @@
 import { type Cache, createCache } from "@svc/cache";
 import { testRedisCluster } from "@svc/dev-services";
+import { rejection, until } from "@svc/test-support";
 import { expect } from "chai";
 import { slotOf } from "../src/slot.ts";
-import { rejection, until } from "./support/wait.ts";
 
 const ready = (cache: Cache) => cache.readiness().check(AbortSignal.timeout(5000));
 

@@ -1,11 +1,10 @@
-import { collectingLogger } from "@svc/test-support";
+import { collectingLogger, rejection, until } from "@svc/test-support";
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Cache, type CacheOptions, CacheUnavailableError, createCache } from "@svc/cache";
 import { freePort, type RedisServer, startRedis } from "@svc/dev-services";
 import { expect } from "chai";
-import { rejection, until } from "./support/wait.ts";
 
 const ready = (cache: Cache) => cache.readiness().check(AbortSignal.timeout(5000));
 const answers = async (cache: Cache): Promise<boolean> =>
@@ -30,7 +29,7 @@ describe("a Redis with faults", function () {
   });
   const open = (options: Partial<CacheOptions> = {}): Cache => createCache({ url: server.url, ...options });
 
-  const quiet = (cache: Cache): Promise<void> =>
+  const quiet = (cache: Cache): Promise<boolean> =>
     until("nothing waits", async () => (await ready(cache)).meta?.["in_flight"] === 0);
   /** How often Redis has carried out a command. */
   const calls = async (cache: Cache, command: string): Promise<number> => {

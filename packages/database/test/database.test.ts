@@ -1,10 +1,9 @@
 import { createDatabase, type Database } from "@svc/database";
 import { testDatabase } from "@svc/dev-services";
 import { ensureSchema, sqlStateOf } from "@svc/sql";
-import { collectingLogger } from "@svc/test-support";
+import { collectingLogger, rejection } from "@svc/test-support";
 import { expect } from "chai";
 import { problem } from "./support/problem.ts";
-import { rejection } from "./support/rejection.ts";
 
 describe("createDatabase", () => {
   const postgres = testDatabase({ name: "database" });

@@ -2,11 +2,9 @@ import type { CheckResult } from "@svc/context";
 import { createDatabase, type Database } from "@svc/database";
 import { freePort, testPostgresServer } from "@svc/dev-services";
 import { isConnectionError } from "@svc/sql";
-import { collectingLogger } from "@svc/test-support";
+import { collectingLogger, rejection, until } from "@svc/test-support";
 import { expect } from "chai";
 import { problem } from "./support/problem.ts";
-import { rejection } from "./support/rejection.ts";
-import { until } from "./support/until.ts";
 
 // Far above every deadline that is configured below, far below for ever.
 const SOON_MS = 8000;

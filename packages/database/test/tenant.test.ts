@@ -1,11 +1,10 @@
 import { createDatabase, type Database, enableRowSecurity, TenantError } from "@svc/database";
 import { testDatabase } from "@svc/dev-services";
 import { type Queryable, sqlStateOf, withTransaction } from "@svc/sql";
-import { collectingLogger } from "@svc/test-support";
+import { collectingLogger, rejection } from "@svc/test-support";
 import { expect } from "chai";
 import { type Login, makeLogin } from "./support/login.ts";
 import { problem } from "./support/problem.ts";
-import { rejection } from "./support/rejection.ts";
 
 describe("withTenant", () => {
   let login: Login;

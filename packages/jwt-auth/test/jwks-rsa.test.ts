@@ -4,7 +4,7 @@ import type { Algorithm, KeySource } from "@svc/jwt-auth";
 import { createKeySetSource, createSecretSource } from "@svc/jwt-auth";
 import { expressJwtSecret, fromJwksRsa, type JwksRsaClient, passportJwtSecret } from "@svc/jwt-auth/jwks-rsa";
 import { ConfigurationError } from "@svc/options";
-import { codeBlocks, expressMajors, listen, runSample } from "@svc/test-support";
+import { codeBlocks, collectingLogger, expressMajors, listen, rejection, runSample } from "@svc/test-support";
 import { expect } from "chai";
 import type { NextFunction, Request, Response } from "express";
 import { expressjwt } from "express-jwt";
@@ -13,15 +13,7 @@ import passport from "passport";
 import { ExtractJwt, Strategy } from "passport-jwt";
 import request from "supertest";
 import { forge, type Forgery } from "./support/forge.ts";
-import {
-  failing,
-  issuer,
-  jwkOf,
-  keepingLogger,
-  readinessOf,
-  rejection,
-  stoppedClock,
-} from "./support/issuer.ts";
+import { failing, issuer, jwkOf, readinessOf, stoppedClock } from "./support/issuer.ts";
 import { keyFixture } from "./support/key-fixtures.ts";
 
 function clientOf(url: string): jwksRsa.JwksClient {
@@ -74,7 +66,7 @@ describe("fromJwksRsa()", () => {
 
   it("KEY-1 KEY-4 RDY-24 asks once a minute for unknown kids, and serves stale keys in an outage", async () => {
     const clock = stoppedClock();
-    const { logger, lines } = keepingLogger();
+    const logger = collectingLogger();
     await using keys = await issuer(jwkOf("rsa2048"));
     using source = fromJwksRsa(clientOf(keys.url), { now: clock.now, random: () => 0, logger });
     const key = await source.refresh("rsa2048", "RS256");
@@ -90,7 +82,7 @@ describe("fromJwksRsa()", () => {
     expect((await readinessOf(source)).detail).to.match(
       /^serving keys cached 180s ago; last refresh failed: .* \(breaker open\)$/,
     );
-    expect(lines.join("\n")).not.to.include("no keys here");
+    expect(logger.texts.join("\n")).not.to.include("no keys here");
   });
 
   it("KEY-2 an unchanged key keeps its object, a new one is there at the first token", async () => {

@@ -1,7 +1,8 @@
 import { type Algorithm, createKeySetSource, KeySetError } from "@svc/jwt-auth";
+import { rejection } from "@svc/test-support";
 import { expect } from "chai";
 import fc from "fast-check";
-import { issuer, jwkOf, rejection } from "./support/issuer.ts";
+import { issuer, jwkOf } from "./support/issuer.ts";
 import { keyFixture } from "./support/key-fixtures.ts";
 
 const asymmetric: readonly Algorithm[] = [
@@ -38,7 +39,7 @@ function servedBy(
 }
 
 async function refused(...keys: readonly unknown[]): Promise<void> {
-  const error = (await rejection(fetched(keys))) as KeySetError;
+  const error = await rejection(fetched(keys));
   expect(error.reason).to.equal("the key set has no usable key");
 }
 

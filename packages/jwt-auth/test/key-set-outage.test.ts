@@ -1,6 +1,7 @@
 import { createKeySetSource, KeySetError, type KeySetOptions } from "@svc/jwt-auth";
+import { rejection, until } from "@svc/test-support";
 import { expect } from "chai";
-import { failing, issuer, jwkOf, readinessOf, rejection, stoppedClock, until } from "./support/issuer.ts";
+import { failing, issuer, jwkOf, readinessOf, stoppedClock } from "./support/issuer.ts";
 
 const ES = "ES256";
 
@@ -46,7 +47,7 @@ describe("a key set during an outage", () => {
     using source = sourceOf(keys.url);
     await keys.arrived(1);
     keys.publish(jwkOf("p256"));
-    await until(() => source.find("p256", ES));
+    await until("the keys are there", () => source.find("p256", ES));
     expect(await readinessOf(source)).to.include({ healthy: true, critical: false });
   });
 
@@ -152,10 +153,12 @@ describe("a key set during an outage", () => {
     using source = sourceOf(keys.url, settings);
     await source.refresh("p256", ES);
     keys.answer(failing());
-    await until(() => (source.generation === 1 && keys.requests >= 3 ? true : undefined));
+    await until("the keys are there", () =>
+      source.generation === 1 && keys.requests >= 3 ? true : undefined,
+    );
     expect((await readinessOf(source)).detail).to.match(/^serving keys cached .* 503 \(breaker open\)$/);
     keys.publish(jwkOf("p256"), jwkOf("otherP256"));
-    await until(() => source.find("otherP256", ES));
+    await until("the keys are there", () => source.find("otherP256", ES));
     expect((await readinessOf(source)).healthy).to.equal(true);
   });
 
@@ -245,7 +248,7 @@ describe("a key set during an outage", () => {
     using source = sourceOf(keys.url, { maxAgeSeconds: 1, maxStaleSeconds: 2 });
     await source.refresh("p256", ES);
     keys.answer(failing());
-    await until(() => (source.find("p256", ES) === undefined ? true : undefined));
+    await until("the keys are there", () => (source.find("p256", ES) === undefined ? true : undefined));
     expect(source.generation).to.equal(2);
   });
 });

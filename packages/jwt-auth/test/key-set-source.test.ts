@@ -1,3 +1,4 @@
+import { collectingLogger, rejection, until } from "@svc/test-support";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -5,16 +6,7 @@ import { promisify } from "node:util";
 import { createKeySetSource, createVerifier, KeySetError, type KeySetOptions } from "@svc/jwt-auth";
 import { expect } from "chai";
 import { forge, now as nowOfTokens } from "./support/forge.ts";
-import {
-  failing,
-  issuer,
-  jwkOf,
-  keepingLogger,
-  readinessOf,
-  rejection,
-  stoppedClock,
-  until,
-} from "./support/issuer.ts";
+import { failing, issuer, jwkOf, readinessOf, stoppedClock } from "./support/issuer.ts";
 import { type KeyName, keyFixture } from "./support/key-fixtures.ts";
 
 function sourceOf(url: string, options: Partial<KeySetOptions> = {}): ReturnType<typeof createKeySetSource> {
@@ -48,7 +40,7 @@ describe("createKeySetSource()", () => {
     await using keys = await issuer(jwkOf("p256"));
     using source = sourceOf(keys.url);
     expect(source.find("p256", ES)).to.equal(undefined);
-    await until(() => source.find("p256", ES));
+    await until("the keys are there", () => source.find("p256", ES));
     expect(keys.requests).to.equal(1);
     expect(await readinessOf(source)).to.include({ healthy: true, detail: "1 key(s), cached 0s ago" });
   });
@@ -223,7 +215,7 @@ describe("createKeySetSource()", () => {
     using source = sourceOf(keys.url, { maxAgeSeconds: 1 });
     await source.refresh("p256", ES);
     keys.publish(jwkOf("otherP256"));
-    await until(() => source.find("otherP256", ES));
+    await until("the keys are there", () => source.find("otherP256", ES));
     expect(source.find("p256", ES)).to.equal(undefined);
     expect(keys.requests).to.be.at.least(2);
   });
@@ -274,7 +266,7 @@ describe("createKeySetSource()", () => {
 
   it("logs that keys changed, that they could not be fetched and that they could again", async () => {
     const clock = stoppedClock();
-    const { logger, lines } = keepingLogger();
+    const logger = collectingLogger();
     await using keys = await issuer(jwkOf("p256"));
     using source = sourceOf(`${keys.url}?client=hush`, { now: clock.now, logger, attempts: 1 });
     await source.refresh("p256", ES);
@@ -284,12 +276,12 @@ describe("createKeySetSource()", () => {
     clock.advance(60);
     await source.refresh("another", ES);
     const place = `{"key_set":${JSON.stringify(keys.url)}`;
-    expect(lines).to.deep.equal([
+    expect(logger.texts).to.deep.equal([
       `info the keys that tokens are verified with changed ${place},"keys":1}`,
       `warn the keys that tokens are verified with could not be fetched ${place},` +
         `"reason":"the endpoint answered 500","keys":1,"breaker":"closed"}`,
       `info the keys could be fetched again ${place}}`,
     ]);
-    expect(lines.join()).not.to.include("hush");
+    expect(logger.texts.join()).not.to.include("hush");
   });
 });

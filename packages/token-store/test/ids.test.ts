@@ -1,10 +1,11 @@
 import { testDatabase, testRedis } from "@svc/dev-services";
+import { rejection } from "@svc/test-support";
 import { createMemoryTokenStore, type Rotation, type TokenStore, TokenStoreError } from "@svc/token-store";
 import { createRedisTokenStore } from "@svc/token-store/redis";
 import { expect } from "chai";
 import { Redis } from "ioredis";
 import { openStore } from "./support/postgres.ts";
-import { id, presented, rejection } from "./support/presentations.ts";
+import { id, presented } from "./support/presentations.ts";
 
 // What plain JavaScript may pass.
 const none = [undefined, null, 5, ["a"], {}] as unknown as readonly string[];

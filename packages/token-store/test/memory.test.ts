@@ -1,7 +1,8 @@
 import { ConfigurationError } from "@svc/options";
+import { rejection } from "@svc/test-support";
 import { createMemoryTokenStore, type MemoryTokenStoreOptions, TokenStoreError } from "@svc/token-store";
 import { expect } from "chai";
-import { again, id, presented, rejection } from "./support/presentations.ts";
+import { again, id, presented } from "./support/presentations.ts";
 
 function filled(options: MemoryTokenStoreOptions = {}) {
   let now = 0;

@@ -1,26 +1,15 @@
 import { testDatabase } from "@svc/dev-services";
 import { BreakerOpenError, DeadlineError } from "@svc/resilience";
 import { isConnectionError, type QueryResult, type Row, sqlStateOf, TransactionError } from "@svc/sql";
-import { collectingLogger } from "@svc/test-support";
+import { collectingLogger, rejection, until } from "@svc/test-support";
 import { createPostgresTokenStore } from "@svc/token-store/postgres";
 import { expect } from "chai";
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "pg";
-import {
-  again,
-  hold,
-  holdToken,
-  nobodyWaits,
-  openPool,
-  openStore,
-  presentation,
-  rejection,
-  successor,
-  until,
-  waiter,
-} from "./support/postgres.ts";
+import { hold, holdToken, nobodyWaits, openPool, openStore, waiter } from "./support/postgres.ts";
+import { again, presented, successor } from "./support/presentations.ts";
 
 describe("createPostgresTokenStore when PostgreSQL fails", function () {
   this.timeout(60_000);
@@ -28,7 +17,7 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
 
   it("REF-4 REF-8 a backend that is killed in the middle leaves nothing half done, and the call is made again", async () => {
     await using bench = await openStore(database.url, { timeoutMs: 10_000 });
-    const token = presentation();
+    const token = presented();
     await using holder = await holdToken(database.url, token.jti);
     const rotation = bench.store.rotate(token);
     const killed = await waiter(bench.pool);
@@ -46,7 +35,7 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
     client.on("error", () => undefined);
     await client.connect();
     const store = createPostgresTokenStore({ db: client, timeoutMs: 10_000 });
-    const token = presentation();
+    const token = presented();
     await using holder = await holdToken(database.url, token.jti);
     const rotation = rejection(store.rotate(token));
     await bench.pool.query("select pg_terminate_backend($1)", [await waiter(bench.pool)]);
@@ -72,7 +61,7 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
       },
     };
     const store = createPostgresTokenStore({ db });
-    const token = presentation();
+    const token = presented();
     expect(await store.rotate(token)).to.equal("rotated");
     expect(lost, "sent twice").to.equal(2);
     expect(await bench.store.rotate(again(token))).to.equal("raced");
@@ -80,7 +69,7 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
 
   it("REF-17 REV-7 waits for a lock no longer than a command may take, and consumes nothing", async () => {
     await using bench = await openStore(database.url, { timeoutMs: 300 });
-    const token = presentation();
+    const token = presented();
     await using holder = await holdToken(database.url, token.jti);
     expect(await rejection(bench.store.rotate(token))).to.satisfy(isTimeout);
     await nobodyWaits(bench.pool);
@@ -106,13 +95,13 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
       try {
         const hasty = createPostgresTokenStore({ db, timeoutMs: 200 });
         await until("it has learned the server's clock", () =>
-          hasty.rotate(presentation()).then(
+          hasty.rotate(presented()).then(
             () => true,
             () => false,
           ),
         );
-        const token = presentation();
-        const used = presentation({ graceSeconds: 0 });
+        const token = presented();
+        const used = presented({ graceSeconds: 0 });
         expect(await bench.store.rotate(used)).to.equal("rotated");
         const resumed = Promise.withResolvers<void>();
         hangs = resumed.promise;
@@ -149,7 +138,7 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
       },
     };
     const store = createPostgresTokenStore({ db, timeoutMs: 3000 });
-    expect(await store.rotate(presentation())).to.equal("rotated");
+    expect(await store.rotate(presented())).to.equal("rotated");
     const limit = Number(/statement_timeout = (\d+)/.exec(sent[0] ?? "")?.[1]);
     expect(limit).to.be.within(1, 3000 - 320);
   });
@@ -157,11 +146,11 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
   it("REV-7 a table that somebody has locked does not hold a check up for longer than a command may take", async () => {
     await using bench = await openStore(database.url, { timeoutMs: 300 });
     await using holder = await hold(database.url, "lock table svc_auth_marks in access exclusive mode");
-    expect(await rejection(bench.store.isRevoked(presentation()))).to.satisfy(isTimeout);
+    expect(await rejection(bench.store.isRevoked(presented()))).to.satisfy(isTimeout);
     await nobodyWaits(bench.pool);
     await holder.end();
     const patient = createPostgresTokenStore({ db: bench.pool, timeoutMs: 10_000 });
-    expect(await patient.isRevoked(presentation())).to.equal(false);
+    expect(await patient.isRevoked(presented())).to.equal(false);
   });
 
   it("REV-7 REV-8 a server that hangs is asked three times, and not again until the cool-down is over", async () => {
@@ -171,13 +160,13 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
     const logger = collectingLogger();
     const store = createPostgresTokenStore({ db: pool, timeoutMs: 100, logger, now: () => now });
     for (let n = 0; n < 3; n++) {
-      expect(await rejection(store.isRevoked(presentation()))).to.be.instanceOf(DeadlineError);
+      expect(await rejection(store.isRevoked(presented()))).to.be.instanceOf(DeadlineError);
     }
     const { connections } = silent;
     expect(connections.size).to.equal(3);
     for (const call of [
-      () => store.isRevoked(presentation()),
-      () => store.rotate(presentation()),
+      () => store.isRevoked(presented()),
+      () => store.rotate(presented()),
       () => store.revoke("one", 60),
       () => store.revokeFamily("one", 60),
       () => store.revokeSubject("one", 1, 60),
@@ -187,7 +176,7 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
     }
     expect(connections.size).to.equal(3);
     now = 2000;
-    expect(await rejection(store.isRevoked(presentation()))).to.be.instanceOf(DeadlineError);
+    expect(await rejection(store.isRevoked(presented()))).to.be.instanceOf(DeadlineError);
     expect(connections.size, "one trial").to.equal(4);
     expect(logger.texts).to.have.lengthOf(1);
     expect(logger.texts[0]).to.match(/^warn the token store is not answering/);
@@ -216,12 +205,12 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
       breakerFailures: 1,
       breakerCoolDownMs: 500,
     });
-    expect(isConnectionError(await rejection(store.isRevoked(presentation())))).to.equal(true);
+    expect(isConnectionError(await rejection(store.isRevoked(presented())))).to.equal(true);
     down = false;
-    expect(await rejection(store.isRevoked(presentation()))).to.be.instanceOf(BreakerOpenError);
+    expect(await rejection(store.isRevoked(presented()))).to.be.instanceOf(BreakerOpenError);
     now = 500;
-    expect(await store.isRevoked(presentation())).to.equal(false);
-    expect(await store.rotate(presentation())).to.equal("rotated");
+    expect(await store.isRevoked(presented())).to.equal(false);
+    expect(await store.rotate(presented())).to.equal("rotated");
     expect(logger.texts.map((line) => line.split(" {")[0])).to.deep.equal([
       "warn the token store is not answering; it is not asked for a while",
       "info the token store is answering again",
@@ -232,8 +221,8 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
     const pool = openPool(database.url);
     const store = createPostgresTokenStore({ db: pool, table: "svc_not_there" });
     for (let n = 0; n < 5; n++) {
-      expect(sqlStateOf(await rejection(store.isRevoked(presentation())))).to.equal("42P01");
-      expect(sqlStateOf(await rejection(store.rotate(presentation())))).to.equal("42P01");
+      expect(sqlStateOf(await rejection(store.isRevoked(presented())))).to.equal("42P01");
+      expect(sqlStateOf(await rejection(store.rotate(presented())))).to.equal("42P01");
     }
     await pool.end();
   });
@@ -242,7 +231,7 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
     await using silent = await silentServer();
     const pool = openPool(silent.url);
     const store = createPostgresTokenStore({ db: pool, timeoutMs: 100 });
-    await rejection(store.rotate(presentation()));
+    await rejection(store.rotate(presented()));
     for (const socket of silent.connections) socket.destroy();
     await until("the pool has let go of it", () => Promise.resolve(pool.totalCount === 0));
   });
@@ -252,7 +241,7 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
     await using holder = await hold(database.url, "select 1");
     const store = createPostgresTokenStore({ db: holder.client });
     for (const call of [
-      () => store.rotate(presentation()),
+      () => store.rotate(presented()),
       () => store.revoke("one", 60),
       () => store.revokeFamily("one", 60),
       () => store.revokeSubject("one", 1, 60),
@@ -262,7 +251,7 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
       expect(error.message).to.match(/has a transaction open/);
     }
     await holder.client.query("rollback");
-    const token = presentation();
+    const token = presented();
     expect(await store.rotate(token)).to.equal("rotated");
     expect(await bench.store.isRevoked(successor(token))).to.equal(false);
   });
@@ -271,8 +260,8 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
     const db = { query: <R extends Row>(): Promise<QueryResult<R>> => Promise.resolve({ rows: [] }) };
     const store = createPostgresTokenStore({ db });
     const message = "the driver does not answer the last of several statements";
-    expect((await rejection(store.isRevoked(presentation()))).message).to.equal(message);
-    expect((await rejection(store.rotate(presentation()))).message).to.equal(message);
+    expect((await rejection(store.isRevoked(presented()))).message).to.equal(message);
+    expect((await rejection(store.rotate(presented()))).message).to.equal(message);
   });
 
   it("a deletion that fails is told to the logger and to nobody else", async () => {

@@ -1,9 +1,11 @@
 import { openTestLogin, testDatabase, testPgBouncer } from "@svc/dev-services";
 import { ConfigurationError } from "@svc/options";
 import { SchemaError, sqlStateOf } from "@svc/sql";
+import { rejection } from "@svc/test-support";
 import { createPostgresTokenStore, tokenStoreStatements } from "@svc/token-store/postgres";
 import { expect } from "chai";
-import { again, openPool, openStore, presentation, rejection, successor } from "./support/postgres.ts";
+import { openPool, openStore } from "./support/postgres.ts";
+import { again, presented, successor } from "./support/presentations.ts";
 
 const { signal } = new AbortController();
 
@@ -28,7 +30,7 @@ describe("the table of the PostgreSQL token store", function () {
     for (const statement of tokenStoreStatements("auth.Marks")) await pool.query(statement);
     const store = createPostgresTokenStore({ db: pool, table: "auth.Marks" });
     expect(await store.ensureSchema()).to.equal("present");
-    const token = presentation();
+    const token = presented();
     expect(await store.rotate(token)).to.equal("rotated");
     expect(await store.rotate(again(token))).to.equal("raced");
     await pool.end();
@@ -42,7 +44,7 @@ describe("the table of the PostgreSQL token store", function () {
     const pool = openPool(database.url);
     await pool.query("create table columns (key text primary key, nonce int, deadline timestamptz)");
     const columns = createPostgresTokenStore({ db: pool, table: "columns" });
-    expect((await rejection(columns.ensureSchema())) as SchemaError)
+    expect(await rejection(columns.ensureSchema()))
       .to.be.instanceOf(SchemaError)
       .with.property("faults")
       .that.deep.equals([
@@ -68,7 +70,7 @@ describe("the table of the PostgreSQL token store", function () {
     await using bench = await openStore(login.url, { table: "lent" });
     const { store } = bench;
     expect(await store.ensureSchema()).to.equal("present");
-    const token = presentation({ graceSeconds: 0 });
+    const token = presented({ graceSeconds: 0 });
     expect(await store.rotate(token)).to.equal("rotated");
     expect(await store.rotate(again(token))).to.equal("replayed");
     await store.revoke("one", 60);
@@ -94,7 +96,7 @@ describe("the table of the PostgreSQL token store", function () {
       await using a = await openStore(bouncer.url, { table: "pooled", timeoutMs: 10_000 });
       await using b = await openStore(bouncer.url, { table: "pooled", timeoutMs: 10_000 });
       for (let round = 0; round < 20; round++) {
-        const token = presentation();
+        const token = presented();
         const results = await Promise.all(
           Array.from({ length: 32 }, (_, n) => (n % 2 === 0 ? a : b).store.rotate(again(token))),
         );

@@ -1,20 +1,12 @@
 import { createDatabase } from "@svc/database";
 import { testDatabase } from "@svc/dev-services";
 import type { QueryResult, Row } from "@svc/sql";
+import { until } from "@svc/test-support";
 import { createPostgresTokenStore } from "@svc/token-store/postgres";
 import { expect } from "chai";
 import { Pool } from "pg";
-import {
-  again,
-  hold,
-  holdToken,
-  openPool,
-  openStore,
-  presentation,
-  successor,
-  until,
-  waiter,
-} from "./support/postgres.ts";
+import { hold, holdToken, openPool, openStore, waiter } from "./support/postgres.ts";
+import { again, presented, successor } from "./support/presentations.ts";
 
 const ROUNDS = 50;
 const CONNECTIONS = 16;
@@ -27,7 +19,7 @@ describe("createPostgresTokenStore", function () {
     await using a = await openStore(database.url);
     await using b = await openStore(database.url);
     for (let round = 0; round < ROUNDS; round++) {
-      const token = presentation();
+      const token = presented();
       const results = await Promise.all(
         Array.from({ length: 2 * CONNECTIONS }, (_, n) => (n % 2 === 0 ? a : b).store.rotate(again(token))),
       );
@@ -41,7 +33,7 @@ describe("createPostgresTokenStore", function () {
   it("REF-6 REF-7 after the window of 32 presentations at once all are replayed, and the family is over", async () => {
     await using a = await openStore(database.url);
     await using b = await openStore(database.url);
-    const token = presentation({ graceSeconds: 0 });
+    const token = presented({ graceSeconds: 0 });
     expect(await a.store.rotate(token)).to.equal("rotated");
     const results = await Promise.all(
       Array.from({ length: 2 * CONNECTIONS }, (_, n) => (n % 2 === 0 ? a : b).store.rotate(again(token))),
@@ -53,7 +45,7 @@ describe("createPostgresTokenStore", function () {
 
   it("REF-7 a replay writes nothing but the end of the family, and that once", async () => {
     await using bench = await openStore(database.url, { table: "svc_replays" });
-    const token = presentation({ graceSeconds: 0 });
+    const token = presented({ graceSeconds: 0 });
     await bench.store.rotate(token);
     await bench.store.rotate(again(token));
     const select =
@@ -66,7 +58,7 @@ describe("createPostgresTokenStore", function () {
 
   it("REF-7 a presentation within the window writes nothing", async () => {
     await using bench = await openStore(database.url, { table: "svc_races" });
-    const token = presentation();
+    const token = presented();
     await bench.store.rotate(token);
     const select = "select key, nonce, deadline, expires_at, xmin::text, xmax::text from svc_races";
     const before = await bench.pool.query(select);
@@ -79,7 +71,7 @@ describe("createPostgresTokenStore", function () {
     await using a = await openStore(database.url);
     await using b = await openStore(database.url);
     for (let round = 0; round < ROUNDS; round++) {
-      const token = presentation();
+      const token = presented();
       const calls: (() => Promise<unknown>)[] = [
         () => a.store.rotate(token),
         () => b.store.rotate(again(token)),
@@ -99,7 +91,7 @@ describe("createPostgresTokenStore", function () {
 
   it("REF-8 a rotation that began before the logout and ends after it gives tokens that are refused", async () => {
     await using bench = await openStore(database.url);
-    const token = presentation();
+    const token = presented();
     await using holder = await holdToken(database.url, token.jti);
     const rotation = bench.store.rotate(token);
     await waiter(bench.pool);
@@ -116,7 +108,7 @@ describe("createPostgresTokenStore", function () {
       ["1 hour", "raced"],
       ["1 millisecond", "replayed"],
     ] as const) {
-      const token = presentation({ graceSeconds: 600 });
+      const token = presented({ graceSeconds: 600 });
       await using holder = await hold(
         database.url,
         "insert into svc_auth_marks values ($1, '=other', clock_timestamp() + $2::interval, now() + '1 hour')",
@@ -132,7 +124,7 @@ describe("createPostgresTokenStore", function () {
 
   it("REF-14 the clock of the service does not matter", async () => {
     await using bench = await openStore(database.url);
-    const token = presentation({ graceSeconds: 600 });
+    const token = presented({ graceSeconds: 600 });
     const real = Date.now;
     try {
       Date.now = () => real() - 1e12;
@@ -143,7 +135,7 @@ describe("createPostgresTokenStore", function () {
         Date.now = () => real() + off;
         const started = createPostgresTokenStore({ db: bench.pool, timeoutMs: 10_000 });
         expect(await started.rotate(again(token))).to.equal("raced");
-        expect(await started.rotate(presentation())).to.equal("rotated");
+        expect(await started.rotate(presented())).to.equal("rotated");
       }
       await bench.store.revoke(token.jti, 60);
       Date.now = real;
@@ -163,7 +155,7 @@ describe("createPostgresTokenStore", function () {
         const { rows } = await pool.query("show transaction_isolation");
         expect(rows).to.deep.equal([{ transaction_isolation: isolation }]);
         for (let round = 0; round < 5; round++) {
-          const token = presentation();
+          const token = presented();
           const calls = Array.from({ length: CONNECTIONS }, () => store.rotate(again(token)));
           const results = await Promise.all(calls);
           expect(results.filter((result) => result === "rotated")).to.have.lengthOf(1);
@@ -189,8 +181,8 @@ describe("createPostgresTokenStore", function () {
       },
     };
     const store = createPostgresTokenStore({ db: recording, table: "svc_plans", sweepEverySeconds: 0 });
-    await store.isRevoked(presentation());
-    await store.rotate(presentation());
+    await store.isRevoked(presented());
+    await store.rotate(presented());
     await store.sweep();
     expect(sent, "one round trip each").to.have.lengthOf(3);
     for (const text of sent) {
@@ -205,7 +197,7 @@ describe("createPostgresTokenStore", function () {
 
   it("REV-2 what is over is deleted in batches, and nothing else", async () => {
     await using bench = await openStore(database.url, { table: "svc_swept", sweepBatch: 500 });
-    const token = presentation();
+    const token = presented();
     await bench.store.rotate(token);
     await bench.store.revokeFamily(token.fam, 60);
     await over(bench.pool, "svc_swept", 1200);
@@ -219,7 +211,7 @@ describe("createPostgresTokenStore", function () {
     await using b = await openStore(database.url, { table: "svc_busy", sweepBatch: 100 });
     await over(a.pool, "svc_busy", 3000);
     // Tokens whose earlier use is over are free again, also while their row is being deleted.
-    const tokens = Array.from({ length: 200 }, (_, n) => presentation({ jti: String(n + 1) }));
+    const tokens = Array.from({ length: 200 }, (_, n) => presented({ jti: String(n + 1) }));
     const [first, second, ...results] = await Promise.all([
       a.store.sweep(),
       b.store.sweep(),
@@ -246,7 +238,7 @@ describe("createPostgresTokenStore", function () {
 
   it("REF-6 REV-9 a replay that meets a logout neither shortens nor prolongs what that one said", async () => {
     await using bench = await openStore(database.url, { table: "svc_met" });
-    const token = presentation({ graceSeconds: 0 });
+    const token = presented({ graceSeconds: 0 });
     await bench.store.rotate(token);
     await using holder = await hold(
       database.url,
@@ -281,7 +273,7 @@ describe("createPostgresTokenStore", function () {
     await using db = createDatabase({ url: database.url });
     await using store = createPostgresTokenStore({ db, table: "svc_on_database" });
     expect(await store.ensureSchema()).to.equal("created");
-    const token = presentation();
+    const token = presented();
     expect(await store.rotate(token)).to.equal("rotated");
     expect(await store.rotate(again(token))).to.equal("raced");
     expect(await store.isRevoked(token)).to.equal(false);
@@ -295,7 +287,7 @@ describe("createPostgresTokenStore", function () {
       const store = createPostgresTokenStore({ db: pool });
       await store.ensureSchema();
       const before = await pool.query("show statement_timeout");
-      await store.rotate(presentation());
+      await store.rotate(presented());
       expect((await pool.query("show statement_timeout")).rows).to.deep.equal(before.rows);
       const { rows } = await pool.query("select now() = statement_timestamp() as fresh");
       expect(rows).to.deep.equal([{ fresh: true }]);

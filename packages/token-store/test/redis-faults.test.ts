@@ -1,10 +1,11 @@
 import { type RedisServer, startRedis, testRedis } from "@svc/dev-services";
+import { rejection } from "@svc/test-support";
 import { createRedisTokenStore, type RedisLike } from "@svc/token-store/redis";
 import { expect } from "chai";
 import { Redis, type RedisOptions } from "ioredis";
 import { setTimeout as sleep } from "node:timers/promises";
 import { answerCutter } from "./support/answer-cutter.ts";
-import { again, presented, rejection } from "./support/presentations.ts";
+import { again, presented } from "./support/presentations.ts";
 
 const strict = {
   maxRetriesPerRequest: 0,

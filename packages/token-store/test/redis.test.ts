@@ -1,10 +1,11 @@
 import { testRedis } from "@svc/dev-services";
 import { ConfigurationError } from "@svc/options";
+import { rejection } from "@svc/test-support";
 import { TokenStoreError } from "@svc/token-store";
 import { createRedisTokenStore, type RedisLike, type RedisTokenStoreOptions } from "@svc/token-store/redis";
 import { expect } from "chai";
 import { Redis } from "ioredis";
-import { again, presented, rejection } from "./support/presentations.ts";
+import { again, presented } from "./support/presentations.ts";
 
 describe("createRedisTokenStore", () => {
   const server = testRedis();

@@ -3,4 +3,6 @@ export { expressMajors } from "./express-majors.ts";
 export { listen, type Listening } from "./listen.ts";
 export { rawRequest, type RawAnswer } from "./raw-request.ts";
 export { codeBlocks, runSample, type RunningSample, type SampleOptions } from "./readme-sample.ts";
+export { rejection } from "./rejection.ts";
 export { signToken, type SigningKey } from "./sign-token.ts";
+export { until } from "./until.ts";

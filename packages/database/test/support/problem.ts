@@ -1,5 +1,5 @@
 import { isProblemError, type ProblemError } from "@svc/problem";
-import { rejection } from "./rejection.ts";
+import { rejection } from "@svc/test-support";
 
 /** The problem that a promise rejects with. */
 export async function problem(promise: Promise<unknown>): Promise<ProblemError> {

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { CheckResult, Logger } from "@svc/context";
+import type { CheckResult } from "@svc/context";
 import type { KeySource } from "@svc/jwt-auth";
 import { listen } from "@svc/test-support";
 import { type KeyName, keyFixture } from "./key-fixtures.ts";
@@ -96,34 +96,4 @@ export async function readinessOf(source: KeySource): Promise<CheckResult> {
   const check = source.readiness?.();
   if (check === undefined) throw new Error("the source has no readiness check");
   return check.check(new AbortController().signal);
-}
-
-/** Waits until something is there, for as long as the test may take. */
-export async function until<T>(look: () => T | undefined): Promise<T> {
-  for (;;) {
-    const found = look();
-    if (found !== undefined) return found;
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
-
-/** What a promise was rejected with. */
-export async function rejection(promise: Promise<unknown>): Promise<Error> {
-  const outcome: unknown = await promise.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
-  if (outcome instanceof Error) return outcome;
-  throw new Error("it was not rejected with an error");
-}
-
-/** A logger that keeps its lines, and the lines. */
-export function keepingLogger(): { readonly logger: Logger; readonly lines: string[] } {
-  const lines: string[] = [];
-  const keep = (level: string) => (fields: object, message?: string) => {
-    lines.push(`${level} ${message} ${JSON.stringify(fields)}`);
-  };
-  const [debug, info, warn, error, fatal] = ["debug", "info", "warn", "error", "fatal"].map(keep);
-  if (!debug || !info || !warn || !error || !fatal) throw new Error("a level is missing");
-  return { logger: { debug, info, warn, error, fatal }, lines };
 }

@@ -1,7 +1,5 @@
-import type { Rotation } from "@svc/token-store";
+import { until } from "@svc/test-support";
 import { createPostgresTokenStore, type PostgresTokenStore } from "@svc/token-store/postgres";
-import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import { Client, Pool } from "pg";
 
 /** A pool, and a store on it, of one test. */
@@ -31,50 +29,6 @@ export function openPool(url: string, max = 16): Pool {
   const pool = new Pool({ connectionString: url, max });
   pool.on("error", () => undefined);
   return pool;
-}
-
-/** A presentation of a token of a session that nobody has seen before. */
-export function presentation(given: Partial<Rotation> = {}): Rotation {
-  return {
-    jti: randomUUID(),
-    fam: randomUUID(),
-    sub: randomUUID(),
-    signedInAt: 1_700_000_000,
-    graceSeconds: 600,
-    usedTtlSeconds: 3600,
-    familyTtlSeconds: 3600,
-    nonce: randomUUID(),
-    ...given,
-  };
-}
-
-/** The same token in another request. */
-export function again(rotation: Rotation): Rotation {
-  return { ...rotation, nonce: randomUUID() };
-}
-
-/** The token that came of a rotation. */
-export function successor(rotation: Rotation): Rotation {
-  return { ...rotation, jti: randomUUID(), nonce: randomUUID() };
-}
-
-/** Asks until the answer is true; the ceiling is only there so that a test that fails ends. */
-export async function until(what: string, ask: () => Promise<boolean>, ms = 15_000): Promise<void> {
-  const end = performance.now() + ms;
-  while (!(await ask())) {
-    if (performance.now() > end) throw new Error(`still not: ${what}`);
-    await sleep(10);
-  }
-}
-
-/** The error that a promise rejects with. */
-export async function rejection(promise: Promise<unknown>): Promise<Error> {
-  try {
-    await promise;
-  } catch (error) {
-    return error as Error;
-  }
-  throw new Error("it did not reject");
 }
 
 /** A transaction of somebody else. Disposing of it rolls it back, as `end()` does. */

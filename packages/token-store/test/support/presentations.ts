@@ -25,12 +25,7 @@ export function again(rotation: Rotation): Rotation {
   return { ...rotation, nonce: id() };
 }
 
-/** What an operation was refused with. */
-export async function rejection(operation: () => unknown): Promise<unknown> {
-  try {
-    await operation();
-  } catch (error) {
-    return error;
-  }
-  throw new Error("it was not refused");
+/** The token that came of a rotation. */
+export function successor(rotation: Rotation): Rotation {
+  return again({ ...rotation, jti: id() });
 }

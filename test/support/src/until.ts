@@ -1,0 +1,20 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+/**
+ * Asks again and again until there is an answer: anything but `undefined` and `false`.
+ *
+ * @param ms a ceiling, only there so that a test that fails ends
+ */
+export async function until<T>(
+  what: string,
+  ask: () => T | Promise<T>,
+  ms = 15_000,
+): Promise<Exclude<T, undefined | false>> {
+  const end = performance.now() + ms;
+  for (;;) {
+    const answer = await ask();
+    if (answer !== undefined && answer !== false) return answer as Exclude<T, undefined | false>;
+    if (performance.now() > end) throw new Error(`still not: ${what}`);
+    await sleep(10);
+  }
+}
