@@ -152,7 +152,7 @@ describe("a browser with a session", function () {
     await context.clearCookies({ name: "__Host-session" });
     await follow(page.getByRole("button", { name: "Sign out", exact: true }));
     expect(placeOf(page)).to.equal("/sign-in?signed_out=1");
-    await page.goBack();
+    await page.goBack({ waitUntil: "commit" });
     expect(placeOf(page)).to.equal("/sign-in");
     const { page: other, context: thief } = await site.visitor();
     const cookies = copy.map(({ name, value }) => ({ name, value, url: site.origin, secure: true }));
