@@ -55,9 +55,27 @@ describe("the table of the PostgreSQL token store", function () {
       "create table twice (key text not null, nonce text, deadline timestamptz, expires_at timestamptz not null)",
     );
     const twice = createPostgresTokenStore({ db: pool, table: "twice" });
-    expect(await rejection(twice.ensureSchema())).to.be.instanceOf(SchemaError);
+    const fault = await rejection(twice.ensureSchema());
+    expect(fault).to.be.instanceOf(SchemaError);
+    expect(fault.message).to.include("twice needs a primary key or unique index of key alone");
     const { rows } = await pool.query("select indexname from pg_indexes where tablename = 'twice'");
     expect(rows).to.deep.equal([]);
+    await pool.end();
+  });
+
+  it("that takes no null, or compares ids without their case, is refused: nobody could sign out", async () => {
+    const pool = openPool(database.url);
+    const rest = "deadline timestamptz, expires_at timestamptz not null";
+    await pool.query(
+      "create collation caseless (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
+    );
+    await pool.query(`create table filled (key text primary key, nonce text not null, ${rest})`);
+    await pool.query(`create table folded (key text collate caseless primary key, nonce text, ${rest})`);
+    for (const table of ["filled", "folded"]) {
+      const error = await rejection(createPostgresTokenStore({ db: pool, table }).ensureSchema());
+      expect(error).to.be.instanceOf(SchemaError);
+      expect(error["faults"]).to.have.lengthOf(3);
+    }
     await pool.end();
   });
 
@@ -133,7 +151,15 @@ describe("readiness of the PostgreSQL token store", function () {
       healthy: false,
       detail: "the login may not read its table",
     });
+    await pool.query(`grant select on svc_auth_marks to ${login.name}`);
+    expect(await check.check(signal)).to.deep.equal({
+      healthy: false,
+      detail: "the login may not write to its table",
+    });
     await other.end();
+    await pool.query("create table drifted as select key, deadline, expires_at from svc_auth_marks");
+    const drifted = createPostgresTokenStore({ db: pool, table: "drifted" }).readiness();
+    expect(await drifted.check(signal)).to.deep.equal({ healthy: false, detail: "its table lacks a column" });
     await pool.end();
   });
 

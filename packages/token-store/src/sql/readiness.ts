@@ -8,22 +8,25 @@ import { lookSql } from "./statements.ts";
 const WORDS: ReadonlyMap<string | undefined, string> = new Map([
   ["42P01", "its table is missing"],
   ["42501", "the login may not read its table"],
+  ["42703", "its table lacks a column"],
 ]);
 
 export function createCheck(options: ResolvedOptions, connection: Connection): ReadinessCheck {
   const { name, critical, quotedTable } = options;
   async function check(signal: AbortSignal): Promise<CheckResult> {
     try {
-      const { read_only: readOnly } = await connection.probe(lookSql(quotedTable), signal);
-      return readOnly === true
-        ? { healthy: false, detail: "the database is read only: nothing can be revoked" }
-        : { healthy: true, detail: "connected" };
+      const { read_only: readOnly, writable } = await connection.probe(lookSql(quotedTable), signal);
+      if (readOnly === true) return unhealthy("the database is read only: nothing can be revoked");
+      if (writable === false) return unhealthy("the login may not write to its table");
+      return { healthy: true, detail: "connected" };
     } catch (error) {
-      if (error instanceof DeadlineError)
-        return { healthy: false, detail: `no answer within ${error.ms} ms` };
-      const words = WORDS.get(sqlStateOf(error));
-      return { healthy: false, detail: words ?? `not answering (${safeErrorText(error)})` };
+      if (error instanceof DeadlineError) return unhealthy(`no answer within ${error.ms} ms`);
+      return unhealthy(WORDS.get(sqlStateOf(error)) ?? `not answering (${safeErrorText(error)})`);
     }
   }
   return { name, critical, check };
+}
+
+function unhealthy(detail: string): CheckResult {
+  return { healthy: false, detail };
 }

@@ -10,7 +10,8 @@ import { began, instant, keyOf, moment, nonceOf, timeToLive, window } from "./ma
 /** Whether the transaction is older than the statement: then it is somebody's, who may yet undo it. */
 const NESTED = "now() <> statement_timestamp() as nested";
 
-const SERVER_MS = "(extract(epoch from clock_timestamp()) * 1000)::float8 as server_ms";
+// A whole number, since `extra_float_digits` may cut others.
+const SERVER_MS = "floor(extract(epoch from clock_timestamp()) * 1000)::bigint as server_ms";
 
 /** Every row is there until its date, whether or not it was deleted since. */
 const LIVES = "expires_at > statement_timestamp()";
@@ -120,9 +121,11 @@ deleted as (delete from ${table} as mark using over where mark.key = over.key re
 select count(*)::int as deleted from deleted`;
 }
 
-/** Whether the rows can be read, and whether new ones can be written. */
+/** Whether the rows can be read with all of their columns, and whether new ones can be written. */
 export function lookSql(table: string): string {
+  const name = `'${table.replaceAll("'", "''")}'`;
   return `
 select pg_is_in_recovery() or current_setting('transaction_read_only')::boolean as read_only,
-  exists (select from ${table}) as used`;
+  has_table_privilege(${name}, 'insert') and has_table_privilege(${name}, 'update') as writable,
+  exists (select key, nonce, deadline, expires_at from ${table}) as used`;
 }
