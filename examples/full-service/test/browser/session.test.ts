@@ -179,22 +179,32 @@ describe("a browser with a session", function () {
   });
 
   for (const [where, host] of Object.entries(otherHosts)) {
+    /** What the service answers to a form that a page of another origin sends there. */
+    async function sentFromThere(page: Page, path: string): Promise<number> {
+      await using trap = await otherPage(site.certificate, host, (res) => {
+        res.setHeader("Content-Type", "text/html");
+        res.end(`<form method="post" action="${site.origin}${path}">
+<input name="email" value="admin@nordic-bikes.example"><input name="password" value="${demoPassword}"></form>
+<script>document.forms[0].submit()</script>`);
+      });
+      const answer = page.waitForResponse(`${site.origin}${path}`);
+      await page.goto(trap.url, { waitUntil: "commit" });
+      const status = (await answer).status();
+      await page.getByRole("heading", { name: "Not done" }).waitFor();
+      return status;
+    }
+
     it(`AUTH-34 does nothing for a form that a page of another origin sends (${where})`, async () => {
       const { page } = await signedIn("Victim");
       for (const path of ["/sign-out", "/sign-out-everywhere", "/login"]) {
-        await using trap = await otherPage(site.certificate, host, (res) => {
-          res.setHeader("Content-Type", "text/html");
-          res.end(`<form method="post" action="${site.origin}${path}">
-<input name="email" value="admin@nordic-bikes.example"><input name="password" value="${demoPassword}"></form>
-<script>document.forms[0].submit()</script>`);
-        });
-        const answer = page.waitForResponse(`${site.origin}${path}`);
-        await page.goto(trap.url, { waitUntil: "commit" });
-        expect((await answer).status(), path).to.equal(403);
-        await page.getByRole("heading", { name: "Not done" }).waitFor();
+        expect(await sentFromThere(page, path), path).to.equal(403);
       }
       expect(await account(page)).to.equal("/account");
       expect(await page.locator("main").innerText()).to.contain("clerk@harbour-cafe.example");
+      // And nobody is signed in as somebody else.
+      const { page: fresh, context } = await site.visitor();
+      expect(await sentFromThere(fresh, "/login")).to.equal(403);
+      expect([...(await keptCookies(context)).keys()]).to.deep.equal([]);
     });
   }
 });
