@@ -198,7 +198,7 @@ export interface ConformanceOptions {
   readonly replica?: string | undefined;
   /** Default: `full`. */
   readonly profile?: "full" | "reduced" | undefined;
-  /** Default: `metrics` and `security_headers`, `auth` when there are keys, `tenancy` when there are its settings. */
+  /** Default: `metrics` and `security_headers`, `auth` when there are keys or sessions, `tenancy` when there are its settings. */
   readonly features?: readonly Feature[] | undefined;
   /** Default: none; nothing that needs a token is checked. */
   readonly keys?: Keys | undefined;

@@ -169,7 +169,7 @@ export function resolveSettings(options: ConformanceOptions): Settings {
   const given = options.features ?? [
     "metrics",
     "security_headers",
-    ...(options.keys === undefined ? [] : (["auth"] as const)),
+    ...(options.keys === undefined && probes.session === undefined ? [] : (["auth"] as const)),
     ...(options.tenancy === undefined ? [] : (["tenancy"] as const)),
   ];
   for (const each of given) {

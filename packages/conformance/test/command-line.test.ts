@@ -178,6 +178,41 @@ describe("svc-conformance", function () {
       ["scopes that are missing", [nowhere, "--scoped", "/a"], /--scoped: "\/a" is not "\/path one,other"/],
       ["a file that is missing", [nowhere, "--keys", "none.json"], /none\.json: cannot be read/],
       ["a log that is missing", [nowhere, "--log", "none.log"], /log: none\.log cannot be read/],
+      [
+        "a replica that is none",
+        [nowhere, "--replica", "localhost:1"],
+        /replica: "localhost:1" is no http or https URL/,
+      ],
+      [
+        "a session without a sign-in",
+        [nowhere, "--probes", "session.json"],
+        /probes\.session\.request: is needed/,
+      ],
+      [
+        "a member of a session that is unknown",
+        [nowhere, "--probes", "session.json"],
+        /probes\.session\.graces: is unknown; known are request, accessToken/,
+      ],
+      [
+        "a window that is no number",
+        [nowhere, "--probes", "session.json"],
+        /probes\.session\.graceSeconds: must be a number/,
+      ],
+      [
+        "a hook that nobody restores",
+        [nowhere, "--probes", "session.json"],
+        /probes\.session\.hook\.restore: is needed/,
+      ],
+      [
+        "a store of another type",
+        [nowhere, "--probes", "session.json"],
+        /probes\.session\.store\.failOpen: must be true or false/,
+      ],
+      [
+        "a provider without a name",
+        [nowhere, "--probes", "session.json"],
+        /probes\.federated\.provider: is needed/,
+      ],
       ["a time that is none", [nowhere, "--timeout", "soon"], /totalSeconds: is a number above 0/],
       ["a key set without keys", [nowhere, "--serve-keys", "127.0.0.1:0"], /serve-keys: needs keys/],
       ["an algorithm that is none", [nowhere, "--keys", "none-alg.json"], /algorithm: is needed: RS256/],
@@ -230,6 +265,15 @@ describe("svc-conformance", function () {
       await file("bad.json", { algorithm: "RS256", private_key: secret });
       await file("other.json", { algorithm: "ES256", private_key: privatePem });
       await file("route.json", { open: "open", scoped: { request: "/a" }, dependencies: [{ check: "db" }] });
+      await file("session.json", {
+        session: {
+          graces: 1,
+          grace_seconds: "1",
+          hook: { decline: "POST /a" },
+          store: { break: "/a", restore: "/b", fail_open: "no" },
+        },
+        federated: {},
+      });
       await file("domain.json", { tenancy: { sources: ["subdomain"] } });
     });
     for (const [what, args, said] of cases) {

@@ -13,6 +13,21 @@ import { startUnderTest } from "./support/service-under-test.ts";
 const url = new URL("../README.md", import.meta.url);
 const program = fileURLToPath(new URL("../src/command-line.ts", import.meta.url));
 
+/** The command line, the choices of the house included. */
+async function run(
+  folder: string,
+  args: readonly string[],
+): Promise<{ readonly code: number | null; readonly stdout: string }> {
+  const child = spawn(process.execPath, ["--conditions=@svc/source", program, ...args, "--house"], {
+    cwd: folder,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let stdout = "";
+  child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, stdout };
+}
+
 describe("the README", function () {
   this.timeout(60_000);
 
@@ -35,13 +50,7 @@ describe("the README", function () {
         written = text.length;
       }, 50);
       const args = command.trim().replace("http://localhost:8000", tested.options.url).split(" ").slice(2);
-      const child = spawn(process.execPath, ["--conditions=@svc/source", program, ...args, "--house"], {
-        cwd: folder,
-        stdio: ["ignore", "pipe", "inherit"],
-      });
-      let stdout = "";
-      child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
-      const [code] = (await once(child, "close")) as [number | null];
+      const { code, stdout } = await run(folder, args);
       clearInterval(copying);
       expect(stdout.match(/^FAIL.*\n.*\n.*/gm) ?? []).to.deep.equal([]);
       expect(stdout).to.match(/\d{2,} passed, 0 failed/);
@@ -50,6 +59,43 @@ describe("the README", function () {
         .to.match(/^pass {2}LOG-3 /m)
         .and.match(/^pass {2}TEN-6 /m)
         .and.match(/^pass {2}RDY-5 /m);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  it("shows how a service with sessions and two replicas is checked", async () => {
+    const readme = await readFile(url, "utf8");
+    const command = codeBlocks(readme, "sh").find((each) => each.includes("--replica")) ?? "";
+    const probes = codeBlocks(readme, "json").find((each) => each.includes('"session"')) ?? "";
+    const folder = await mkdtemp(join(tmpdir(), "svc-conformance-"));
+    try {
+      await using tested = await startUnderTest("issuing");
+      const { keys, url: first, replica = "" } = tested.options;
+      await writeFile(join(folder, "keys.json"), JSON.stringify(keys));
+      await writeFile(join(folder, "probes.json"), probes);
+      const args = command
+        .trim()
+        .replace("http://localhost:8000", first)
+        .replace("http://localhost:8001", replica)
+        .split(" ")
+        .slice(2);
+      const { code, stdout } = await run(folder, args);
+      expect(stdout.match(/^FAIL.*\n.*\n.*/gm) ?? []).to.deep.equal([]);
+      expect(code).to.equal(0);
+      for (const id of [
+        "REF-6",
+        "REF-10",
+        "REF-11",
+        "REF-15",
+        "REF-16",
+        "REF-17",
+        "REF-19",
+        "REV-4",
+        "REV-11",
+      ]) {
+        expect(stdout).to.match(new RegExp(`^pass +${id} `, "m"));
+      }
     } finally {
       await rm(folder, { recursive: true });
     }

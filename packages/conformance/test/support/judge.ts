@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { checkConformance, type ConformanceReport, type Finding } from "@svc/conformance";
 import type { Mutation } from "../mutations.ts";
 import type { BaseName } from "./bases.ts";
@@ -33,22 +34,34 @@ export function lost(sound: ConformanceReport, broken: ConformanceReport): reado
     .toSorted();
 }
 
-/** Runs many services side by side, so many at a time that none of them has to wait for its turn of the processor. */
+const most = 24;
+const least = 3;
+/** Above this share of its time the process is so busy that one more service would keep all others waiting. */
+const busy = 0.8;
+
+/**
+ * Runs many services side by side: as many as the processor has time for, since a service that has to wait for its turn
+ * answers too late, and that is what some rules are about.
+ */
 export function startAll(
   work: readonly Pick<Mutation, "base" | "differences">[],
 ): readonly Promise<ConformanceReport>[] {
-  const atOnce = 24;
-  let free = atOnce;
-  const waiting: (() => void)[] = [];
-  return work.map(async ({ base, differences }) => {
-    if (free === 0) await new Promise<void>((resolve) => waiting.push(resolve));
-    else free--;
-    try {
-      return await judge(base, differences);
-    } finally {
-      const next = waiting.shift();
-      if (next === undefined) free++;
-      else next();
+  const pending = work.map((each) => ({ ...each, ...Promise.withResolvers<ConformanceReport>() }));
+  void (async () => {
+    let running = 0;
+    let before = performance.eventLoopUtilization();
+    for (const { base, differences, resolve, reject } of pending) {
+      for (;;) {
+        await sleep(40);
+        const { utilization } = performance.eventLoopUtilization(before);
+        before = performance.eventLoopUtilization();
+        if (running < least || (running < most && utilization < busy)) break;
+      }
+      running++;
+      judge(base, differences)
+        .then(resolve, reject)
+        .finally(() => running--);
     }
-  });
+  })();
+  return pending.map(({ promise }) => promise);
 }

@@ -258,6 +258,6 @@ function optionsFor(
     log,
     serveKeys: keyPort === undefined ? undefined : `127.0.0.1:${keyPort}`,
     requestSeconds: 5,
-    keySetPatienceSeconds: 1,
+    keySetPatienceSeconds: 3,
   };
 }
