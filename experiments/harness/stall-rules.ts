@@ -12,9 +12,8 @@ const feltMs = 200;
 /** Who has a good token is let in without the check, or refused at once; nobody waits twice in a window. */
 export function judgeAdmission(name: string, seen: Seen, stall: Stall, report: Report): void {
   const { commandMs, windowMs, roomMs, begunAt, endedAt } = stall;
-  const slow = seen.open.filter((each) => each.ms > 100);
   const clients = seen.clients.map((each) =>
-    each.map((one): Waited => ({ ...one, waitedMs: waited(one, slow) })),
+    each.map((one): Waited => ({ ...one, waitedMs: waited(one, seen.open) })),
   );
   const all = clients.flat();
   const during = all.filter((each) => each.endedAt >= begunAt && each.startedAt <= endedAt);
@@ -27,7 +26,8 @@ export function judgeAdmission(name: string, seen: Seen, stall: Stall, report: R
   const windows = Math.ceil((endedAt - begunAt) / windowMs);
   const sooner = ofEach.flatMap((each) => waitsTooSoon(each, stall));
   report.figure(name, "requests during", during.length, "count");
-  report.figure(name, "longest wait", longest, "ms");
+  report.figure(name, "longest answer", Math.max(...during.map((each) => each.ms)), "ms");
+  report.figure(name, "longest wait for Redis", longest, "ms");
   report.figure(name, "waits, most of one client", Math.max(...ofEach.map((each) => each.length)), "count");
   report.figure(name, "waits after the first timeout", later.length, "count");
   report.rule(
@@ -76,9 +76,9 @@ interface Waited extends Timed {
 }
 
 /** How long it took, less what a request took at that time for which Redis does not matter: the machine is busy. */
-function waited({ ms, startedAt, endedAt }: Timed, slow: readonly Timed[]): number {
-  const busy = slow.filter((each) => each.startedAt < endedAt && each.endedAt > startedAt);
-  return ms - Math.max(0, ...busy.map((each) => each.ms));
+function waited({ ms, startedAt, endedAt }: Timed, others: readonly Timed[]): number {
+  const meanwhile = others.filter((each) => each.startedAt < endedAt && each.endedAt > startedAt);
+  return ms - Math.max(0, ...meanwhile.map((each) => each.ms));
 }
 
 /** Waits that began less than a window after another one of the same client. */
