@@ -30,7 +30,8 @@ ${buttons("Continue")}
 export function consentPage(action: string, { email, name }: DemoPerson): string {
   return page(
     "May Expenses know who you are?",
-    `<p>It asks for your name, ${escaped(name)}, and your e-mail address, ${escaped(email)}.</p>
+    `<p>It asks for your name and your e-mail address:</p>
+<p>${escaped(name)}<br>${escaped(email)}</p>
 <form method="post" action="${escaped(action)}">
 ${buttons("Allow")}
 </form>`,

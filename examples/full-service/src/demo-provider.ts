@@ -44,7 +44,7 @@ export const demoPeople: readonly DemoPerson[] = [
   { subject: "stranger", email: "stranger@elsewhere.example", name: "A stranger" },
 ];
 
-const idleMs = 600;
+const patienceMs = 600;
 const mostBytes = 4096;
 
 /**
@@ -84,7 +84,7 @@ export async function startDemoProvider({
     async stop() {
       const closed = once(server, "close");
       server.close();
-      const timer = setTimeout(() => server.closeAllConnections(), idleMs);
+      const timer = setTimeout(() => server.closeAllConnections(), patienceMs);
       server.closeIdleConnections();
       await closed;
       clearTimeout(timer);

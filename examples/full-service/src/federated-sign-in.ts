@@ -37,7 +37,7 @@ export function federatedSignIn({ db, prepared, signBrowserIn }: FederatedSignIn
 function noAccount({ email, provider }: LoginIdentity): string {
   return messagePage({
     title: "There is no account for you here",
-    text: `${provider} says that you are ${email ?? "somebody without an e-mail address"}, whom this service does not know.`,
+    text: `The provider ${provider} says that you are ${email ?? "somebody without an e-mail address"}, whom this service does not know.`,
     href: "/sign-in",
     link: "Sign in as somebody else",
   });
