@@ -12,6 +12,9 @@ export interface BuiltIn {
 
 export const OPENID_SCOPES = ["openid", "email", "profile"] as const;
 
+/** Their names. */
+export const BUILT_IN = ["google", "microsoft", "github"] as const;
+
 /** The providers that need no addresses (OIDC-16). */
 export function builtIn(name: string, directory: string): BuiltIn | undefined {
   if (name === "google") return GOOGLE;

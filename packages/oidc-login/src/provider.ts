@@ -5,6 +5,7 @@ import {
   type Fault,
   type Kind,
   listOf,
+  nearestName,
   oneOf,
   optional,
   resolveOptions,
@@ -12,7 +13,7 @@ import {
   string,
   withDefault,
 } from "@svc/options";
-import { builtIn, type BuiltIn, OPENID_SCOPES } from "./built-in.ts";
+import { BUILT_IN, builtIn, type BuiltIn, OPENID_SCOPES } from "./built-in.ts";
 import { GUID } from "./issuer.ts";
 import type { Env, ProviderOptions } from "./options.ts";
 
@@ -94,12 +95,14 @@ export function resolveProvider(name: string, given: ProviderOptions, env: Env):
     if (read[key] !== undefined && known?.kind !== "microsoft")
       faults.push({ key: at(key), message: "is for the provider microsoft only" });
   }
+  const nearest = nearestName(name, BUILT_IN);
+  const meant = nearest === undefined ? "" : `; did you mean ${nearest}?`;
   const needed = (key: "issuer" | "authorizationEndpoint" | "tokenEndpoint" | "jwksUri"): string => {
     const value = read[key] ?? known?.[key];
     if (value !== undefined) return value;
     // GitHub has no keys, and nothing is asked for there.
     if (known === undefined)
-      faults.push({ key: at(key), message: `is required: ${name} is not a built-in provider` });
+      faults.push({ key: at(key), message: `is required: ${name} is not a built-in provider${meant}` });
     return "";
   };
   const provider: Provider = {

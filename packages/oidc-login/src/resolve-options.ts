@@ -114,15 +114,16 @@ function nameFault(name: string): ConfigurationError {
 function secretsFault(secrets: readonly string[]): string | undefined {
   if (secrets.length === 0 || secrets.length > 2)
     return "must be one secret, or the current one and the one before it";
-  for (const each of secrets) {
+  for (const [index, each] of secrets.entries()) {
     const { length } = Buffer.from(each);
+    const which = secrets.length === 1 ? "" : ` in the ${index === 0 ? "first" : "second"} entry`;
     if (length < FEWEST_SECRET_BYTES)
-      return `has ${length} bytes; it needs at least ${FEWEST_SECRET_BYTES}, drawn at random`;
+      return `has ${length} bytes${which}; it needs at least ${FEWEST_SECRET_BYTES}, drawn at random`;
     try {
       createSecretSource({ secret: each });
     } catch (error) {
       if (!(error instanceof ConfigurationError)) throw error;
-      return "is a key (PEM, SSH, JWK or DER), not a secret; draw 32 bytes or more at random";
+      return `is a key (PEM, SSH, JWK or DER)${which}, not a secret; draw 32 bytes or more at random`;
     }
   }
   return undefined;

@@ -49,6 +49,9 @@ describe("the options of oidcLogin()", () => {
       ]);
     }
     expect(faults(provider("acme", google))).to.have.length(4);
+    expect(faults(provider("gogle", { ...custom, issuer: undefined }))).to.eql([
+      "providers.gogle.issuer: is required: gogle is not a built-in provider; did you mean google?",
+    ]);
   });
 
   it("OIDC-15 need id, secret and address of every provider", () => {
