@@ -149,7 +149,7 @@ export async function createService(options?: ServiceOptions): Promise<Service> 
     throw error;
   }
   framework.place(app);
-  app.use(framework.behind);
+  app.use(framework.behind, ...plugins.behindRoutes);
   app.use(notFound(), problemHandler({ debug: settings.debug, logger: log }));
   return service;
 }

@@ -107,6 +107,44 @@ describe("the plugin auth with providers", function () {
     });
   }
 
+  for (const [name, express] of Object.entries(expressMajors)) {
+    it(`OIDC-12 leaves the routes of other names below /auth to the application (${name})`, async () => {
+      const { service } = await makeService({
+        toml: auth + client("google"),
+        env,
+        app: express(),
+        routes(app) {
+          app.get("/auth/sms/start", (_req, res) => void res.json({ own: "start" }));
+          app.get("/auth/old/callback", (_req, res) => void res.json({ own: "callback" }));
+          app.get("/auth/google/start", (_req, res) => void res.json({ own: "never" }));
+        },
+      });
+      expect((await request(service.app).get("/auth/sms/start")).body).to.deep.equal({ own: "start" });
+      expect((await request(service.app).get("/auth/old/callback?code=1")).body).to.deep.equal({
+        own: "callback",
+      });
+      expect((await request(service.app).get("/auth/google/start")).status).to.equal(302);
+      const { status, body } = await request(service.app).get("/auth/nobody/start");
+      expect([status, (body as { detail: string }).detail]).to.deep.equal([
+        404,
+        "there is no such sign-in provider",
+      ]);
+      await service.stop();
+    });
+  }
+
+  it("warns of a callback that does not lead to it, and of missing functions, by the names of the file", async () => {
+    const toml = auth + client("github").replace("/auth/github/callback", "/github/back");
+    const { service, lines } = await makeService({ toml, env });
+    await service.stop();
+    const warnings = lines.filter(({ level }) => level === "warn").map(({ message }) => message);
+    expect(warnings).to.deep.equal([
+      "the service has no auth.onIdentity: every callback will answer 500",
+      "the service has no auth.onAccessToken: sign-in there will be refused",
+      "redirect_uri does not end in /<provider>/callback, the route here",
+    ]);
+  });
+
   it("SYS-5 RDY-1 MET-6 LOG-1 shows its providers in /info, /ready and the metrics, and no secret anywhere", async () => {
     const onIdentity = (): object => ({ ok: true });
     await using test = await startService({ toml: auth + acme(), env, auth: { onIdentity } });
@@ -139,7 +177,7 @@ describe("the plugin auth with providers", function () {
     const location = new URL(headers["location"] ?? "");
     expect(location.origin + location.pathname).to.equal("https://github.com/login/oauth/authorize");
     expect(location.searchParams.get("redirect_uri")).to.equal(`${site}/auth/github/callback`);
-    const warning = await test.line(({ message }) => String(message).includes("no onAccessToken"));
+    const warning = await test.line(({ message }) => String(message).includes("onAccessToken"));
     expect(warning).to.include({ level: "warn", provider: "github" });
   });
 
@@ -215,6 +253,14 @@ client_authentication = "client_secret_post"\nauthorization_parameters = { promp
       expect(await refused(`${verifying}cookie_secret = "short-secret"\n`))
         .to.contain("plugin.auth.cookie_secret: has 12 bytes; it needs at least 32")
         .and.not.to.contain("short-secret");
+      expect(await refused(`${verifying}cookie_secret = ["${draw()}", "short"]\n`)).to.contain(
+        "plugin.auth.cookie_secret: has 5 bytes in the second entry; it needs at least 32",
+      );
+      const more = await refusal({ toml: verifying + client("google", 'directory = "common"'), env });
+      expect(more)
+        .to.contain("plugin.auth.cookie_secret: is required")
+        .and.to.contain("plugin.auth.providers.google.directory: is for")
+        .and.not.to.contain("must be one secret");
       const three = `cookie_secret = ["${draw()}", "${draw()}", "${draw()}"]\n`;
       expect(await refused(verifying + three)).to.contain(
         "plugin.auth.cookie_secret: must be one secret, or",
@@ -244,7 +290,7 @@ client_authentication = "client_secret_post"\nauthorization_parameters = { promp
       [client("google").replace(/^redirect_uri.*$/m, 'redirect_uri = "/auth/google/callback"')]:
         "plugin.auth.providers.google.redirect_uri: must be an address",
       [client("google", 'authorization_parameters = { state = "x" }')]:
-        "plugin.auth.providers.google.authorization_parameters: must not have state",
+        "plugin.auth.providers.google.authorization_parameters: must not have state, which is up to the service",
       [client("google", "authorization_parameters = { max_age = 5 }")]:
         "plugin.auth.providers.google.authorization_parameters: must be a table of texts",
       [client("google", 'algorithms = ["HS256"]')]:

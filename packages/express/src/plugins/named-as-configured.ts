@@ -1,4 +1,5 @@
 import type { Table } from "@svc/config";
+import type { Logger } from "@svc/context";
 import { ConfigurationError } from "@svc/options";
 
 /** Where the settings of a plugin come from. */
@@ -8,6 +9,8 @@ export interface ConfiguredBy<S extends object> {
   readonly profile: "full" | "reduced";
   /** Options that come from code. Default: none. */
   readonly code?: readonly string[] | undefined;
+  /** What it calls itself, `oidcLogin()` say; whoever configures a service has never heard of it. Default: nothing. */
+  readonly maker?: string | undefined;
 }
 
 /**
@@ -34,26 +37,62 @@ export async function asConfigured<S extends object, T>(
   }
 }
 
-function renamed<S extends object>(
-  error: unknown,
-  { plugin, table, profile, code = [] }: ConfiguredBy<S>,
-): unknown {
+/** A logger for it: its warnings name options too. */
+export function loggerAsConfigured<S extends object>(by: ConfiguredBy<S>, logger: Logger): Logger {
+  const { inText } = namesOf(by);
+  const renaming =
+    (level: keyof Logger): Logger[typeof level] =>
+    (fields, message) =>
+      logger[level](fields, message === undefined ? undefined : inText(message));
+  return {
+    debug: renaming("debug"),
+    info: renaming("info"),
+    warn: renaming("warn"),
+    error: renaming("error"),
+    fatal: renaming("fatal"),
+  };
+}
+
+function renamed<S extends object>(error: unknown, by: ConfiguredBy<S>): unknown {
   if (!(error instanceof ConfigurationError)) return error;
+  const { ofKey, inText } = namesOf(by);
+  const faults = error.faults.map(({ key, message }) => ({ key: ofKey(key), message: inText(message) }));
+  return new ConfigurationError("the service", faults);
+}
+
+/** What the options are called where the plugin is configured: the key of a fault, and those in a text. */
+function namesOf<S extends object>({
+  plugin,
+  table,
+  profile,
+  code = [],
+  maker,
+}: ConfiguredBy<S>): {
+  readonly ofKey: (key: string) => string;
+  readonly inText: (text: string) => string;
+} {
   const names = new Map(code.map((option) => [option, `${plugin}.${option}`]));
   const inside: ((key: string) => string | undefined)[] = [];
+  const nested = new Map<string, string>();
   for (const [option, entry] of Object.entries<NamedEntry>(table.keys)) {
     const { key, env, each } = entry;
     const name = profile === "reduced" && env !== undefined ? env : inFile(plugin, key, env);
     names.set(option, name);
-    if (each !== undefined) inside.push((fault) => nameInside(fault, option, name, each));
+    if (each === undefined) continue;
+    inside.push((fault) => nameInside(fault, option, name, each));
+    for (const [inner, { key: shown }] of Object.entries<NamedEntry>({ ...each.keys }))
+      nested.set(inner, shown);
   }
   const words = /\b[a-z]+(?:[A-Z][A-Za-z]*)?\b/g;
-  const faults = error.faults.map(({ key, message }) => ({
-    key: names.get(key) ?? inside.map((nameOf) => nameOf(key)).find((name) => name !== undefined) ?? key,
-    // Only names that cannot be a plain word: `secret` in a sentence is a secret.
-    message: message.replace(words, (word) => (/[A-Z]/.test(word) ? (names.get(word) ?? word) : word)),
-  }));
-  return new ConfigurationError("the service", faults);
+  // Only names that cannot be a plain word: `secret` in a sentence is a secret.
+  const worded = (word: string): string =>
+    /[A-Z]/.test(word) ? (names.get(word) ?? nested.get(word) ?? word) : word;
+  return {
+    ofKey: (key) =>
+      names.get(key) ?? inside.map((nameOf) => nameOf(key)).find((name) => name !== undefined) ?? key,
+    inText: (text) =>
+      (maker === undefined ? text : text.replaceAll(maker, "the service")).replace(words, worded),
+  };
 }
 
 interface NamedEntry {

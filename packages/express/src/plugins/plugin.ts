@@ -22,6 +22,8 @@ export interface PluginParts {
   /** Runs behind the body, for routes of a plugin that take one. */
   readonly behindBody?: Middleware | undefined;
   readonly routes?: readonly FrameworkRoute[] | undefined;
+  /** Answers behind the application's routes, for what neither of them has. */
+  readonly behindRoutes?: Middleware | undefined;
   readonly checks?: readonly ReadinessCheck[] | undefined;
   /** What `/info` shows of it beside its name; nothing secret. */
   readonly info?: Readonly<Record<string, unknown>> | undefined;

@@ -1,10 +1,10 @@
 import { hkdfSync } from "node:crypto";
 import { type Middleware, setRouteTemplate } from "@svc/context";
-import type { OidcLogin, OidcLoginOptions, ProviderOptions } from "@svc/oidc-login";
+import type { OidcLogin, ProviderOptions } from "@svc/oidc-login";
 import { ConfigurationError } from "@svc/options";
 import type { AuthCode } from "./auth.ts";
 import { type AuthSettings, authTable } from "./auth-table.ts";
-import { namedAsConfigured } from "./named-as-configured.ts";
+import { loggerAsConfigured, namedAsConfigured } from "./named-as-configured.ts";
 import type { PluginContext, PluginParts } from "./plugin.ts";
 import type { ProviderSettings } from "./provider-table.ts";
 
@@ -28,21 +28,26 @@ export async function signInParts(
   }
   const { oidcLogin } = await import("@svc/oidc-login");
   const code = ["onIdentity", "onAccessToken"];
-  const login = namedAsConfigured({ plugin: "auth", table: authTable, profile, code }, () =>
-    oidcLogin({
-      providers: Object.fromEntries(
-        Object.entries(settings.providers).map(([name, each]) => [name, providerOptions(each)]),
-      ),
-      cookieSecret: cookieSecretOf(settings),
-      onIdentity,
-      onAccessToken,
-      leewaySeconds: Math.min(settings.leewaySeconds, mostLeewaySeconds),
-      env,
-      logger,
-    }),
+  const by = { plugin: "auth", table: authTable, profile, code, maker: "oidcLogin()" } as const;
+  const login = namedAsConfigured(by, () =>
+    sayingWhereSecretsAre(settings, () =>
+      oidcLogin({
+        providers: Object.fromEntries(
+          Object.entries(settings.providers).map(([name, each]) => [name, providerOptions(each)]),
+        ),
+        cookieSecret: cookieSecretsOf(settings),
+        onIdentity,
+        onAccessToken,
+        leewaySeconds: Math.min(settings.leewaySeconds, mostLeewaySeconds),
+        env,
+        logger: loggerAsConfigured(by, logger),
+      }),
+    ),
   );
+  const routes = signInRoutes(login, names);
   return {
-    behindBody: countedByRoute(login, names),
+    behindBody: routes.ofProviders,
+    behindRoutes: routes.ofNobody,
     checks: [login.readiness()],
     onStop: ["close", () => login.stop()],
   };
@@ -52,29 +57,48 @@ function providerOptions(settings: ProviderSettings): ProviderOptions {
   return { ...settings, algorithms: settings.algorithms as ProviderOptions["algorithms"] };
 }
 
-/** What the login cookie is encrypted with (OIDC-6). */
-function cookieSecretOf({ cookieSecret, mode, secret }: AuthSettings): OidcLoginOptions["cookieSecret"] {
+/** What the login cookie is encrypted with, or nothing (OIDC-6). */
+function cookieSecretsOf({ cookieSecret, mode, secret }: AuthSettings): readonly string[] {
   // The one before may be a variable that is not set most of the time.
   const given = (typeof cookieSecret === "string" ? [cookieSecret] : (cookieSecret ?? [])).filter(
     (each) => each !== "",
   );
-  if (given.length > 0) return given;
-  if (mode === "secret" && secret !== undefined)
-    return Buffer.from(hkdfSync("sha256", secret, "", "svc sign-in cookie secret 1", 32)).toString("hex");
-  const message =
-    "is required by plugin.auth.providers: at least 32 bytes, drawn at random, the same in every replica, " +
-    'usually a reference such as ${COOKIE_SECRET}; it can be left out with mode = "secret"';
-  throw new ConfigurationError("the service", [{ key: "cookieSecret", message }]);
+  if (given.length > 0 || mode !== "secret" || secret === undefined) return given;
+  return [Buffer.from(hkdfSync("sha256", secret, "", "svc sign-in cookie secret 1", 32)).toString("hex")];
 }
 
-/** Has the routes counted by their paths, of which there are as many as providers. */
-function countedByRoute(login: OidcLogin, names: readonly string[]): Middleware {
+/** Runs what takes the secrets; where there are none it says how to come by one, beside all other faults (CFG-12). */
+function sayingWhereSecretsAre(settings: AuthSettings, make: () => OidcLogin): OidcLogin {
+  try {
+    return make();
+  } catch (error) {
+    if (!(error instanceof ConfigurationError) || cookieSecretsOf(settings).length > 0) throw error;
+    const message =
+      "is required by plugin.auth.providers: at least 32 bytes, drawn at random, the same in every replica, " +
+      'usually a reference such as ${COOKIE_SECRET}; it can be left out with mode = "secret"';
+    const others = error.faults.filter(({ key }) => key !== "cookieSecret");
+    throw new ConfigurationError("the service", [{ key: "cookieSecret", message }, ...others]);
+  }
+}
+
+/**
+ * The routes of the providers, counted by their paths, of which there are as many as providers. Other names below
+ * /auth are the application's; what it does not have either is no provider's (OIDC-12).
+ */
+function signInRoutes(
+  login: OidcLogin,
+  names: readonly string[],
+): { readonly ofProviders: Middleware; readonly ofNobody: Middleware } {
   const routes = new Set(names.flatMap((name) => [`/auth/${name}/start`, `/auth/${name}/callback`]));
-  return function signIn(req, res, next) {
-    const target = req.url ?? "";
-    const query = target.indexOf("?");
-    const path = query === -1 ? target : target.slice(0, query);
-    if (routes.has(path)) setRouteTemplate(req, path);
-    login(req, res, next);
+  return {
+    ofProviders(req, res, next) {
+      const target = req.url ?? "";
+      const query = target.indexOf("?");
+      const path = query === -1 ? target : target.slice(0, query);
+      if (!routes.has(path)) return next();
+      setRouteTemplate(req, path);
+      login(req, res, next);
+    },
+    ofNobody: login,
   };
 }

@@ -27,6 +27,8 @@ export interface StartedPlugins {
   /** Routes of plugins that take a body. */
   readonly behindBody: readonly (Middleware | undefined)[];
   readonly routes: readonly FrameworkRoute[];
+  /** Runs behind the application's routes. */
+  readonly behindRoutes: readonly Middleware[];
   readonly checks: readonly ReadinessCheck[];
   readonly info: readonly { readonly name: string }[];
   /** Names of the sign-in providers. */
@@ -95,6 +97,7 @@ export async function startPlugins(
     identity: parts.map((each) => each.identity),
     behindBody: parts.map((each) => each.behindBody),
     routes: parts.flatMap((each) => each.routes ?? []),
+    behindRoutes: parts.map((each) => each.behindRoutes).filter((each) => each !== undefined),
     checks: parts.flatMap((each) => each.checks ?? []),
     info: named.map(({ name, info }) => ({ ...info, name })),
     providers: Object.keys(plugin.auth?.providers ?? {}),
