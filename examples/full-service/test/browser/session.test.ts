@@ -173,7 +173,9 @@ describe("a browser with a session", function () {
         res.end(`<iframe src="${site.origin}/account"></iframe>`);
       });
       await page.goto(trap.url);
+      // What the browser shows in the place of a page that may not be there.
       const [, frame] = page.frames();
+      await frame?.waitForURL(/^chrome-error:/, { waitUntil: "commit" });
       expect(frame?.url(), host).to.match(/^chrome-error:/);
     }
   });
