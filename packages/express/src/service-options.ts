@@ -13,6 +13,7 @@ import {
   resolveOptions,
   secret,
   string,
+  unknownOption,
   withDefault,
 } from "@svc/options";
 import type { LineDestination } from "@svc/log";
@@ -89,9 +90,7 @@ export function resolveServiceOptions(given: ServiceOptions | undefined): Resolv
     routes: optional(func<NonNullable<ServiceOptions["routes"]>>()),
     app: optional(objectWith<Express>("an Express application", "use", "set", "get")),
     middleware: withDefault(listOf(func<Middleware>()), []),
-    auth: optional(
-      objectWith<AuthCode>("an object { revocation, tokenFrom, keys, onRefresh, onIdentity, onAccessToken }"),
-    ),
+    auth: optional(objectWith<AuthCode>(`an object { ${ofAuth.join(", ")} }`)),
     checks: withDefault(listOf(objectWith<ReadinessCheck>("a readiness check", "check")), []),
     logDestination: optional(objectWith<LineDestination>("a destination", "write")),
     signals: withDefault(boolean(), true),
@@ -100,5 +99,19 @@ export function resolveServiceOptions(given: ServiceOptions | undefined): Resolv
     const message = "is read by the full profile only; the reduced one is configured by the environment";
     throw new ConfigurationError("createService()", [{ key: "config", message }]);
   }
+  const unknown = Object.keys(resolved.auth ?? {}).filter((key) => !ofAuth.some((each) => each === key));
+  if (unknown.length > 0) {
+    const faults = unknown.map((key) => ({ key: `auth.${key}`, message: unknownOption(key, ofAuth) }));
+    throw new ConfigurationError("createService()", faults);
+  }
   return resolved;
 }
+
+const ofAuth = [
+  "revocation",
+  "tokenFrom",
+  "keys",
+  "onRefresh",
+  "onIdentity",
+  "onAccessToken",
+] as const satisfies readonly (keyof AuthCode)[];

@@ -339,6 +339,14 @@ client_authentication = "client_secret_post"\nauthorization_parameters = { promp
     expect(message)
       .to.contain("auth.onIdentity: must be a function")
       .and.to.contain("auth.onAccessToken: must be a function");
+    const typo: Record<string, unknown> = { onIdentify: () => ({}), issuer: "somebody" };
+    expect(await refusal({ toml: auth, env, auth: typo }))
+      .to.contain("auth.onIdentify: is unknown; did you mean onIdentity?")
+      .and.to.contain("auth.issuer: is unknown; known are revocation, tokenFrom, keys, onRefresh,");
+    const tokenFrom: Record<string, unknown> = { tokenFrom: "a cookie" };
+    expect(await refusal({ toml: auth, env, auth: tokenFrom })).to.contain(
+      "auth.tokenFrom: must be a function",
+    );
   });
 
   it("PROF-1 refuses the handlers in the reduced profile, which has no providers", async () => {

@@ -38,7 +38,8 @@ export async function authPlugin(
   const { onRefresh, onIdentity: _i, onAccessToken: _a, ...code } = given;
   if (onRefresh !== undefined && !settings.issueTokens) refuseHook();
   if (settings.signingKeys !== undefined && !settings.issueTokens) refuseSigningKeys();
-  const named = { plugin: "auth", table: authTable, profile } as const;
+  const ofCode = ["revocation", "tokenFrom", "keys", "onRefresh"];
+  const named = { plugin: "auth", table: authTable, profile, code: ofCode } as const;
   const issuing = await asConfigured(named, () => issuingParts(settings, context, cache, code.revocation));
   const revocation = code.revocation ?? issuing?.store ?? (cache && (await sharedStore(cache)));
   const auth = namedAsConfigured(named, () =>
