@@ -28,7 +28,7 @@ name = "tested"
 version = "1.2.3"
 port = 0
 max_body_bytes = 65536
-request_timeout = 1
+request_timeout = 2
 drain_delay = 0
 readiness_timeout = 0.5
 `;

@@ -195,7 +195,7 @@ function routes(app: express.Express, base: Base, broken: Set<string>, differenc
   });
   app.get("/streaming", (_req, res) => {
     res.type("text").write("first ");
-    setTimeout(() => res.end("last"), 1400);
+    setTimeout(() => res.end("last"), 2600);
   });
   app.post("/break/:name", (req, res) => {
     broken.add(req.params.name);
@@ -254,7 +254,7 @@ function optionsFor(
     limits:
       base.profile === "reduced"
         ? {}
-        : { maxBodyBytes: 65_536, requestTimeoutSeconds: 1, readinessTimeoutSeconds: 0.5 },
+        : { maxBodyBytes: 65_536, requestTimeoutSeconds: 2, readinessTimeoutSeconds: 0.5 },
     log,
     serveKeys: keyPort === undefined ? undefined : `127.0.0.1:${keyPort}`,
     requestSeconds: 5,
