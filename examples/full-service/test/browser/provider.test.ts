@@ -29,8 +29,8 @@ describe("a browser signs in at a provider", function () {
     return kept.flatMap(({ domain, name }) => (domain.endsWith("expenses.test") ? [name] : [])).toSorted();
   }
 
-  it("OIDC-2 OIDC-10 OIDC-14 on another site, comes back where it wanted to go, and is signed in", async () => {
-    const { page } = await site.visitor();
+  it("OIDC-2 OIDC-10 OIDC-14 on another site, comes back where it wanted to go, and is signed in, without script too", async () => {
+    const { page } = await site.visitor({ javaScriptEnabled: false });
     await goThere(page, "/whoami");
     expect(new URL(page.url()).hostname).to.equal("127.0.0.1");
     const answer = await callback(page, () => signInThere(page, "The clerk of harbour-cafe"));
