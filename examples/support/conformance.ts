@@ -16,18 +16,30 @@ export function secretIn(folder: URL): string {
  * Checks a service as the command line does, the choices of the house included, with `keys.json` and `probes.json` of a
  * folder; and expects that it keeps every rule that can be judged.
  *
+ * @param replica the base URL of a second replica, where there is one
  * @returns how many rules were kept
  */
 export async function expectConformance(
   url: string,
   folder: URL,
   profile: "full" | "reduced",
+  replica?: string,
 ): Promise<number> {
   const files = ["keys", "probes"].flatMap((name) => [
     `--${name}`,
     fileURLToPath(new URL(`${name}.json`, folder)),
   ]);
-  const args = ["--conditions=@svc/source", program, url, "--profile", profile, ...files, "--house"];
+  const second = replica === undefined ? [] : ["--replica", replica];
+  const args = [
+    "--conditions=@svc/source",
+    program,
+    url,
+    "--profile",
+    profile,
+    ...files,
+    ...second,
+    "--house",
+  ];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   let table = "";
   child.stdout.on("data", (chunk: Buffer) => (table += chunk.toString()));

@@ -104,6 +104,11 @@ function failing(kit: Kit): readonly (() => Promise<Sample | Unanswered>)[] {
       add("a caller without the role", probes.role.request, { token });
     }
   }
+  if (probes.session !== undefined) {
+    const body = { refresh_token: "not-a-token" };
+    add("a refresh that is refused", { method: "POST", path: "/auth/refresh", body });
+    add("nobody who signs out", "POST /auth/logout");
+  }
   return made;
 }
 
