@@ -36,6 +36,8 @@ export interface Check {
   readonly alone?: boolean | undefined;
   /** Waits until the service fetches a new key. */
   readonly patient?: boolean | undefined;
+  /** Waits until the window closes in which a rotated refresh token does no harm. */
+  readonly windowed?: boolean | undefined;
   run(kit: Kit): Promise<Verdict>;
 }
 

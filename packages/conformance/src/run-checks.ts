@@ -50,10 +50,13 @@ async function judge(kit: Kit, check: Check, deadline: number): Promise<Verdict>
     const reason = missing(kit, need);
     if (reason !== undefined) return notApplicable(reason);
   }
-  const { checkSeconds, requestSeconds, keySetPatienceSeconds } = kit.settings;
+  const { checkSeconds, requestSeconds, keySetPatienceSeconds, probes } = kit.settings;
+  const graceSeconds = probes.session?.graceSeconds ?? 0;
   const seconds = Math.max(
     checkSeconds,
     check.patient === true ? keySetPatienceSeconds + 2 * requestSeconds : 0,
+    // A second presentation that comes too late is tried again, twice.
+    check.windowed === true ? 4 * graceSeconds + 2 * requestSeconds : 0,
   );
   const leftMs = Math.min(seconds * 1000, deadline - performance.now());
   if (leftMs <= 0) return fail("the time for all checks is up", "an end in time");

@@ -139,6 +139,7 @@ export const graceChecks: readonly Check[] = [
   {
     rule: "REF-6",
     needs,
+    windowed: true,
     async run(kit) {
       if (await isReusable(kit)) return notApplicable("see REF-1");
       return (await replay(kit)).verdict;
@@ -147,6 +148,7 @@ export const graceChecks: readonly Check[] = [
   {
     rule: "REF-7",
     needs,
+    windowed: true,
     async run(kit) {
       if (sessionOf(kit).graceSeconds === 0) return notApplicable("there is no window");
       if (await isReusable(kit)) return notApplicable("see REF-1");
@@ -157,6 +159,7 @@ export const graceChecks: readonly Check[] = [
   {
     rule: "REF-14",
     needs,
+    windowed: true,
     async run(kit) {
       if (await isReusable(kit)) return notApplicable("see REF-1");
       const { graceSeconds } = sessionOf(kit);

@@ -91,6 +91,7 @@ export const refreshChecks: readonly Check[] = [
   {
     rule: "REF-13",
     needs,
+    windowed: true,
     alone: true,
     async run(kit) {
       const refusals = await refusalsOf(kit);

@@ -37,6 +37,7 @@ export const replicaChecks: readonly Check[] = [
   {
     rule: "REV-3",
     needs: withReplica,
+    windowed: true,
     async run(kit) {
       const { replica } = kit;
       if (replica === undefined) return notApplicable("no replica");
