@@ -1,6 +1,7 @@
 import type { Algorithm } from "@svc/jwt-auth";
 import { constants, createHmac, type KeyObject, sign as signBytesWith } from "node:crypto";
 import { promisify } from "node:util";
+import { ecdsaBytes, fixedSignature } from "./ecdsa-signature.ts";
 import type { Signer } from "./key-ring.ts";
 
 const signInThreadPool = promisify(signBytesWith);
@@ -42,7 +43,10 @@ function signatureOf(algorithm: Algorithm, key: KeyObject): Signer["signBytes"] 
         .digest();
   const input = algorithm.startsWith("PS")
     ? { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST }
-    : ({ key, dsaEncoding: "ieee-p1363" } as const);
-  if (quick.has(algorithm)) return (bytes) => signBytesWith(digest, bytes, input);
-  return (bytes) => signInThreadPool(digest, bytes, input);
+    : key;
+  const size = ecdsaBytes[algorithm];
+  const written = (signature: Buffer): Buffer =>
+    size === undefined ? signature : fixedSignature(signature, size);
+  if (quick.has(algorithm)) return (bytes) => written(signBytesWith(digest, bytes, input));
+  return async (bytes) => written(await signInThreadPool(digest, bytes, input));
 }
