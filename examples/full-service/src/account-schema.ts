@@ -3,8 +3,8 @@ import { ensureSchema, type Queryable } from "@svc/sql";
 
 // None of these belongs to a tenant: whoever signs in has none yet. So no tenant's row security is in force here, and every
 // statement says whose rows it means.
-const schema = {
-  name: "expenses accounts",
+const people = {
+  name: "expenses users",
   tables: {
     users: {
       subject: "text",
@@ -15,19 +15,7 @@ const schema = {
       roles: "text[]",
       not_before: "bigint",
     },
-    identities: { federated_id: "text", subject: "text", linked: "timestamp with time zone" },
-    sessions: {
-      family: "text",
-      subject: "text",
-      tenant: "text",
-      user_agent: "text",
-      signed_in_at: "bigint",
-      created: "timestamp with time zone",
-      last_used: "timestamp with time zone",
-      ended: "timestamp with time zone",
-    },
   },
-  relations: ["users_by_email", "sessions_by_subject"],
   statements: [
     `
 create table if not exists users (
@@ -43,6 +31,26 @@ create table if not exists users (
   not_before bigint not null default 0
 )`,
     `create unique index if not exists users_by_email on users (email)`,
+  ],
+};
+
+const signIns = {
+  name: "expenses sign-ins",
+  tables: {
+    identities: { federated_id: "text", subject: "text", linked: "timestamp with time zone" },
+    sessions: {
+      family: "text",
+      subject: "text",
+      tenant: "text",
+      user_agent: "text",
+      signed_in_at: "bigint",
+      created: "timestamp with time zone",
+      last_used: "timestamp with time zone",
+      ended: "timestamp with time zone",
+    },
+  },
+  relations: ["sessions_by_subject", "sessions_by_time"],
+  statements: [
     `
 create table if not exists identities (
   federated_id text primary key,
@@ -62,16 +70,19 @@ create table if not exists sessions (
   ended timestamptz
 )`,
     `create index if not exists sessions_by_subject on sessions (subject, last_used desc)`,
+    `create index if not exists sessions_by_time on sessions (last_used)`,
   ],
 };
 
 /**
- * Makes the tables of users and sessions where they are missing, and fills them in the same transaction: both or
- * neither, by one of any number of processes that start at once.
+ * Makes the tables of users and sessions where they are missing. A table of users that was made gets people in the same
+ * transaction: both or neither, by one of any number of processes that start at once.
  */
 export function ensureAccounts(db: Database, fill: (tx: Queryable) => Promise<void>): Promise<void> {
   const work = async (tx: Queryable): Promise<void> => {
-    if ((await ensureSchema(tx, schema)) === "created") await fill(tx);
+    // Apart from the other tables: one of those may be missing where the people are there.
+    if ((await ensureSchema(tx, people)) === "created") await fill(tx);
+    await ensureSchema(tx, signIns);
   };
   return db.transaction(work, { isolation: "read committed" });
 }

@@ -16,6 +16,7 @@ export interface AccountOptions {
   readonly prepared: () => Promise<void>;
   readonly issuer: TokenIssuer;
   readonly cookies: SessionCookies;
+  readonly sessionsKeptDays: number;
   /** Finds out who looks at a page. */
   readonly visitors: RequestHandler;
   /** Refuses forms of other origins. */
@@ -25,7 +26,7 @@ export interface AccountOptions {
 /** The page of whoever is signed in, and the forms on it, which end sessions. */
 export function accountRoutes(
   app: Express,
-  { db, prepared, issuer, cookies, visitors, ownForms }: AccountOptions,
+  { db, prepared, issuer, cookies, sessionsKeptDays, visitors, ownForms }: AccountOptions,
 ): void {
   const ofForms = [ownForms, visitors];
 
@@ -33,7 +34,8 @@ export function accountRoutes(
     const { subject, tenant, roles, family } = caller(req);
     await prepared();
     if (family !== undefined) await touchSession(db, family);
-    const [user, sessions] = [await findUser(db, subject), await listSessions(db, subject)];
+    const user = await findUser(db, subject);
+    const sessions = await listSessions(db, subject, sessionsKeptDays);
     sendPage(res, 200, accountPage({ subject, email: user?.email, tenant, roles, sessions, family }));
   });
 

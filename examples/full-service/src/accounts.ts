@@ -57,10 +57,12 @@ export function accounts(
     refreshSeconds: settings.refreshLifetimeDays * 86_400,
   });
   const visitors = findVisitors({ issuer, auth, cookies });
-  const beginSession = sessionBeginner({ db, issuer, auth });
+  // A day longer than a refresh token lives: nothing of a session is good any more.
+  const sessionsKeptDays = Math.ceil(settings.refreshLifetimeDays) + 1;
+  const beginSession = sessionBeginner({ db, issuer, auth, sessionsKeptDays });
   const signBrowserIn = browserSessions({ beginSession, issuer, cookies });
   const ownForms = requireSameOrigin({ secure });
-  const shared = { db, prepared, visitors, ownForms, issuer, cookies, signBrowserIn } as const;
+  const shared = { db, prepared, visitors, ownForms, issuer, cookies, signBrowserIn, sessionsKeptDays };
 
   return {
     cookies,
@@ -80,6 +82,7 @@ export function accounts(
         beginSession,
         providers: Object.keys(settings.providers),
         isDemo: demoUsers,
+        isProduction: env === "prod",
       });
       accountRoutes(app, shared);
     },

@@ -1,3 +1,4 @@
+import { contextOf } from "@svc/context";
 import { LoginError } from "@svc/oidc-login";
 import { isProblemError } from "@svc/problem";
 import type { ErrorRequestHandler, Request } from "express";
@@ -10,8 +11,8 @@ const pages =
   /^\/(?:sign-in|account|login|sign-out|sign-out-everywhere|sessions\/.*|auth\/[^/]+\/(?:start|callback))$/;
 
 /**
- * Says to people in a page what programs are told by a problem document. What nobody expected stays a problem: it goes
- * to the log, and is written there.
+ * Says to people in a page what programs are told by a problem document, and to the log the same. What nobody expected
+ * stays a problem.
  */
 export const pageErrors: ErrorRequestHandler = (error: unknown, req, res, next) => {
   const status = statusOf(error);
@@ -19,6 +20,7 @@ export const pageErrors: ErrorRequestHandler = (error: unknown, req, res, next) 
     next(error);
     return;
   }
+  if (status > 500) contextOf(req)?.log?.error({ err: error }, "a request failed");
   const headers = isProblemError(error) ? error.headers : undefined;
   const retryAfter = headers?.["Retry-After"];
   const more: Record<string, string> = retryAfter === undefined ? {} : { "Retry-After": String(retryAfter) };

@@ -1,5 +1,5 @@
 import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
-import { serviceUnavailable } from "@svc/problem";
+import { createTurns } from "./turns.ts";
 
 /** What scrypt costs: memory is 128 * N * r bytes, time grows with N * r * p. */
 export interface ScryptCost {
@@ -34,9 +34,14 @@ export interface Passwords {
    * Whether it is the password of which this was stored. Where nothing is stored it costs the same, so that nobody
    * learns from the time whether there is such an account.
    *
+   * @param signal gives up a turn that has not come yet: its reason is thrown
    * @throws ProblemError 503 while too many are being looked at
    */
-  readonly matches: (password: string, stored: string | null | undefined) => Promise<boolean>;
+  readonly matches: (
+    password: string,
+    stored: string | null | undefined,
+    signal?: AbortSignal,
+  ) => Promise<boolean>;
 }
 
 const hashBytes = 32;
@@ -57,10 +62,10 @@ export function createPasswords({
       const { N, r, p } = cost;
       return ["scrypt", N, r, p, salt.toString("base64url"), hash.toString("base64url")].join("$");
     },
-    async matches(password, stored) {
+    async matches(password, stored, signal) {
       const known = stored === null || stored === undefined ? undefined : parse(stored);
       const { salt, hash, cost: made } = known ?? nobodys;
-      const derived = await inTurn(() => derive(password, salt, made));
+      const derived = await inTurn(() => derive(password, salt, made), signal);
       return derived.length === hash.length && timingSafeEqual(derived, hash) && known !== undefined;
     },
   };
@@ -92,28 +97,4 @@ function scryptOf(password: string, salt: Buffer, { N, r, p }: ScryptCost): Prom
       else reject(error);
     });
   });
-}
-
-/** Runs so many at once, lets so many wait, and refuses the rest. */
-function createTurns(atOnce: number, waiting: number): <T>(work: () => Promise<T>) => Promise<T> {
-  let running = 0;
-  const queue: (() => void)[] = [];
-
-  return async function inTurn(work) {
-    if (running < atOnce) running += 1;
-    else if (queue.length >= waiting) throw tooMany();
-    // Whoever is done hands the turn on, so it is counted already.
-    else await new Promise<void>((resolve) => queue.push(resolve));
-    try {
-      return await work();
-    } finally {
-      const next = queue.shift();
-      if (next === undefined) running -= 1;
-      else next();
-    }
-  };
-}
-
-function tooMany(): Error {
-  return serviceUnavailable("too many people are signing in at this moment", { retryAfterSeconds: 2 });
 }

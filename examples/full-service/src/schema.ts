@@ -14,7 +14,6 @@ const columns = {
 const schema = {
   name: "expenses",
   tables: { expenses: columns },
-  relations: ["expenses_by_tenant", "expenses_by_time"],
   statements: [
     `
 create table if not exists expenses (
@@ -26,6 +25,13 @@ create table if not exists expenses (
   -- Milliseconds: what a JSON timestamp and a cursor can say.
   paid_at timestamptz(3) not null
 )`,
+  ],
+};
+
+const indexes = {
+  name: "indexes of expenses",
+  relations: ["expenses_by_tenant", "expenses_by_time"],
+  statements: [
     `create index if not exists expenses_by_tenant on expenses (tenant, paid_at desc, id desc)`,
     `create index if not exists expenses_by_time on expenses (paid_at desc, id desc)`,
   ],
@@ -41,6 +47,7 @@ create table if not exists expenses (
 export function ensureExpenses(db: Database, { seed }: { readonly seed: boolean }): Promise<number> {
   const work = async (tx: Queryable): Promise<number> => {
     const made = await ensureSchema(tx, schema);
+    await ensureSchema(tx, indexes);
     // Before the rows are shut away: those of the demo belong to several tenants.
     const rows = made === "created" && seed ? await seedDemoData(tx) : 0;
     await enableRowSecurity(tx, { table: "expenses", column: "tenant" });

@@ -21,31 +21,40 @@ export interface NewSession {
 }
 
 const longestUserAgent = 200;
-/** A day longer than a refresh token lives: nothing of a session is good any more. */
-const keptFor = "31 days";
 
-/** Writes down a session that begins, and forgets those of the same person that are long over. */
+/** Writes down a session that begins. */
 export async function recordSession(db: Queryable, session: NewSession): Promise<void> {
   const { family, subject, tenant, userAgent, signedInAt } = session;
   await db.query(
     `insert into sessions (family, subject, tenant, user_agent, signed_in_at) values ($1, $2, $3, $4, $5)`,
     [family, subject, tenant, userAgent.slice(0, longestUserAgent), signedInAt],
   );
+}
+
+/** Forgets sessions, whoever's, that nobody has used for so long: a few at a time, and more than are added. */
+export async function forgetSessions(db: Queryable, keptDays: number): Promise<void> {
   await db.query(
-    `delete from sessions where subject = $1 and coalesce(ended, last_used) < now() - $2::interval`,
-    [subject, keptFor],
+    `
+delete from sessions where family in (
+  select family from sessions where last_used < now() - make_interval(days => $1)
+  order by last_used limit 100 for update skip locked)`,
+    [keptDays],
   );
 }
 
 /** The last fifty sessions of a person that nobody has ended, the one that was used last first. */
-export async function listSessions(db: Queryable, subject: string): Promise<readonly Session[]> {
+export async function listSessions(
+  db: Queryable,
+  subject: string,
+  keptDays: number,
+): Promise<readonly Session[]> {
   const { rows } = await db.query<Session & Row>(
     `
 select family, user_agent as "userAgent", created, last_used as "lastUsed"
 from sessions
-where subject = $1 and ended is null and last_used > now() - $2::interval
+where subject = $1 and ended is null and last_used > now() - make_interval(days => $2)
 order by last_used desc, family limit 50`,
-    [subject, keptFor],
+    [subject, keptDays],
   );
   return rows;
 }

@@ -19,12 +19,15 @@ type UserRow = User & Row;
 
 const columns = `subject, email, password, tenant, scopes, roles, not_before::float8 as "notBefore"`;
 
+// Of ASCII alone: `toLowerCase()` makes a "k" of the Kelvin sign, and of the address of somebody else this one.
+const inLowerCase = (email: string): string => email.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+
 /** Writes a new one, who has signed out of nothing yet. */
 export async function addUser(db: Queryable, user: Omit<User, "notBefore">): Promise<void> {
   const { subject, email, password, tenant, scopes, roles } = user;
   await db.query(
     `insert into users (subject, email, password, tenant, scopes, roles) values ($1, $2, $3, $4, $5, $6)`,
-    [subject, email, password, tenant, [...scopes], [...roles]],
+    [subject, inLowerCase(email), password, tenant, [...scopes], [...roles]],
   );
 }
 
@@ -36,7 +39,7 @@ export async function findUser(db: Queryable, subject: string): Promise<User | u
 /** @param email in any case */
 export async function findUserByEmail(db: Queryable, email: string): Promise<User | undefined> {
   const { rows } = await db.query<UserRow>(`select ${columns} from users where email = $1`, [
-    email.toLowerCase(),
+    inLowerCase(email),
   ]);
   return rows[0];
 }

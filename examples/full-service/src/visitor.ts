@@ -5,6 +5,7 @@ import { principalOf } from "@svc/jwt-auth";
 import { conflict, isProblemError } from "@svc/problem";
 import type { TokenIssuer } from "@svc/token-issuer";
 import type { NextFunction, Request, RequestHandler, Response } from "express";
+import { leaving } from "./leaving.ts";
 import { home, localPath, signInAddress } from "./return-to.ts";
 import type { SessionCookies } from "./session-cookies.ts";
 import { seeOther } from "./pages/send-page.ts";
@@ -45,20 +46,16 @@ export function visitors({ issuer, auth, cookies, patienceMs = 200 }: VisitorsOp
       next();
       return;
     }
-    const isLeft = new AbortController();
-    const leave = (): void => isLeft.abort();
-    res.once("close", leave);
+    // A browser that has left would not get the pair, and would have used its token up.
+    const signal = leaving(res);
     try {
-      // A browser that has left would not get the pair, and would have used its token up.
-      const pair = await issuer.refresh(refreshToken, isLeft.signal);
+      const pair = await issuer.refresh(refreshToken, signal);
       const { principal } = await auth.verifier.verify(pair.access_token);
       cookies.set(res, pair);
       if (principal !== undefined) found.set(req, principal);
       next();
     } catch (error) {
-      if (!isLeft.signal.aborted) await refused(req, res, next, error);
-    } finally {
-      res.off("close", leave);
+      if (!signal.aborted) await refused(req, res, next, error);
     }
   };
 

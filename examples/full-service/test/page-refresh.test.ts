@@ -121,4 +121,15 @@ describe("a page whose access token has expired", () => {
     const me = request(running.url).get("/auth/me").set("Cookie", less.cookie);
     expect((await me).status).to.equal(401);
   });
+
+  it("REF-16 is over when its user is no admin any more, or of another tenant", async () => {
+    await using db = createDatabase({ url: running.databaseUrl });
+    const admin = await browse(running.url, "admin@nordic-bikes.example");
+    await db.query("update users set roles = '{}' where email = 'admin@nordic-bikes.example'");
+    expect((await view("/account", admin.refresh)).headers["location"]).to.equal("/sign-in");
+    const again = await browse(running.url, "admin@nordic-bikes.example");
+    expect((await request(running.url).get("/totals").set("Cookie", again.cookie)).status).to.equal(403);
+    await db.query("update users set tenant = 'stone-and-leaf' where email = 'admin@nordic-bikes.example'");
+    expect((await view("/account", again.refresh)).headers["location"]).to.equal("/sign-in");
+  });
 });

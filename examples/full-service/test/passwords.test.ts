@@ -65,6 +65,28 @@ describe("passwords", () => {
     expect(await Promise.all(two)).to.deep.equal([false, false]);
   });
 
+  it("of whoever has left are not waited for: their place is for others", async () => {
+    const started: (() => void)[] = [];
+    const derive: Derive = () => new Promise((resolve) => started.push(() => resolve(Buffer.alloc(32))));
+    const { matches } = createPasswords({ cost: cheapCost, derive, atOnce: 1, waiting: 2 });
+    const left = new AbortController();
+    const running = matches("x", undefined, left.signal);
+    const waiting = [matches("x", undefined, left.signal), matches("x", undefined, left.signal)];
+    const refused: unknown = await matches("x", undefined).catch((error: unknown) => error);
+    expect(refused).to.include({ status: 503 });
+    left.abort();
+    const ends = await Promise.allSettled(waiting);
+    expect(ends).to.deep.equal(Array(2).fill({ status: "rejected", reason: left.signal.reason }));
+    const tooLate: unknown = await matches("x", undefined, left.signal).catch((error: unknown) => error);
+    expect(tooLate).to.equal(left.signal.reason);
+    const next = [matches("x", undefined), matches("x", undefined)];
+    while (started.length > 0) {
+      started.shift()?.();
+      await new Promise(setImmediate);
+    }
+    expect(await Promise.all([running, ...next])).to.deep.equal([false, false, false]);
+  });
+
   it("that cannot be looked at give their turn back", async () => {
     const derive: Derive = () => Promise.reject(new Error("out of memory"));
     const { matches } = createPasswords({ cost: cheapCost, derive, atOnce: 1, waiting: 0 });

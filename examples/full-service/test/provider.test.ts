@@ -9,6 +9,7 @@ import { serviceUrl } from "../src/database-role.ts";
 import { demoConfiguration } from "../src/demo-configuration.ts";
 import { type DemoProvider, startDemoProvider } from "../src/demo-provider.ts";
 import { expensesService } from "../src/service.ts";
+import { addUser } from "../src/users.ts";
 import { authEnv } from "./support/caller.ts";
 import { cheapCost } from "./support/running-service.ts";
 import { cookiesOf } from "./support/sign-in.ts";
@@ -103,6 +104,31 @@ describe("sign-in with a provider", () => {
     expect(answer.text).to.contain("There is no account for you here");
     await using db = createDatabase({ url: databaseUrl });
     expect((await db.query("select from identities where federated_id = 'demo:thief'")).rowCount).to.equal(0);
+  });
+
+  it("OIDC-21 takes an address that only looks alike for another one", async () => {
+    // The Kelvin sign, and a small letter of the Cyrillic alphabet.
+    for (const email of ["cler\u212a@harbour-cafe.example", "\u0441lerk@harbour-cafe.example"]) {
+      const answer = await comeBack({ federated_id: "demo:alike", email, email_verified: true });
+      expect({ email, status: answer.status }).to.deep.equal({ email, status: 403 });
+    }
+  });
+
+  it("OIDC-21 knows an identity whose user is gone no more, and signs in who has the address by then", async () => {
+    await using db = createDatabase({ url: databaseUrl });
+    const email = "clerk@nordic-bikes.example";
+    const wanted = { federated_id: "demo:gone", email, email_verified: true };
+    expect((await comeBack(wanted)).who).to.equal("clerk-of-nordic-bikes");
+    await db.query("delete from users where email = $1", [email]);
+    expect((await comeBack(wanted)).status).to.equal(403);
+    const heir = {
+      subject: "heir",
+      email: "Clerk@Nordic-Bikes.example",
+      password: null,
+      tenant: "nordic-bikes",
+    };
+    await addUser(db, { ...heir, scopes: [], roles: [] });
+    expect((await comeBack(wanted)).who).to.equal("heir");
   });
 
   it("says that there is no account to whom nobody knows, and shows what was said as text", async () => {

@@ -4,7 +4,7 @@ import { testDatabase } from "@svc/dev-services";
 import { expect } from "chai";
 import { ensureAccounts } from "../src/account-schema.ts";
 import { createSessionStore, type SessionStore } from "../src/session-store.ts";
-import { listSessions, recordSession } from "../src/sessions.ts";
+import { forgetSessions, listSessions, recordSession } from "../src/sessions.ts";
 
 const month = 30 * 86_400;
 
@@ -32,7 +32,7 @@ describe("the store of sessions that have ended", () => {
   }
 
   const families = async (subject: string): Promise<readonly string[]> =>
-    (await listSessions(db, subject)).map(({ family }) => family);
+    (await listSessions(db, subject, 31)).map(({ family }) => family);
 
   it("REF-6 takes a session off the list when a refresh token of it comes back", async () => {
     await begin("ann", "ann-1");
@@ -52,6 +52,26 @@ describe("the store of sessions that have ended", () => {
     await recordSession(db, later);
     await storeOn(db).revokeSubject("bob", 1_500, month);
     expect(await families("bob")).to.deep.equal(["bob-2"]);
+  });
+
+  it("forgets those that nobody has used for as long as a refresh token lives, whoever's", async () => {
+    for (const family of ["dan-1", "dan-2", "dan-3"]) await begin("dan", family);
+    const age = "update sessions set last_used = now() - make_interval(days => $2) where family = $1";
+    await db.query(age, ["dan-2", 32]);
+    await db.query(age, ["dan-3", 60]);
+    expect(await families("dan")).to.deep.equal(["dan-1"]);
+    const kept = async (): Promise<number> =>
+      (await db.query("select from sessions where subject = 'dan'")).rowCount ?? 0;
+    // Where refresh tokens live for 60 days.
+    await forgetSessions(db, 61);
+    expect(await kept()).to.equal(3);
+    expect((await listSessions(db, "dan", 61)).map(({ family }) => family)).to.deep.equal([
+      "dan-1",
+      "dan-2",
+      "dan-3",
+    ]);
+    await forgetSessions(db, 31);
+    expect(await kept()).to.equal(1);
   });
 
   it("revokes all the same when the list cannot be written, and says so in the log", async () => {

@@ -1,3 +1,6 @@
+import { randomBytes } from "node:crypto";
+import { promisify } from "node:util";
+import { createDatabase } from "@svc/database";
 import { testDatabase } from "@svc/dev-services";
 import { createService } from "@svc/express";
 import { expect } from "chai";
@@ -208,6 +211,54 @@ describe("sign-in with a password", () => {
     expect(answers.map(({ status }) => status)).to.have.members([401, 401, 503, 503, 503, 503]);
     const refused = answers.filter(({ status }) => status === 503);
     expect(refused.every(({ headers }) => headers["retry-after"] === "2")).to.equal(true);
+  });
+
+  it("gives up the turn of whoever has left, and begins no session for nobody", async () => {
+    const turns: (() => void)[] = [];
+    const slow: Derive = (...given) =>
+      new Promise((resolve) => turns.push(() => void derive(...given).then(resolve)));
+    const passwords = { derive: slow, cost: cheapCost, atOnce: 1, waiting: 1 };
+    await using busy = await runService(running.databaseUrl, { passwords });
+    await using db = createDatabase({ url: running.databaseUrl });
+    const sessions = async (): Promise<number> => (await db.query("select from sessions")).rowCount ?? 0;
+    const before = await sessions();
+    const left = new AbortController();
+    const body = JSON.stringify({ email, password: demoPassword });
+    const logIn = (signal?: AbortSignal): Promise<number | string> =>
+      fetch(`${busy.url}/login`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json", Connection: "close" },
+        body,
+        ...(signal === undefined ? {} : { signal }),
+      }).then(
+        ({ status }) => status,
+        () => "left",
+      );
+    // One runs, one waits, and for the others there is no place.
+    const three = [logIn(left.signal), logIn(left.signal), logIn(left.signal)];
+    await Promise.race(three);
+    left.abort();
+    expect(await Promise.all(three)).to.have.members([503, "left", "left"]);
+    const connections = promisify(busy.service.server.getConnections.bind(busy.service.server));
+    while ((await connections()) > 0) await new Promise(setImmediate);
+    const next = logIn();
+    let status: number | string | undefined;
+    void next.then((known) => (status = known));
+    while (status === undefined) {
+      turns.shift()?.();
+      await new Promise(setImmediate);
+    }
+    expect(status).to.equal(200);
+    expect(await sessions()).to.equal(before + 1);
+  });
+
+  it("CFG-17 takes the password that everybody knows from nobody in prod", async () => {
+    const secret = randomBytes(32).toString("base64url");
+    const env = { SVC_ENV: "prod", SVC_AUTH_SECRET: secret };
+    await using production = await runService(running.databaseUrl, { passwords: { derive } }, env);
+    const before = derived;
+    const { status } = await request(production.url).post("/login").send({ email, password: demoPassword });
+    expect({ status, derived: derived - before }).to.deep.equal({ status: 401, derived: 1 });
   });
 
   it("has Secure cookies with __Host- names in staging, whatever the request came by", async () => {
