@@ -73,7 +73,7 @@ function faultsOf(redis: RedisServer, { quick, variant, seconds }: Run): readonl
   if (variant !== asBuilt) return [frozen];
   const killed: Fault = {
     name: "killed",
-    ms: quick ? 1000 : 8000,
+    ms: quick ? 1500 : 8000,
     forgets: true,
     begin: () => redis.kill(),
     end: () => redis.restart(),

@@ -101,7 +101,10 @@ export function judgeSignOut(name: string, seen: Seen, stall: Stall, report: Rep
     );
     const refused = outcomes.filter((each) => each.status === 503);
     const faults = refused.map(refusalFault).filter((each) => each !== undefined);
-    const strange = outcomes.map(inWords).filter((each) => each !== good && !each.startsWith("503 "));
+    const strange = outcomes
+      .filter((each, n) => !(what === "sign-outs" && isDone(each, outcomes[n - 1])))
+      .map(inWords)
+      .filter((each) => each !== good && !each.startsWith("503 "));
     report.figure(name, `${what} answered 503`, refused.length, "count");
     report.figure(name, `${what}, longest wait`, Math.max(...outcomes.map((each) => each.ms)), "ms");
     report.rule(
@@ -130,6 +133,11 @@ export function judgeSignOut(name: string, seen: Seen, stall: Stall, report: Rep
   if (!seen.failOpen) report.rule(admitted.length === 0, `${name}: a revoked token is never accepted`);
 }
 
+/** A sign-out whose answer came too late has happened all the same, as the next try finds. */
+function isDone({ status }: Timed, before: Timed | undefined): boolean {
+  return status === 401 && before?.status === 503;
+}
+
 /** `/ready` stays 200, and says what is wrong. */
 export function judgeReadiness(
   name: string,
@@ -141,21 +149,25 @@ export function judgeReadiness(
   // An answer may be that of a second ago.
   const knownAt = begunAt + commandMs + 1000 + feltMs;
   const during = seen.ready.filter((each) => each.startedAt > knownAt && each.endedAt < endingAt);
-  const degraded = seen.ready.filter((each) => each.endedAt > begunAt && isDegraded(each));
+  const degraded = seen.ready.filter((each) => each.endedAt > begunAt && degradedOf(each) !== undefined);
   report.figure(name, "/ready 200, degraded", degraded.length, "count");
   report.rule(
-    seen.ready.every((each) => each.status === 200) && degraded.length > 0 && during.every(isDegraded),
+    seen.ready.every((each) => each.status === 200) &&
+      degraded.length > 0 &&
+      during.every((each) => degradedOf(each) === "auth,cache"),
     `${name}: /ready answers 200 and says that cache and auth are degraded`,
   );
 }
 
-function isDegraded({ status, body }: Timed): boolean {
-  if (status !== 200) return false;
+/** Which checks a report says are not healthy; undefined for a report that is not of that kind. */
+function degradedOf({ status, body }: Timed): string | undefined {
+  if (status !== 200) return undefined;
   const { status: word, checks } = JSON.parse(body) as {
     readonly status: string;
     readonly checks: Readonly<Record<string, { readonly healthy: boolean }>>;
   };
-  return word === "degraded" && [checks["cache"], checks["auth"]].every((each) => each?.healthy === false);
+  const failing = Object.keys(checks).filter((name) => checks[name]?.healthy === false);
+  return word === "degraded" ? failing.toSorted().join() : undefined;
 }
 
 /** Whoever warns of an outage does so once in ten seconds, however often it comes back. */

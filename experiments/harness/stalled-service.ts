@@ -97,14 +97,17 @@ export async function createStalledService(options: StalledServiceOptions): Prom
   /** A session that could not be ended is tried again, like any other button. */
   function leaving(): () => Promise<Outcome> {
     let pair: Pair | undefined;
+    let tries = 0;
     return async () => {
       pair ??= (await signIn(sessions, 1))[0];
       const token = pair?.access_token ?? "";
       const outcome = await logout(sessions, token);
-      if (outcome.status === 204) {
+      // What was answered 503 because its answer was late may have happened.
+      if (outcome.status === 204 || (outcome.status === 401 && tries > 0)) {
         pair = undefined;
+        tries = 0;
         seen.left.push(await timed(() => orders(sessions, token)));
-      }
+      } else tries += 1;
       return outcome;
     };
   }
