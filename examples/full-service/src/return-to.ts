@@ -21,7 +21,10 @@ export function localPath(value: unknown): string | undefined {
   return path.startsWith("//") || path.length > longest ? undefined : path;
 }
 
-/** The address of the sign-in page for somebody who wants to go on from there. */
-export function signInAddress(returnTo: string): string {
-  return returnTo === home ? "/sign-in" : `/sign-in?return_to=${encodeURIComponent(returnTo)}`;
+/** The address of the sign-in page for somebody who wants to go on from there, and whose session may just have ended. */
+export function signInAddress(returnTo: string, hasEnded: boolean): string {
+  const query = new URLSearchParams();
+  if (returnTo !== home) query.set("return_to", returnTo);
+  if (hasEnded) query.set("ended", "1");
+  return query.size === 0 ? "/sign-in" : `/sign-in?${query.toString()}`;
 }

@@ -12,7 +12,7 @@ import { signInPage } from "./pages/sign-in-page.ts";
 import type { Passwords } from "./passwords.ts";
 import { home, localPath } from "./return-to.ts";
 import { findUserByEmail, type User } from "./users.ts";
-import { visitorOf } from "./visitor.ts";
+import { hasEnded, visitorOf } from "./visitor.ts";
 
 /** What {@link signInRoutes} stands on. */
 export interface SignInOptions {
@@ -57,7 +57,7 @@ export function signInRoutes(app: Express, options: SignInOptions): void {
     const query = addressOf(req).searchParams;
     const returnTo = localPath(query.get("return_to")) ?? home;
     if (visitorOf(req) !== undefined) seeOther(res, returnTo);
-    else sendPage(res, 200, signInPage({ returnTo, providers, isDemo, signedOut: query.has("signed_out") }));
+    else sendPage(res, 200, signInPage({ returnTo, providers, isDemo, note: noteOf(req, query) }));
   });
 
   // What the address bar says after a try that failed.
@@ -99,6 +99,11 @@ export function signInRoutes(app: Express, options: SignInOptions): void {
 
 function isForm(req: Request): boolean {
   return req.is(formType) === formType;
+}
+
+function noteOf(req: Request, query: URLSearchParams): string | undefined {
+  if (query.has("signed_out")) return "You are signed out.";
+  return query.has("ended") || hasEnded(req) ? "Your session has ended. Sign in again." : undefined;
 }
 
 function addressOf(req: Request): URL {

@@ -20,16 +20,22 @@ export interface VisitorsOptions {
 }
 
 const found = new WeakMap<Request, Principal>();
+const ended = new WeakSet<Request>();
 
 /** Who looks at a page, behind the middleware of {@link visitors}. */
 export function visitorOf(req: Request): Principal | undefined {
   return found.get(req);
 }
 
+/** Whether whoever looks at a page has brought a session along that is over. */
+export function hasEnded(req: Request): boolean {
+  return ended.has(req);
+}
+
 /** A guard behind that middleware: whoever is not signed in goes to the sign-in page, and comes back from there. */
 export function requireVisitor(req: Request, res: Response, next: NextFunction): void {
   if (visitorOf(req) !== undefined) next();
-  else seeOther(res, signInAddress(isView(req) ? withoutRetry(req) : home));
+  else seeOther(res, signInAddress(isView(req) ? withoutRetry(req) : home, hasEnded(req)));
 }
 
 /**
@@ -73,6 +79,7 @@ export function visitors({ issuer, auth, cookies, patienceMs = 200 }: VisitorsOp
       res.set("Cache-Control", "no-store").redirect(307, withRetry(req, retries + 1));
     } else {
       cookies.clear(res);
+      ended.add(req);
       next();
     }
   }

@@ -63,7 +63,7 @@ describe("a page whose access token has expired", () => {
       .post("/sign-out?retry=1")
       .set({ ...ownForm, Cookie: winner.cookie });
     expect(again.headers["location"]).to.equal("/sign-in?signed_out=1");
-    expect((await view("/account", winner.refresh)).headers["location"]).to.equal("/sign-in");
+    expect((await view("/account", winner.refresh)).headers["location"]).to.equal("/sign-in?ended=1");
   });
 
   it("ends a session with a form, too", async () => {
@@ -80,8 +80,25 @@ describe("a page whose access token has expired", () => {
     const { access_token, refresh_token } = await logIn(running.url, clerk);
     await request(running.url).post("/auth/logout").set("Authorization", `Bearer ${access_token}`);
     const page = await view("/account", refresh_token);
-    expect(page.headers["location"]).to.equal("/sign-in");
+    expect(page.headers["location"]).to.equal("/sign-in?ended=1");
     expect([...cookiesOf(page.headers).values()]).to.deep.equal(["", ""]);
+  });
+
+  it("REF-6 is the sign-in page for both when a copied refresh token comes back, and says that it is over", async () => {
+    const browser = await browse(running.url, clerk);
+    const thief = browserWith(cookiesOf((await view("/account", browser.refresh)).headers));
+    await using db = createDatabase({ url: running.databaseUrl });
+    // As if the time in which it may come from another tab were over.
+    await db.query("update svc_auth_marks set deadline = now() where nonce is not null");
+    for (const refresh of [browser.refresh, thief.refresh]) {
+      const page = await view("/account", refresh);
+      expect(page.headers["location"]).to.equal("/sign-in?ended=1");
+      expect([...cookiesOf(page.headers).values()]).to.deep.equal(["", ""]);
+    }
+    const again = await request(running.url).get("/sign-in?ended=1");
+    expect(again.text).to.contain('role="status">Your session has ended. Sign in again.</p>');
+    expect((await view("/sign-in", browser.refresh)).text).to.contain("Your session has ended.");
+    expect((await request(running.url).get("/sign-in")).text).not.to.contain('role="status"');
   });
 
   it("keeps its cookies while the store does not answer, and says so", async () => {
@@ -117,7 +134,7 @@ describe("a page whose access token has expired", () => {
     expect((body as { scopes: string[] }).scopes).to.deep.equal(["expenses:read"]);
     await db.query("delete from users where email = $1", ["clerk@nordic-bikes.example"]);
     const gone = await view("/account", less.refresh);
-    expect(gone.headers["location"]).to.equal("/sign-in");
+    expect(gone.headers["location"]).to.equal("/sign-in?ended=1");
     const me = request(running.url).get("/auth/me").set("Cookie", less.cookie);
     expect((await me).status).to.equal(401);
   });
@@ -126,10 +143,10 @@ describe("a page whose access token has expired", () => {
     await using db = createDatabase({ url: running.databaseUrl });
     const admin = await browse(running.url, "admin@nordic-bikes.example");
     await db.query("update users set roles = '{}' where email = 'admin@nordic-bikes.example'");
-    expect((await view("/account", admin.refresh)).headers["location"]).to.equal("/sign-in");
+    expect((await view("/account", admin.refresh)).headers["location"]).to.equal("/sign-in?ended=1");
     const again = await browse(running.url, "admin@nordic-bikes.example");
     expect((await request(running.url).get("/totals").set("Cookie", again.cookie)).status).to.equal(403);
     await db.query("update users set tenant = 'stone-and-leaf' where email = 'admin@nordic-bikes.example'");
-    expect((await view("/account", again.refresh)).headers["location"]).to.equal("/sign-in");
+    expect((await view("/account", again.refresh)).headers["location"]).to.equal("/sign-in?ended=1");
   });
 });

@@ -40,7 +40,8 @@ describe("where people go after a sign-in", () => {
   });
 
   it("stands in the address of the sign-in page, unless it is where everybody goes", () => {
-    expect(signInAddress("/account")).to.equal("/sign-in");
-    expect(signInAddress("/x?a=b&c")).to.equal("/sign-in?return_to=%2Fx%3Fa%3Db%26c");
+    expect(signInAddress("/account", false)).to.equal("/sign-in");
+    expect(signInAddress("/account", true)).to.equal("/sign-in?ended=1");
+    expect(signInAddress("/x?a=b&c", false)).to.equal("/sign-in?return_to=%2Fx%3Fa%3Db%26c");
   });
 });

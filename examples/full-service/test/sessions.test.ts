@@ -90,7 +90,7 @@ describe("sessions of people", () => {
     });
     expect(answer.headers["set-cookie"]).to.equal(undefined);
     expect((await listed(here)).some(({ agent }) => agent === "there")).to.equal(false);
-    expect((await view("/account", there)).headers["location"]).to.equal("/sign-in");
+    expect((await view("/account", there)).headers["location"]).to.equal("/sign-in?ended=1");
     expect(await isAlive(there)).to.deep.equal([401, 401]);
     expect(await isAlive(elsewhere)).to.deep.equal([200, 200]);
     expect(await isAlive(here)).to.deep.equal([200, 200]);
@@ -173,7 +173,7 @@ describe("sessions of people", () => {
     const page = await request(running.url).get("/account");
     expect(page.headers).to.include({ location: "/sign-in", "cache-control": "no-store" });
     const garbage = await view("/account?x=1", { cookie: "session=a.b.c; refresh=d.e.f" });
-    expect(garbage.headers["location"]).to.equal("/sign-in?return_to=%2Faccount%3Fx%3D1");
+    expect(garbage.headers["location"]).to.equal("/sign-in?return_to=%2Faccount%3Fx%3D1&ended=1");
     expect([...cookiesOf(garbage.headers).values()]).to.deep.equal(["", ""]);
     const form = await submit("/sign-out-everywhere", { cookie: "" });
     expect(form.headers["location"]).to.equal("/sign-in");

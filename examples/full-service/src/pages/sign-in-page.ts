@@ -15,22 +15,15 @@ export interface SignInPage {
   readonly error?: string | undefined;
   /** What was typed there. Default: nothing. */
   readonly email?: string | undefined;
-  /** Whether somebody has just signed out. Default: false. */
-  readonly signedOut?: boolean | undefined;
+  /** What has become of the session that was there before. Default: nothing. */
+  readonly note?: string | undefined;
 }
 
-export function signInPage({
-  returnTo,
-  providers,
-  isDemo,
-  error,
-  email = "",
-  signedOut,
-}: SignInPage): string {
+export function signInPage({ returnTo, providers, isDemo, error, email = "", note }: SignInPage): string {
   const wrong = error !== undefined && markup` aria-invalid="true" aria-describedby="error"`;
   const again = error !== undefined && markup` autofocus`;
   const main = markup`<h1>Sign in</h1>
-${signedOut === true && markup`<p class="note" role="status">You are signed out.</p>`}
+${note !== undefined && markup`<p class="note" role="status">${note}</p>`}
 <form method="post" action="/login">
 ${error !== undefined && markup`<p class="error" id="error" role="alert">${error}</p>`}
 <input type="hidden" name="return_to" value="${returnTo}">

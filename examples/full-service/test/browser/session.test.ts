@@ -132,7 +132,7 @@ describe("a browser with a session", function () {
     await follow(other.getByRole("button"));
     expect(placeOf(one)).to.equal("/account");
     expect(await rows.filter({ hasText: "Browser Two" }).count()).to.equal(0);
-    expect(await account(two)).to.equal("/sign-in");
+    expect(await account(two)).to.equal("/sign-in?ended=1");
     expect(await account(one)).to.equal("/account");
     await follow(one.getByRole("listitem").filter({ hasText: "Browser One" }).getByRole("button"));
     expect(placeOf(one)).to.equal("/sign-in?signed_out=1");
@@ -144,7 +144,7 @@ describe("a browser with a session", function () {
     const { page: two, context } = await signedIn("Two");
     await follow(one.getByRole("button", { name: "Sign out everywhere" }));
     expect(placeOf(one)).to.equal("/sign-in?signed_out=1");
-    expect(await account(two)).to.equal("/sign-in");
+    expect(await account(two)).to.equal("/sign-in?ended=1");
     expect([...(await keptCookies(context)).keys()]).to.deep.equal([]);
     await one.goto("/sign-in");
     await signInWithPassword(one);
@@ -163,9 +163,9 @@ describe("a browser with a session", function () {
     const { page: other, context: thief } = await site.visitor();
     const cookies = copy.map(({ name, value }) => ({ name, value, url: site.origin, secure: true }));
     await thief.addCookies(cookies);
-    expect(await account(other)).to.equal("/sign-in");
+    expect(await account(other)).to.equal("/sign-in?ended=1");
     await thief.addCookies(cookies.filter(({ name }) => name === "__Host-refresh"));
-    expect(await account(other)).to.equal("/sign-in");
+    expect(await account(other)).to.equal("/sign-in?ended=1");
     const logged = site.logged();
     for (const { value } of copy) expect(logged).not.to.contain(value);
     expect(logged).to.contain('"http_path":"/sign-out"').and.not.to.contain(demoPassword);
