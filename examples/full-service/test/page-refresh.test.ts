@@ -111,6 +111,11 @@ describe("a page whose access token has expired", () => {
     expect(page.text)
       .to.contain("You stay signed in")
       .and.not.to.match(/127\.0\.0\.1|postgres/);
+    // Whoever runs the service is told why, once, and is not handed the cookie.
+    const failures = elsewhere.log.filter((line) => line.includes('"a request failed"'));
+    expect(failures).to.have.length(1);
+    expect(failures[0]).to.contain('"level":"error"').and.to.contain("ERR_SVC_");
+    expect(elsewhere.log.join("")).not.to.contain(refresh);
     const program = await request(elsewhere.url).get("/account").set("Cookie", `refresh=${refresh}`);
     expect({ status: program.status, type: program.type }).to.deep.equal({
       status: 503,

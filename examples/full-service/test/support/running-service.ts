@@ -11,25 +11,29 @@ export const cheapCost: ScryptCost = { N: 16, r: 1, p: 1 };
 export interface RunningService extends AsyncDisposable {
   readonly url: string;
   readonly service: Service;
+  /** Its lines so far. */
+  readonly log: readonly string[];
 }
 
-/** Starts the service on a database; its log lines go nowhere. */
+/** Starts the service on a database. */
 export async function runService(
   databaseUrl: string,
   options?: ExpensesOptions,
   env: Readonly<Record<string, string>> = {},
 ): Promise<RunningService> {
+  const log: string[] = [];
   const service = await createService({
     ...expensesService(
       { SVC_PORT: "0", DATABASE_URL: databaseUrl, ...authEnv, ...env },
       { passwords: { cost: cheapCost }, ...options },
     ),
     signals: false,
-    logDestination: { write: () => undefined },
+    logDestination: { write: (line) => void log.push(line) },
   });
   await service.start();
   return {
     service,
+    log,
     url: `http://127.0.0.1:${service.address?.port}`,
     [Symbol.asyncDispose]: () => service[Symbol.asyncDispose](),
   };
