@@ -31,6 +31,12 @@ export function claimOn(app: RoutedApp, path: string): Claim {
   return claim;
 }
 
+/** Whether an application has a route for a path, or one mounted there; a middleware is none. */
+export function hasRoute(app: RoutedApp, path: string): boolean {
+  const { methods, open } = claimOn(app, path);
+  return open || methods.size > 0;
+}
+
 /** How many layers an application has, those that Express 4 adds by itself left out. */
 export function layerCount(app: RoutedApp): number {
   const own = (layer: Layer): boolean => !["query", "expressInit"].includes(layer.handle.name);

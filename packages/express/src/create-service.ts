@@ -4,7 +4,7 @@ import { createLogger } from "@svc/log";
 import { ConfigurationError } from "@svc/options";
 import { notFound, problemHandler } from "@svc/problem";
 import express, { type Express } from "express";
-import { layerCount } from "./claimed-paths.ts";
+import { hasRoute, layerCount } from "./claimed-paths.ts";
 import { compose } from "./compose.ts";
 import { edgeLayers } from "./edge.ts";
 import { type FrameworkRoute, frameworkRoutes } from "./framework-routes.ts";
@@ -57,7 +57,12 @@ export async function createService(options?: ServiceOptions): Promise<Service> 
   app.set("etag", settings.etag ? weakEtag : false);
   app.set("trust proxy", settings.trustedProxies.length > 0 ? [...settings.trustedProxies] : false);
 
-  const plugins = await startPlugins(config, { logger: log, profile: resolved.profile, auth: resolved.auth });
+  const plugins = await startPlugins(config, {
+    logger: log,
+    profile: resolved.profile,
+    auth: resolved.auth,
+    hasRoute: (path) => hasRoute(app, path),
+  });
   const health = healthRoutes({
     service: settings.name,
     version: settings.version,
@@ -149,7 +154,7 @@ export async function createService(options?: ServiceOptions): Promise<Service> 
     throw error;
   }
   framework.place(app);
-  app.use(framework.behind, ...plugins.behindRoutes);
+  app.use(framework.behind);
   app.use(notFound(), problemHandler({ debug: settings.debug, logger: log }));
   return service;
 }

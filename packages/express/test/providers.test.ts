@@ -9,6 +9,7 @@ import {
   signInThere,
 } from "@svc/test-support/openid";
 import { expect } from "chai";
+import type { ErrorRequestHandler } from "express";
 import request from "supertest";
 import type { AuthCode } from "@svc/express";
 import { runChild } from "./support/child.ts";
@@ -109,6 +110,8 @@ describe("the plugin auth with providers", function () {
 
   for (const [name, express] of Object.entries(expressMajors)) {
     it(`OIDC-12 leaves the routes of other names below /auth to the application (${name})`, async () => {
+      const page: ErrorRequestHandler = (error: { status: number }, _req, res, _next) =>
+        void res.status(error.status).send("a page of our own");
       const { service } = await makeService({
         toml: auth + client("google"),
         env,
@@ -117,6 +120,7 @@ describe("the plugin auth with providers", function () {
           app.get("/auth/sms/start", (_req, res) => void res.json({ own: "start" }));
           app.get("/auth/old/callback", (_req, res) => void res.json({ own: "callback" }));
           app.get("/auth/google/start", (_req, res) => void res.json({ own: "never" }));
+          app.use(page);
         },
       });
       expect((await request(service.app).get("/auth/sms/start")).body).to.deep.equal({ own: "start" });
@@ -124,12 +128,14 @@ describe("the plugin auth with providers", function () {
         own: "callback",
       });
       expect((await request(service.app).get("/auth/google/start")).status).to.equal(302);
-      const { status, body } = await request(service.app).get("/auth/nobody/start");
-      expect([status, (body as { detail: string }).detail]).to.deep.equal([
-        404,
-        "there is no such sign-in provider",
-      ]);
+      // The refusal reaches the application's handlers of errors, as that of a provider does.
+      const { status, text } = await request(service.app).get("/auth/nobody/start");
+      expect([status, text]).to.deep.equal([404, "a page of our own"]);
       await service.stop();
+      const bare = await makeService({ toml: auth + client("google"), env, app: express() });
+      const { body } = await request(bare.service.app).get("/auth/nobody/start");
+      expect(body).to.include({ status: 404, detail: "there is no such sign-in provider" });
+      await bare.service.stop();
     });
   }
 

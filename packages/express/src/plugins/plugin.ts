@@ -11,6 +11,8 @@ export interface PluginContext {
   readonly env: EnvironmentName;
   /** The reduced profile has no file, so its faults name variables alone. */
   readonly profile: "full" | "reduced";
+  /** Whether the application has a route for a path; known when requests come. */
+  readonly hasRoute: (path: string) => boolean;
 }
 
 /** What a plugin adds to a service. */
@@ -22,8 +24,6 @@ export interface PluginParts {
   /** Runs behind the body, for routes of a plugin that take one. */
   readonly behindBody?: Middleware | undefined;
   readonly routes?: readonly FrameworkRoute[] | undefined;
-  /** Answers behind the application's routes, for what neither of them has. */
-  readonly behindRoutes?: Middleware | undefined;
   readonly checks?: readonly ReadinessCheck[] | undefined;
   /** What `/info` shows of it beside its name; nothing secret. */
   readonly info?: Readonly<Record<string, unknown>> | undefined;

@@ -17,7 +17,7 @@ export type SignInCode = Pick<AuthCode, "onIdentity" | "onAccessToken">;
 /** The routes of the providers, and the check of their keys; undefined where none is configured (OIDC-1, OIDC-15). */
 export async function signInParts(
   settings: AuthSettings,
-  { env, logger, profile }: PluginContext,
+  { env, logger, profile, hasRoute }: PluginContext,
   { onIdentity, onAccessToken }: SignInCode = {},
 ): Promise<PluginParts | undefined> {
   const names = Object.keys(settings.providers);
@@ -44,10 +44,8 @@ export async function signInParts(
       }),
     ),
   );
-  const routes = signInRoutes(login, names);
   return {
-    behindBody: routes.ofProviders,
-    behindRoutes: routes.ofNobody,
+    behindBody: signInRoutes(login, names, hasRoute),
     checks: [login.readiness()],
     onStop: ["close", () => login.stop()],
   };
@@ -82,23 +80,21 @@ function sayingWhereSecretsAre(settings: AuthSettings, make: () => OidcLogin): O
 }
 
 /**
- * The routes of the providers, counted by their paths, of which there are as many as providers. Other names below
- * /auth are the application's; what it does not have either is no provider's (OIDC-12).
+ * The routes of the providers, counted by their paths, of which there are as many as providers. A name that is no
+ * provider's is refused (OIDC-12), unless the application has a route of that name.
  */
 function signInRoutes(
   login: OidcLogin,
   names: readonly string[],
-): { readonly ofProviders: Middleware; readonly ofNobody: Middleware } {
+  hasRoute: PluginContext["hasRoute"],
+): Middleware {
   const routes = new Set(names.flatMap((name) => [`/auth/${name}/start`, `/auth/${name}/callback`]));
-  return {
-    ofProviders(req, res, next) {
-      const target = req.url ?? "";
-      const query = target.indexOf("?");
-      const path = query === -1 ? target : target.slice(0, query);
-      if (!routes.has(path)) return next();
-      setRouteTemplate(req, path);
-      login(req, res, next);
-    },
-    ofNobody: login,
+  return function signIn(req, res, next) {
+    const target = req.url ?? "";
+    const query = target.indexOf("?");
+    const path = query === -1 ? target : target.slice(0, query);
+    if (routes.has(path)) setRouteTemplate(req, path);
+    else if (/^\/auth\/[^/]+\/(?:start|callback)$/.test(path) && hasRoute(path)) return next();
+    login(req, res, next);
   };
 }

@@ -27,8 +27,6 @@ export interface StartedPlugins {
   /** Routes of plugins that take a body. */
   readonly behindBody: readonly (Middleware | undefined)[];
   readonly routes: readonly FrameworkRoute[];
-  /** Runs behind the application's routes. */
-  readonly behindRoutes: readonly Middleware[];
   readonly checks: readonly ReadinessCheck[];
   readonly info: readonly { readonly name: string }[];
   /** Names of the sign-in providers. */
@@ -47,15 +45,16 @@ export interface PluginSurroundings {
   readonly profile: "full" | "reduced";
   /** What the application adds to `[plugin.auth]` in code. */
   readonly auth: AuthCode | undefined;
+  readonly hasRoute: PluginContext["hasRoute"];
 }
 
 /** Puts the enabled plugins to work, in the order in which a request should meet them. */
 export async function startPlugins(
   { service, plugin }: Config<PluginSettings, Record<never, object>>,
-  { logger, profile, auth: authCode }: PluginSurroundings,
+  { logger, profile, auth: authCode, hasRoute }: PluginSurroundings,
 ): Promise<StartedPlugins> {
   const { name, version, env } = service;
-  const context: PluginContext = { service: name, version, logger, env, profile };
+  const context: PluginContext = { service: name, version, logger, env, profile, hasRoute };
   if (authCode !== undefined && plugin.auth === undefined) refuseAuthCode();
   const refusals: ConfigurationError[] = [];
   const lines = plugin.observability && observability(plugin.observability, logger);
@@ -97,7 +96,6 @@ export async function startPlugins(
     identity: parts.map((each) => each.identity),
     behindBody: parts.map((each) => each.behindBody),
     routes: parts.flatMap((each) => each.routes ?? []),
-    behindRoutes: parts.map((each) => each.behindRoutes).filter((each) => each !== undefined),
     checks: parts.flatMap((each) => each.checks ?? []),
     info: named.map(({ name, info }) => ({ ...info, name })),
     providers: Object.keys(plugin.auth?.providers ?? {}),
