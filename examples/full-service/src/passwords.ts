@@ -46,6 +46,11 @@ export interface Passwords {
 
 const hashBytes = 32;
 
+/** The same text however its letters were typed and composed. */
+export function composed(password: string): string {
+  return password.normalize("NFKC");
+}
+
 export function createPasswords({
   cost = recommendedCost,
   derive = scryptOf,
@@ -92,7 +97,7 @@ function parse(stored: string): Stored {
 function scryptOf(password: string, salt: Buffer, { N, r, p }: ScryptCost): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     // Twice what it needs: Node counts some more than the table.
-    scrypt(password.normalize("NFKC"), salt, hashBytes, { N, r, p, maxmem: 256 * N * r }, (error, hash) => {
+    scrypt(composed(password), salt, hashBytes, { N, r, p, maxmem: 256 * N * r }, (error, hash) => {
       if (error === null) resolve(hash);
       else reject(error);
     });

@@ -15,9 +15,10 @@ export interface VisitorsOptions {
   readonly issuer: Pick<TokenIssuer, "refresh">;
   readonly auth: JwtAuth;
   readonly cookies: SessionCookies;
-  /** How long the answer to another tab is waited for, in milliseconds. Default: 200. */
-  readonly patienceMs?: number | undefined;
 }
+
+/** How long the answer to another tab is waited for. */
+const patienceMs = 200;
 
 const found = new WeakMap<Request, Principal>();
 const ended = new WeakSet<Request>();
@@ -43,7 +44,7 @@ export function requireVisitor(req: Request, res: Response, next: NextFunction):
  * other one gets a new pair, and the page goes on with that. A browser whose other tab was faster comes again with
  * what that tab was given, twice at most. An outage is no sign-out: the cookies stay.
  */
-export function visitors({ issuer, auth, cookies, patienceMs = 200 }: VisitorsOptions): RequestHandler {
+export function visitors({ issuer, auth, cookies }: VisitorsOptions): RequestHandler {
   return async function visitorsMiddleware(req, res, next) {
     const known = principalOf(req);
     const refreshToken = cookies.refreshTokenOf(req);
