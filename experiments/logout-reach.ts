@@ -1,3 +1,4 @@
+import { type Cache, createCache } from "@svc/cache";
 import { startRedis } from "@svc/dev-services";
 import { signToken } from "@svc/test-support";
 import { randomUUID } from "node:crypto";
@@ -90,13 +91,15 @@ interface Measured {
 async function cost(redisUrl: string, run: Run, report: Report): Promise<void> {
   const plain: SessionsSettings = { secret, issues: false };
   const [checked, unchecked, same] = await Promise.all([
-    startService("sessions.ts", { ...plain, redisUrl } satisfies SessionsSettings),
+    // Were the check left out for an outage, it would be cheap.
+    startService("sessions.ts", { ...plain, redisUrl, failOpen: false } satisfies SessionsSettings),
     startService("sessions.ts", plain),
     startService("sessions.ts", plain),
   ]);
   await using withCheck = checked;
   await using without = unchecked;
   await using control = same;
+  await using cache = createCache({ url: redisUrl });
   const tokens = Array.from({ length: 1000 }, () => {
     const names = { sub: randomUUID(), jti: randomUUID(), fam: randomUUID() };
     return signToken({ ...names, aud: "sessions", typ: "access", scope: "orders:read" }, secret);
@@ -113,12 +116,15 @@ async function cost(redisUrl: string, run: Run, report: Report): Promise<void> {
     const agent = keepAliveAgent(inFlight);
     const blocks = run.runs ?? (run.quick ? 2 : 40);
     const strange: string[] = [];
+    const looksBefore = await looks(cache);
+    let checkedRequests = 0;
     for (let block = -1; block < blocks; block++) {
       // Each of them is as often the first.
       const order = all.map((_, n) => all[(n + block + 1) % all.length]).filter((each) => each !== undefined);
       for (const each of order) {
         const ms = run.quick ? 100 : 250;
         const { outcomes, cpu } = await load(each.service, { inFlight, ms, tokens, agent });
+        if (each.service === withCheck) checkedRequests += outcomes.length;
         strange.push(...outcomes.map(inWords).filter((words) => words !== "200"));
         // The first block warms up.
         if (block < 0) continue;
@@ -133,8 +139,18 @@ async function cost(redisUrl: string, run: Run, report: Report): Promise<void> {
     }
     agent.destroy();
     tell(name, all, report);
+    const looked = (await looks(cache)) - looksBefore;
+    report.figure(name, "requests with the check", checkedRequests, "count");
+    report.figure(name, "looks into Redis", looked, "count");
+    report.rule(looked >= checkedRequests, `${name}: Redis is asked for every request`);
     report.rule(strange.length === 0, `${name}: every request is answered 200 (${tally(strange)})`);
   }
+}
+
+/** How often Redis was asked for keys. */
+async function looks(cache: Cache): Promise<number> {
+  const stats = String(await cache.redis.call("info", "commandstats"));
+  return Number(/^cmdstat_mget:calls=(\d+)/m.exec(stats)?.[1] ?? 0);
 }
 
 interface Load {
