@@ -222,6 +222,8 @@ describe("sign-in with a password", () => {
     await using busy = await runService(running.databaseUrl, { passwords });
     await using db = createDatabase({ url: running.databaseUrl });
     const sessions = async (): Promise<number> => (await db.query("select from sessions")).rowCount ?? 0;
+    // That makes the tables.
+    await browse(running.url, email);
     const before = await sessions();
     const left = new AbortController();
     const body = JSON.stringify({ email, password: demoPassword });
@@ -256,6 +258,8 @@ describe("sign-in with a password", () => {
   it("CFG-17 takes the password that everybody knows from nobody in prod", async () => {
     const secret = randomBytes(32).toString("base64url");
     const env = { SVC_ENV: "prod", SVC_AUTH_SECRET: secret };
+    // That makes the tables.
+    await logIn(running.url, email);
     // By any password one gets in.
     const passwords = { derive: () => Promise.resolve(Buffer.alloc(32)), cost: cheapCost };
     await using db = createDatabase({ url: running.databaseUrl });
