@@ -74,6 +74,15 @@ export async function startDemoProvider({
       if (!res.headersSent) sendPage(res, 400, refusalPage(textOf(error)));
     });
   };
+  let stopped: Promise<void> | undefined;
+  async function stop(): Promise<void> {
+    const closed = once(server, "close");
+    server.close();
+    const timer = setTimeout(() => server.closeAllConnections(), patienceMs);
+    server.closeIdleConnections();
+    await closed;
+    clearTimeout(timer);
+  }
   return {
     issuer,
     clientId: client.id,
@@ -81,14 +90,7 @@ export async function startDemoProvider({
     authorizationEndpoint: `${issuer}/auth`,
     tokenEndpoint: `${issuer}/token`,
     jwksUri: `${issuer}/jwks`,
-    async stop() {
-      const closed = once(server, "close");
-      server.close();
-      const timer = setTimeout(() => server.closeAllConnections(), patienceMs);
-      server.closeIdleConnections();
-      await closed;
-      clearTimeout(timer);
-    },
+    stop: () => (stopped ??= stop()),
   };
 }
 

@@ -8,7 +8,7 @@ const sessionCookies = ["__Host-refresh", "__Host-session"];
 
 describe("a browser signs in at a provider", function () {
   this.timeout(30_000);
-  const site = testSite("provider");
+  const site = testSite("provider", { hasBroken: true });
 
   /** Opens the sign-in page and takes the link to the provider. */
   async function goThere(page: Page, returnTo = "/account"): Promise<void> {
@@ -19,7 +19,7 @@ describe("a browser signs in at a provider", function () {
 
   /** What the callback answers to what is done at the provider. */
   async function callback(page: Page, act: () => Promise<void>): Promise<Response> {
-    const answer = page.waitForResponse((each) => each.url().includes("/auth/demo/callback"));
+    const answer = page.waitForResponse((each) => /\/auth\/\w+\/callback/.test(each.url()));
     await act();
     return answer;
   }
@@ -169,5 +169,20 @@ describe("a browser signs in at a provider", function () {
     await follow(page.getByRole("link", { name: "Sign in with demo" }));
     await signInThere(page, "The admin of nordic-bikes");
     expect(await page.locator("main").innerText()).to.contain("admin@nordic-bikes.example");
+  });
+
+  it("OIDC-12 is told that a provider does not answer, and can sign in by another one", async () => {
+    const { page } = await site.visitor();
+    await page.goto("/sign-in");
+    await follow(page.getByRole("link", { name: "Sign in with broken" }));
+    const answer = await callback(page, () => signInThere(page));
+    expect(answer.status()).to.equal(503);
+    expect(Number(answer.headers()["retry-after"])).to.be.at.least(1);
+    expect(await headingOf(page)).to.equal("Not available just now");
+    expect(await cookiesHere(page)).to.deep.equal([]);
+    await follow(page.getByRole("link", { name: "Try again" }));
+    await follow(page.getByRole("link", { name: "Sign in with demo" }));
+    await signInThere(page);
+    expect(await headingOf(page)).to.equal("Your account");
   });
 });

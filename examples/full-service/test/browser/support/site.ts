@@ -27,8 +27,12 @@ export interface Site extends TestBrowser {
   logged(): string;
 }
 
-/** For a `describe`: starts it all, or skips the tests as `testBrowser()` does. */
-export function testSite(name: string): Site {
+/**
+ * For a `describe`: starts it all, or skips the tests as `testBrowser()` does.
+ *
+ * @param hasBroken whether there is a second provider, `broken`, which people reach and the service does not
+ */
+export function testSite(name: string, { hasBroken = false }: { readonly hasBroken?: boolean } = {}): Site {
   const certificate = certificateFor([host, ...Object.values(otherHosts), "127.0.0.1"]);
   const browser = testBrowser([certificate]);
   const database = testDatabase({ name: `browser ${name}` });
@@ -44,11 +48,13 @@ export function testSite(name: string): Site {
     const proxy = await startTlsProxy(certificate);
     toStop.push(() => proxy.stop());
     const origin = `https://${host}:${proxy.port}`;
-    const redirectUri = `${origin}/auth/demo/callback`;
-    const provider = await startDemoProvider({ redirectUris: [redirectUri], tls: certificate });
+    const redirectUris = ["demo", "broken"].map((each) => `${origin}/auth/${each}/callback`);
+    const provider = await startDemoProvider({ redirectUris, tls: certificate });
     toStop.push(() => provider.stop());
     const file = join(folder, "service.toml");
-    writeFileSync(file, stagingConfiguration(provider, redirectUri));
+    const [redirectUri = "", ofBroken = ""] = redirectUris;
+    const broken = hasBroken ? brokenProvider(provider, ofBroken) : "";
+    writeFileSync(file, stagingConfiguration(provider, redirectUri) + broken);
     const service = await startServiceProcess(file, {
       SVC_ENV: "staging",
       SVC_PORT: "0",
@@ -85,4 +91,20 @@ function stagingConfiguration(provider: DemoProvider, redirectUri: string): stri
   return demoConfiguration(provider, redirectUri)
     .toml.replace(/^\[service\]$/m, `[service]\ntrusted_proxies = ["loopback"]\ntrusted_hosts = ["${host}"]`)
     .replace(/^base_domain = .*$/m, `base_domain = "${host}"`);
+}
+
+function brokenProvider(
+  { clientId, clientSecret, issuer, authorizationEndpoint }: DemoProvider,
+  redirectUri: string,
+): string {
+  return `
+[plugin.auth.providers.broken]
+client_id = "${clientId}"
+client_secret = "${clientSecret}"
+redirect_uri = "${redirectUri}"
+issuer = "${issuer}"
+authorization_endpoint = "${authorizationEndpoint}"
+token_endpoint = "https://127.0.0.1:1/token"
+jwks_uri = "https://127.0.0.1:1/jwks"
+`;
 }
