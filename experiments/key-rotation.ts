@@ -13,7 +13,6 @@ import { startService, type ServiceProcess } from "./harness/service-process.ts"
 import type { KeyIssuerSettings } from "./services/key-issuer.ts";
 import type { KeyVerifierSettings } from "./services/key-verifier.ts";
 
-const workers = 16;
 const minters = 4;
 const algorithms = ["ES256", "EdDSA", "RS256"] as const;
 
@@ -70,7 +69,7 @@ async function rotations({ issuers, verifier, commands, run, report }: Scene): P
   const { quick, variant } = run;
   // A token that outlives the rotation shows a fault however slow the machine is.
   const tokenSeconds = variant !== asBuilt ? 60 : quick ? 2 : 6;
-  const load = startLoad({ issuers, verifier, tokenSeconds });
+  const load = startLoad({ issuers, verifier, tokenSeconds, workers: quick ? 4 : 16 });
   const leaky = variant === "broken-private-members";
   const path = leaky ? "/leaky-keys.json" : "/.well-known/jwks.json";
   const polls = pollKeySets(
@@ -139,10 +138,11 @@ interface Loaded {
   readonly issuers: readonly ServiceProcess[];
   readonly verifier: ServiceProcess;
   readonly tokenSeconds: number;
+  readonly workers: number;
 }
 
 /** Issues tokens all the time, and presents each of those that are valid again and again. */
-function startLoad({ issuers, verifier, tokenSeconds }: Loaded): Load {
+function startLoad({ issuers, verifier, tokenSeconds, workers }: Loaded): Load {
   const stop = new AbortController();
   const agent = keepAliveAgent(workers);
   const uses = new Map<string, Uses>();
