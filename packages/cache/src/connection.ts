@@ -1,6 +1,6 @@
 import { Cluster, Command, type Redis } from "ioredis";
 import { makeClient } from "./client.ts";
-import { connectionWord } from "./errors.ts";
+import { connectionWord, isOfSelect } from "./errors.ts";
 import type { Send, Sent } from "./gate.ts";
 import type { ResolvedOptions } from "./options.ts";
 import { createOutgoing } from "./outgoing.ts";
@@ -62,6 +62,8 @@ export function openConnection(options: ResolvedOptions, events: ConnectionEvent
   let hoping = true;
   let closed = false;
   let lastFailure: string | undefined;
+  // Whether the server refused the database: what is sent would end up in the first one, which may be somebody else's.
+  let elsewhere = false;
   const sendNow = client instanceof Cluster ? sendByCluster(client) : sendByRedis(client, options.keyPrefix);
 
   function settle(connected: boolean): void {
@@ -73,10 +75,14 @@ export function openConnection(options: ResolvedOptions, events: ConnectionEvent
   function failed(error: unknown): void {
     lastFailure = connectionWord(error);
     if (!closed) events.onFailure(lastFailure);
+    if (!isOfSelect(error)) return;
+    elsewhere = true;
+    client.disconnect(true);
   }
 
   client.on("error", failed);
   client.on("ready", () => {
+    if (elsewhere) return;
     up = true;
     hoping = true;
     lastFailure = undefined;
@@ -84,6 +90,7 @@ export function openConnection(options: ResolvedOptions, events: ConnectionEvent
     events.onReady();
   });
   client.on("close", () => {
+    elsewhere = false;
     if (up) {
       up = false;
       return;

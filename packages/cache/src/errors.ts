@@ -75,7 +75,19 @@ export function firstWord(text: string): string {
 /** A word about a connection that failed; never its message, which holds the address. */
 export function connectionWord(error: unknown): string {
   if (!(error instanceof Error)) return "connection error";
+  // What a cluster says when all of its nodes have failed.
+  const { lastNodeError } = error as Error & { readonly lastNodeError?: unknown };
+  if (lastNodeError instanceof Error) return connectionWord(lastNodeError);
   const { code } = error as NodeJS.ErrnoException;
   if (typeof code === "string" && /^[A-Z][A-Z0-9_]{2,50}$/.test(code)) return code;
-  return error.name === "ReplyError" ? firstWord(error.message) : "connection error";
+  if (error.name !== "ReplyError") return "connection error";
+  const word = firstWord(error.message);
+  return word === "ERR" && isOfSelect(error) ? "no such database" : word;
+}
+
+/** Whether a server has refused to work with the database that it was asked for. */
+export function isOfSelect(error: unknown): boolean {
+  if (!(error instanceof Error) || error.name !== "ReplyError") return false;
+  const { command } = error as Error & { readonly command?: { readonly name?: unknown } };
+  return command?.name === "select";
 }

@@ -305,6 +305,21 @@ describe("a Redis with faults", function () {
     }
   });
 
+  it("RDY-16 does not work with another database than its own", async () => {
+    const logger = collectingLogger();
+    await using admin = open();
+    await admin.redis.call("flushall");
+    await using cache = createCache({ url: `${server.url}/77777`, logger });
+    const fault = { reason: "disconnected", ambiguous: false };
+    expect(await rejection(cache.set("key", 1, 60))).to.include(fault);
+    await until("it is known", () => logger.texts.length > 0);
+    const check = await ready(cache);
+    expect(check).to.deep.include({ healthy: false, detail: "not answering (no such database)" });
+    expect(await rejection(cache.set("key", 1, 60))).to.include(fault);
+    expect(await admin.redis.call("dbsize")).to.equal(0);
+    expect(logger.texts.filter((line) => line.startsWith("info"))).to.deep.equal([]);
+  });
+
   it("warns at most every 10 s", async () => {
     let at = 0;
     const logger = collectingLogger();
