@@ -49,7 +49,8 @@ export function createCache(options: CacheOptions): Cache {
   }
 
   function better(): void {
-    if (!told) return;
+    // Of a cluster, one node that answers again says nothing about the others.
+    if (!told || guard.state !== "closed") return;
     told = false;
     logger?.info({ cache: name }, "Redis answers again");
   }

@@ -9,6 +9,8 @@ export function makeClient(options: ResolvedOptions): Redis | Cluster {
   const { url, cluster, connection, keyPrefix, connectTimeoutMs, commandTimeoutMs, now } = options;
   const retryStrategy = backoff({ baseMs: 200, minMs: 200, maxMs: 2000 });
   const common = {
+    // How long the other side may take to close; until then the process stays alive.
+    disconnectTimeout: 100,
     ...connection,
     connectTimeout: Math.ceil(connectTimeoutMs),
     // The deadline of a command is the gate's. This ends what ioredis would wait for without an end; it cannot tell a
@@ -23,6 +25,8 @@ export function makeClient(options: ResolvedOptions): Redis | Cluster {
     const seeds = cluster.map(({ host, port = 6379 }) => ({ host, port }));
     return new Cluster(seeds, {
       clusterRetryStrategy: retryStrategy,
+      // Names are looked up when they are connected to: ioredis would use no node where one of the names leads nowhere.
+      dnsLookup: (host, found) => found(null, host),
       enableOfflineQueue: false,
       enableReadyCheck: false,
       enableAutoPipelining: true,

@@ -13,6 +13,9 @@ const UNABLE: ReadonlySet<string> = new Set([
   "TRYAGAIN",
   "BUSY",
   "NOAUTH",
+  // Their text holds an address. They get here while nobody has taken over from a node of a cluster that is gone.
+  "MOVED",
+  "ASK",
 ]);
 const RETRY_MS = 1000;
 

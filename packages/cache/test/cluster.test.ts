@@ -65,9 +65,12 @@ describe("a Redis Cluster", function () {
     for (const key of keys) await cache.set(key, 1, 60);
     const node = redis.cluster.nodes[2];
     await node?.kill();
-    expect(await rejection(cache.redis.exists(keys[2] ?? ""))).to.include({
-      code: "ERR_SVC_CACHE_UNAVAILABLE",
-    });
+    // The others send everybody to it for as long as they do not know.
+    for (let times = 0; times < 5; times++) {
+      const error = await rejection(cache.redis.exists(keys[2] ?? ""));
+      expect(error).to.include({ code: "ERR_SVC_CACHE_UNAVAILABLE" });
+      expect(error.message).not.to.contain(String(node?.port));
+    }
     await node?.restart();
     const answers = async (): Promise<boolean> =>
       cache.set(keys[2] ?? "", 2, 60).then(
@@ -77,6 +80,28 @@ describe("a Redis Cluster", function () {
     await until("the node answers", answers);
     expect(await cache.get(keys[2] ?? "")).to.equal(2);
     await until("it is ready", async () => (await ready(cache)).healthy);
+  });
+
+  it("is found by one name where others lead nowhere", async () => {
+    const cluster = [{ host: "nowhere.invalid" }, ...redis.cluster.seeds.slice(0, 1)];
+    await using cache = createCache({ cluster });
+    await cache.set(keys[2] ?? "", 3, 60);
+    expect(await cache.get(keys[2] ?? "")).to.equal(3);
+  });
+
+  it("RDY-16 tells by a word that its nodes refuse the password", async () => {
+    const connection = { username: "somebody", password: "geheim" };
+    await using cache = createCache({ cluster: redis.cluster.seeds, connection });
+    await rejection(cache.redis.exists("key"));
+    await until("it is known", async () => (await ready(cache)).detail === "not answering (WRONGPASS)");
+  });
+
+  it("is of no use by the address of one node, which is told without the address of another", async () => {
+    const [node] = redis.cluster.nodes;
+    await using cache = createCache({ url: node?.url });
+    const error = await rejection(cache.redis.exists(keys[2] ?? ""));
+    expect(error).to.include({ code: "ERR_SVC_CACHE_UNAVAILABLE", reply: "MOVED", ambiguous: false });
+    expect(error.message).not.to.contain("127.0.0.1");
   });
 
   it("stops where no node of the cluster was ever there", async () => {
