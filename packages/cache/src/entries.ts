@@ -154,6 +154,7 @@ export function createEntries(
     async getOrSet<T>(key: string, ttlSeconds: number, fill: (signal: AbortSignal) => T | Promise<T>) {
       const name = checkedKey("getOrSet()", key);
       checkTtl("getOrSet()", ttlSeconds);
+      checkFiller(fill);
       return parsed(await fly(name, ttlSeconds, fill)) as T;
     },
   };
@@ -163,7 +164,18 @@ function checkedKey(subject: string, key: unknown): string {
   if (typeof key !== "string" || key === "") {
     throw new ConfigurationError(subject, [{ key: "key", message: "must be a string that is not empty" }]);
   }
-  return key.length <= LONGEST_KEY ? key : `sha256:${createHash("sha256").update(key).digest("base64url")}`;
+  // Bytes that are no text would all become the same one on the way.
+  if (!key.isWellFormed()) return `utf16:${digest(Buffer.from(key, "utf16le"))}`;
+  return key.length <= LONGEST_KEY ? key : `sha256:${digest(key)}`;
+}
+
+function digest(key: string | Buffer): string {
+  return createHash("sha256").update(key).digest("base64url");
+}
+
+function checkFiller(fill: unknown): void {
+  if (typeof fill === "function") return;
+  throw new ConfigurationError("getOrSet()", [{ key: "fill", message: "must be a function" }]);
 }
 
 function checkTtl(subject: string, ttlSeconds: unknown): void {

@@ -45,7 +45,7 @@ const REFUSED: ReadonlySet<string> = new Set(
   (
     "subscribe psubscribe ssubscribe unsubscribe punsubscribe sunsubscribe monitor multi exec discard watch " +
     "unwatch select quit auth hello reset client wait waitaof sync psync shutdown blpop brpop brpoplpush blmove " +
-    "blmpop bzpopmin bzpopmax bzmpop"
+    "blmpop bzpopmin bzpopmax bzmpop readonly readwrite asking"
   ).split(" "),
 );
 const CROSSED = "CROSSSLOT the keys of a command must share a hash tag in a cluster";
@@ -91,7 +91,7 @@ export function createGuard(
 
   function call(command: string, ...args: readonly CommandArgument[]): Promise<unknown> {
     const name = command.toLowerCase();
-    if (REFUSED.has(name)) {
+    if (REFUSED.has(name) || waits(name, args)) {
       const why = "needs a connection of its own; this one is shared";
       return Promise.reject(new CacheCommandError(name.toUpperCase(), why));
     }
@@ -141,4 +141,12 @@ export function createGuard(
       return [...gates.values()].reduce((sum, gate) => sum + gate.inFlight, 0);
     },
   };
+}
+
+/** Whether it waits for entries of a stream. */
+function waits(name: string, args: readonly CommandArgument[]): boolean {
+  if (name !== "xread" && name !== "xreadgroup") return false;
+  const words = args.map((each) => String(each).toLowerCase());
+  const names = words.indexOf("streams");
+  return words.slice(0, names === -1 ? undefined : names).includes("block");
 }

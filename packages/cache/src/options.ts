@@ -117,6 +117,13 @@ const seed: Kind<ClusterSeed> = {
   },
 };
 
+// Of a client, or a list, nothing would be used, and the cache would connect to whatever listens on 127.0.0.1:6379.
+const connectionOptions: Kind<ConnectionOptions> = {
+  expects: "an object of options of ioredis, not a client: the cache opens connections of its own",
+  accepts: (value): value is ConnectionOptions =>
+    typeof value === "object" && value !== null && !Array.isArray(value) && !("sendCommand" in value),
+};
+
 /** @throws ConfigurationError */
 export function resolveCacheOptions(given: CacheOptions): ResolvedOptions {
   const resolved = resolveOptions(SUBJECT, given, {
@@ -126,7 +133,7 @@ export function resolveCacheOptions(given: CacheOptions): ResolvedOptions {
       ),
     ),
     cluster: optional(listOf(seed)),
-    connection: optional(secret(objectWith<ConnectionOptions>("an object of options of ioredis"))),
+    connection: optional(secret(connectionOptions)),
     keyPrefix: withDefault(
       string({
         allowEmpty: true,
@@ -169,7 +176,11 @@ function checkPlace({
   if (url === undefined && cluster === undefined && connection === undefined) {
     fault("url", "is required, or cluster, or connection");
   }
-  if (url !== undefined && !understood(url)) fault("url", "cannot be understood (the value is not shown)");
+  if (url !== undefined && !understood(url)) {
+    const hint =
+      "user and password are percent-encoded, what follows the address is the number of a database";
+    fault("url", `cannot be understood (the value is not shown); ${hint}`);
+  }
   const fixed = Object.keys(connection ?? {}).filter((key) => FIXED.has(key));
   if (fixed.length > 0) fault("connection", `must not have ${fixed.join(", ")}: the cache sets that itself`);
 }

@@ -114,6 +114,12 @@ describe("getOrSet", () => {
     for (const ttl of [0, -1, NaN, Infinity]) {
       expect(await rejection(cache.set("key", 1, ttl))).to.be.instanceOf(ConfigurationError);
     }
+    // JavaScript gives anything; it is refused for a hit too.
+    await cache.set("key", 1, 60);
+    const fill: unknown = "a value";
+    const error = await rejection(cache.getOrSet("key", 60, fill as () => unknown));
+    expect(error).to.be.instanceOf(ConfigurationError);
+    expect(error.message).to.contain("fill: must be a function");
   });
 
   it("keeps keys of any length apart", async () => {
@@ -123,6 +129,13 @@ describe("getOrSet", () => {
     expect([await cache.get(a), await cache.get(b)]).to.deep.equal(["a", "b"]);
     await cache.delete(a);
     expect(await cache.get(a)).to.equal(undefined);
+  });
+
+  it("keeps keys apart that are no text", async () => {
+    const [a, b] = ["half\ud800", "half\ud801"];
+    await cache.set(a, "a", 60);
+    await cache.set(b, "b", 60);
+    expect([await cache.get(a), await cache.get(b)]).to.deep.equal(["a", "b"]);
   });
 
   it("goes on when whoever counts throws", async () => {
@@ -145,6 +158,9 @@ describe("getOrSet", () => {
       const error = await rejection(cache.redis.call(command, "x"));
       expect(error, command).to.include({ code: "ERR_SVC_CACHE_COMMAND" });
     }
+    const reading = ["COUNT", 1, "BLOCK", 0, "STREAMS", "stream", "$"];
+    expect(await rejection(cache.redis.call("xread", ...reading))).to.include({ reply: "ERR" });
+    expect(await cache.redis.call("xread", "STREAMS", "block", "0")).to.equal(null);
     const unknown = await rejection(cache.redis.call("nonsense", "secret-argument"));
     expect(`${unknown.message} ${JSON.stringify(unknown)}`).not.to.contain("secret-argument");
   });

@@ -26,6 +26,9 @@ describe("options of createCache", () => {
       [{ url, breakerFailures: 0 }, "breakerFailures: must be"],
       [{ url, commandTimeoutMs: 0 }, "commandTimeoutMs: must be"],
       [{ url, comandTimeoutMs: 5 }, "did you mean commandTimeoutMs?"],
+      [{ url: "redis://:p@ss:w/ord@host" }, "user and password are percent-encoded"],
+      [{ connection: ["geheim"] }, "connection: must be an object of options of ioredis, not a client"],
+      [{ connection: { sendCommand: () => "geheim" } }, "connection: must be an object of options"],
       [{ connection: { password: "geheim", commandTimeout: 5 } }, "must not have commandTimeout"],
     ] as const) {
       const text = message(options);
