@@ -6,6 +6,7 @@ import type { CacheEvent } from "./events.ts";
 import { createGuard, type GuardedRedis } from "./guarded-redis.ts";
 import { type CacheOptions, resolveCacheOptions } from "./options.ts";
 import { createProbe } from "./readiness.ts";
+import { say } from "./say.ts";
 
 /** A Redis that many parts of a service share. */
 export interface Cache extends Entries, AsyncDisposable {
@@ -39,7 +40,7 @@ export function createCache(options: CacheOptions): Cache {
     WARN_EVERY_MS,
     (suppressed: number, reason: string) => {
       told = true;
-      logger?.warn({ cache: name, reason, suppressed }, "Redis is not available");
+      say(logger, "warn", { cache: name, reason, suppressed }, "Redis is not available");
     },
     { now },
   );
@@ -52,7 +53,7 @@ export function createCache(options: CacheOptions): Cache {
     // Of a cluster, one node that answers again says nothing about the others.
     if (!told || guard.state !== "closed") return;
     told = false;
-    logger?.info({ cache: name }, "Redis answers again");
+    say(logger, "info", { cache: name }, "Redis answers again");
   }
 
   function emit(event: CacheEvent): void {

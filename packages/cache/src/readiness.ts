@@ -3,6 +3,7 @@ import { DeadlineError, singleFlight, withDeadline } from "@svc/resilience";
 import { type CommandArgument, type Connection, type NamedServer, ONLY, sendTo } from "./connection.ts";
 import { CacheCommandError, CacheUnavailableError } from "./errors.ts";
 import type { Guard } from "./guarded-redis.ts";
+import { say } from "./say.ts";
 
 /** What one server says about itself. */
 interface Seen {
@@ -59,7 +60,7 @@ export function createProbe(
     if (policy === warnedOf) return;
     warnedOf = policy;
     if (policy === undefined || policy === "noeviction") return;
-    logger?.warn({ cache: name, policy }, "Redis may drop entries before their time: set noeviction");
+    say(logger, "warn", { cache: name, policy }, "Redis may drop entries before their time: set noeviction");
   }
 
   function whyNot(error: unknown): string {

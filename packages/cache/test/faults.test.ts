@@ -320,6 +320,24 @@ describe("a Redis with faults", function () {
     expect(logger.texts.filter((line) => line.startsWith("info"))).to.deep.equal([]);
   });
 
+  it("goes on when the log cannot be written", async () => {
+    const full = (): never => {
+      throw new Error("the disk is full");
+    };
+    const logger = { debug: full, info: full, warn: full, error: full, fatal: full };
+    await using never = createCache({ url: `redis://127.0.0.1:${await freePort()}`, logger });
+    await using cache = open({ logger, commandTimeoutMs: 100, breakerCoolDownMs: 100 });
+    await cache.set("kept", 1, 60);
+    server.pause();
+    try {
+      expect(await rejection(cache.redis.exists("kept"))).to.include({ reason: "timeout" });
+    } finally {
+      server.resume();
+    }
+    await until("it answers again", () => answers(cache));
+    expect(await rejection(never.redis.exists("kept"))).to.include({ reason: "disconnected" });
+  });
+
   it("warns at most every 10 s", async () => {
     let at = 0;
     const logger = collectingLogger();
