@@ -10,6 +10,7 @@ import { createKeyCommands, type KeyCommands } from "./harness/key-commands.ts";
 import { type KeySetPolls, pollKeySets } from "./harness/key-set-polls.ts";
 import type { Report } from "./harness/report.ts";
 import { startService, type ServiceProcess } from "./harness/service-process.ts";
+import { together } from "./harness/together.ts";
 import type { KeyIssuerSettings } from "./services/key-issuer.ts";
 import type { KeyVerifierSettings } from "./services/key-verifier.ts";
 
@@ -29,7 +30,7 @@ export const keyRotation: Experiment = {
       await commands.run("init", "--algorithm", "RS256");
       const settings: KeyIssuerSettings = { keys: folder };
       const start = (): Promise<ServiceProcess> => startService("key-issuer.ts", settings);
-      const [one, two] = await Promise.all([start(), start()]);
+      const [one, two] = await together([start(), start()]);
       await using first = one;
       await using second = two;
       const jwksUrl = `http://127.0.0.1:${first.port}/.well-known/jwks.json`;

@@ -15,6 +15,7 @@ import {
   type Sessions,
   signIn,
 } from "./harness/session-client.ts";
+import { together } from "./harness/together.ts";
 import type { SessionsSettings } from "./services/sessions.ts";
 
 const workers = 16;
@@ -37,7 +38,7 @@ async function reach(redisUrl: string, run: Run, report: Report): Promise<void> 
   const variant = run.variant === asBuilt ? {} : { variant: run.variant };
   const settings: SessionsSettings = { secret, redisUrl, ...variant };
   const start = (): Promise<ServiceProcess> => startService("sessions.ts", settings);
-  const [one, two] = await Promise.all([start(), start()]);
+  const [one, two] = await together([start(), start()]);
   await using first = one;
   await using second = two;
   const agent = keepAliveAgent(workers);
@@ -90,7 +91,7 @@ interface Measured {
 
 async function cost(redisUrl: string, run: Run, report: Report): Promise<void> {
   const plain: SessionsSettings = { secret, issues: false };
-  const [checked, unchecked, same] = await Promise.all([
+  const [checked, unchecked, same] = await together([
     // Were the check left out for an outage, it would be cheap.
     startService("sessions.ts", { ...plain, redisUrl, failOpen: false } satisfies SessionsSettings),
     startService("sessions.ts", plain),

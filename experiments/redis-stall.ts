@@ -4,6 +4,7 @@ import { asBuilt, type Experiment, type Run } from "./harness/experiment.ts";
 import type { Report } from "./harness/report.ts";
 import { createStalledService, type StalledService } from "./harness/stalled-service.ts";
 import { judgeAdmission, judgeReadiness, judgeSignOut, judgeWarnings } from "./harness/stall-rules.ts";
+import { together } from "./harness/together.ts";
 
 /** Of the cache, and of whoever asks for revocation. */
 const windowMs = 2000;
@@ -43,7 +44,7 @@ export const redisStall: Experiment = {
     const start = (name: string, failOpen: boolean, inFlight: number): Promise<StalledService> =>
       createStalledService({ name, failOpen, inFlight, redisUrl: redis.url, variant: run.variant });
     const broken = run.variant !== asBuilt;
-    const [one, two, three, four] = await Promise.all([
+    const [one, two, three, four] = await together([
       broken && run.quick ? undefined : start("fail-open, 32 in flight", true, 32),
       start("fail-open, one at a time", true, 1),
       broken ? undefined : start("fail-closed, 32 in flight", false, 32),

@@ -14,6 +14,7 @@ import {
   type Sessions,
   signIn,
 } from "./harness/session-client.ts";
+import { together } from "./harness/together.ts";
 import type { SessionsSettings } from "./services/sessions.ts";
 
 const connections = 16;
@@ -67,7 +68,7 @@ export const refreshRace: Experiment = {
 };
 
 function startTwo(settings: SessionsSettings): Promise<[Replica, Replica]> {
-  return Promise.all([startReplica(settings), startReplica(settings)]);
+  return together([startReplica(settings), startReplica(settings)]);
 }
 
 interface Replica extends Sessions, AsyncDisposable {}

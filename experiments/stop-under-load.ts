@@ -5,6 +5,7 @@ import { keepAliveAgent, send, tally, type Outcome } from "./harness/client.ts";
 import { asBuilt, type Experiment, type Run } from "./harness/experiment.ts";
 import { quantile, type Report } from "./harness/report.ts";
 import { startService, type ServiceProcess } from "./harness/service-process.ts";
+import { together } from "./harness/together.ts";
 import type { ReplicaSettings } from "./services/replica.ts";
 
 const workers = 32;
@@ -50,7 +51,7 @@ async function oneCase(name: string, keepAlive: boolean, run: Run, report: Repor
   const runs = run.runs ?? (run.quick ? 1 : 5);
   const stops: Stopped[] = [];
   using balancer = createBalancer<ServiceProcess>(pollMs, propagationMs);
-  let [staying, stopping] = await Promise.all([
+  let [staying, stopping] = await together([
     startService("replica.ts", given),
     startService("replica.ts", given),
   ]);

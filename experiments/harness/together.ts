@@ -1,0 +1,25 @@
+/** What is being started, or is not wanted. */
+type Starting<T extends readonly unknown[]> = readonly [...{ [K in keyof T]: Promise<T[K]> | undefined }];
+
+/**
+ * What `Promise.all` answers. Where one of them fails, those that did start are ended first: nobody else would end them,
+ * and a process that is left keeps ours from ending.
+ *
+ * @throws what the first of them has failed with
+ */
+export async function together<T extends readonly unknown[]>(starts: Starting<T>): Promise<T> {
+  const all = starts.map((each) => Promise.resolve(each));
+  const ended = await Promise.allSettled(all);
+  const failed = ended.filter((each) => each.status === "rejected");
+  if (failed.length > 0) {
+    for (const each of ended) {
+      if (each.status === "fulfilled" && isDisposable(each.value)) await each.value[Symbol.asyncDispose]();
+    }
+    throw failed[0]?.reason;
+  }
+  return (await Promise.all(all)) as never;
+}
+
+function isDisposable(value: unknown): value is AsyncDisposable {
+  return typeof value === "object" && value !== null && Symbol.asyncDispose in value;
+}
