@@ -1,5 +1,5 @@
-// Builds with types, then runs all tests: first whatever can share the machine, side by side, then the fault runs and
-// benches, one after the other. Ends with the counts on one line. Arguments name test files instead of all.
+// Builds with types, then runs all tests: first whatever can share the machine, side by side, then what measures or puts
+// it under load, one after the other. Ends with the counts on one line. Arguments name test files instead of all.
 import { spawnSync } from "node:child_process";
 import { globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -10,17 +10,26 @@ const counts = join(folder, "counts");
 const env = { ...process.env, SVC_TEST_RUN: folder, SVC_TEST_COUNTS: counts };
 const started = performance.now();
 
+const alone = [
+  "bench/test/budget.test.ts",
+  "experiments/test/{database-stall,key-rotation,log-pressure,memory-soak,readiness-herd}.test.ts",
+  "experiments/test/{redis-stall,slow-clients,stop-under-load}.test.ts",
+];
+const tests = [
+  "packages/*/test/**/*.test.ts",
+  "test/*.test.ts",
+  "examples/*/test/**/*.test.ts",
+  "{experiments,bench}/test/**/*.test.ts",
+];
+
 const groups = [
   {
-    name: "packages and examples",
-    specs: ["packages/*/test/**/*.test.ts", "test/*.test.ts", "examples/*/test/**/*.test.ts"],
-    args: ["--parallel", "--jobs", String(Math.max(2, availableParallelism()))],
+    name: "tests",
+    files: globSync(tests, { exclude: alone }),
+    // One more than there are processors, because many of them wait for servers.
+    args: ["--parallel", "--jobs", String(availableParallelism() + 1)],
   },
-  {
-    name: "fault runs and benches",
-    specs: ["experiments/test/**/*.test.ts", "bench/test/**/*.test.ts"],
-    args: [],
-  },
+  { name: "fault runs", files: globSync(alone), args: [] },
 ];
 
 let failed = false;
@@ -28,7 +37,7 @@ try {
   failed = !run("build", "tsc", ["-b"]);
   const chosen = process.argv.slice(2);
   for (const group of failed ? [] : groups) {
-    const files = globSync(group.specs).filter((file) => chosen.length === 0 || chosen.includes(file));
+    const files = group.files.filter((file) => chosen.length === 0 || chosen.includes(file));
     if (files.length === 0) continue;
     if (!run(group.name, "mocha", ["--reporter", "scripts/reporter.cjs", ...group.args, ...files.toSorted()]))
       failed = true;
