@@ -104,7 +104,7 @@ export function createHttpClient(base: URL, defaultTimeoutMs: number): HttpClien
       socket.on("data", (chunk: Buffer) => read(false, chunk));
       socket.on("error", (error: NodeJS.ErrnoException) => {
         // A server may close while the request is still being sent; what it said before counts.
-        if (reader.isEmpty) settle(() => reject(new NoAnswer(error.code ?? error.message)));
+        if (reader.isEmpty) settle(() => reject(new NoAnswer(reasonOf(error))));
         else read(true);
       });
       socket.on("close", () => {
@@ -126,16 +126,24 @@ export function createHttpClient(base: URL, defaultTimeoutMs: number): HttpClien
         body === undefined ? headers : [...headers, ["Content-Length", String(body.length)] as const];
       const bytes = Buffer.from(head({ ...request, headers: all }), "latin1");
       const options = { isHead: request.method === "HEAD", timeoutMs: request.timeoutMs };
-      if (body !== undefined && body.length > patientBytes) {
-        return sendBytes(bytes, { ...options, later: body });
-      }
-      return sendBytes(body === undefined ? bytes : Buffer.concat([bytes, body]), options);
+      const sent =
+        body !== undefined && body.length > patientBytes
+          ? sendBytes(bytes, { ...options, later: body })
+          : sendBytes(body === undefined ? bytes : Buffer.concat([bytes, body]), options);
+      return sent.catch((error: unknown) => {
+        if (!(error instanceof NoAnswer)) throw error;
+        throw new NoAnswer(`${error.message} (${request.method ?? "GET"} ${request.path.split("?", 1)[0]})`);
+      });
     },
     close() {
       closed = true;
       for (const socket of open) socket.destroy(new NoAnswer("the time for all checks is up"));
     },
   };
+}
+
+function reasonOf({ code, message }: NodeJS.ErrnoException): string {
+  return code === "ECONNREFUSED" ? `${code}: nobody listens there` : (code ?? message);
 }
 
 function connect(base: URL): Socket {

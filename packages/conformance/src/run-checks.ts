@@ -3,6 +3,7 @@ import { NoAnswer } from "./http-client.ts";
 import type { Kit } from "./kit.ts";
 import type { Probes } from "./options.ts";
 import { ruleOf, rules } from "./rules.ts";
+import { createCensor } from "./secrets.ts";
 import { short } from "./show.ts";
 
 /** What a check has found, with what it looked at. */
@@ -25,10 +26,11 @@ export async function runChecks(
   const { totalSeconds, concurrency } = kit.settings;
   const deadline = performance.now() + totalSeconds * 1000;
   const findings = new Map<Check, Finding>();
+  const censor = createCensor(kit.settings);
 
   async function run(check: Check): Promise<void> {
     const startedAt = performance.now();
-    const verdict = printable(await judge(kit, check, deadline));
+    const verdict = printable(await judge(kit, check, deadline), censor);
     const { id, title, section, source } = ruleOf(check.rule);
     const finding = { id, title, section, source, verdict, durationMs: performance.now() - startedAt };
     findings.set(check, finding);
@@ -77,14 +79,16 @@ async function judge(kit: Kit, check: Check, deadline: number): Promise<Verdict>
 }
 
 /** A verdict quotes the service, and what that sends must neither move a cursor nor spoil a report. */
-function printable(verdict: Verdict): Verdict {
+function printable(verdict: Verdict, censor: (text: string) => string): Verdict {
+  // First, since a text that is cut may end within a secret.
+  const clean = (text: string): string => short(censor(text), longest);
   switch (verdict.status) {
     case "pass":
       return verdict;
     case "fail":
-      return fail(short(verdict.seen, longest), short(verdict.expected, longest));
+      return fail(clean(verdict.seen), clean(verdict.expected));
     default:
-      return notApplicable(short(verdict.reason, longest));
+      return notApplicable(clean(verdict.reason));
   }
 }
 

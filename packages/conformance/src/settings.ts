@@ -196,6 +196,13 @@ export function resolveSettings(options: ConformanceOptions): Settings {
     const value = options[name];
     if (value !== undefined && !(value > 0)) faults.push(`${name}: is a number above 0`);
   }
+  const graceSeconds = probes.session?.graceSeconds ?? 0;
+  const totalSeconds = options.totalSeconds ?? 300;
+  if (graceSeconds > 0 && graceSeconds + 2 > totalSeconds) {
+    faults.push(
+      `probes.session.graceSeconds: a window of ${graceSeconds} s does not fit into the ${totalSeconds} s for everything`,
+    );
+  }
   if (faults.length > 0 || url === null) throw new InvalidUse(faults);
 
   const features = new Set(given);
@@ -226,7 +233,7 @@ export function resolveSettings(options: ConformanceOptions): Settings {
     log: options.log,
     requestSeconds: options.requestSeconds ?? 10,
     checkSeconds: options.checkSeconds ?? 60,
-    totalSeconds: options.totalSeconds ?? 300,
+    totalSeconds,
     keySetPatienceSeconds: options.keySetPatienceSeconds ?? 65,
     concurrency: options.concurrency ?? 8,
   };

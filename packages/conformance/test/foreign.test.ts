@@ -49,6 +49,34 @@ describe("a service that is not of this house", () => {
     );
   });
 
+  it("may read scopes from a claim of its own, and as a text alone", async () => {
+    await using foreign = await startForeign("", "perms");
+    const keys = { ...options.keys, scopeClaim: "perms" };
+    const only = ["CLAIM-1", "CLAIM-5", "AUTH-13", "AUTH-15"];
+    const report = await checkConformance({ ...options, keys, url: foreign.url, only });
+    expect(told(failures(report))).to.deep.equal([]);
+    expect(report.passed).to.equal(4);
+  });
+
+  it("may put the first pair into an object and later ones into none", async () => {
+    await using foreign = await startForeign();
+    const session = {
+      request: "POST /session?wrapped",
+      accessToken: "session.access",
+      refreshToken: "session.refresh",
+      route: "/mine",
+      ...foreignLifetimes,
+    };
+    const report = await checkConformance({
+      ...options,
+      url: foreign.url,
+      probes: { ...options.probes, session },
+      only: ["REF-1", "REF-3"],
+    });
+    expect(told(failures(report))).to.deep.equal([]);
+    expect(report.passed).to.equal(2);
+  });
+
   it("hears that one scope does not show whether all are needed", async () => {
     await using foreign = await startForeign();
     const probes = { ...options.probes, scoped: { request: "/reads", scopes: ["read"] } };

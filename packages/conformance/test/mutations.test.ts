@@ -46,7 +46,7 @@ describe("the kit against services that break one rule", function () {
   });
 
   it("judges a sound service by the contract alone unless told otherwise", async () => {
-    const report = await judge("full", {}, false);
+    const report = await judge("full", {}, { house: false });
     expect(told(failures(report))).to.deep.equal([]);
     expect([...new Set(report.findings.map(({ source }) => source))]).to.deep.equal(["contract"]);
   });

@@ -6,6 +6,7 @@ import { errorMutations } from "./mutations/errors.ts";
 import { keySetMutations } from "./mutations/key-sets.ts";
 import { observationMutations } from "./mutations/observation.ts";
 import { readinessMutations } from "./mutations/readiness.ts";
+import { impostorMutations } from "./mutations/impostors.ts";
 import { federatedMutations } from "./mutations/federated.ts";
 import { outageMutations } from "./mutations/outages-and-keys.ts";
 import { refreshMutations } from "./mutations/refreshing.ts";
@@ -24,25 +25,43 @@ export interface Mutation {
   readonly differences: Differences;
   /** Rules that pass on the sound service and cannot be judged on this one. */
   readonly unjudged?: readonly string[];
+  /** What it can change anything for: ids of rules and of families of rules. Default: everything. */
+  readonly reaches?: readonly string[];
+}
+
+/** All rules that a session, its tokens and its routes can have to do with. */
+const ofSessions = ["REF", "REV", "ISS", "OIDC", "KEY", "CLAIM", "RDY", "ERR", "AUTH-10", "AUTH-14"];
+/** All rules that what a token says can have to do with. */
+const ofTokens = ["AUTH", "CLAIM", "KEY", "TEN", "ERR", "COR", "LOG", "PROF", "ISS", "REV", "REF"];
+/** All rules that reports, logs and metrics can have to do with. */
+const ofReports = "SYS RDY VER ENV COR ERR LIM LOG MET EDGE PROF AUTH-11 AUTH-14".split(" ");
+
+/**
+ * Services that are alike in what they can change. The first one is asked about every rule there is, which shows that
+ * this kind of change reaches no others; the rest about the rules within its reach.
+ */
+function alike(all: readonly Mutation[], reaches: readonly string[]): readonly Mutation[] {
+  return all.map((each, index) => (index === 0 ? each : { ...each, reaches }));
 }
 
 /** Services that issue tokens. */
 export const issuingMutations: readonly Mutation[] = [
-  ...sessionMutations,
-  ...refreshMutations,
-  ...outageMutations,
-  ...federatedMutations,
+  ...alike(sessionMutations, ofSessions),
+  ...alike(refreshMutations, ofSessions),
+  ...alike(impostorMutations, ofSessions),
+  ...alike(outageMutations, ofSessions),
+  ...alike(federatedMutations, ofSessions),
 ];
 
 /** All other ones. */
 export const mutations: readonly Mutation[] = [
   ...systemMutations,
-  ...readinessMutations,
+  ...alike(readinessMutations, ofReports),
   ...errorMutations,
   ...correlationMutations,
-  ...observationMutations,
-  ...authenticationMutations,
-  ...tokenMutations,
+  ...alike(observationMutations, ofReports),
+  ...alike(authenticationMutations, ofTokens),
+  ...alike(tokenMutations, ofTokens),
   ...keySetMutations,
   ...tenancyMutations,
 ];

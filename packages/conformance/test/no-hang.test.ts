@@ -1,11 +1,19 @@
 import { createServer as createTcpServer, type Socket } from "node:net";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
-import { createServer } from "node:http";
-import { checkConformance } from "@svc/conformance";
+import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
+import {
+  asJUnit,
+  asTable,
+  checkConformance,
+  type ConformanceReport,
+  type InvalidUse,
+} from "@svc/conformance";
 import { freePort } from "@svc/dev-services";
+import { listen } from "@svc/test-support";
 import { expect } from "chai";
-import { failures } from "./support/judge.ts";
+import { startForeign } from "./support/foreign-service.ts";
+import { failures, told } from "./support/judge.ts";
 
 /** Answers the first request of all, to be taken for a service, and then does something to every connection. */
 async function startStrange(
@@ -26,6 +34,14 @@ async function startStrange(
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     close: () => void server.close(),
   };
+}
+
+/** Hands a request on to another service. */
+function relay(req: IncomingMessage, res: ServerResponse, url: string): void {
+  const to = request(url + (req.url ?? ""), { method: req.method, headers: req.headers });
+  to.on("response", (answer) => answer.pipe(res.writeHead(answer.statusCode ?? 500, answer.headers)));
+  to.on("error", () => res.destroy());
+  req.pipe(to);
 }
 
 describe("a run ends, whatever the service does", function () {
@@ -83,6 +99,88 @@ describe("a run ends, whatever the service does", function () {
     } finally {
       close();
     }
+  });
+
+  it("when it does not answer to a sign-in, from the first one or from some later one on", async () => {
+    await using foreign = await startForeign();
+    for (const patience of [0, 3]) {
+      let signIns = 0;
+      await using halting = await listen(
+        createServer((req, res) => {
+          if (req.url === "/session" && ++signIns > patience) return;
+          relay(req, res, foreign.url);
+        }),
+      );
+      const session = {
+        request: "POST /session",
+        accessToken: "access",
+        refreshToken: "refresh",
+        route: "/mine",
+      };
+      const end: unknown = await checkConformance({
+        url: halting.url,
+        probes: { session: { ...session, graceSeconds: 1 } },
+        ...limits,
+        totalSeconds: 4,
+      }).catch((error: unknown) => error);
+      const said = "no complete answer within 0.3 s (POST /session)";
+      if (patience === 0) expect((end as InvalidUse).faults).to.deep.equal([`probes.session: ${said}`]);
+      else expect(told(failures(end as ConformanceReport))).to.include(`REF-1: ${said}`);
+    }
+  });
+
+  it("when there are too many sign-ins for it", async () => {
+    await using limited = await listen(createServer((_req, res) => void res.writeHead(429).end()));
+    const fault: unknown = await checkConformance({
+      url: limited.url,
+      probes: { session: { request: "POST /session", graceSeconds: 0 } },
+      ...limits,
+    }).catch((error: unknown) => error);
+    expect((fault as InvalidUse).faults).to.deep.equal([
+      "probes.session: no pair of tokens in the answer 429 to a sign-in: lift the limit on sign-ins for the test",
+    ]);
+  });
+
+  it("and does not repeat a password or a secret that the service repeats", async () => {
+    const [password, secret] = ['quote " within', "a-secret-of-forty-characters-or-somewhat-more"];
+    await using foreign = await startForeign();
+    const { accessToken, refreshToken } = { accessToken: "access", refreshToken: "refresh" };
+    await using talking = await listen(
+      createServer((req, res) => {
+        if (req.url === "/session" || req.url === "/mine") {
+          return relay(req, res, foreign.url);
+        }
+        res.writeHead(401, { "Content-Type": "application/problem+json" });
+        res.end(
+          JSON.stringify({
+            type: "about:blank",
+            title: `wrong: ${password}`,
+            detail: `key ${secret}`,
+            status: 401,
+          }),
+        );
+      }),
+    );
+    const report = await checkConformance({
+      url: talking.url,
+      keys: { algorithm: "HS256", secret },
+      probes: {
+        session: {
+          request: { path: "/session", body: { user: { password } } },
+          accessToken,
+          refreshToken,
+          route: "/mine",
+          graceSeconds: 1,
+        },
+      },
+      house: true,
+      ...limits,
+      totalSeconds: 20,
+    });
+    expect(told(failures(report)).join("\n")).to.contain("<secret>");
+    const written = `${JSON.stringify(report)}${asTable(report)}${asJUnit(report)}`;
+    expect(written).not.to.contain(secret);
+    expect(written).not.to.match(/quote .{0,6} within/);
   });
 
   it("and does not repeat a token that the service repeats", async () => {

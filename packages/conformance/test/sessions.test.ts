@@ -41,7 +41,7 @@ describe("the kit against services that issue tokens and break one rule", functi
   }
 
   it("judges a sound service by the contract alone unless told otherwise", async () => {
-    const report = await judge("issuing", {}, false);
+    const report = await judge("issuing", {}, { house: false });
     expect(told(failures(report))).to.deep.equal([]);
     expect([...new Set(report.findings.map(({ source }) => source))]).to.deep.equal(["contract"]);
   });

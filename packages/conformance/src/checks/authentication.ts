@@ -5,6 +5,7 @@ import type { Algorithm, Probe } from "../options.ts";
 import { requestOf } from "../requests.ts";
 import { short } from "../show.ts";
 import type { TokenShape } from "../tokens.ts";
+import { refreshAsBearer } from "./refresh-as-bearer.ts";
 import { accepts, isRefusal, protectedRoute, refuses, refusesAll, rights } from "./callers.ts";
 
 const needs: readonly Need[] = ["auth", "keys", "probe:protected"];
@@ -142,11 +143,8 @@ export const authenticationChecks: readonly Check[] = [
   },
   {
     rule: "AUTH-10",
-    needs,
-    run: (kit) =>
-      refusesAll(kit, [
-        ["typ refresh", { claims: { typ: "refresh", fam: "f", grt: { scopes: [], roles: [] } } }],
-      ]),
+    needs: ["auth"],
+    run: refreshAsBearer,
   },
   {
     rule: "AUTH-11",

@@ -9,8 +9,9 @@ export const claimChecks: readonly Check[] = [
       const { scoped, role } = kit.settings.probes;
       const { scopeClaim = "scope", rolesClaim = "roles" } = kit.tokens.keys;
       const verdicts: Verdict[] = [];
+      // A text and a list: that both are read of either claim is a choice of the house.
       for (const [usual, own, probe, value] of [
-        ["scope", scopeClaim, scoped?.request, scoped?.scopes],
+        ["scope", scopeClaim, scoped?.request, scoped?.scopes.join(" ")],
         ["roles", rolesClaim, role?.request, role?.roles],
       ] as const) {
         if (own === usual || probe === undefined) continue;

@@ -75,10 +75,17 @@ interface Replay {
 export async function replayAt(
   kit: Kit,
   second: HttpClient,
+  { rotations = 1 }: { readonly rotations?: number } = {},
 ): Promise<(Pair & { readonly again: Answer }) | undefined> {
   const { refresh: token } = await signIn(kit);
-  const pair = pairOf(kit, await refresh(kit, token));
+  let pair: Pair | undefined;
+  for (let count = 0, next = token; count < rotations; count++, next = pair.refresh) {
+    pair = pairOf(kit, await refresh(kit, next));
+    if (pair === undefined) return undefined;
+  }
   if (pair === undefined) return undefined;
+  // Both replicas have seen the token, and may remember that it was good.
+  for (const each of new Set([kit.http, second])) await visit(kit, pair.access, each);
   const { graceSeconds } = sessionOf(kit);
   await sleep(graceSeconds === 0 ? 0 : graceSeconds * 1000 + marginMs);
   return { ...pair, again: await refresh(kit, token, second) };
@@ -87,13 +94,19 @@ export async function replayAt(
 /** What a replay does, seen once for all checks. */
 export function replay(kit: Kit): Promise<Replay> {
   return kit.once("replay", async () => {
-    const session = await replayAt(kit, kit.http);
-    if (session === undefined)
+    // The token that the newest one replaced, and one before that.
+    const [session, older] = await Promise.all([
+      replayAt(kit, kit.http),
+      replayAt(kit, kit.http, { rotations: 2 }),
+    ]);
+    if (session === undefined || older === undefined)
       return { answer: undefined, verdict: notApplicable("see REF-1"), hasEnded: false };
     const { again: answer } = session;
     const verdict = every([
       must(answer.status === 401, `${answer.status} for a token that was used before the window`, "401"),
       await hasEnded(kit, session),
+      must(older.again.status === 401, `${older.again.status} for a token that was used long ago`, "401"),
+      await hasEnded(kit, older),
     ]);
     return { answer, verdict, hasEnded: verdict.status === "pass" };
   });

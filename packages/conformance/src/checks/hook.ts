@@ -27,6 +27,8 @@ export function declined(kit: Kit): Promise<{ answer: Answer; verdict: Verdict }
     const decline = sessionOf(kit).hook?.decline;
     if (decline === undefined) return undefined;
     const session = await signIn(kit);
+    // The service has seen the token, and may remember that it was good.
+    await visit(kit, session.access);
     const answer = await whileTold(kit, decline, () => refresh(kit, session.refresh));
     if (answer === undefined) return undefined;
     const verdict = every([

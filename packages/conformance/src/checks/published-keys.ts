@@ -36,6 +36,12 @@ function verifiedBy(keys: readonly Jwk[], token: string): boolean {
   return keys.some((key) => key["kid"] === kid && hasSigned(key, token, String(alg)));
 }
 
+/** Whether one of the keys has signed a token, whatever it is called there. */
+function signedBy(keys: readonly Jwk[], token: string): boolean {
+  const { alg } = open(token)?.header ?? {};
+  return keys.some((key) => hasSigned(key, token, String(alg)));
+}
+
 function kidOf({ access }: Pair): unknown {
   return open(access)?.header["kid"];
 }
@@ -88,6 +94,14 @@ export const publishedKeyChecks: readonly Check[] = [
       const renewed = await refresh(kit, before.refresh);
       return every([
         must(kidOf(after) !== kidOf(before), "the same kid after the rotation", "another key"),
+        must(
+          !signedBy(
+            first.filter(({ kid }) => kid === kidOf(before)),
+            after.access,
+          ),
+          "the same key under another kid after the rotation",
+          "another key",
+        ),
         must(
           verifiedBy(keys, before.access),
           "the previous key is not in the set",

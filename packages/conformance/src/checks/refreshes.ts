@@ -6,23 +6,41 @@ import type { Claims } from "../tokens.ts";
 import { presentWithin, replay } from "./grace.ts";
 import { declined } from "./hook.ts";
 import { needs } from "./pairs.ts";
-import { copyOf, isReusable, logout, pairOf, refresh, sessionOf, signIn, visit } from "./session-calls.ts";
+import {
+  isReusable,
+  logout,
+  type Pair,
+  pairOf,
+  presentCopy,
+  refresh,
+  sessionOf,
+  signIn,
+  visit,
+} from "./session-calls.ts";
 
 /** One token, presented so many times at once; how often it was good for a pair. */
 const atOnce = 16;
 
-/**
- * Presents a refresh token that the kit has made after one of the service's own; undefined when the service does not
- * take such tokens at all.
- */
-export async function presentCopy(kit: Kit, changes: Claims): Promise<Answer | undefined> {
-  if (kit.settings.keys === undefined) return undefined;
-  const session = await signIn(kit);
-  const isTaken = await kit.once("copies", async () => (await refresh(kit, copyOf(kit, session.refresh))).ok);
-  return isTaken ? refresh(kit, copyOf(kit, session.refresh, changes)) : undefined;
+/** What is no refresh token of the service, whatever it looks like, gives nobody a pair. */
+async function impostors(kit: Kit, session: Pair): Promise<Verdict> {
+  const [header = "", payload = "", signature = ""] = session.refresh.split(".");
+  const middle = Math.floor(signature.length / 2);
+  const other = signature[middle] === "A" ? "B" : "A";
+  const spoilt = `${signature.slice(0, middle)}${other}${signature.slice(middle + 1)}`;
+  const none = Buffer.from(JSON.stringify({ alg: "none", typ: "JWT" })).toString("base64url");
+  const verdicts: Verdict[] = [];
+  for (const [what, token] of [
+    ["an access token", session.access],
+    ["a refresh token with another signature", `${header}.${payload}.${spoilt}`],
+    ["a refresh token with alg none", `${none}.${payload}.`],
+  ] as const) {
+    const { ok, status } = await refresh(kit, token);
+    verdicts.push(must(!ok, `${status} from /auth/refresh for ${what}`, "401"));
+  }
+  return every(verdicts);
 }
 
-export const notTaken: Verdict = notApplicable("the service does not take refresh tokens that the kit makes");
+const notTaken: Verdict = notApplicable("the service does not take refresh tokens that the kit makes");
 
 export const refreshChecks: readonly Check[] = [
   {
@@ -30,6 +48,7 @@ export const refreshChecks: readonly Check[] = [
     needs,
     async run(kit) {
       const session = await signIn(kit);
+      const refused = await impostors(kit, await signIn(kit));
       const answer = await refresh(kit, session.refresh);
       const pair = pairOf(kit, answer);
       if (pair === undefined) return must(false, `${answer.status} without a pair`, "a new pair");
@@ -43,6 +62,7 @@ export const refreshChecks: readonly Check[] = [
           "a refresh token is good for two pairs",
           "401 for a token that was used",
         ),
+        refused,
       ]);
     },
   },
@@ -97,14 +117,14 @@ export const refreshChecks: readonly Check[] = [
       const refusals = await refusalsOf(kit);
       return every(
         refusals
-          // Who is let in, or gets another status, is for the rule of the refusal.
-          .filter(([, , answer]) => answer?.status === 401)
-          .map(([what, detail, answer]) => {
-            const seen = answer?.object?.["detail"];
-            const isProblem = answer?.mediaType === "application/problem+json";
+          .filter((each): each is Refusal & { readonly answer: Answer } => isJudged(each))
+          .map(({ what, detail, answer }) => {
+            const seen = answer.object?.["detail"];
+            const isProblem = answer.mediaType === "application/problem+json";
+            if (answer.status !== 401) return must(false, `${answer.status} for ${what}`, "401");
             return must(
               isProblem && seen === detail,
-              `${isProblem ? `detail ${show(seen)}` : show(answer?.mediaType)} for ${what}`,
+              `${isProblem ? `detail ${show(seen)}` : show(answer.mediaType)} for ${what}`,
               detail,
             );
           }),
@@ -113,9 +133,21 @@ export const refreshChecks: readonly Check[] = [
   },
 ];
 
-async function refusalsOf(
-  kit: Kit,
-): Promise<readonly (readonly [what: string, detail: string, answer: Answer | undefined])[]> {
+interface Refusal {
+  readonly what: string;
+  readonly detail: string;
+  readonly answer: Answer | undefined;
+  /** What another rule judges already: nothing, that nobody is let in, or that the answer is a 401. */
+  readonly elsewhere?: "entry" | "status";
+}
+
+function isJudged({ answer, elsewhere }: Refusal): boolean {
+  if (answer === undefined) return false;
+  if (elsewhere === "status") return answer.status === 401;
+  return elsewhere === undefined || !answer.ok;
+}
+
+async function refusalsOf(kit: Kit): Promise<readonly Refusal[]> {
   const { graceSeconds, hook } = sessionOf(kit);
   const out = await signIn(kit);
   await logout(kit, out.access);
@@ -123,30 +155,52 @@ async function refusalsOf(
   const raced = graceSeconds === 0 ? undefined : await presentWithin(kit, 0);
   const ended = "this session has been revoked";
   return [
-    ["no token at all", "invalid refresh token", await refresh(kit, "not-a-token")],
-    [
-      "an access token",
-      "an access token cannot be used to refresh",
-      await refresh(kit, (await signIn(kit)).access),
-    ],
-    ["a token without jti", "refresh token has no id", await presentCopy(kit, { jti: undefined })],
-    [
-      "a token without fam",
-      "refresh token carries no session family",
-      await presentCopy(kit, { fam: undefined }),
-    ],
-    [
-      "a token without grt",
-      "this refresh token predates scope-preserving rotation",
-      await presentCopy(kit, { grt: undefined }),
-    ],
-    ["a session that was logged out", ended, await refresh(kit, out.refresh)],
-    ["a token that was replayed", ended, old.hasEnded ? old.answer : undefined],
-    ["a token that was just rotated", "this refresh token has already been rotated", raced?.answer],
-    [
-      "a session that the hook has declined",
-      "this session is no longer valid",
-      hook?.decline === undefined ? undefined : (await declined(kit))?.answer,
-    ],
+    { what: "no token at all", detail: "invalid refresh token", answer: await refresh(kit, "not-a-token") },
+    {
+      what: "an access token",
+      detail: "an access token cannot be used to refresh",
+      answer: await refresh(kit, (await signIn(kit)).access),
+      elsewhere: "entry",
+    },
+    {
+      what: "a token without jti",
+      detail: "refresh token has no id",
+      answer: await presentCopy(kit, { jti: undefined }),
+    },
+    {
+      what: "a token without fam",
+      detail: "refresh token carries no session family",
+      answer: await presentCopy(kit, { fam: undefined }),
+    },
+    {
+      what: "a token without grt",
+      detail: "this refresh token predates scope-preserving rotation",
+      answer: await presentCopy(kit, { grt: undefined }),
+      elsewhere: "status",
+    },
+    {
+      what: "a session that was logged out",
+      detail: ended,
+      answer: await refresh(kit, out.refresh),
+      elsewhere: "entry",
+    },
+    {
+      what: "a token that was replayed",
+      detail: ended,
+      answer: old.hasEnded ? old.answer : undefined,
+      elsewhere: "status",
+    },
+    {
+      what: "a token that was just rotated",
+      detail: "this refresh token has already been rotated",
+      answer: raced?.answer,
+      elsewhere: "status",
+    },
+    {
+      what: "a session that the hook has declined",
+      detail: "this session is no longer valid",
+      answer: hook?.decline === undefined ? undefined : (await declined(kit))?.answer,
+      elsewhere: "status",
+    },
   ];
 }

@@ -119,14 +119,22 @@ export const ordinary: readonly number[] = [401, 403, 404, 405, 500];
 export const echoMark = "svc-conformance-mark";
 const malformed = `{"a": "${echoMark}", }`;
 
-/** A token with every right that the probes name, where there are keys. */
+const grants = new WeakMap<Kit, { readonly token: string; readonly madeAt: number }>();
+/** Well before the token ends. */
+const grantMs = 120_000;
+
+/** A token with every right that the probes name, where there are keys; the same one for a while. */
 export function grant(kit: Kit): string | undefined {
   const { keys, probes } = kit.settings;
   if (keys === undefined || !kit.has("auth")) return undefined;
-  return kit.tokens.mint({
+  const known = grants.get(kit);
+  if (known !== undefined && performance.now() - known.madeAt < grantMs) return known.token;
+  const token = kit.tokens.mint({
     scopes: [...(probes.scoped?.scopes ?? []), ...(keys.scopes ?? [])],
     roles: [...(probes.role?.roles ?? []), ...(keys.roles ?? [])],
   });
+  grants.set(kit, { token, madeAt: performance.now() });
+  return token;
 }
 
 /** The id under which the log has a request: the one that it was answered with, which may not be the one sent. */

@@ -31,8 +31,9 @@ export async function signIn(kit: Kit): Promise<Pair> {
   const { request, accessToken, refreshToken } = sessionOf(kit);
   const answer = await kit.ask(request);
   const pair = answer.ok ? pairIn(answer, accessToken, refreshToken) : undefined;
-  if (pair === undefined) throw new NoAnswer(`no pair of tokens in the answer ${answer.status} to a sign-in`);
-  return pair;
+  if (pair !== undefined) return pair;
+  const hint = answer.status === 429 ? ": lift the limit on sign-ins for the test" : "";
+  throw new NoAnswer(`no pair of tokens in the answer ${answer.status} to a sign-in${hint}`);
 }
 
 export function refresh(kit: Kit, token: string, at: HttpClient = kit.http): Promise<Answer> {
@@ -40,11 +41,19 @@ export function refresh(kit: Kit, token: string, at: HttpClient = kit.http): Pro
   return at.send(withExtra(requestOf(probe)));
 }
 
-/** The pair in the answer to a refresh. Its members are a choice of the house, those of the sign-in do as well. */
+/**
+ * The pair in the answer to a refresh. Its members are a choice of the house; those of the sign-in do as well, and so
+ * do their names without the objects around them.
+ */
 export function pairOf(kit: Kit, answer: Answer): Pair | undefined {
   const { accessToken, refreshToken } = sessionOf(kit);
   if (!answer.ok) return undefined;
-  return pairIn(answer, "access_token", "refresh_token") ?? pairIn(answer, accessToken, refreshToken);
+  const bare = (path: string): string => path.slice(path.lastIndexOf(".") + 1);
+  return (
+    pairIn(answer, "access_token", "refresh_token") ??
+    pairIn(answer, accessToken, refreshToken) ??
+    pairIn(answer, bare(accessToken), bare(refreshToken))
+  );
 }
 
 export function logout(kit: Kit, token: string | undefined): Promise<Answer> {
@@ -59,7 +68,9 @@ export function visit(kit: Kit, token: string, at: HttpClient = kit.http): Promi
 /** Tells the service under test to behave otherwise. */
 export async function tell(kit: Kit, probe: Probe): Promise<void> {
   const { ok, status } = await kit.ask(probe);
-  if (!ok) throw new NoAnswer(`${status} to a request that should change how the service behaves`);
+  if (ok) return;
+  const { method, path } = requestOf(probe);
+  throw new NoAnswer(`${status} to ${method} ${path}, which should change how the service behaves`);
 }
 
 export function open(token: string): OpenToken | undefined {
@@ -98,6 +109,17 @@ export function copyOf(kit: Kit, token: string, changes: Claims = {}): string {
     header: { kid: kit.tokens.keys.kid ?? header["kid"] },
     claims: { ...claims, ...own },
   });
+}
+
+/**
+ * Presents a refresh token that the kit has made after one of the service's own; undefined when the service does not
+ * take such tokens at all.
+ */
+export async function presentCopy(kit: Kit, changes: Claims): Promise<Answer | undefined> {
+  if (kit.settings.keys === undefined) return undefined;
+  const session = await signIn(kit);
+  const isTaken = await kit.once("copies", async () => (await refresh(kit, copyOf(kit, session.refresh))).ok);
+  return isTaken ? refresh(kit, copyOf(kit, session.refresh, changes)) : undefined;
 }
 
 /** A claim that lists names, as a text or as a list. */

@@ -6,6 +6,7 @@ import { logoutChecks } from "./logouts.ts";
 import { pairChecks } from "./pairs.ts";
 import { publishedKeyChecks } from "./published-keys.ts";
 import { refreshChecks } from "./refreshes.ts";
+import { renewalChecks } from "./renewals.ts";
 import { replicaChecks } from "./replicas.ts";
 import { storeChecks } from "./store-outage.ts";
 
@@ -15,6 +16,7 @@ export const sessionChecks: readonly Check[] = [
   ...graceChecks,
   ...replicaChecks,
   ...pairChecks,
+  ...renewalChecks,
   ...refreshChecks,
   ...logoutChecks,
   ...hookChecks,

@@ -4,7 +4,7 @@ import { bearerOf, openToken, setBearer } from "../support/token-repair.ts";
 import type { Layer } from "../support/mutating-layer.ts";
 import type { Mutation } from "../mutations.ts";
 import { answerJson, json } from "./report-changes.ts";
-import { during, isLogout } from "./session-changes.ts";
+import { dressed, during, isLogout } from "./session-changes.ts";
 
 const withoutStore = (layer: (isOut: () => boolean) => Layer): Layer =>
   during("/store/break", "/store/restore", layer);
@@ -148,7 +148,32 @@ export const outageMutations: readonly Mutation[] = [
     base: "ring",
     differences: published("/keys/add", "/keys/promote", ({ kid }) => kid === firstKid()),
   },
+  {
+    rule: "KEY-3",
+    what: "the next key is the same under another name",
+    base: "ring",
+    differences: renamed(),
+  },
 ];
+
+/** The next key is the first one under another name; the tokens that it signs come back as they were. */
+function renamed(): Mutation["differences"] {
+  const { answer: rename, ...layer } = dressed(({ header }) => {
+    const isNext = header["kid"] !== firstKid();
+    if (isNext) header["alg"] = "RS256";
+    return isNext;
+  });
+  return {
+    ...layer,
+    answer(answer, req) {
+      rename?.(answer, req);
+      if (answer.path !== "/.well-known/jwks.json") return;
+      const { keys } = answer.json() as { readonly keys: readonly { readonly kid: string }[] };
+      const first = keys.find(({ kid }) => kid === firstKid());
+      answer.setJson({ keys: keys.map(({ kid }) => ({ ...first, kid })) });
+    },
+  };
+}
 
 function usedUp(): Mutation["differences"] {
   const used = new Set<string>();

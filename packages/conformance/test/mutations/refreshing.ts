@@ -15,7 +15,7 @@ import {
 } from "./unsound-stores.ts";
 
 /** Changes a refresh token that has a defect, so that it goes through. */
-function overlooked(heal: (claims: Record<string, unknown>) => boolean): Mutation["differences"] {
+export function overlooked(heal: (claims: Record<string, unknown>) => boolean): Mutation["differences"] {
   return {
     sessions: {
       refresh: (sound) => (raw, signal) => {

@@ -133,7 +133,8 @@ export const sessionMutations: readonly Mutation[] = [
     // While the store is out it asks, as every logout does.
     differences: during("/store/break", "/store/restore", (isOut) => ({
       request(req, res) {
-        if (isOut() || !isLogout(req) || callerOf(req)["fam"] === undefined) return false;
+        const { fam, typ } = callerOf(req);
+        if (isOut() || !isLogout(req) || fam === undefined || typ === "refresh") return false;
         res.writeHead(204).end();
         return true;
       },

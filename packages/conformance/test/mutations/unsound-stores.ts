@@ -45,6 +45,23 @@ export function quietReplays(): Mutation["differences"] {
   }));
 }
 
+export function forgetful(): Mutation["differences"] {
+  const rotatedAt = new Map<string, number>();
+  const last = new Map<string, string>();
+  return store((sound) => {
+    const again = watched(sound, rotatedAt, (rotation) =>
+      last.get(rotation.fam) === rotation.jti ? sound.rotate(rotation) : "raced",
+    );
+    return {
+      async rotate(rotation) {
+        const result = await again(rotation);
+        if (result === "rotated") last.set(rotation.fam, rotation.jti);
+        return result;
+      },
+    };
+  });
+}
+
 export function lastingAccess(): Mutation["differences"] {
   const replayed = new Set<string>();
   return store((sound) => ({

@@ -9,7 +9,7 @@ import { createForeignSessions, type ForeignSessions } from "./foreign-sessions.
  * query, no Allow, no WWW-Authenticate, no metrics, titles of a later edition, a leeway that is wider by a second, a
  * member of its own in every problem, one algorithm whatever a token says, and no answer to a body that is too long.
  */
-export function startForeign(prefix = ""): Promise<Listening> {
+export function startForeign(prefix = "", scopeClaim = "scope"): Promise<Listening> {
   const sessions = createForeignSessions();
   return listen(
     createServer((req, res) => {
@@ -18,14 +18,19 @@ export function startForeign(prefix = ""): Promise<Listening> {
         return;
       }
       req.url = req.url?.slice(prefix.length);
-      void answer(req, res, sessions);
+      void answer(req, res, sessions, scopeClaim);
     }),
   );
 }
 
 type Refusal = readonly [status: number, detail: string];
 
-async function answer(req: IncomingMessage, res: ServerResponse, sessions: ForeignSessions): Promise<void> {
+async function answer(
+  req: IncomingMessage,
+  res: ServerResponse,
+  sessions: ForeignSessions,
+  scopeClaim: string,
+): Promise<void> {
   const id = req.headers["x-request-id"]?.toString() ?? randomUUID();
   res.setHeader("X-Request-ID", id);
   if (Number(req.headers["content-length"] ?? 0) > 65_536) {
@@ -44,10 +49,11 @@ async function answer(req: IncomingMessage, res: ServerResponse, sessions: Forei
   const caller =
     known?.["typ"] === "refresh" || (known && sessions.isRevoked(known))
       ? undefined
-      : known && callerOf(known);
+      : known && callerOf(known[scopeClaim]);
   const session = req.method === "POST" ? sessionRoutes[path]?.(sessions, caller && known, body) : undefined;
   if (session !== undefined) {
-    const [status, said] = session;
+    const [status, pair] = session;
+    const said = req.url?.endsWith("?wrapped") === true ? { session: pair } : pair;
     if (typeof said === "string") return problem(req, res, id, [status, said]);
     return send(res, status, "application/json", said);
   }
@@ -135,7 +141,7 @@ const sessionRoutes: Readonly<
     ),
 };
 
-function callerOf({ scope }: Claims): Caller {
+function callerOf(scope: unknown): Caller {
   return { scopes: typeof scope === "string" ? scope.split(" ") : [], roles: [] };
 }
 

@@ -1,17 +1,36 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { checkConformance, type ConformanceReport, type Finding } from "@svc/conformance";
+import { checkConformance, type ConformanceReport, type Finding, rules } from "@svc/conformance";
 import type { Mutation } from "../mutations.ts";
-import type { BaseName } from "./bases.ts";
+import { type BaseName, bases } from "./bases.ts";
 import { type Differences, startUnderTest } from "./service-under-test.ts";
 
-/** Starts a service, checks it by everything there is, and stops it. */
+/**
+ * Starts a service, checks it and stops it.
+ *
+ * @param reaches ids of rules and of families of rules that are looked at. Default: everything there is
+ */
 export async function judge(
   base: BaseName,
   differences: Differences = {},
-  house = true,
+  {
+    house = true,
+    reaches,
+  }: { readonly house?: boolean; readonly reaches?: readonly string[] | undefined } = {},
 ): Promise<ConformanceReport> {
   await using tested = await startUnderTest(base, differences);
-  return await checkConformance({ ...tested.options, house });
+  return await checkConformance({ ...tested.options, house, only: reaches && within(reaches, base) });
+}
+
+/** The checks of some rules that apply to a base. */
+function within(reaches: readonly string[], base: BaseName): readonly string[] {
+  const isReduced = "profile" in bases[base];
+  const families = new Set(reaches);
+  return rules
+    .filter(({ id, profile }) => {
+      const isWithin = families.has(id) || families.has(id.split("-", 1)[0] ?? "");
+      return isWithin && (profile === "both" || !isReduced);
+    })
+    .map(({ id }) => id);
 }
 
 export function failures({ findings }: ConformanceReport): readonly Finding[] {
@@ -44,13 +63,13 @@ const busy = 0.8;
  * answers too late, and that is what some rules are about.
  */
 export function startAll(
-  work: readonly Pick<Mutation, "base" | "differences">[],
+  work: readonly Pick<Mutation, "base" | "differences" | "reaches">[],
 ): readonly Promise<ConformanceReport>[] {
   const pending = work.map((each) => ({ ...each, ...Promise.withResolvers<ConformanceReport>() }));
   void (async () => {
     let running = 0;
     let before = performance.eventLoopUtilization();
-    for (const { base, differences, resolve, reject } of pending) {
+    for (const { base, differences, reaches, resolve, reject } of pending) {
       for (;;) {
         await sleep(40);
         const { utilization } = performance.eventLoopUtilization(before);
@@ -58,7 +77,7 @@ export function startAll(
         if (running < least || (running < most && utilization < busy)) break;
       }
       running++;
-      judge(base, differences)
+      judge(base, differences, { reaches })
         .then(resolve, reject)
         .finally(() => running--);
     }

@@ -1,0 +1,31 @@
+import { every, must, notApplicable, type Verdict } from "../check.ts";
+import type { Kit } from "../kit.ts";
+import { isRefusal, refusesAll } from "./callers.ts";
+import { logout, pairOf, signIn, visit } from "./session-calls.ts";
+
+/** Whether refresh tokens make callers, those that the kit makes and those of the service itself. */
+export async function refreshAsBearer(kit: Kit): Promise<Verdict> {
+  const { keys, profile, probes } = kit.settings;
+  const verdicts: Verdict[] = [];
+  if (keys !== undefined && probes.protected !== undefined) {
+    const claims = { typ: "refresh", fam: "f", grt: { scopes: [], roles: [] } };
+    verdicts.push(await refusesAll(kit, [["typ refresh", { claims }]]));
+  }
+  if (probes.session !== undefined && profile === "full") verdicts.push(await ofTheService(kit));
+  return verdicts.length === 0
+    ? notApplicable("needs keys and a probe `protected`, or `session`")
+    : every(verdicts);
+}
+
+async function ofTheService(kit: Kit): Promise<Verdict> {
+  const { refresh: token } = await signIn(kit);
+  const visited = await visit(kit, token);
+  const loggedOut = await logout(kit, token);
+  const renewed = await kit.ask({ path: "/auth/refresh", body: {} }, { token });
+  const what = "a refresh token in the Authorization header";
+  return every([
+    must(isRefusal(visited), `${visited.status} for ${what}`, "401"),
+    must(isRefusal(loggedOut), `${loggedOut.status} from /auth/logout for ${what}`, "401"),
+    must(pairOf(kit, renewed) === undefined, `a pair from /auth/refresh for ${what}`, "a refusal"),
+  ]);
+}

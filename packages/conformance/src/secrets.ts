@@ -1,0 +1,33 @@
+import { isObject } from "./answer.ts";
+import { requestOf } from "./requests.ts";
+import type { Settings } from "./settings.ts";
+
+/** Names of members and headers whose values nobody should read in a report. */
+const telling = /pass|secret|pin$|otp|code|key|token|credential|authorization|cookie/i;
+/** What is shorter stands in too many messages that have nothing to do with it. */
+const shortest = 4;
+
+/** Takes the secrets that the kit was given out of a text: a service may repeat what it was sent. */
+export function createCensor({ keys, probes }: Settings): (text: string) => string {
+  const { session } = probes;
+  const request = session && requestOf(session.request);
+  const given = [
+    keys?.secret,
+    ...(request?.headers ?? []).filter(([name]) => telling.test(name)).map(([, value]) => value),
+    ...secretsIn(typeof session?.request === "object" ? session.request.body : undefined, false),
+  ];
+  const secrets = new Set(
+    given
+      .filter((text) => text !== undefined && text.length >= shortest)
+      // As it is, and as JSON has it.
+      .flatMap((text = "") => [text, JSON.stringify(text).slice(1, -1)]),
+  );
+  return (text) => [...secrets].reduce((clean, secret) => clean.replaceAll(secret, "<secret>"), text);
+}
+
+function secretsIn(value: unknown, isTelling: boolean): readonly string[] {
+  if (typeof value === "string" && isTelling) return [value];
+  if (Array.isArray(value)) return value.flatMap((each) => secretsIn(each, isTelling));
+  if (!isObject(value)) return [];
+  return Object.entries(value).flatMap(([name, each]) => secretsIn(each, isTelling || telling.test(name)));
+}

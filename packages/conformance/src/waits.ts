@@ -1,0 +1,48 @@
+import type { ConformanceOptions } from "./options.ts";
+import { resolveSettings } from "./settings.ts";
+
+/** Something that a run waits for, whatever the service does. */
+interface Wait {
+  readonly seconds: number;
+  readonly what: string;
+}
+
+/** Below this nobody needs to be told. */
+const unnoticedSeconds = 4;
+
+/**
+ * What the checks will wait for, in one sentence; undefined when they hardly wait.
+ *
+ * @throws InvalidUse as the checks would
+ */
+export function expectedWaits(options: ConformanceOptions): string | undefined {
+  const { probes, limits, profile, serveKeys, keySetPatienceSeconds } = resolveSettings(options);
+  // The checks of one run ask for no more than these, and for all of them when `only` is not given.
+  if (options.only !== undefined) return undefined;
+  const { session, dependencies = [] } = probes;
+  const sideBySide: Wait[] = [];
+  if (session !== undefined && profile === "full") {
+    sideBySide.push({
+      seconds: session.graceSeconds + 1,
+      what: `the window after a refresh (grace_seconds ${session.graceSeconds})`,
+    });
+  }
+  if (probes.slow !== undefined || probes.streaming !== undefined) {
+    const seconds = limits.requestTimeoutSeconds;
+    sideBySide.push({ seconds, what: `the request timeout (request_timeout_seconds ${seconds})` });
+  }
+  const afterwards: Wait[] = [];
+  if (dependencies.length > 0) {
+    afterwards.push({ seconds: dependencies.length * 1.5, what: "the readiness of broken dependencies" });
+  }
+  if (serveKeys !== undefined) {
+    afterwards.push({ seconds: 2 * keySetPatienceSeconds, what: "the service to fetch keys, at most" });
+  }
+  const longest = Math.max(0, ...sideBySide.map(({ seconds }) => seconds));
+  const total = afterwards.reduce((sum, { seconds }) => sum + seconds, longest);
+  if (total < unnoticedSeconds) return undefined;
+  const all = [...sideBySide, ...afterwards].map(
+    ({ seconds, what }) => `${Math.ceil(seconds)} s for ${what}`,
+  );
+  return `takes about ${Math.ceil(total)} s: ${all.join(", ")}`;
+}

@@ -1,0 +1,176 @@
+import { bearerOf, isSigned, openToken, signToken } from "../support/token-repair.ts";
+import type { Mutation } from "../mutations.ts";
+import { answerJson, json } from "./report-changes.ts";
+import { overlooked } from "./refreshing.ts";
+import { callerOf, claims, dressed, isLogout, refreshed } from "./session-changes.ts";
+import { now } from "./token-changes.ts";
+import { forgetful } from "./unsound-stores.ts";
+
+/** Services that take at `/auth/refresh` what is none of their refresh tokens, or tell too much. */
+export const impostorMutations: readonly Mutation[] = [
+  {
+    rule: "REF-1",
+    what: "an access token refreshes",
+    base: "issuing",
+    differences: overlooked((all) => {
+      const isAccess = all["typ"] === "access";
+      if (isAccess) {
+        all["typ"] = "refresh";
+        all["grt"] = { scopes: String(all["scope"]).split(" "), roles: all["roles"] };
+      }
+      return isAccess;
+    }),
+  },
+  {
+    rule: "REF-1",
+    what: "nobody looks at the signature of a refresh token",
+    base: "issuing",
+    differences: {
+      sessions: {
+        refresh: (sound) => (raw, signal) => {
+          const token = openToken(raw);
+          const isForged = token?.claims["typ"] === "refresh" && !isSigned(raw);
+          return sound(isForged ? signToken({ ...token, header: { alg: "HS256" } }) : raw, signal);
+        },
+      },
+    },
+  },
+  {
+    rule: "ISS-4",
+    what: "a refresh token has no end",
+    base: "issuing",
+    differences: overlooked((all) => {
+      const isOver = all["typ"] === "refresh" && Number(all["exp"]) < now();
+      if (isOver) all["exp"] = now() + 60;
+      return isOver;
+    }),
+  },
+  {
+    rule: "AUTH-10",
+    what: "a refresh token in the header does as well as one in the body",
+    base: "issuing",
+    differences: {
+      async request(req, res) {
+        const token = bearerOf(req);
+        if (req.url !== "/auth/refresh" || token === undefined) return false;
+        const answer = await fetch(`http://${req.headers.host}/auth/refresh`, {
+          method: "POST",
+          headers: { "Content-Type": "application/json" },
+          body: JSON.stringify({ refresh_token: token }),
+        });
+        return answerJson(res, answer.status, await answer.json());
+      },
+    },
+  },
+  {
+    rule: "REF-3",
+    what: "a refresh makes somebody else of a person",
+    base: "issuing",
+    differences: claims("access", (all, isRefreshed) => {
+      if (isRefreshed) all["sub"] = "somebody-else";
+    }),
+  },
+  {
+    rule: "REF-3",
+    what: "a refresh loses the tenant",
+    base: "issuing",
+    differences: claims("access", (all, isRefreshed) => isRefreshed && delete all["tenant_id"]),
+  },
+  {
+    rule: "REF-3",
+    what: "the second refresh loses the scopes",
+    base: "issuing",
+    differences: losesLater(),
+  },
+  {
+    rule: "ISS-3",
+    what: "sessions are counted",
+    base: "issuing",
+    differences: counted(),
+  },
+  {
+    rule: "ISS-5",
+    what: "a route remembers who was let in before the logout",
+    base: "issuing",
+    differences: remembering(),
+    unjudged: ["REV-11"],
+  },
+  {
+    rule: "REF-6",
+    what: "only the token that was used last is known for a replay",
+    base: "issuing",
+    differences: forgetful(),
+    unjudged: ["REF-7", "REV-3"],
+  },
+  {
+    rule: "ISS-9",
+    what: "/auth/me shows all claims",
+    base: "issuing",
+    differences: json("/auth/me", (body) => ({ ...body, claims: { iss: "x" } })),
+  },
+  {
+    rule: "REF-2",
+    what: "expires_in is in minutes",
+    base: "issuing",
+    differences: refreshed((body) => (body["expires_in"] = 15)),
+  },
+  {
+    rule: "REF-13",
+    what: "what is no token is a 400",
+    base: "issuing",
+    differences: {
+      answer(answer) {
+        const body = answer.json();
+        if (answer.path !== "/auth/refresh" || body["detail"] !== "invalid refresh token") return;
+        answer.status = 400;
+        answer.setJson({ ...body, status: 400, title: "Bad Request" });
+      },
+    },
+  },
+  {
+    rule: "REF-13",
+    what: "a refresh token needs no jti",
+    base: "issuing",
+    differences: overlooked((all) => {
+      const isBare = all["typ"] === "refresh" && all["jti"] === undefined;
+      if (isBare) all["jti"] = "an-id-for-all";
+      return isBare;
+    }),
+  },
+];
+
+function losesLater(): Mutation["differences"] {
+  const times = new Map<unknown, number>();
+  return claims("access", (all, isRefreshed) => {
+    if (!isRefreshed) return;
+    const count = (times.get(all["fam"]) ?? 0) + 1;
+    times.set(all["fam"], count);
+    if (count > 1) all["scope"] = "";
+  });
+}
+
+function counted(): Mutation["differences"] {
+  const numbers = new Map<unknown, string>();
+  return dressed(({ claims: all }) => {
+    const number = numbers.get(all["fam"]) ?? String(numbers.size + 1);
+    numbers.set(all["fam"], number);
+    all["fam"] = number;
+    return true;
+  });
+}
+
+function remembering(): Mutation["differences"] {
+  const known = new Set<string>();
+  const ended = new Set<unknown>();
+  return {
+    request(req, res) {
+      const token = bearerOf(req);
+      const { fam } = callerOf(req);
+      if (token === undefined || fam === undefined) return false;
+      if (isLogout(req)) ended.add(fam);
+      if (req.url !== "/mine") return false;
+      if (!ended.has(fam)) known.add(token);
+      return ended.has(fam) && known.has(token) && answerJson(res, 200, { mine: true });
+    },
+  };
+}
