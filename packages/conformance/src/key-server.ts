@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { KeyObject } from "node:crypto";
 import { InvalidUse } from "./faults.ts";
 import type { Algorithm } from "./options.ts";
-import { newKeyPair } from "./signing.ts";
+import { type KeyPair, newKeyPair } from "./signing.ts";
 
 /** A key of the set that the kit serves. */
 export interface ServedKey {
@@ -29,6 +29,15 @@ export interface KeyServer {
   stop(): Promise<void>;
 }
 
+/** The pairs that every key set begins with, made once: making RSA keys takes long. Their ids differ from set to set. */
+const made = new Map<string, Promise<KeyPair>>();
+
+function pairOf(name: string, algorithm: Algorithm, bits?: number): Promise<KeyPair> {
+  const pair = made.get(`${name} ${algorithm}`) ?? newKeyPair(algorithm, bits);
+  made.set(`${name} ${algorithm}`, pair);
+  return pair;
+}
+
 /** @param address `host:port` */
 export async function serveKeys(address: string, algorithm: Algorithm): Promise<KeyServer> {
   const [, host, port] = /^(.+):(\d{1,5})$/.exec(address) ?? [];
@@ -40,17 +49,18 @@ export async function serveKeys(address: string, algorithm: Algorithm): Promise<
   let fetches = 0;
   let down = false;
 
-  async function add(name: string, details: object = {}, bits?: number): Promise<ServedKey> {
-    const { publicKey, privateKey } = await newKeyPair(algorithm, bits);
+  function add(name: string, { publicKey, privateKey }: KeyPair, details: object = {}): ServedKey {
     const kid = `kit-${name}-${Math.random().toString(36).slice(2, 10)}`;
     published.push({ ...publicKey.export({ format: "jwk" }), kid, use: "sig", alg: algorithm, ...details });
     return { kid, key: privateKey };
   }
-  const first = await add("first");
-  const second = await add("second");
-  const forEncryption = await add("enc", { use: "enc" });
+  const first = add("first", await pairOf("first", algorithm));
+  const second = add("second", await pairOf("second", algorithm));
+  const forEncryption = add("enc", await pairOf("enc", algorithm), { use: "enc" });
   // A signature of PS512 does not fit into 1,024 bits.
-  const weak = /^[RP]S(?!512$)|^RS512$/.test(algorithm) ? await add("weak", {}, 1024) : undefined;
+  const weak = /^[RP]S(?!512$)|^RS512$/.test(algorithm)
+    ? add("weak", await pairOf("weak", algorithm, 1024))
+    : undefined;
 
   const server = createServer((_req, res) => {
     fetches++;
@@ -77,7 +87,7 @@ export async function serveKeys(address: string, algorithm: Algorithm): Promise<
     get fetches() {
       return fetches;
     },
-    rotate: () => add("new"),
+    rotate: async () => add("new", await newKeyPair(algorithm)),
     setDown(value) {
       down = value;
     },

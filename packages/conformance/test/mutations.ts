@@ -33,8 +33,10 @@ export interface Mutation {
 const ofSessions = ["REF", "REV", "ISS", "OIDC", "KEY", "CLAIM", "RDY", "ERR", "AUTH-10", "AUTH-14"];
 /** All rules that what a token says can have to do with. */
 const ofTokens = ["AUTH", "CLAIM", "KEY", "TEN", "ERR", "COR", "LOG", "PROF", "ISS", "REV", "REF"];
-/** All rules that reports, logs and metrics can have to do with. */
+/** All rules that reports, logs, metrics and ids of requests can have to do with. */
 const ofReports = "SYS RDY VER ENV COR ERR LIM LOG MET EDGE PROF AUTH-11 AUTH-14".split(" ");
+/** All rules that who may act for which tenant can have to do with. */
+const ofTenants = "SYS RDY COR ERR LOG AUTH CLAIM TEN PROF".split(" ");
 
 /**
  * Services that are alike in what they can change. The first one is asked about every rule there is, which shows that
@@ -58,10 +60,10 @@ export const mutations: readonly Mutation[] = [
   ...systemMutations,
   ...alike(readinessMutations, ofReports),
   ...errorMutations,
-  ...correlationMutations,
+  ...alike(correlationMutations, ofReports),
   ...alike(observationMutations, ofReports),
   ...alike(authenticationMutations, ofTokens),
   ...alike(tokenMutations, ofTokens),
   ...keySetMutations,
-  ...tenancyMutations,
+  ...alike(tenancyMutations, ofTenants),
 ];
