@@ -147,7 +147,8 @@ function unknownIn(what: string, given: object | undefined, known: object): stri
 function baseUrl(name: string, given: string, faults: string[]): URL | null {
   const url = URL.parse(given);
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    faults.push(`${name}: ${JSON.stringify(given)} is no http or https URL`);
+    const shown = given.replace(/\/\/[^/@]*@/, "//***@");
+    faults.push(`${name}: ${JSON.stringify(shown)} is no http or https URL`);
   }
   if (url !== null && (url.username !== "" || url.password !== "")) {
     faults.push(`${name}: must not hold a user or a password`);

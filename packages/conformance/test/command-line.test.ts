@@ -204,6 +204,7 @@ describe("svc-conformance", function () {
       ["no URL", [], /one base URL is needed/],
       ["an unknown option", [nowhere, "--key", "x"], /Unknown option '--key'/],
       ["a URL that is none", ["localhost:8000"], /url: "localhost:8000" is no http or https URL/],
+      ["a URL of another protocol", [`ftp://a:${secret}@127.0.0.1`], /url: "ftp:\/\/\*\*\*@127.0.0.1" is no/],
       ["a URL with a password", ["http://a:b@127.0.0.1:9"], /url: must not hold a user or a password/],
       [
         "a service that does not answer",

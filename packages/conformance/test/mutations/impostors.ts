@@ -1,4 +1,4 @@
-import { bearerOf, isSigned, openToken, signToken } from "../support/token-repair.ts";
+import { bearerOf, isSigned, openToken, setBearer, signToken } from "../support/token-repair.ts";
 import type { Mutation } from "../mutations.ts";
 import { answerJson, json } from "./report-changes.ts";
 import { overlooked } from "./refreshing.ts";
@@ -59,6 +59,19 @@ export const impostorMutations: readonly Mutation[] = [
           body: JSON.stringify({ refresh_token: token }),
         });
         return answerJson(res, answer.status, await answer.json());
+      },
+    },
+  },
+  {
+    rule: "AUTH-10",
+    what: "a refresh token signs out",
+    base: "issuing",
+    differences: {
+      request(req) {
+        const token = openToken(bearerOf(req) ?? "");
+        if (!isLogout(req) || token?.claims["typ"] !== "refresh") return;
+        token.claims["typ"] = "access";
+        setBearer(req, signToken(token));
       },
     },
   },

@@ -53,7 +53,7 @@ export function lost(sound: ConformanceReport, broken: ConformanceReport): reado
     .toSorted();
 }
 
-const most = 24;
+const most = 40;
 const least = 3;
 /** Above this share of its time the process is so busy that one more service would keep all others waiting. */
 const busy = 0.8;
