@@ -32,8 +32,12 @@ export function accessLog(options: AccessLogOptions): Middleware {
   const quiet = new Set(quietPaths);
   return function accessLogMiddleware(req, res, next) {
     openContext(req).log = logger;
-    const { enabled, write } = quiet.size > 0 && quiet.has(pathOf(req)) ? quietLine : line;
-    if (enabled()) onResponseEnd(req, res, write);
+    // No level is quieter than that of a quiet path: where the usual line is off, so is the quiet one.
+    if (line.enabled()) {
+      const isQuiet = quiet.size > 0 && quiet.has(pathOf(req));
+      if (!isQuiet) onResponseEnd(req, res, line.write);
+      else if (quietLine.enabled()) onResponseEnd(req, res, quietLine.write);
+    }
     enterContext(req, res, next);
   };
 }

@@ -43,6 +43,28 @@ export function tenantInHost(
   return label === undefined || reserved.has(label) ? undefined : label;
 }
 
+// Hosts recur, and each is read once: this many, of at most LONGEST_HOST characters, are kept at a time.
+const KEPT_HOSTS = 1000;
+
+/** {@link tenantInHost} for one suffix, with a memory of the hosts that it was asked of. */
+export function hostReader(
+  suffix: string,
+  reserved: ReadonlySet<string>,
+): (host: string) => string | undefined {
+  const known = new Map<string, string>();
+  return function tenantOfHost(host) {
+    const tenant = known.get(host);
+    if (tenant !== undefined) return tenant;
+    const read = tenantInHost(host, suffix, reserved);
+    // Whoever sends ever new hosts makes it forget, and pays as much as without it.
+    if (read !== undefined) {
+      if (known.size >= KEPT_HOSTS) known.clear();
+      known.set(host, read);
+    }
+    return read;
+  };
+}
+
 /** What is in front of `end`, in lower case, where that is a slug: one pass, as it is asked of every request. */
 function labelOf(host: string, end: number): string | undefined {
   let hasCapital = false;

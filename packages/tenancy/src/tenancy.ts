@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { contextOf, enterContext, type Middleware, openContext } from "@svc/context";
 import type { ProblemError } from "@svc/problem";
 import { EXEMPT_PATHS, exemption } from "./exempt-paths.ts";
-import { tenantInHost } from "./host.ts";
+import { hostReader } from "./host.ts";
 import { type ResolvedTenancy, resolveTenancyOptions, type TenancyOptions } from "./options.ts";
 import { refusalError, tenantRequired } from "./refusals.ts";
 import { hostOf as hostOfRequest, targetOf } from "./request-host.ts";
@@ -53,14 +53,14 @@ export function tenancy(options?: TenancyOptions): Middleware {
 
 function policyOf(options: ResolvedTenancy): Policy<IncomingMessage> {
   const suffix = `.${options.baseDomain.toLowerCase().replace(/\.$/, "")}`;
-  const reserved = new Set(options.reservedSubdomains);
+  const tenantOfHost = hostReader(suffix, new Set(options.reservedSubdomains));
   const prefix = `${options.pathPrefix.toLowerCase()}/`;
   const { hostOf } = options;
   const hostIn = hostOf === undefined ? hostOfRequest : checkedHost(hostOf);
   const readers = {
     subdomain: (req: IncomingMessage): string | undefined => {
       const host = hostIn(req);
-      return host === undefined ? undefined : tenantInHost(host, suffix, reserved);
+      return host === undefined ? undefined : tenantOfHost(host);
     },
     path: (req: IncomingMessage): string | undefined => tenantInPath(pathOf(targetOf(req)), prefix),
     header: (req: IncomingMessage): string | undefined => {
