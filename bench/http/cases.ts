@@ -29,6 +29,7 @@ export const httpCases: readonly Case[] = [
   at("svc-full-hs256-uncached", "svc-full", "uncached"),
   at("svc-full-rs256-unseen", "svc-full", "unseen"),
   at("bare-express5-rs256", "bare-express5-rs256"),
+  at("bare-express5-layers", "bare-express5-layers"),
   at("full-packages", "full-packages", "cached"),
   at("full-packages-uncached", "full-packages", "uncached"),
   at("peer-full-hs256", "peer-full", "HS256"),
