@@ -133,6 +133,20 @@ const cases = {
     assert.equal(typeof tokenStoreCases, "function");
     for (const entry of ["redis", "postgres"]) assert.ok(await use(`@svc/token-store/${entry}`));
   },
+  async "job-table"({ use }) {
+    const { createJobTable, createWorker } = await use("@svc/job-table");
+    const asked = [];
+    const db = {
+      async query(text) {
+        asked.push(text);
+        return { rows: [{ id: "1" }], rowCount: 1 };
+      },
+    };
+    const table = createJobTable({ db, name: "jobs" });
+    await table.enqueue({ task: "greet", id: "1" });
+    assert.match(asked.join(" "), /insert into "jobs"/i);
+    assert.throws(() => createWorker({ table, handlers: {}, concurrency: 0 }), /concurrency/);
+  },
   async "token-issuer"({ use, app }) {
     const { authRoutes, createKeyRing, createTokenIssuer } = await use("@svc/token-issuer");
     const keys = createKeyRing({ secret: "0123456789abcdef0123456789abcdef" });

@@ -1,0 +1,72 @@
+import { resolve } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
+import type { JobTable } from "../job-table.ts";
+import type { WorkerEvent } from "../worker/events.ts";
+import type { JobHandler } from "../worker/options.ts";
+import { createWorker } from "../worker/worker.ts";
+import { InvalidUse, type JobCommand } from "./arguments.ts";
+
+/** How jobs ended while a table was drained. */
+export interface Drained {
+  done: number;
+  failed: number;
+  dead: number;
+  released: number;
+  lost: number;
+}
+
+const POLL_MS = 50;
+// So many looks that found nothing, with nothing running: nothing is left that may run now.
+const QUIET_MS = 5 * POLL_MS;
+
+/** Runs the jobs of a table until none may run now; with `watch` until it is interrupted. */
+export async function drain(
+  table: JobTable,
+  { handlers: file = "", concurrency, watch }: JobCommand,
+  interrupted: AbortSignal,
+): Promise<Drained> {
+  const handlers = await handlersOf(file);
+  const counts: Drained = { done: 0, failed: 0, dead: 0, released: 0, lost: 0 };
+  let fault: unknown;
+  let quietSince = performance.now();
+  const onEvent = (event: WorkerEvent): void => {
+    quietSince = performance.now();
+    if (event.type === "fault") fault ??= event.error;
+    else if (event.type === "lease_lost") counts.lost += 1;
+    else if (event.type !== "claimed" && event.type !== "depth") counts[event.type] += 1;
+  };
+  const worker = createWorker({ table, handlers, concurrency, pollMs: watch ? 1000 : POLL_MS, onEvent });
+  // A table that is not there is no table to wait for.
+  await table.stats();
+  worker.start();
+  while (!interrupted.aborted) {
+    if (!watch && fault !== undefined) break;
+    if (!watch && worker.running === 0 && performance.now() - quietSince > QUIET_MS) break;
+    await pause(POLL_MS, undefined, { signal: interrupted }).catch(() => undefined);
+  }
+  await worker.stop();
+  if (!watch && fault !== undefined) throw fault;
+  return counts;
+}
+
+async function handlersOf(file: string): Promise<Readonly<Record<string, JobHandler>>> {
+  let module: Readonly<Record<string, unknown>>;
+  try {
+    module = (await import(pathToFileURL(resolve(file)).href)) as Readonly<Record<string, unknown>>;
+  } catch (error) {
+    throw new Error(
+      `${file} could not be loaded: ${error instanceof Error ? error.message : String(error)}`,
+      {
+        cause: error,
+      },
+    );
+  }
+  const given = module["default"];
+  const source = typeof given === "object" && given !== null ? given : module;
+  const found = Object.entries(source).filter(
+    (entry): entry is [string, JobHandler] => typeof entry[1] === "function",
+  );
+  if (found.length === 0) throw new InvalidUse(`${file} exports no handler: a function named as its task`);
+  return Object.fromEntries(found);
+}

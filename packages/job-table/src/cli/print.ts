@@ -1,0 +1,20 @@
+/** Rows as a table for people; the first one is its head. The last column is cut where the terminal ends. */
+export function columns(rows: readonly (readonly string[])[], width: number): string {
+  const last = Math.max(...rows.map((row) => row.length)) - 1;
+  const widths = Array.from({ length: last }, (_, column) =>
+    Math.max(...rows.map((row) => (row[column] ?? "").length)),
+  );
+  const line = (row: readonly string[]): string => {
+    const text = row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join("  ")
+      .trimEnd();
+    return text.length > width ? `${text.slice(0, width - 3)}...` : text;
+  };
+  return `${rows.map(line).join("\n")}\n`;
+}
+
+/** A text of anybody's on one line, with nothing in it that moves the cursor of a terminal. */
+export function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, " ").replaceAll(/\p{Cc}/gu, "");
+}

@@ -1,0 +1,19 @@
+export { JobError, type JobErrorCode } from "./errors.ts";
+export { errorText, MAX_ERROR_LENGTH } from "./error-text.ts";
+export type {
+  DeadJob,
+  Enqueued,
+  FailOutcome,
+  InTransaction,
+  Job,
+  JobStats,
+  Lease,
+  NewJob,
+  TraceCarrier,
+} from "./job.ts";
+export { createJobTable, type FailOptions, type JobTable } from "./job-table.ts";
+export { DEFAULT_TABLE, type JobTableOptions } from "./options.ts";
+export type { Migration } from "./schema.ts";
+export type { WorkerEvent } from "./worker/events.ts";
+export type { JobContext, JobHandler, WorkerOptions } from "./worker/options.ts";
+export { createWorker, type Worker } from "./worker/worker.ts";

@@ -1,0 +1,210 @@
+import type { ReadinessCheck } from "@svc/context";
+import { ConfigurationError } from "@svc/options";
+import type { Queryable, Row } from "@svc/sql";
+import { errorText } from "./error-text.ts";
+import { refused } from "./errors.ts";
+import type { DeadJob, Enqueued, FailOutcome, InTransaction, Job, JobStats, Lease, NewJob } from "./job.ts";
+import { type NewRow, newRow } from "./new-job.ts";
+import { channelOf, createNotifier } from "./notifier.ts";
+import { type JobTableOptions, type ResolvedOptions, resolveTableOptions } from "./options.ts";
+import { isShared, send } from "./query.ts";
+import { createCheck } from "./readiness.ts";
+import { ensureTable, type Migration, tableMigrations } from "./schema.ts";
+import { type ClaimedRow, claimSql, deleteSql, jobOf } from "./sql/claim.ts";
+import { failSql, leaseValues, releaseSql } from "./sql/end.ts";
+import { enqueueOne, enqueueRows } from "./sql/enqueue.ts";
+import {
+  countDeadSql,
+  deadJobOf,
+  type DeadRow,
+  deadSql,
+  reachSql,
+  retrySql,
+  statsSql,
+} from "./sql/operator.ts";
+
+/** How a job failed. */
+export interface FailOptions extends InTransaction {
+  /** Whether it is dead at once, however many attempts are left. Default: false. */
+  readonly dead?: boolean | undefined;
+}
+
+/**
+ * A table of jobs. All clocks are the server's; every call is one statement. Errors of the server and of the driver are
+ * passed on as they are; what is no job, lease or number is a `JobError` before anything is sent.
+ */
+export interface JobTable {
+  readonly name: string;
+  readonly visibilityTimeoutSeconds: number;
+  /** Queues a job (JOB-3, JOB-27); request id, tenant and trace are the current context's. */
+  enqueue(job: NewJob, options?: InTransaction): Promise<Enqueued>;
+  /** Queues up to 10,000 jobs in one statement: all of them or, where it fails, none. Answers in their order. */
+  enqueueMany(jobs: readonly NewJob[], options?: InTransaction): Promise<readonly Enqueued[]>;
+  /**
+   * Takes up to `limit` jobs (1 to 1,000; default 1), each for the visibility timeout (JOB-4, JOB-5). A job that lost its
+   * worker on its last attempt is made dead instead (JOB-22).
+   */
+  claim(limit?: number, options?: InTransaction): Promise<Job[]>;
+  /** Deletes a finished job (JOB-7). False when the lease had ended: somebody else may have it now (JOB-21). */
+  ack(lease: Lease, options?: InTransaction): Promise<boolean>;
+  /** Puts a failed job back, later, or makes it dead (JOB-8, JOB-9). `error` is anything that was thrown. */
+  fail(lease: Lease, error: unknown, options?: FailOptions): Promise<FailOutcome>;
+  /** Gives a job back as if it had not been claimed (JOB-11). False when the lease had ended. */
+  release(lease: Lease, options?: InTransaction): Promise<boolean>;
+  /** Dead jobs, those that were queued last first (JOB-31). `limit` from 1 to 10,000; default 100. */
+  dead(limit?: number): Promise<DeadJob[]>;
+  /** Makes dead jobs pending with no attempts (JOB-12): those of the ids, or all. Answers the ids of those that were dead. */
+  retryDead(ids: readonly string[] | "all", options?: InTransaction): Promise<string[]>;
+  /** Counts all jobs; reads the whole table. */
+  stats(): Promise<JobStats>;
+  /** Makes what is missing of the table (JOB-30). @throws SchemaError for a table that is another one */
+  ensureSchema(): Promise<"present" | "created">;
+  /** The same for a migration tool. */
+  migrations(): readonly Migration[];
+  /** The check `queue` for `/ready`. Always the same object. */
+  readiness(): ReadinessCheck;
+}
+
+const MAX_ROWS = 10_000;
+const MAX_BATCH_LENGTH = 64 * 2 ** 20;
+const MAX_CLAIM = 1000;
+const tables = new WeakMap<JobTable, ResolvedOptions>();
+
+/** What the worker needs to know of a table. @throws ConfigurationError for what {@link createJobTable} has not made */
+export function optionsOf(subject: string, table: JobTable): ResolvedOptions {
+  const options = tables.get(table);
+  if (options !== undefined) return options;
+  throw new ConfigurationError(subject, [{ key: "table", message: "must be what createJobTable() answers" }]);
+}
+
+/**
+ * Makes the client of a job table. Nothing is sent before the first call.
+ *
+ * @throws ConfigurationError
+ */
+export function createJobTable(given: JobTableOptions): JobTable {
+  const options = resolveTableOptions(given);
+  const { db, name, quotedTable: sql, visibilityTimeoutSeconds, maxPayloadBytes, now } = options;
+  const channel = channelOf(name);
+  const notifier = createNotifier(channel, options.notifyEveryMs, now, () =>
+    send(db, "select pg_notify($1, '')", [channel]),
+  );
+
+  async function rowsOf<R extends Row>(text: string, values: unknown[], tx?: Queryable): Promise<R[]> {
+    return (await send<R>(tx ?? db, text, values)).rows;
+  }
+  function told(tx: Queryable | undefined, rows: readonly NewRow[]): string | undefined {
+    const ready = rows.some((row) => row.delaySeconds === 0 && row.availableAt === null);
+    if (!options.notify || !ready) return undefined;
+    return notifier.channelFor({ transaction: tx !== undefined || !isShared(db) });
+  }
+
+  const check = createCheck(
+    {
+      reach: () => rowsOf(reachSql(sql), []),
+      countDead: async () => (await rowsOf<{ dead: number }>(countDeadSql(sql), []))[0]?.dead ?? 0,
+    },
+    now,
+  );
+
+  const table: JobTable = {
+    name,
+    visibilityTimeoutSeconds,
+    async enqueue(job, { tx } = {}) {
+      const row = newRow(job, maxPayloadBytes);
+      const { text, values } = enqueueOne(sql, row, told(tx, [row]));
+      return { id: row.id, enqueued: (await rowsOf(text, values, tx)).length === 1 };
+    },
+    async enqueueMany(jobs, { tx } = {}) {
+      if (!Array.isArray(jobs) || jobs.length > MAX_ROWS)
+        throw refused(`jobs must be a list of at most ${MAX_ROWS}`);
+      if (jobs.length === 0) return [];
+      const rows = jobs.map((job) => newRow(job, maxPayloadBytes));
+      const length = rows.reduce((sum, { payload }) => sum + payload.length, 0);
+      if (length > MAX_BATCH_LENGTH) {
+        throw refused(
+          `the payloads have ${length} characters together, at most ${MAX_BATCH_LENGTH} are allowed`,
+        );
+      }
+      const { text, values } = enqueueRows(sql, inOneOrder(jobs, rows), told(tx, rows));
+      const [answer] = await rowsOf<{ made: number; ids: string[] | null }>(text, values, tx);
+      if (answer?.made === rows.length) return rows.map(({ id }) => ({ id, enqueued: true }));
+      const made = new Set(answer?.ids);
+      // Of two that bear one id the first one counts.
+      return rows.map(({ id }) => ({ id, enqueued: made.delete(id) }));
+    },
+    async claim(limit = 1, { tx } = {}) {
+      checkWhole("limit", limit, MAX_CLAIM);
+      const rows = await rowsOf<ClaimedRow>(claimSql(sql), [limit, visibilityTimeoutSeconds], tx);
+      return rows.filter((row) => !row.spent).map(jobOf);
+    },
+    async ack(lease, { tx } = {}) {
+      checkLease(lease);
+      return (await rowsOf(deleteSql(sql, 1), leaseValues([lease]), tx)).length === 1;
+    },
+    async fail(lease, error, { tx, dead = false } = {}) {
+      checkLease(lease);
+      const values = [...leaseValues([lease]), [errorText(error)], [dead]];
+      const [row] = await rowsOf<{ status: string }>(failSql(sql), values, tx);
+      if (row === undefined) return "lost";
+      return row.status === "dead" ? "dead" : "pending";
+    },
+    async release(lease, { tx } = {}) {
+      checkLease(lease);
+      return (await rowsOf(releaseSql(sql), leaseValues([lease]), tx)).length === 1;
+    },
+    async dead(limit = 100) {
+      checkWhole("limit", limit, MAX_ROWS);
+      return (await rowsOf<DeadRow>(deadSql(sql), [limit])).map(deadJobOf);
+    },
+    async retryDead(ids, { tx } = {}) {
+      const wanted = ids === "all" ? null : checkedIds(ids);
+      const rows = await rowsOf<{ id: string }>(retrySql(sql), [wanted], tx);
+      return rows.map(({ id }) => id);
+    },
+    async stats() {
+      const [row] = await rowsOf<{ pending: number; running: number; dead: number }>(statsSql(sql), []);
+      return { pending: row?.pending ?? 0, running: row?.running ?? 0, dead: row?.dead ?? 0 };
+    },
+    ensureSchema: () => ensureTable(db, name),
+    migrations: () => tableMigrations(name),
+    readiness: () => check,
+  };
+  tables.set(table, options);
+  return table;
+}
+
+/** Two callers that queue the same ids in different orders would wait for each other; ids that we drew are nobody else's. */
+function inOneOrder(jobs: readonly NewJob[], rows: readonly NewRow[]): readonly NewRow[] {
+  if (jobs.every(({ id }) => id === undefined)) return rows;
+  return rows.toSorted((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
+}
+
+function checkWhole(name: string, value: unknown, max: number): void {
+  if (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= max) return;
+  throw refused(`${name} must be a whole number from 1 to ${max}`);
+}
+
+function checkLease(lease: Lease): void {
+  const { id, attempts, lockedUntil } = (lease ?? {}) as Partial<Lease>;
+  if (
+    typeof id === "string" &&
+    Number.isInteger(attempts) &&
+    typeof lockedUntil === "string" &&
+    !/[^\w:.-]/.test(lockedUntil) &&
+    lockedUntil !== ""
+  )
+    return;
+  throw refused("a lease has the id, attempts and lockedUntil of a claimed job");
+}
+
+function checkedIds(ids: readonly string[]): readonly string[] {
+  if (
+    !Array.isArray(ids) ||
+    ids.length > MAX_ROWS ||
+    !ids.every((id) => typeof id === "string" && !id.includes("\0"))
+  ) {
+    throw refused(`ids must be "all" or a list of at most ${MAX_ROWS} ids`);
+  }
+  return ids;
+}

@@ -1,0 +1,136 @@
+import { currentContext, mintRequestId } from "@svc/context";
+import { refused } from "./errors.ts";
+import type { NewJob, TraceCarrier } from "./job.ts";
+import { carrierOf, isCarrier } from "./trace.ts";
+
+/** A job as it is sent: texts and numbers only. */
+export interface NewRow {
+  readonly id: string;
+  readonly task: string;
+  readonly payload: string;
+  readonly maxAttempts: number;
+  readonly availableAt: string | null;
+  readonly delaySeconds: number;
+  readonly requestId: string | null;
+  readonly tenantId: string | null;
+  readonly trace: string | null;
+}
+
+const DEFAULT_MAX_ATTEMPTS = 3;
+const MAX_ATTEMPTS = 1000;
+const MAX_TEXT = 255;
+const MAX_DELAY_SECONDS = 10 * 366 * 86_400;
+const LAST_MOMENT = Date.UTC(10_000, 0, 1);
+const KNOWN: ReadonlySet<string> = new Set<keyof NewJob>([
+  "task",
+  "payload",
+  "id",
+  "maxAttempts",
+  "delaySeconds",
+  "availableAt",
+  "requestId",
+  "tenantId",
+  "trace",
+]);
+// What JSON can say and jsonb cannot hold: NUL, and half a surrogate pair. An even number of backslashes is text.
+const UNKEPT = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f][0-9a-f]{2})/;
+const CONTROL = /[\p{Cc}\p{Surrogate}]/u;
+
+/**
+ * Checks a job and fills in what it does not say: an id, and what the current context knows (JOB-27).
+ *
+ * @throws JobError `ERR_SVC_JOB_ARGUMENT`
+ */
+export function newRow(job: NewJob, maxPayloadBytes: number): NewRow {
+  if (typeof job !== "object" || job === null) throw refused("a job must be an object with a task");
+  for (const key of Object.keys(job)) {
+    if (!KNOWN.has(key)) throw refused(`a job has no ${JSON.stringify(key.slice(0, 80))}`);
+  }
+  const { task, id, payload, maxAttempts = DEFAULT_MAX_ATTEMPTS, delaySeconds, availableAt } = job;
+  checkText("task", task);
+  if (id !== undefined) checkText("id", id);
+  if (!Number.isInteger(maxAttempts) || maxAttempts < 1 || maxAttempts > MAX_ATTEMPTS) {
+    throw refused(
+      `maxAttempts must be a whole number from 1 to ${MAX_ATTEMPTS}; it is ${shown(maxAttempts)}`,
+    );
+  }
+  if (delaySeconds !== undefined && availableAt !== undefined) {
+    throw refused("a job has delaySeconds or availableAt, not both");
+  }
+  const context = currentContext();
+  return {
+    id: id ?? mintRequestId(),
+    task,
+    payload: jsonOf(payload, maxPayloadBytes),
+    maxAttempts,
+    availableAt: momentOf(availableAt),
+    delaySeconds: delayOf(delaySeconds),
+    requestId: textOf("requestId", job.requestId, context?.requestId),
+    tenantId: textOf("tenantId", job.tenantId, context?.tenantId),
+    trace: traceOf(job.trace, carrierOf(context?.trace)),
+  };
+}
+
+function checkText(name: string, value: unknown): asserts value is string {
+  if (typeof value !== "string") throw refused(`${name} must be a string; it is ${shown(value)}`);
+  if (value === "" || value.length > MAX_TEXT) {
+    throw refused(`${name} must have 1 to ${MAX_TEXT} characters; it has ${value.length}`);
+  }
+  if (CONTROL.test(value))
+    throw refused(`${name} must not contain control characters or half a surrogate pair`);
+}
+
+function textOf(name: string, given: string | null | undefined, current: string | undefined): string | null {
+  if (given === null) return null;
+  if (given === undefined) return current === undefined || current === "" ? null : current;
+  checkText(name, given);
+  return given;
+}
+
+function traceOf(given: TraceCarrier | null | undefined, current: TraceCarrier | undefined): string | null {
+  if (given === null) return null;
+  if (given === undefined) return current === undefined ? null : JSON.stringify(current);
+  if (!isCarrier(given)) throw refused("trace must have a valid traceparent of version 00");
+  const { traceparent, tracestate } = given;
+  if (tracestate !== undefined && (CONTROL.test(tracestate) || tracestate.length > 512)) {
+    throw refused("trace.tracestate must have at most 512 characters, none of them a control character");
+  }
+  return JSON.stringify({ traceparent, tracestate });
+}
+
+function jsonOf(payload: unknown, maxBytes: number): string {
+  if (payload === undefined) return "{}";
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(payload);
+  } catch (error) {
+    throw refused("payload is nothing that JSON can say", error);
+  }
+  if (typeof text !== "string") throw refused(`payload is nothing that JSON can say: a ${typeof payload}`);
+  const bytes = Buffer.byteLength(text);
+  if (bytes > maxBytes) {
+    throw refused(`payload has ${bytes} bytes as JSON, at most ${maxBytes} are allowed (maxPayloadBytes)`);
+  }
+  if (text.includes("\\u") && UNKEPT.test(text)) {
+    throw refused("payload contains NUL or half a surrogate pair, which PostgreSQL cannot keep");
+  }
+  return text;
+}
+
+function momentOf(value: Date | undefined): string | null {
+  if (value === undefined) return null;
+  if (!(value instanceof Date)) throw refused(`availableAt must be a Date; it is ${shown(value)}`);
+  const ms = value.getTime();
+  if (!(ms >= 0 && ms < LAST_MOMENT)) throw refused("availableAt must be a valid date from 1970 to 9999");
+  return value.toISOString();
+}
+
+function delayOf(value: number | undefined): number {
+  if (value === undefined) return 0;
+  if (typeof value === "number" && value >= 0 && value <= MAX_DELAY_SECONDS) return value;
+  throw refused(`delaySeconds must be a number from 0 to ${MAX_DELAY_SECONDS}; it is ${shown(value)}`);
+}
+
+function shown(value: unknown): string {
+  return typeof value === "number" ? String(value) : value === null ? "null" : typeof value;
+}

@@ -1,0 +1,25 @@
+import { type Database, isPool, type Queryable, type QueryResult, type Row } from "@svc/sql";
+
+/** Sends one statement to wherever the caller wants it: a transaction, a connection, or any connection of a pool. */
+export async function send<R extends Row>(
+  db: Database,
+  text: string,
+  values: unknown[],
+): Promise<QueryResult<R>> {
+  if (isQueryable(db)) return db.query<R>(text, values);
+  const connection = await db.connect();
+  try {
+    return await connection.query<R>(text, values);
+  } finally {
+    connection.release();
+  }
+}
+
+/** Whether statements may go to any of several connections, so that none of them is part of a transaction. */
+export function isShared(db: Database): boolean {
+  return isPool(db);
+}
+
+function isQueryable(db: Database): db is Queryable {
+  return typeof (db as Partial<Queryable>).query === "function";
+}

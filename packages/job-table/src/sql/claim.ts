@@ -1,0 +1,115 @@
+import type { Job, TraceCarrier } from "../job.ts";
+
+/** What a claim answers: a job, or with `spent` one that was found at the end of its last lease and is dead now (JOB-22). */
+export interface ClaimedRow extends Record<string, unknown> {
+  readonly id: string;
+  readonly task: string;
+  readonly payload: unknown;
+  readonly attempts: number;
+  readonly max_attempts: number;
+  readonly request_id: string | null;
+  readonly tenant_id: string | null;
+  readonly trace: unknown;
+  readonly lease: string | null;
+  readonly available_ms: number;
+  readonly waited_ms: number;
+  readonly spent: boolean;
+}
+
+/** What is said of a job whose worker was lost every time. */
+export const SPENT = "lease expired on the last attempt";
+
+const MAX_SPENT = 100;
+const NOW = "statement_timestamp()";
+const UTC_TEXT = `'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`;
+
+const returned = (
+  spent: boolean,
+): string => `job.id, job.task, job.payload, job.attempts, job.max_attempts, job.request_id,
+    job.tenant_id, job.trace, to_char(job.locked_until at time zone 'UTC', ${UTC_TEXT}) as lease,
+    date_part('epoch', job.available_at) * 1000 as available_ms,
+    date_part('epoch', ${NOW} - job.available_at) * 1000 as waited_ms, ${String(spent)} as spent`;
+
+const take = `set status = 'running', attempts = job.attempts + 1, locked_until = ${NOW} + $2::float8 * interval '1 second'`;
+
+/**
+ * The contract's claim (JOB-4, JOB-5, JOB-16): pending jobs whose time has come, and those whose lease has ended, in the order
+ * of `available_at`. `$1` how many, `$2` seconds of the lease. `= any(array(...))` keeps the planner from joining the whole
+ * table: the rows are found by their key, however many it believes there are.
+ */
+export function claimSql(table: string): string {
+  return `with pending as materialized (
+  select id, available_at from ${table} where status = 'pending' and available_at <= ${NOW}
+  order by available_at limit $1::int for update skip locked
+), expired as materialized (
+  select id, available_at from ${table}
+  where status = 'running' and locked_until < ${NOW} and attempts < max_attempts
+  order by available_at limit $1::int for update skip locked
+), spent as materialized (
+  select id from ${table} where status = 'running' and locked_until < ${NOW} and attempts >= max_attempts
+  limit ${MAX_SPENT} for update skip locked
+), buried as (
+  update ${table} as job set status = 'dead', locked_until = null, last_error = '${SPENT}'
+  where id = any(array(select id from spent))
+  returning ${returned(true)}
+), claimed as (
+  update ${table} as job ${take}
+  where id = any(array(
+    select id from (select * from pending union all select * from expired) as both_kinds
+    order by available_at limit $1::int
+  ))
+  returning ${returned(false)}
+)
+select * from claimed union all select * from buried order by available_ms`;
+}
+
+/**
+ * A worker's claim in between (JOB-25): pending jobs alone, from `$3` on, in milliseconds since the epoch. Old snapshots of
+ * other sessions keep the rows of claimed jobs from being cleared away; `$3` steps over them. With `acked` it deletes
+ * finished jobs in the same statement, which is one commit instead of two: `$4`, `$5`, `$6` are their leases.
+ */
+export function hotClaimSql(table: string, acked: boolean): string {
+  const deleted = acked ? `, acked as (${deleteSql(table, 4)})` : "";
+  const union = acked
+    ? ` union all select id, null, null, null, null, null, null, null, null, null, null, null from acked`
+    : "";
+  return `with claimed as (
+  update ${table} as job ${take}
+  where id = any(array(
+    select id from ${table}
+    where status = 'pending' and available_at <= ${NOW} and available_at >= to_timestamp($3::float8 / 1000)
+    order by available_at limit $1::int for update skip locked
+  ))
+  returning ${returned(false)}
+)${deleted}
+select * from claimed${union} order by available_ms`;
+}
+
+/**
+ * Whether a row is still held by a lease (JOB-21). The words for its being `running` keep the planner from the index of the
+ * running ones: it would read all of them, and what is left of those that ran, to find a few by their key.
+ */
+export const HELD = `job.id = lease.id and job.status not in ('pending', 'dead') and job.attempts = lease.attempts
+    and job.locked_until = lease.locked_until`;
+
+/** Deletes jobs by the leases in three lists from `$first` on, and answers the ids of those that were held. */
+export function deleteSql(table: string, first: number): string {
+  return `delete from ${table} as job
+    using unnest($${first}::text[], $${first + 1}::int[], $${first + 2}::timestamptz[]) as lease (id, attempts, locked_until)
+    where ${HELD} returning job.id`;
+}
+
+export function jobOf(row: ClaimedRow): Job {
+  return {
+    id: row.id,
+    task: row.task,
+    payload: row.payload,
+    attempts: row.attempts,
+    maxAttempts: row.max_attempts,
+    requestId: row.request_id ?? undefined,
+    tenantId: row.tenant_id ?? undefined,
+    trace: (row.trace ?? undefined) as TraceCarrier | undefined,
+    lockedUntil: row.lease ?? "",
+    waitedMs: Math.max(0, row.waited_ms),
+  };
+}

@@ -1,0 +1,36 @@
+import type { Lease } from "../job.ts";
+import { HELD } from "./claim.ts";
+
+/** The three lists of leases, as parameters. */
+export function leaseValues(leases: readonly Lease[]): [string[], number[], string[]] {
+  return [
+    leases.map((lease) => lease.id),
+    leases.map((lease) => lease.attempts),
+    leases.map((lease) => lease.lockedUntil),
+  ];
+}
+
+/**
+ * Failed jobs (JOB-8, JOB-9): again after min(2 x 2^(attempts - 1), 300) seconds, or dead. `$4` what is kept of their errors,
+ * `$5` whether they are dead at once.
+ */
+export function failSql(table: string): string {
+  const dead = "lease.bury or job.attempts >= job.max_attempts";
+  return `update ${table} as job set
+  status = case when ${dead} then 'dead' else 'pending' end,
+  locked_until = null,
+  available_at = case when ${dead} then job.available_at
+    else statement_timestamp() + least(2 * power(2, greatest(least(job.attempts, 10), 1) - 1), 300) * interval '1 second' end,
+  last_error = lease.error
+from unnest($1::text[], $2::int[], $3::timestamptz[], $4::text[], $5::bool[])
+  as lease (id, attempts, locked_until, error, bury)
+where ${HELD} returning job.id, job.status`;
+}
+
+/** Jobs that are given back (JOB-11). */
+export function releaseSql(table: string): string {
+  return `update ${table} as job set status = 'pending', locked_until = null, available_at = statement_timestamp(),
+  attempts = greatest(job.attempts - 1, 0)
+from unnest($1::text[], $2::int[], $3::timestamptz[]) as lease (id, attempts, locked_until)
+where ${HELD} returning job.id`;
+}

@@ -1,0 +1,69 @@
+import type { NewRow } from "../new-job.ts";
+
+const COLUMNS =
+  "id, task, payload, attempts, max_attempts, available_at, locked_until, request_id, tenant_id, status, " +
+  "last_error, created_at, trace";
+
+/** A statement and what goes into it. */
+export interface Query {
+  readonly text: string;
+  readonly values: unknown[];
+}
+
+// All thirteen columns are named: a table made by hand may have other defaults, or none. Notifications reach who listens
+// when the transaction is committed, and are none when it is rolled back.
+const TOLD = ", case when count(*) > 0 then pg_notify($11, '') end";
+
+/** One job. Answers one row when it was queued, and none when its id was there. */
+export function enqueueOne(table: string, row: NewRow, channel: string | undefined): Query {
+  const insert = `insert into ${table} (${COLUMNS})
+  values ($1, $2, $3::jsonb, 0, $4,
+    coalesce($5::timestamptz, statement_timestamp() + $6::float8 * interval '1 second'),
+    null, $7, $8, 'pending', null, now(), $9::jsonb)
+  on conflict (id) do nothing returning id`;
+  const text =
+    channel === undefined ? insert : `with made as (${insert}) select id, pg_notify($10, '') from made`;
+  const { id, task, payload, maxAttempts, availableAt, delaySeconds, requestId, tenantId, trace } = row;
+  const values: unknown[] = [
+    id,
+    task,
+    payload,
+    maxAttempts,
+    availableAt,
+    delaySeconds,
+    requestId,
+    tenantId,
+    trace,
+  ];
+  if (channel !== undefined) values.push(channel);
+  return { text, values };
+}
+
+/** Many jobs in one statement. Answers one row: how many were queued, and which, where not all were. */
+export function enqueueRows(table: string, rows: readonly NewRow[], channel: string | undefined): Query {
+  const text = `with made as (
+  insert into ${table} (${COLUMNS})
+  select id, task, payload::jsonb, 0, max_attempts,
+    coalesce(available_at, statement_timestamp() + delay * interval '1 second'),
+    null, request_id, tenant_id, 'pending', null, now(), trace::jsonb
+  from unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::timestamptz[], $6::float8[], $7::text[], $8::text[],
+    $9::text[]) as new (id, task, payload, max_attempts, available_at, delay, request_id, tenant_id, trace)
+  on conflict (id) do nothing returning id
+) select count(*)::int as made, case when count(*) < $10::int then array_agg(id) end as ids
+  ${channel === undefined ? "" : TOLD} from made`;
+  const column = <K extends keyof NewRow>(key: K): NewRow[K][] => rows.map((row) => row[key]);
+  const values: unknown[] = [
+    column("id"),
+    column("task"),
+    column("payload"),
+    column("maxAttempts"),
+    column("availableAt"),
+    column("delaySeconds"),
+    column("requestId"),
+    column("tenantId"),
+    column("trace"),
+    rows.length,
+  ];
+  if (channel !== undefined) values.push(channel);
+  return { text, values };
+}

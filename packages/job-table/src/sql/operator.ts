@@ -1,0 +1,55 @@
+import type { DeadJob, TraceCarrier } from "../job.ts";
+
+export interface DeadRow extends Record<string, unknown> {
+  readonly id: string;
+  readonly task: string;
+  readonly payload: unknown;
+  readonly attempts: number;
+  readonly max_attempts: number;
+  readonly request_id: string | null;
+  readonly tenant_id: string | null;
+  readonly trace: unknown;
+  readonly last_error: string | null;
+  readonly created_at: Date;
+}
+
+export function deadSql(table: string): string {
+  return `select id, task, payload, attempts, max_attempts, request_id, tenant_id, trace, last_error, created_at
+from ${table} where status = 'dead' order by created_at desc, id limit $1::int`;
+}
+
+/** `$1` the ids; null: all of them. */
+export function retrySql(table: string): string {
+  return `update ${table} set status = 'pending', attempts = 0, locked_until = null, available_at = statement_timestamp()
+where status = 'dead' and ($1::text[] is null or id = any($1::text[])) returning id`;
+}
+
+export function statsSql(table: string): string {
+  return `select count(*) filter (where status = 'pending')::float8 as pending,
+  count(*) filter (where status = 'running')::float8 as running,
+  count(*) filter (where status = 'dead')::float8 as dead from ${table}`;
+}
+
+export function countDeadSql(table: string): string {
+  return `select count(*)::float8 as dead from ${table} where status = 'dead'`;
+}
+
+/** Needs the table and its columns, and reads no row. */
+export function reachSql(table: string): string {
+  return `select id, status, available_at, locked_until from ${table} limit 0`;
+}
+
+export function deadJobOf(row: DeadRow): DeadJob {
+  return {
+    id: row.id,
+    task: row.task,
+    payload: row.payload,
+    attempts: row.attempts,
+    maxAttempts: row.max_attempts,
+    requestId: row.request_id ?? undefined,
+    tenantId: row.tenant_id ?? undefined,
+    trace: (row.trace ?? undefined) as TraceCarrier | undefined,
+    lastError: row.last_error ?? undefined,
+    createdAt: row.created_at,
+  };
+}

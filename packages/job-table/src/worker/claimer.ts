@@ -1,0 +1,84 @@
+import type { Job } from "../job.ts";
+import { type ClaimedRow, claimSql, hotClaimSql, jobOf } from "../sql/claim.ts";
+import type { Ends } from "./ends.ts";
+import type { Session } from "./session.ts";
+
+/** What a claim has found. */
+export interface Claimed {
+  readonly jobs: readonly Job[];
+  /** Jobs that were found at the end of their last lease and are dead now (JOB-22). */
+  readonly spent: readonly Job[];
+  /** Whether there may be more. */
+  readonly more: boolean;
+}
+
+/** Claims jobs for a worker. */
+export interface Claimer {
+  claim(session: Session, limit: number, ends: Ends): Promise<Claimed>;
+  /** Milliseconds until expired leases are looked for again. */
+  untilSweep(): number;
+  /** The next claim looks at everything. */
+  reset(): void;
+}
+
+// Who commits later than others may have an earlier `available_at`: so much later is still found at once.
+const MARGIN_MS = 50;
+
+/**
+ * Looks for expired leases at the start and once every `sweepMs`; in between for pending jobs alone, and deletes finished ones
+ * in the same statement. While one claim after the other finds all that it asks for, each begins where the one before it
+ * ended: what an old snapshot of somebody else keeps of claimed jobs is not read again.
+ */
+export function createClaimer(table: string, visibilityTimeoutSeconds: number, sweepMs: number): Claimer {
+  const full = claimSql(table);
+  const hot = hotClaimSql(table, false);
+  const fused = hotClaimSql(table, true);
+  let sweptAt = -Infinity;
+  let from = -Infinity;
+
+  async function sweep(session: Session, limit: number): Promise<Claimed> {
+    const at = performance.now();
+    const rows = await session.query<ClaimedRow>("svc_job_claim", full, [limit, visibilityTimeoutSeconds]);
+    sweptAt = at;
+    const jobs = rows.filter(({ spent }) => !spent).map(jobOf);
+    return { jobs, spent: rows.filter(({ spent }) => spent).map(jobOf), more: jobs.length === limit };
+  }
+
+  async function pending(session: Session, limit: number, ends: Ends): Promise<Claimed> {
+    const done = ends.takeDone();
+    const started = from;
+    let rows: ClaimedRow[];
+    try {
+      const values: unknown[] = [limit, visibilityTimeoutSeconds, started];
+      if (done.length === 0) rows = await session.query("svc_job_hot_claim", hot, values);
+      else {
+        const leases = [
+          done.map(({ job }) => job.id),
+          done.map(({ job }) => job.attempts),
+          done.map(({ job }) => job.lockedUntil),
+        ];
+        rows = await session.query("svc_job_fused_claim", fused, [...values, ...leases]);
+      }
+    } catch (error) {
+      ends.giveBack(done);
+      throw error;
+    }
+    const claimed = done.length === 0 ? rows : rows.filter(({ spent }) => spent !== null);
+    if (done.length > 0) {
+      ends.recordDone(done, new Set(rows.filter(({ spent }) => spent === null).map(({ id }) => id)));
+    }
+    const filled = claimed.length === limit;
+    from = filled ? (claimed.at(-1)?.available_ms ?? -Infinity) - MARGIN_MS : -Infinity;
+    return { jobs: claimed.map(jobOf), spent: [], more: filled || started !== -Infinity };
+  }
+
+  return {
+    claim: (session, limit, ends) =>
+      performance.now() - sweptAt >= sweepMs ? sweep(session, limit) : pending(session, limit, ends),
+    untilSweep: () => sweptAt + sweepMs - performance.now(),
+    reset() {
+      sweptAt = -Infinity;
+      from = -Infinity;
+    },
+  };
+}

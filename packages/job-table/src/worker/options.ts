@@ -1,0 +1,137 @@
+import type { Logger } from "@svc/context";
+import {
+  boolean,
+  ConfigurationError,
+  func,
+  integer,
+  number,
+  objectWith,
+  optional,
+  resolveOptions,
+  withDefault,
+} from "@svc/options";
+import { type JobTable, optionsOf } from "../job-table.ts";
+import type { ResolvedOptions as TableOptions } from "../options.ts";
+import type { Tell, WorkerEvent } from "./events.ts";
+import type { RunningJob } from "./running-job.ts";
+
+/** What a handler is told beside its payload. */
+export type JobContext = Pick<
+  RunningJob,
+  "id" | "task" | "attempts" | "maxAttempts" | "requestId" | "tenantId" | "trace" | "signal"
+>;
+
+// A method's parameters may be narrower than its type says: a handler names the payload that it expects.
+interface Handlers {
+  handle(payload: unknown, job: JobContext): unknown;
+}
+
+/** Does the work of a task. What it throws or rejects with makes the job fail. */
+export type JobHandler = Handlers["handle"];
+
+/** What {@link createWorker} takes. */
+export interface WorkerOptions {
+  /** What `createJobTable()` answers. Required. */
+  readonly table: JobTable;
+  /** For every task its handler. A job of another task is dead at once (JOB-10, JOB-20). Required. */
+  readonly handlers: Readonly<Record<string, JobHandler>>;
+  /** How many jobs run at once (JOB-26), 1 to 1,000. Default: 4. */
+  readonly concurrency?: number | undefined;
+  /** Jobs that are claimed before there is a slot for them (JOB-23), 0 to 1,000. Default: 0. */
+  readonly prefetch?: number | undefined;
+  /** Seconds after which a job is aborted and has failed; less than the visibility timeout. Default: 0.8 of that. */
+  readonly jobTimeoutSeconds?: number | undefined;
+  /** Seconds that `stop()` gives running jobs (JOB-26). Default: 25. */
+  readonly drainSeconds?: number | undefined;
+  /** Milliseconds between two looks at an idle table, 10 to 1,000. Default: 1,000. */
+  readonly pollMs?: number | undefined;
+  /**
+   * Whether the worker keeps a connection of the pool for itself and listens on it. False behind a pooler of transactions, as
+   * PgBouncer; it polls then. Default: true.
+   */
+  readonly listen?: boolean | undefined;
+  /** Milliseconds that a statement may take. Default: 10,000. */
+  readonly commandTimeoutMs?: number | undefined;
+  /** Seconds between two counts of the table for the event `depth`; it reads the whole table. 0: never. Default: 0. */
+  readonly depthEverySeconds?: number | undefined;
+  /** Gets a line for every job that ends (JOB-18), and when the database does not answer. Default: none. */
+  readonly logger?: Logger | undefined;
+  /** Is told what the worker does, for metrics. Default: none. */
+  readonly onEvent?: ((event: WorkerEvent) => void) | undefined;
+  /**
+   * Is called around every handler, in its context: the place where a span is started. It must call `run` and await it.
+   * Default: none.
+   */
+  readonly around?: ((job: JobContext, run: () => Promise<void>) => Promise<void>) | undefined;
+}
+
+/** The options with every default filled in. */
+export interface ResolvedWorker {
+  readonly table: JobTable;
+  readonly on: TableOptions;
+  readonly handlers: ReadonlyMap<string, JobHandler>;
+  readonly concurrency: number;
+  readonly prefetch: number;
+  readonly jobTimeoutMs: number;
+  readonly visibilityMs: number;
+  readonly drainMs: number;
+  readonly pollMs: number;
+  readonly listen: boolean;
+  readonly commandTimeoutMs: number;
+  readonly depthEverySeconds: number;
+  readonly logger: Logger | undefined;
+  readonly onEvent: Tell | undefined;
+  readonly around: WorkerOptions["around"];
+}
+
+const SUBJECT = "createWorker()";
+const TIMEOUT_SHARE = 0.8;
+
+/** @throws ConfigurationError */
+export function resolveWorkerOptions(given: WorkerOptions): ResolvedWorker {
+  const resolved = resolveOptions(SUBJECT, given, {
+    table: objectWith<JobTable>("a job table", "claim", "ack", "fail", "release"),
+    handlers: objectWith<Readonly<Record<string, JobHandler>>>("an object with a handler for every task"),
+    concurrency: withDefault(integer({ min: 1, max: 1000 }), 4),
+    prefetch: withDefault(integer({ min: 0, max: 1000 }), 0),
+    jobTimeoutSeconds: optional(number({ min: 0.001 })),
+    drainSeconds: withDefault(number({ min: 0, max: 86_400 }), 25),
+    pollMs: withDefault(integer({ min: 10, max: 1000 }), 1000),
+    listen: withDefault(boolean(), true),
+    commandTimeoutMs: withDefault(integer({ min: 10, max: 600_000 }), 10_000),
+    depthEverySeconds: withDefault(number({ min: 0, max: 86_400 }), 0),
+    logger: optional(objectWith<Logger>("a logger", "info", "warn", "error")),
+    onEvent: optional(func<Tell>()),
+    around: optional(func<NonNullable<WorkerOptions["around"]>>()),
+  });
+  const on = optionsOf(SUBJECT, resolved.table);
+  const { jobTimeoutSeconds = TIMEOUT_SHARE * on.visibilityTimeoutSeconds } = resolved;
+  if (jobTimeoutSeconds >= on.visibilityTimeoutSeconds) {
+    throw fault(
+      "jobTimeoutSeconds",
+      `must be less than the visibility timeout of the table, ${on.visibilityTimeoutSeconds}; it is ${jobTimeoutSeconds}`,
+    );
+  }
+  return {
+    ...resolved,
+    on,
+    handlers: handlersOf(resolved.handlers),
+    jobTimeoutMs: jobTimeoutSeconds * 1000,
+    visibilityMs: on.visibilityTimeoutSeconds * 1000,
+    drainMs: resolved.drainSeconds * 1000,
+  };
+}
+
+function handlersOf(given: Readonly<Record<string, JobHandler>>): ReadonlyMap<string, JobHandler> {
+  const handlers = new Map<string, JobHandler>();
+  for (const [task, handler] of Object.entries(given)) {
+    if (typeof handler !== "function") throw fault("handlers", `${JSON.stringify(task)} must be a function`);
+    handlers.set(task, (payload, job) => handler.call(given, payload, job));
+  }
+  if (handlers.size === 0) throw fault("handlers", "must have a handler: every job would be dead at once");
+  return handlers;
+}
+
+function fault(key: string, message: string): ConfigurationError {
+  return new ConfigurationError(SUBJECT, [{ key, message }]);
+}

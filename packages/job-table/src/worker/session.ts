@@ -1,0 +1,140 @@
+import { withDeadline } from "@svc/resilience";
+import {
+  type Connectable,
+  type Database,
+  identifier,
+  isPool,
+  type PooledConnection,
+  type Row,
+} from "@svc/sql";
+import { send as sendTo } from "../query.ts";
+
+/** Where a worker's statements go. */
+export interface Session {
+  /** Sends a statement. `name` is its own, whatever the values are. Connects first where there is no connection. */
+  query<R extends Row>(name: string, text: string, values: unknown[]): Promise<R[]>;
+  close(): void;
+}
+
+interface Emitter {
+  on(event: "error" | "notification" | "end", listener: () => void): unknown;
+}
+
+const SERVERS_SHARE = 0.9;
+
+interface Prepared {
+  readonly name: string;
+  readonly text: string;
+  readonly values: unknown[];
+}
+
+/**
+ * A connection of its own, which listens. It is closed at the end and after every error, never given back: so it may have
+ * settings and prepared statements of its own. A statement is planned once: to plan it anew costs more than to claim one job.
+ * The plan is kept while the table grows from none to millions of rows; without sequential scans it is right for all of them.
+ */
+export function createOwnSession(
+  pool: Connectable,
+  channel: string,
+  timeoutMs: number,
+  onNotify: () => void,
+): Session {
+  let current: PooledConnection | undefined;
+  // The server gives up first: what it did after we have would hold jobs for nobody.
+  const serverMs = Math.max(1, Math.floor(timeoutMs * SERVERS_SHARE));
+  const settings = [
+    `set statement_timeout = ${serverMs}`,
+    // At a stricter level two that meet on one row would be an error.
+    "set default_transaction_isolation = 'read committed'",
+    "set enable_seqscan = off",
+    "set plan_cache_mode = force_generic_plan",
+    "set jit = off",
+    `listen ${identifier(channel)}`,
+  ].join("; ");
+
+  function drop(connection: PooledConnection): void {
+    if (current === connection) current = undefined;
+    connection.release(new Error("the connection of a worker"));
+  }
+
+  async function connect(signal: AbortSignal): Promise<PooledConnection> {
+    const connection = await pool.connect();
+    if (signal.aborted) {
+      connection.release();
+      signal.throwIfAborted();
+    }
+    const emitter = connection as Partial<Emitter>;
+    const lost = (): void => {
+      if (current !== connection) return;
+      drop(connection);
+      // To connect again, and to hear what was told meanwhile.
+      onNotify();
+    };
+    emitter.on?.("error", lost);
+    emitter.on?.("end", lost);
+    emitter.on?.("notification", onNotify);
+    current = connection;
+    try {
+      await connection.query(settings);
+    } catch (error) {
+      if (current === connection) drop(connection);
+      throw error;
+    }
+    return connection;
+  }
+
+  return {
+    async query<R extends Row>(name: string, text: string, values: unknown[]): Promise<R[]> {
+      let used: PooledConnection | undefined = current;
+      try {
+        return await withDeadline(timeoutMs, async (signal) => {
+          used ??= await connect(signal);
+          return send(used, name, text, values);
+        });
+      } catch (error) {
+        // One that hangs too: the answer that comes later would be taken for that of the next statement.
+        if (current !== undefined && (used === undefined || used === current)) drop(current);
+        throw error;
+      }
+    },
+    close() {
+      if (current !== undefined) drop(current);
+    },
+  };
+}
+
+async function send<R extends Row>(
+  connection: PooledConnection,
+  name: string,
+  text: string,
+  values: unknown[],
+): Promise<R[]> {
+  // Another driver than `pg` takes nothing but a text.
+  if (typeof (connection as Partial<Emitter>).on !== "function") {
+    return (await connection.query<R>(text, values)).rows;
+  }
+  const { query } = connection as { readonly query: unknown };
+  const prepared: Prepared = { name, text, values };
+  const answer: unknown = await (query as (this: unknown, statement: Prepared) => Promise<unknown>).call(
+    connection,
+    prepared,
+  );
+  return (answer as { readonly rows: R[] }).rows;
+}
+
+/** Any connection of the table's database, for every statement. */
+export function createSharedSession(db: Database, timeoutMs: number): Session {
+  return {
+    query: async <R extends Row>(_name: string, text: string, values: unknown[]) =>
+      withDeadline(timeoutMs, async () => (await sendTo<R>(db, text, values)).rows),
+    close: () => undefined,
+  };
+}
+
+/** The pool that can lend a connection which tells notifications; undefined where there is none. */
+export function listeningPool(db: Database): Connectable | undefined {
+  // A database of `@svc/database` lends connections that do not; its pool does.
+  const { pool } = db as { readonly pool?: unknown };
+  if (typeof pool === "object" && pool !== null && isPool(pool as Database)) return pool as Connectable;
+  return isPool(db) ? db : undefined;
+}

@@ -1,0 +1,169 @@
+import { JobError } from "../errors.ts";
+import type { Job } from "../job.ts";
+import type { Ends } from "./ends.ts";
+import type { ResolvedWorker } from "./options.ts";
+import { runHandler, RunningJob } from "./running-job.ts";
+
+/** The jobs that a worker has in hand. */
+export interface Slots {
+  /** Handlers that run, those not counted whose job has ended without them. */
+  readonly running: number;
+  /** How many jobs may be claimed now. */
+  room(): number;
+  /** Starts jobs, or keeps them for the next free slot. */
+  accept(jobs: readonly Job[], claimedAt: number): void;
+  /** Nothing is started from now on: what waits is given back. */
+  close(): void;
+  /** Aborts what runs (JOB-11). */
+  abort(): void;
+  /** Gives back what still runs; its handlers are left alone with their signals. */
+  abandon(): void;
+}
+
+const MAX_GRACE_MS = 5000;
+
+/**
+ * @param onChange called when a job has ended, and when there is room again
+ * @param onStuck called when so many handlers ignore their signals that nothing more is claimed
+ */
+export function createSlots(
+  options: ResolvedWorker,
+  ends: Ends,
+  onChange: () => void,
+  onStuck: () => void,
+): Slots {
+  const { handlers, concurrency, prefetch, jobTimeoutMs, visibilityMs, around, logger } = options;
+  // A handler that heeds its signal has this long to end by itself, before the lease does.
+  const graceMs = Math.min(MAX_GRACE_MS, (visibilityMs - jobTimeoutMs) / 2);
+  const running = new Set<RunningJob>();
+  let waiting: { readonly job: Job; readonly claimedAt: number }[] = [];
+  let left = 0;
+  let closed = false;
+  let timer: NodeJS.Timeout | undefined;
+
+  function end(kind: "done" | "failed" | "released", of: RunningJob, error?: unknown): void {
+    const { job, claimedAt, startedAt } = of;
+    ends.add({ kind, job, claimedAt, durationMs: performance.now() - startedAt, error, bury: false });
+  }
+
+  function settle(job: RunningJob, failed: boolean, error: unknown): void {
+    if (job.abandoned) left -= 1;
+    else {
+      running.delete(job);
+      if (!failed) end("done", job);
+      else if (job.stopped?.code === "ERR_SVC_JOB_STOPPED") end("released", job);
+      else end("failed", job, error);
+      fill();
+    }
+    onChange();
+  }
+
+  function start(job: Job, claimedAt: number): void {
+    const handler = handlers.get(job.task);
+    if (handler === undefined) {
+      const error = new JobError("ERR_SVC_JOB_UNKNOWN", `there is no handler for the task ${job.task}`);
+      ends.add({ kind: "failed", job, claimedAt, durationMs: 0, error, bury: true });
+      return;
+    }
+    const begun = new RunningJob(job, claimedAt);
+    running.add(begun);
+    if (running.size === 1) watch();
+    runHandler(begun, handler, around, logger).then(
+      () => settle(begun, false, undefined),
+      (error: unknown) => settle(begun, true, error),
+    );
+  }
+
+  /** Starts what waits. One whose lease has grown too short is given back with its attempt: it was never begun. */
+  function fill(): void {
+    while (waiting.length > 0 && running.size < concurrency) {
+      const next = waiting.shift();
+      if (next === undefined) return;
+      if (visibilityMs - (performance.now() - next.claimedAt) >= jobTimeoutMs + graceMs)
+        start(next.job, next.claimedAt);
+      else giveBack(next.job, next.claimedAt);
+    }
+  }
+
+  function giveBack(job: Job, claimedAt: number): void {
+    ends.add({ kind: "released", job, claimedAt, durationMs: 0, bury: false });
+  }
+
+  function leave(job: RunningJob): void {
+    running.delete(job);
+    job.abandoned = true;
+    left += 1;
+    if (left === concurrency) onStuck();
+  }
+
+  // They stand in the order in which they were started, and all have the same time: only the first ones can be due.
+  function watch(): void {
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      const now = performance.now();
+      for (const job of running) {
+        if (now - job.startedAt < jobTimeoutMs) break;
+        if (job.stopped === undefined) expire(job);
+      }
+      if (running.size > 0) watch();
+    }, nextDue()).unref();
+  }
+
+  function nextDue(): number {
+    for (const { stopped, startedAt } of running) {
+      if (stopped === undefined) return Math.max(1, startedAt + jobTimeoutMs - performance.now());
+    }
+    return jobTimeoutMs;
+  }
+
+  function expire(job: RunningJob): void {
+    const reason = new JobError(
+      "ERR_SVC_JOB_TIMEOUT",
+      `the job took longer than ${Math.round(jobTimeoutMs)} ms`,
+    );
+    job.abort(reason);
+    setTimeout(() => {
+      if (!running.has(job)) return;
+      leave(job);
+      end("failed", job, reason);
+      fill();
+      onChange();
+    }, graceMs).unref();
+  }
+
+  return {
+    get running() {
+      return running.size;
+    },
+    room() {
+      const all = concurrency + prefetch;
+      // What the database has not taken yet is bounded too.
+      if (closed || left >= concurrency || ends.size > 2 * all) return 0;
+      const room = all - running.size - waiting.length;
+      return waiting.length === 0 || room * 2 >= all ? room : 0;
+    },
+    accept(jobs, claimedAt) {
+      for (const job of jobs) {
+        if (closed) giveBack(job, claimedAt);
+        else if (!handlers.has(job.task) || running.size < concurrency) start(job, claimedAt);
+        else waiting.push({ job, claimedAt });
+      }
+    },
+    close() {
+      closed = true;
+      for (const { job, claimedAt } of waiting) giveBack(job, claimedAt);
+      waiting = [];
+    },
+    abort() {
+      const reason = new JobError("ERR_SVC_JOB_STOPPED", "the worker stops");
+      for (const job of running) job.abort(reason);
+    },
+    abandon() {
+      for (const job of running) {
+        leave(job);
+        if (job.stopped?.code === "ERR_SVC_JOB_TIMEOUT") end("failed", job, job.stopped);
+        else end("released", job);
+      }
+    },
+  };
+}

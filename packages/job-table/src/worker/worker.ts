@@ -1,0 +1,206 @@
+import type { CheckResult, ReadinessCheck } from "@svc/context";
+import { atMostEvery, backoff } from "@svc/resilience";
+import { safeErrorText } from "@svc/sql";
+import { channelOf } from "../notifier.ts";
+import { createBell } from "./bell.ts";
+import { createClaimer } from "./claimer.ts";
+import { createEnds } from "./ends.ts";
+import { createTell } from "./events.ts";
+import { resolveWorkerOptions, type WorkerOptions } from "./options.ts";
+import { createReport } from "./report.ts";
+import { createOwnSession, createSharedSession, listeningPool } from "./session.ts";
+import { createSlots } from "./slots.ts";
+
+/** Drains a job table. */
+export interface Worker extends AsyncDisposable {
+  /** Begins to claim jobs; a second call does nothing. @throws Error when it was stopped */
+  start(): void;
+  /**
+   * Claims nothing more, gives back what was not begun, waits for what runs up to `drainSeconds`, aborts its signals and gives it
+   * back with its attempt (JOB-11). A second call does not wait any longer. Never rejects.
+   */
+  stop(): Promise<void>;
+  /** Handlers that run. */
+  readonly running: number;
+  /** The check `worker`, never critical: whether it gets on. Always the same object. */
+  readiness(): ReadinessCheck;
+}
+
+const WARN_EVERY_MS = 10_000;
+// How long aborted handlers may take to end by themselves, and how long ends are written at the end.
+const SETTLE_MS = 1000;
+const FLUSH_MS = 5000;
+
+/**
+ * Makes a worker. Nothing is sent before `start()`.
+ *
+ * @throws ConfigurationError
+ */
+export function createWorker(given: WorkerOptions): Worker {
+  const options = resolveWorkerOptions(given);
+  const { table, on, pollMs, logger, commandTimeoutMs, visibilityMs, drainMs, depthEverySeconds } = options;
+  const tell = createTell(options.onEvent, logger);
+  const bell = createBell();
+  const report = createReport(options, tell);
+  const ends = createEnds(on.quotedTable, visibilityMs, (end, recorded) => report.recorded(end, recorded));
+  const slots = createSlots(
+    options,
+    ends,
+    () => bell.ring(),
+    () =>
+      logger?.error(
+        { table: table.name },
+        "handlers ignore their signals: no job is claimed until one of them ends",
+      ),
+  );
+  const claimer = createClaimer(on.quotedTable, on.visibilityTimeoutSeconds, pollMs);
+  const pool = options.listen ? listeningPool(on.db) : undefined;
+  const session =
+    pool === undefined
+      ? createSharedSession(on.db, commandTimeoutMs)
+      : createOwnSession(pool, channelOf(table.name), commandTimeoutMs, () => {
+          hungry = true;
+          bell.ring();
+        });
+  const delay = backoff({ baseMs: 100, maxMs: 5000, minMs: 50 });
+  const warn = atMostEvery(WARN_EVERY_MS, (suppressed, error: unknown) =>
+    logger?.error(
+      { table: table.name, reason: safeErrorText(error), suppressed },
+      "the job table does not answer",
+    ),
+  );
+
+  let looping: Promise<void> | undefined;
+  let stopping: Promise<void> | undefined;
+  let hungry = true;
+  let failures = 0;
+  let pauseUntil = -Infinity;
+  let giveUpAt = Infinity;
+  let hurry: (() => void) | undefined;
+  let depth: NodeJS.Timeout | undefined;
+
+  /** One statement, or a wait for something to do. */
+  async function step(): Promise<void> {
+    const room = stopping === undefined ? slots.room() : 0;
+    if (room > 0 && (hungry || claimer.untilSweep() <= 0)) {
+      // A claim records those that are done, and no others.
+      if (ends.urgent) await ends.flush(session);
+      hungry = false;
+      const claimedAt = performance.now();
+      const { jobs, spent, more } = await claimer.claim(session, room, ends);
+      hungry ||= more;
+      if (jobs.length > 0) tell({ type: "claimed", jobs });
+      for (const job of spent) report.spent(job);
+      slots.accept(jobs, claimedAt);
+    } else if (ends.size > 0) await ends.flush(session);
+    else {
+      await bell.wait(stopping === undefined && room > 0 ? claimer.untilSweep() : pollMs);
+      return;
+    }
+    if (failures > 0) logger?.info({ table: table.name, failures }, "the job table answers again");
+    failures = 0;
+  }
+
+  async function loop(): Promise<void> {
+    for (;;) {
+      if (stopping !== undefined && slots.running === 0 && (ends.size === 0 || performance.now() > giveUpAt))
+        return;
+      const pause = pauseUntil - performance.now();
+      if (pause > 0) {
+        await bell.wait(pause);
+        continue;
+      }
+      try {
+        await step();
+        // What handlers that never wait have left undone: timers and sockets of others.
+        await new Promise<void>((resolve) => void setImmediate(resolve));
+      } catch (error) {
+        failures += 1;
+        hungry = true;
+        claimer.reset();
+        const longest = stopping === undefined ? Infinity : 200;
+        pauseUntil = performance.now() + Math.min(longest, delay(failures));
+        warn(error);
+        tell({ type: "fault", error });
+      }
+    }
+  }
+
+  async function shutdown(): Promise<void> {
+    clearInterval(depth);
+    const hurried = new Promise<void>((resolve) => (hurry = resolve));
+    slots.close();
+    bell.ring();
+    await orAfter(Promise.race([idle(), hurried]), drainMs);
+    if (slots.running > 0) {
+      slots.abort();
+      await orAfter(Promise.race([idle(), hurried]), SETTLE_MS);
+      // Handlers that heed their signals may end in this turn.
+      await new Promise<void>((resolve) => void setImmediate(resolve));
+      slots.abandon();
+    }
+    giveUpAt = performance.now() + FLUSH_MS;
+    pauseUntil = -Infinity;
+    bell.ring();
+    await looping;
+    if (ends.size > 0) {
+      logger?.error(
+        { table: table.name, jobs: ends.size },
+        "the end of jobs could not be recorded; their leases will end",
+      );
+    }
+    session.close();
+  }
+
+  async function idle(): Promise<void> {
+    while (slots.running > 0) await new Promise<void>((resolve) => setTimeout(resolve, 10));
+  }
+
+  async function count(): Promise<void> {
+    try {
+      tell({ type: "depth", stats: await table.stats() });
+    } catch (error) {
+      tell({ type: "fault", error });
+    }
+  }
+
+  function check(): CheckResult {
+    const meta = { running: slots.running };
+    if (stopping !== undefined) return { healthy: false, detail: "stopped", meta };
+    if (looping === undefined) return { healthy: false, detail: "not started", meta };
+    if (failures > 1) return { healthy: false, detail: "the job table does not answer", meta };
+    return { healthy: true, detail: "working", meta };
+  }
+  const readiness: ReadinessCheck = { name: "worker", critical: false, check };
+
+  const worker: Worker = {
+    start() {
+      if (stopping !== undefined)
+        throw new Error("a worker that was stopped does not start again: make another one");
+      if (looping !== undefined) return;
+      looping = loop();
+      if (depthEverySeconds > 0) depth = setInterval(() => void count(), depthEverySeconds * 1000).unref();
+    },
+    stop() {
+      hurry?.();
+      stopping ??= shutdown();
+      return stopping;
+    },
+    get running() {
+      return slots.running;
+    },
+    readiness: () => readiness,
+    [Symbol.asyncDispose]: () => worker.stop(),
+  };
+  return worker;
+}
+
+/** Waits for something, or as long as that. */
+async function orAfter(something: Promise<void>, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const time = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([something, time]);
+  clearTimeout(timer);
+}

@@ -1,0 +1,260 @@
+import { testDatabase } from "@svc/dev-services";
+import { createJobTable, type Lease } from "@svc/job-table";
+import { rejection } from "@svc/test-support";
+import { expect } from "chai";
+import { type Bench, expire, openBench, openClient } from "./support/bench.ts";
+
+const TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
+async function one(
+  bench: Bench,
+  job: { id?: string; maxAttempts?: number } = {},
+): ReturnType<typeof claimOne> {
+  await bench.table.enqueue({ task: "a", ...job });
+  return claimOne(bench);
+}
+
+async function claimOne({ table }: Bench): Promise<Awaited<ReturnType<typeof table.claim>>[number]> {
+  const [job] = await table.claim();
+  if (job === undefined) throw new Error("there is no job");
+  return job;
+}
+
+describe("claim, ack, fail and release", function () {
+  this.timeout(60_000);
+  const database = testDatabase({ name: "job-claim" });
+
+  it("JOB-5 JOB-14 makes a job running, counts the attempt, leases it for 300 s and answers eight columns", async () => {
+    await using bench = await openBench(database.url);
+    const given = { requestId: "r-1", tenantId: "acme", trace: { traceparent: TRACEPARENT } };
+    const { id } = await bench.table.enqueue({ task: "a", payload: { n: 1 }, maxAttempts: 5, ...given });
+    const job = await claimOne(bench);
+    expect(job).to.deep.include({ id, task: "a", payload: { n: 1 }, attempts: 1, maxAttempts: 5, ...given });
+    const { rows } = await bench.pool.query<{ left: number; lease: boolean }>(
+      `select date_part('epoch', locked_until - now()) as left, locked_until = $1::timestamptz as lease from ${bench.table.name}`,
+      [job.lockedUntil],
+    );
+    expect(rows[0]?.lease, "the lease is told to the microsecond").to.equal(true);
+    expect(rows[0]?.left).to.be.within(200, 300);
+    expect((await bench.rows())[0]).to.deep.include({ status: "running", attempts: 1 });
+    expect(await bench.table.claim(), "a job that is leased").to.deep.equal([]);
+  });
+
+  it("JOB-4 answers in the order of available_at, and none before its time", async () => {
+    await using bench = await openBench(database.url);
+    const at = (ms: number): Date => new Date(Date.now() + ms);
+    await bench.table.enqueue({ id: "later", task: "a", availableAt: at(3_600_000) });
+    await bench.table.enqueue({ id: "delayed", task: "a", delaySeconds: 3600 });
+    await bench.table.enqueue({ id: "second", task: "a", availableAt: at(-2_000_000) });
+    await bench.table.enqueue({ id: "third", task: "a" });
+    await bench.table.enqueue({ id: "first", task: "a", availableAt: at(-3_000_000) });
+    expect((await bench.table.claim(2)).map(({ id }) => id)).to.deep.equal(["first", "second"]);
+    expect((await bench.table.claim(10)).map(({ id }) => id)).to.deep.equal(["third"]);
+  });
+
+  it("JOB-4 gives every job to one of 8 claimers at once, and waits for no locked row", async () => {
+    await using bench = await openBench(database.url);
+    await bench.table.enqueueMany(Array.from({ length: 400 }, () => ({ task: "a" })));
+    await using other = await openClient(database.url);
+    await other.query("begin");
+    const held = await other.query<{ id: string }>(`select id from ${bench.table.name} limit 3 for update`);
+    const seen: string[] = [];
+    const claimer = async (): Promise<void> => {
+      for (;;) {
+        const jobs = await bench.table.claim(7);
+        if (jobs.length === 0) return;
+        seen.push(...jobs.map(({ id }) => id));
+      }
+    };
+    await Promise.all(Array.from({ length: 8 }, claimer));
+    expect(new Set(seen).size).to.equal(397);
+    expect(seen).to.have.lengthOf(397);
+    expect(held.rows.some(({ id }) => seen.includes(id))).to.equal(false);
+  });
+
+  it("JOB-6 JOB-16 JOB-25 claims a job whose lease has ended again, among the others in the order of available_at", async () => {
+    await using bench = await openBench(database.url);
+    await bench.table.enqueue({ id: "old", task: "a", availableAt: new Date(1e12) });
+    await claimOne(bench);
+    await bench.table.enqueue({ id: "older", task: "a", availableAt: new Date(9e11) });
+    await bench.table.enqueue({ id: "young", task: "a" });
+    await expire(bench);
+    const again = await bench.table.claim(10);
+    expect(again.map(({ id, attempts }) => [id, attempts])).to.deep.equal([
+      ["older", 1],
+      ["old", 2],
+      ["young", 1],
+    ]);
+  });
+
+  it("JOB-22 makes a job dead that lost its worker on its last attempt, and does not answer it", async () => {
+    await using bench = await openBench(database.url);
+    await one(bench, { id: "killer", maxAttempts: 2 });
+    await expire(bench);
+    expect(await claimOne(bench)).to.include({ id: "killer", attempts: 2 });
+    await bench.table.enqueue({ id: "next", task: "a" });
+    await expire(bench);
+    expect((await bench.table.claim(1)).map(({ id }) => id)).to.deep.equal(["next"]);
+    expect(await bench.table.claim(10)).to.deep.equal([]);
+    const [killer] = await bench.table.dead();
+    expect(killer).to.include({ id: "killer", attempts: 2, lastError: "lease expired on the last attempt" });
+  });
+
+  it("JOB-7 ack deletes the row", async () => {
+    await using bench = await openBench(database.url);
+    const job = await one(bench);
+    await bench.table.enqueue({ id: "other", task: "a" });
+    expect(await bench.table.ack(job)).to.equal(true);
+    expect((await bench.rows()).map(({ id }) => id)).to.deep.equal(["other"]);
+    expect(await bench.table.ack(job), "a second time").to.equal(false);
+  });
+
+  it("JOB-8 a failure goes back to pending after min(2 x 2^(attempts - 1), 300) s, with its error", async () => {
+    await using bench = await openBench(database.url);
+    const attempts = [1, 2, 3, 4, 7, 8, 9, 2000];
+    for (const n of attempts) {
+      await bench.table.enqueue({ id: `${n}`, task: "a", availableAt: new Date(1e12) });
+      await bench.pool.query(
+        `update ${bench.table.name} set attempts = $2, max_attempts = 9999 where id = $1`,
+        [`${n}`, n - 1],
+      );
+      expect(await bench.table.fail(await claimOne(bench), new Error("no"))).to.equal("pending");
+    }
+    const { rows } = await bench.pool.query<{ id: string; delay: number; ok: boolean }>(
+      `select id, round(date_part('epoch', available_at - now()))::int as delay,
+        status = 'pending' and locked_until is null and last_error = 'Error: no' as ok
+       from ${bench.table.name} order by id::int`,
+    );
+    expect(rows.every(({ ok }) => ok)).to.equal(true);
+    const expected = [2, 4, 8, 16, 128, 256, 300, 300];
+    for (const [index, { delay }] of rows.entries()) {
+      // Some of it is over by now; the next shorter one is half of it.
+      expect(delay).to.be.within((expected[index] ?? 0) * 0.75 - 1, expected[index] ?? 0);
+    }
+  });
+
+  it("JOB-9 JOB-10 a failure on the last attempt makes it dead, and one that says so at once", async () => {
+    await using bench = await openBench(database.url);
+    expect(await bench.table.fail(await one(bench, { id: "last", maxAttempts: 1 }), "broke")).to.equal(
+      "dead",
+    );
+    expect(await bench.table.fail(await one(bench, { id: "now" }), "unknown", { dead: true })).to.equal(
+      "dead",
+    );
+    const rows = (await bench.rows()).map(({ id, status, locked_until, last_error }) => [
+      id,
+      status,
+      locked_until,
+      last_error,
+    ]);
+    expect(rows).to.deep.equal([
+      ["last", "dead", null, "broke"],
+      ["now", "dead", null, "unknown"],
+    ]);
+    expect(await bench.table.claim(10)).to.deep.equal([]);
+  });
+
+  it("JOB-11 a released job is pending at once and has its attempt back, never below none", async () => {
+    await using bench = await openBench(database.url);
+    expect(await bench.table.release(await one(bench))).to.equal(true);
+    expect((await bench.rows())[0]).to.deep.include({ status: "pending", attempts: 0, locked_until: null });
+    const again = await claimOne(bench);
+    expect(again.attempts).to.equal(1);
+    await bench.pool.query(`update ${bench.table.name} set attempts = 0`);
+    expect(await bench.table.release({ ...again, attempts: 0 })).to.equal(true);
+    expect((await bench.rows())[0]).to.include({ attempts: 0 });
+  });
+
+  it("JOB-21 who has lost the lease can neither ack, fail nor release the next owner's job", async () => {
+    await using bench = await openBench(database.url);
+    const late = await one(bench, { id: "a" });
+    await expire(bench);
+    const owner = await claimOne(bench);
+    const before = await bench.rows();
+    expect(await bench.table.ack(late)).to.equal(false);
+    expect(await bench.table.fail(late, "late")).to.equal("lost");
+    expect(await bench.table.release(late)).to.equal(false);
+    expect(await bench.rows()).to.deep.equal(before);
+    expect(await bench.table.ack(owner)).to.equal(true);
+  });
+
+  it("JOB-21 nor a job of the same id and the same count of attempts", async () => {
+    await using bench = await openBench(database.url);
+    const late = await one(bench, { id: "a" });
+    await expire(bench);
+    await bench.table.ack(await claimOne(bench));
+    const next = await one(bench, { id: "a" });
+    expect(next.attempts).to.equal(late.attempts);
+    expect(await bench.table.ack(late)).to.equal(false);
+    expect(await bench.table.fail(late, "late")).to.equal("lost");
+    expect(await bench.table.release(late)).to.equal(false);
+    expect(
+      await bench.table.ack({ ...next, lockedUntil: next.lockedUntil.replace(/\d{3}Z$/, "000Z") }),
+    ).to.equal(next.lockedUntil.endsWith("000Z"));
+    expect(await bench.table.ack(next)).to.equal(!next.lockedUntil.endsWith("000Z"));
+  });
+
+  it("JOB-21 whatever the zone and the style of dates of the sessions are", async () => {
+    await using bench = await openBench(database.url);
+    const [a, b] = [await openClient(database.url), await openClient(database.url)];
+    await a.query("set datestyle = 'sql, dmy'; set timezone = 'Asia/Kolkata'");
+    await b.query("set datestyle = 'german'; set timezone = 'America/St_Johns'");
+    await bench.table.enqueue({ task: "a" });
+    const [job] = await bench.table.claim(1, { tx: a });
+    expect(await bench.table.ack(job as Lease, { tx: b })).to.equal(true);
+    await Promise.all([a.end(), b.end()]);
+  });
+
+  it("JOB-21 of 1,000 late workers none deletes, fails or releases what another one has", async () => {
+    await using bench = await openBench(database.url);
+    await bench.table.enqueueMany(Array.from({ length: 1000 }, () => ({ task: "a" })));
+    const late = await bench.table.claim(1000);
+    await expire(bench);
+    const late3 = [late.slice(0, 333), late.slice(333, 666), late.slice(666)];
+    const claiming = bench.table.claim(1000);
+    const ends = await Promise.all([
+      ...(late3[0] ?? []).map((job) => bench.table.ack(job)),
+      ...(late3[1] ?? []).map(async (job) => (await bench.table.fail(job, "late")) !== "lost"),
+      ...(late3[2] ?? []).map((job) => bench.table.release(job)),
+    ]);
+    const owners = await claiming;
+    // Each of the late ones that came before the claim has changed its own job, which nobody had yet.
+    expect(owners.length + ends.filter((changed) => changed).length).to.be.at.least(1000);
+    const kept = await Promise.all(owners.map((job) => bench.table.ack(job)));
+    expect(kept.every((held) => held)).to.equal(true);
+  });
+
+  it("claims and ends jobs in a transaction of the caller", async () => {
+    await using bench = await openBench(database.url);
+    await using tx = await openClient(database.url);
+    await bench.table.enqueue({ task: "a" });
+    await tx.query("begin");
+    const [job] = await bench.table.claim(1, { tx });
+    expect(await bench.table.claim(), "others skip it").to.deep.equal([]);
+    expect(await bench.table.ack(job as Lease, { tx })).to.equal(true);
+    await tx.query("rollback");
+    expect((await bench.rows())[0]).to.include({ status: "pending", attempts: 0 });
+  });
+
+  it("refuses limits and leases that are none, before anything is sent", async () => {
+    const table = createJobTable({ db: { query: () => Promise.reject(new Error("sent")) } });
+    for (const limit of [0, -1, 1.5, 1001, NaN]) {
+      expect((await rejection(table.claim(limit))).message).to.equal(
+        "limit must be a whole number from 1 to 1000",
+      );
+    }
+    const lease = { id: "a", attempts: 1, lockedUntil: "2026-01-01T00:00:00.000000Z" };
+    for (const wrong of [
+      undefined,
+      {},
+      { ...lease, lockedUntil: "" },
+      { ...lease, lockedUntil: "now'" },
+      { ...lease, attempts: "1" },
+    ]) {
+      for (const end of ["ack", "release"] as const) {
+        expect(await rejection(table[end](wrong as Lease))).to.include({ code: "ERR_SVC_JOB_ARGUMENT" });
+      }
+      expect(await rejection(table.fail(wrong as Lease, "x"))).to.include({ code: "ERR_SVC_JOB_ARGUMENT" });
+    }
+  });
+});

@@ -1,0 +1,243 @@
+import { RequestContext, runWithContext } from "@svc/context";
+import { testDatabase } from "@svc/dev-services";
+import { createJobTable, type NewJob } from "@svc/job-table";
+import { withTransaction } from "@svc/sql";
+import { rejection, until } from "@svc/test-support";
+import { expect } from "chai";
+import { openBench, openClient } from "./support/bench.ts";
+
+const TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
+describe("enqueue", function () {
+  this.timeout(60_000);
+  const database = testDatabase({ name: "job-enqueue" });
+
+  it("JOB-1 JOB-2 JOB-3 JOB-15 queues a job with the contract's defaults and an id of 32 hex", async () => {
+    await using bench = await openBench(database.url, { name: "svc_jobs" });
+    const { id, enqueued } = await bench.table.enqueue({ task: "mail.send", payload: { to: "ann" } });
+    expect(id).to.match(/^[0-9a-f]{32}$/);
+    expect(enqueued).to.equal(true);
+    const [row] = await bench.rows();
+    expect(row).to.deep.include({
+      id,
+      task: "mail.send",
+      payload: { to: "ann" },
+      attempts: 0,
+      max_attempts: 3,
+      locked_until: null,
+      request_id: null,
+      tenant_id: null,
+      status: "pending",
+      last_error: null,
+      trace: null,
+    });
+    expect(await bench.table.enqueue({ task: "no.payload" })).to.have.property("enqueued", true);
+    expect((await bench.rows())[1]?.payload).to.deep.equal({});
+  });
+
+  it("JOB-3 does nothing for an id that is there, in whatever state", async () => {
+    await using bench = await openBench(database.url);
+    const job = { id: "once", task: "a", payload: 1 };
+    expect(await bench.table.enqueue(job)).to.deep.equal({ id: "once", enqueued: true });
+    expect(await bench.table.enqueue({ ...job, payload: 2 })).to.deep.equal({ id: "once", enqueued: false });
+    await bench.table.claim();
+    expect(await bench.table.enqueue({ ...job, payload: 3 })).to.have.property("enqueued", false);
+    expect(await bench.rows()).to.have.lengthOf(1);
+    expect((await bench.rows())[0]).to.deep.include({ payload: 1, status: "running" });
+  });
+
+  it("JOB-3 of 16 callers that queue one id at once one has queued it", async () => {
+    await using bench = await openBench(database.url);
+    const results = await Promise.all(
+      Array.from({ length: 16 }, () => bench.table.enqueue({ id: "same", task: "a" })),
+    );
+    expect(results.filter(({ enqueued }) => enqueued)).to.have.lengthOf(1);
+  });
+
+  it("JOB-3 queues many in one statement and says of each whether it was new, in their order", async () => {
+    await using bench = await openBench(database.url);
+    await bench.table.enqueue({ id: "b", task: "old" });
+    const ids = ["c", "b", "a", "c", undefined];
+    const results = await bench.table.enqueueMany(
+      ids.map((id) => ({ id, task: "new", payload: [id ?? null] })),
+    );
+    expect(results.slice(0, 4)).to.deep.equal([
+      { id: "c", enqueued: true },
+      { id: "b", enqueued: false },
+      { id: "a", enqueued: true },
+      { id: "c", enqueued: false },
+    ]);
+    expect(results[4]).to.have.property("enqueued", true);
+    expect(await bench.rows()).to.have.lengthOf(4);
+    const all = await bench.table.enqueueMany(
+      Array.from({ length: 2000 }, (_, n) => ({ task: "bulk", payload: { n } })),
+    );
+    expect(all.every(({ enqueued }) => enqueued)).to.equal(true);
+    expect(await bench.table.stats()).to.deep.equal({ pending: 2004, running: 0, dead: 0 });
+    expect(await bench.table.enqueueMany([])).to.deep.equal([]);
+  });
+
+  it("JOB-27 takes request id, tenant and trace from the current context, unless the job says otherwise", async () => {
+    await using bench = await openBench(database.url);
+    const trace = { traceId: TRACEPARENT.slice(3, 35), traceparent: TRACEPARENT, tracestate: "a=1" };
+    const context = new RequestContext({ requestId: "r-1", tenantId: "acme", trace });
+    await runWithContext(context, () => bench.table.enqueue({ id: "1", task: "a" }));
+    await runWithContext(context, () => bench.table.enqueueMany([{ id: "2", task: "a" }]));
+    await runWithContext(context, () =>
+      bench.table.enqueue({ id: "3", task: "a", requestId: null, tenantId: null, trace: null }),
+    );
+    const given = { requestId: "r-2", tenantId: "other", trace: { traceparent: TRACEPARENT } };
+    await runWithContext(context, () => bench.table.enqueue({ id: "4", task: "a", ...given }));
+    await runWithContext(new RequestContext(), () => bench.table.enqueue({ id: "5", task: "a" }));
+    const rows = (await bench.rows()).map(({ id, request_id, tenant_id, trace: kept }) => [
+      id,
+      request_id,
+      tenant_id,
+      kept,
+    ]);
+    const carrier = { traceparent: TRACEPARENT, tracestate: "a=1" };
+    expect(rows).to.deep.equal([
+      ["1", "r-1", "acme", carrier],
+      ["2", "r-1", "acme", carrier],
+      ["3", null, null, null],
+      ["4", "r-2", "other", { traceparent: TRACEPARENT }],
+      ["5", null, null, null],
+    ]);
+  });
+
+  it("belongs to the transaction of the caller, given or as db", async () => {
+    await using bench = await openBench(database.url);
+    const undone = rejection(
+      withTransaction(bench.pool, async (tx) => {
+        await bench.table.enqueue({ task: "a" }, { tx });
+        await bench.table.enqueueMany([{ task: "b" }], { tx });
+        await createJobTable({ db: tx, name: bench.table.name }).enqueue({ task: "c" });
+        throw new Error("never mind");
+      }),
+    );
+    expect((await undone).message).to.equal("never mind");
+    expect(await bench.rows()).to.deep.equal([]);
+    await withTransaction(bench.pool, (tx) => bench.table.enqueue({ task: "kept" }, { tx }));
+    expect(await bench.rows()).to.have.lengthOf(1);
+  });
+
+  it("tells who listens: at once, once more for those in between, and with the commit of a transaction", async () => {
+    let now = 0;
+    await using bench = await openBench(database.url, { notifyEveryMs: 500, now: () => now });
+    await using listener = await openClient(database.url);
+    const heard: string[] = [];
+    listener.on("notification", ({ channel }) => heard.push(channel));
+    await listener.query(`listen "svc_job:${bench.table.name}"`);
+    for (let n = 0; n < 5; n++) await bench.table.enqueue({ task: "a" });
+    await until("the first and the late one", () => heard.length === 2);
+    now = 1000;
+    await bench.table.enqueue({ task: "later", delaySeconds: 60 });
+    await withTransaction(bench.pool, async (tx) => {
+      await bench.table.enqueue({ task: "a" }, { tx });
+      await listener.query("select 1");
+      expect(heard).to.have.lengthOf(2);
+    });
+    await until("that of the commit", () => heard.length === 3);
+  });
+
+  it("tells nobody when notify is false", async () => {
+    await using bench = await openBench(database.url, { notify: false });
+    await using listener = await openClient(database.url);
+    const heard: string[] = [];
+    listener.on("notification", ({ channel }) => heard.push(channel));
+    await listener.query(`listen "svc_job:${bench.table.name}"`);
+    await bench.table.enqueue({ task: "a" });
+    await bench.table.enqueueMany([{ task: "a" }]);
+    await listener.query("select pg_notify($1, '')", [`svc_job:${bench.table.name}`]);
+    await until("our own", () => heard.length === 1);
+  });
+
+  const circular: unknown[] = [];
+  circular.push(circular);
+  const wrong: readonly (readonly [string, unknown, string])[] = [
+    ["no object", 1, "a job must be an object with a task"],
+    ["an unknown member", { task: "a", delay: 1 }, 'a job has no "delay"'],
+    ["no task", {}, "task must be a string; it is undefined"],
+    ["an empty task", { task: "" }, "task must have 1 to 255 characters; it has 0"],
+    ["a long task", { task: "x".repeat(256) }, "task must have 1 to 255 characters; it has 256"],
+    ["a task with NUL", { task: "a\0" }, "task must not contain control characters"],
+    ["an id that is a number", { task: "a", id: 7 }, "id must be a string; it is 7"],
+    ["a long id", { task: "a", id: "x".repeat(256) }, "id must have 1 to 255 characters"],
+    ["half a surrogate pair in the id", { task: "a", id: "\ud83d" }, "id must not contain"],
+    ["a function as payload", { task: "a", payload: () => 1 }, "nothing that JSON can say: a function"],
+    ["a circle as payload", { task: "a", payload: circular }, "nothing that JSON can say"],
+    ["a bigint as payload", { task: "a", payload: 1n }, "nothing that JSON can say"],
+    ["NUL in the payload", { task: "a", payload: { text: "a\0b" } }, "contains NUL or half a surrogate pair"],
+    ["NUL in a key of it", { task: "a", payload: { "\0": 1 } }, "contains NUL"],
+    ["half a surrogate pair in it", { task: "a", payload: "\udc00" }, "half a surrogate pair"],
+    ["10 MB", { task: "a", payload: "x".repeat(1e7) }, "payload has 10000002 bytes as JSON, at most 1048576"],
+    [
+      "no attempts",
+      { task: "a", maxAttempts: 0 },
+      "maxAttempts must be a whole number from 1 to 1000; it is 0",
+    ],
+    ["half an attempt", { task: "a", maxAttempts: 1.5 }, "maxAttempts must be a whole number"],
+    ["a delay below zero", { task: "a", delaySeconds: -1 }, "delaySeconds must be a number from 0"],
+    ["a delay that is no number", { task: "a", delaySeconds: NaN }, "delaySeconds must be a number from 0"],
+    ["no date", { task: "a", availableAt: "tomorrow" }, "availableAt must be a Date; it is string"],
+    ["an invalid date", { task: "a", availableAt: new Date(NaN) }, "availableAt must be a valid date"],
+    ["a date too far away", { task: "a", availableAt: new Date(8.64e15) }, "from 1970 to 9999"],
+    [
+      "two times",
+      { task: "a", delaySeconds: 1, availableAt: new Date() },
+      "delaySeconds or availableAt, not both",
+    ],
+    ["no trace context", { task: "a", trace: { traceparent: "x" } }, "trace must have a valid traceparent"],
+    ["NUL in the tenant", { task: "a", tenantId: "a\0" }, "tenantId must not contain"],
+    ["an empty request id", { task: "a", requestId: "" }, "requestId must have 1 to 255 characters"],
+  ];
+  for (const [what, job, message] of wrong) {
+    it(`refuses ${what}, alone and among others, before anything is sent`, async () => {
+      const unreachable = { query: () => Promise.reject(new Error("sent")) };
+      const table = createJobTable({ db: unreachable });
+      const error = await rejection(table.enqueue(job as NewJob));
+      expect(error).to.include({ name: "JobError", code: "ERR_SVC_JOB_ARGUMENT" });
+      expect(error.message).to.include(message);
+      expect((await rejection(table.enqueueMany([{ task: "fine" }, job as NewJob]))).message).to.equal(
+        error.message,
+      );
+    });
+  }
+
+  it("refuses what is no list of at most 10,000 jobs", async () => {
+    const table = createJobTable({ db: { query: () => Promise.reject(new Error("sent")) } });
+    const error = await rejection(table.enqueueMany(Array.from({ length: 10_001 }, () => ({ task: "a" }))));
+    expect(error).to.include({
+      code: "ERR_SVC_JOB_ARGUMENT",
+      message: "jobs must be a list of at most 10000",
+    });
+  });
+
+  it("refuses payloads that are too much together", async () => {
+    const table = createJobTable({ db: { query: () => Promise.reject(new Error("sent")) } });
+    const payload = "x".repeat(1e6);
+    const error = await rejection(
+      table.enqueueMany(Array.from({ length: 68 }, () => ({ task: "a", payload }))),
+    );
+    expect(error).to.include({ code: "ERR_SVC_JOB_ARGUMENT" });
+    expect(error.message).to.include("at most 67108864 are allowed");
+  });
+
+  it("keeps every payload that JSON can say, to the letter", async () => {
+    await using bench = await openBench(database.url);
+    const payloads = [
+      null,
+      "text",
+      12.5,
+      [],
+      [1, [2]],
+      { "": { "ä😀": "\\u0000 \\\\u0000 \u0001" } },
+      "'; drop table x; --",
+    ];
+    for (const [n, payload] of payloads.entries())
+      await bench.table.enqueue({ id: `${n}`, task: "a'\"$1", payload });
+    const claimed = await bench.table.claim(10);
+    expect(claimed.map(({ payload }) => payload)).to.deep.equal(payloads);
+    expect(claimed[0]?.task).to.equal("a'\"$1");
+  });
+});

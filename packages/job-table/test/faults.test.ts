@@ -1,0 +1,100 @@
+import { testDatabase, testPostgresServer } from "@svc/dev-services";
+import { createJobTable } from "@svc/job-table";
+import { collectingLogger, until } from "@svc/test-support";
+import { expect } from "chai";
+import { openBench, openPool } from "./support/bench.ts";
+import { gate, work } from "./support/working.ts";
+
+describe("a worker whose database fails", function () {
+  this.timeout(120_000);
+
+  describe("some statements", () => {
+    const database = testDatabase({ name: "job-faults" });
+
+    it("goes on when its connections are ended, again and again, and loses no job", async () => {
+      await using bench = await openBench(database.url, { visibilityTimeoutSeconds: 2 });
+      const starts = new Map<string, number>();
+      await bench.table.enqueueMany(
+        Array.from({ length: 400 }, (_, n) => ({ id: `${n}`, task: "a", maxAttempts: 9 })),
+      );
+      await using working = work(bench, {
+        concurrency: 20,
+        handlers: {
+          async a(_payload, { id }) {
+            starts.set(id, (starts.get(id) ?? 0) + 1);
+            await new Promise((resolve) => setTimeout(resolve, 5));
+          },
+        },
+      });
+      for (let round = 0; round < 5; round++) {
+        await working.told("claimed", 40 * (round + 1));
+        await bench.pool.query(
+          "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
+        );
+      }
+      // What a claim leased whose answer was lost comes back when that lease ends.
+      await until("all ended", async () => (await bench.rows()).length === 0, 60_000);
+      expect(starts.size).to.equal(400);
+    });
+
+    it("tries again after a missing table, not in a busy loop, and says so once", async () => {
+      const pool = openPool(database.url);
+      const logger = collectingLogger();
+      const table = createJobTable({ db: pool, name: "later" });
+      const bench = await openBench(database.url);
+      await using working = work({ ...bench, table }, { logger, handlers: { a: () => undefined } });
+      await working.told("fault", 3);
+      expect(working.worker.readiness().check(new AbortController().signal)).to.include({
+        healthy: false,
+        detail: "the job table does not answer",
+      });
+      expect(working.ids("fault").length).to.be.below(30);
+      expect(logger.at("error")).to.deep.equal(["the job table does not answer"]);
+      expect(logger.texts[0]).to.include("SQLSTATE 42P01");
+      await table.ensureSchema();
+      await table.enqueue({ task: "a" });
+      await working.told("done");
+      expect(logger.at("info")).to.include("the job table answers again");
+      await working.worker.stop();
+      await bench.pool.end();
+      await pool.end();
+    });
+
+    it("gives up a statement that hangs, and goes on", async () => {
+      await using bench = await openBench(database.url);
+      await bench.table.enqueue({ task: "a" });
+      const blocker = await bench.pool.connect();
+      await blocker.query(`begin; lock table ${bench.table.name} in access exclusive mode`);
+      await using working = work(bench, { commandTimeoutMs: 200, handlers: { a: () => undefined } });
+      await working.told("fault", 2);
+      await blocker.query("rollback");
+      blocker.release();
+      await working.told("done");
+      expect(await bench.rows()).to.deep.equal([]);
+    });
+  });
+
+  describe("as a whole", () => {
+    const postgres = testPostgresServer();
+
+    it("survives a restart: what ended meanwhile is recorded when the server is back, and stop() ends without it", async () => {
+      await using bench = await openBench(postgres.url);
+      const { opened, open } = gate();
+      await bench.table.enqueueMany(["1", "2"].map((id) => ({ id, task: "a" })));
+      await using working = work(bench, { handlers: { a: () => opened } });
+      await until("both run", () => working.worker.running === 2);
+      await postgres.server.halt();
+      open();
+      await working.told("fault", 2);
+      await postgres.server.restart();
+      await working.told("done", 2);
+      expect(await bench.rows()).to.deep.equal([]);
+      await bench.table.enqueue({ task: "a" });
+      await working.told("done", 3);
+      await postgres.server.halt();
+      await working.worker.stop();
+      expect(working.worker.running).to.equal(0);
+      await postgres.server.restart();
+    });
+  });
+});

@@ -1,0 +1,137 @@
+import { testDatabase } from "@svc/dev-services";
+import { createJobTable } from "@svc/job-table";
+import type { QueryResult, Row } from "@svc/sql";
+import { expect } from "chai";
+import type { Pool } from "pg";
+import { openPool } from "./support/bench.ts";
+import { work } from "./support/working.ts";
+
+const MANY = 250_000;
+
+/** A database that explains what it is asked instead of doing it. */
+function explaining(
+  pool: Pool,
+  plans: string[],
+): { query<R extends Row>(t: string, v?: unknown[]): Promise<QueryResult<R>> } {
+  return {
+    async query<R extends Row>(text: string, values: unknown[] = []) {
+      const { rows } = await pool.query<{ "QUERY PLAN": string }>(`explain (costs off) ${text}`, values);
+      plans.push(rows.map((row) => row["QUERY PLAN"]).join("\n"));
+      return { rows: [] as R[] };
+    },
+  };
+}
+
+interface Prepared {
+  readonly name: string;
+  readonly text: string;
+  readonly values: unknown[];
+}
+
+function literalOf(value: unknown): string {
+  if (Array.isArray(value)) return `{${value.map((each) => JSON.stringify(each)).join(",")}}`;
+  return String(value);
+}
+
+describe("the plans of the statements", function () {
+  this.timeout(120_000);
+  const database = testDatabase({ name: "job-plans" });
+  let pool: Pool;
+
+  async function plansOf(name: string): Promise<string[]> {
+    const plans: string[] = [];
+    const table = createJobTable({ db: explaining(pool, plans), name });
+    const lease = { id: "x", attempts: 1, lockedUntil: "2026-01-01T00:00:00.000000Z" };
+    await table.claim(1);
+    await table.claim(50);
+    await table.ack(lease);
+    await table.fail(lease, "x");
+    await table.release(lease);
+    await table.retryDead(["x"]);
+    return plans;
+  }
+
+  async function fill(name: string, status: string, available: string, locked: string): Promise<void> {
+    await pool.query(
+      `insert into ${name} (id, task, status, available_at, locked_until)
+       select '${status}' || n, 'a', '${status}', ${available}, ${locked} from generate_series(1, ${MANY}) as n`,
+    );
+  }
+
+  before(() => {
+    pool = openPool(database.url, 4);
+  });
+  after(() => pool.end());
+
+  it("JOB-24 a worker's plans are kept while the table grows: made for an empty one, they use the indexes and the key", async () => {
+    const table = createJobTable({ db: pool, name: "empty" });
+    await table.ensureSchema();
+    await pool.query("vacuum analyze empty");
+    const statements = new Map<string, Prepared>();
+    const recording = {
+      async connect() {
+        const client = await pool.connect();
+        return {
+          async query<R extends Row>(given: unknown): Promise<QueryResult<R>> {
+            if (typeof given === "string") return { rows: [] };
+            const statement = given as Prepared;
+            statements.set(statement.name, statement);
+            return client.query<R>(statement.text, statement.values);
+          },
+          on: () => undefined,
+          release: () => client.release(),
+        };
+      },
+    };
+    const lent = createJobTable({ db: recording, name: "empty" });
+    await using working = work(
+      { pool, table: lent, rows: async () => [], [Symbol.asyncDispose]: async () => undefined },
+      {
+        concurrency: 2,
+        jobTimeoutSeconds: 1,
+        handlers: { a: () => undefined, b: () => Promise.reject(new Error("no")) },
+      },
+    );
+    for (let n = 0; statements.size < 4; n++) {
+      await table.enqueueMany(["a", "a", "a", "b"].map((task) => ({ task })));
+      await working.told("failed", n + 1);
+    }
+    await working.worker.stop();
+    const client = await pool.connect();
+    await client.query("set enable_seqscan = off; set plan_cache_mode = force_generic_plan");
+    expect([...statements.keys()]).to.include.members(["svc_job_claim", "svc_job_fail"]);
+    for (const { name, text, values } of statements.values()) {
+      await client.query(`prepare ${name} as ${text}`);
+      const parameters = values.map((value) => client.escapeLiteral(literalOf(value))).join(", ");
+      const { rows } = await client.query<Record<string, string>>(`explain execute ${name} (${parameters})`);
+      const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
+      expect(plan, `${name}\n${plan}`).not.to.match(/Seq Scan/);
+      if (name !== "svc_job_claim") expect(plan, `${name}\n${plan}`).not.to.include("empty_running_idx");
+    }
+    client.release(true);
+  });
+
+  const states: readonly (readonly [string, string, string])[] = [
+    ["dead", "now()", "null"],
+    ["pending", "now() + interval '1 day'", "null"],
+    ["running", "now()", "now() + n * interval '1 ms'"],
+  ];
+  for (const [status, available, locked] of states) {
+    it(`JOB-24 a claim finds its rows by the two indexes beside ${MANY} rows that are ${status}, and an end by the key`, async () => {
+      const name = `many_${status}`;
+      await createJobTable({ db: pool, name }).ensureSchema();
+      await fill(name, status, available, locked);
+      // Once as the planner guesses before it was told, once with statistics.
+      for (const step of ["select 1", `analyze ${name}`]) {
+        await pool.query(step);
+        for (const plan of await plansOf(name)) expect(plan, `${step}: ${plan}`).not.to.match(/Seq Scan/);
+        const [claim = "", , ...ends] = await plansOf(name);
+        for (const end of ends) expect(end).to.include(`${name}_pkey`).and.not.to.include("_idx");
+        expect(claim).to.include(`using ${name}_pending_idx`);
+        expect(claim).to.include(`${name}_running_idx`);
+        expect(claim).to.match(/Index Cond: \(\(?available_at <= statement_timestamp\(\)/);
+        expect(claim).to.match(/Index Cond: \(locked_until < statement_timestamp\(\)/);
+      }
+    });
+  }
+});

@@ -1,0 +1,26 @@
+import { testDatabase } from "@svc/dev-services";
+import { runSample } from "@svc/test-support";
+import { expect } from "chai";
+
+const readme = new URL("../README.md", import.meta.url);
+
+describe("README of @svc/job-table", function () {
+  this.timeout(60_000);
+  const database = testDatabase({ name: "job readme" });
+
+  it("shows a job that is queued and done", async () => {
+    await using sample = await runSample(readme, 0, { env: { DATABASE_URL: database.url } });
+    const { stdout, stderr, code } = await sample.ended;
+    expect(code, stderr).to.equal(0);
+    expect(stdout).to.equal("sending to ann attempt 1\n{ pending: 0, running: 0, dead: 0 }\n");
+  });
+
+  it("shows a job of a transaction, a dead letter and its retry", async () => {
+    await using sample = await runSample(readme, 1, { env: { DATABASE_URL: database.url } });
+    const { stdout, stderr, code } = await sample.ended;
+    expect(code, stderr).to.equal(0);
+    expect(stdout).to.equal(
+      "{ id: 'welcome-ann', enqueued: false }\ndead\n[ 'welcome-ann: Error: the mail server is away' ]\n[ 'welcome-ann' ]\n",
+    );
+  });
+});

@@ -1,0 +1,276 @@
+import { testDatabase } from "@svc/dev-services";
+import { createJobTable, createWorker, type JobContext } from "@svc/job-table";
+import type { QueryResult, Row } from "@svc/sql";
+import { collectingLogger, rejection, until } from "@svc/test-support";
+import { expect } from "chai";
+import { expire, openBench, openPool } from "./support/bench.ts";
+import { gate, work } from "./support/working.ts";
+
+/** Resolves when the signal is aborted; with it, rejects with its reason. */
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+  });
+}
+
+describe("a worker that stops", function () {
+  this.timeout(60_000);
+  const database = testDatabase({ name: "job-stop" });
+
+  it("JOB-11 waits for what runs, and claims nothing more", async () => {
+    await using bench = await openBench(database.url);
+    const { opened, open } = gate();
+    await bench.table.enqueueMany(Array.from({ length: 6 }, () => ({ task: "a" })));
+    await using working = work(bench, { handlers: { a: () => opened } });
+    await until("four run", () => working.worker.running === 4);
+    const stopping = working.worker.stop();
+    open();
+    await stopping;
+    expect(working.ids("done")).to.have.lengthOf(4);
+    expect((await bench.rows()).map(({ status, attempts }) => [status, attempts])).to.deep.equal([
+      ["pending", 0],
+      ["pending", 0],
+    ]);
+    expect(await bench.pool.query("select 1"), "the pool is the caller's").to.have.property("rowCount", 1);
+    expect(() => working.worker.start()).to.throw("a worker that was stopped does not start again");
+  });
+
+  it("JOB-11 at the end of its time it aborts what runs and gives it back, whether or not it listens", async () => {
+    await using bench = await openBench(database.url);
+    const reasons: unknown[] = [];
+    const tasks = ["heeds", "throws", "ignores", "finishes"];
+    await bench.table.enqueueMany(tasks.map((id) => ({ id, task: id })));
+    await using working = work(bench, {
+      drainSeconds: 0.05,
+      handlers: {
+        heeds: (_payload, { signal }) =>
+          aborted(signal).catch((error: unknown) => {
+            reasons.push(error);
+            throw error;
+          }),
+        throws: (_payload, { signal }) =>
+          aborted(signal).catch(() => {
+            throw new Error("while it stops");
+          }),
+        ignores: () => new Promise(() => undefined),
+        finishes: (_payload, { signal }) => aborted(signal).catch(() => "saved in time"),
+      },
+    });
+    await until("all run", () => working.worker.running === 4);
+    await working.worker.stop();
+    expect(reasons[0]).to.include({ code: "ERR_SVC_JOB_STOPPED" });
+    expect(working.ids("done")).to.deep.equal(["finishes"]);
+    expect(working.ids("released").toSorted()).to.deep.equal(["heeds", "ignores", "throws"]);
+    const rows = await bench.rows();
+    expect(
+      rows.every(
+        ({ status, attempts, last_error }) => status === "pending" && attempts === 0 && last_error === null,
+      ),
+    ).to.equal(true);
+    expect(rows).to.have.lengthOf(3);
+  });
+
+  it("JOB-11 JOB-26 a second stop releases at once, though it would drain for 25 s", async () => {
+    await using bench = await openBench(database.url);
+    await bench.table.enqueue({ task: "a" });
+    const worker = createWorker({ table: bench.table, handlers: { a: () => new Promise(() => undefined) } });
+    worker.start();
+    await until("it runs", () => worker.running === 1);
+    const first = worker.stop();
+    const began = performance.now();
+    await worker.stop();
+    await first;
+    expect(performance.now() - began).to.be.below(20_000);
+    expect((await bench.rows())[0]).to.include({ status: "pending", attempts: 0 });
+  });
+
+  it("JOB-11 200 running jobs are either done or given back with their attempt", async () => {
+    await using bench = await openBench(database.url);
+    await bench.table.enqueueMany(Array.from({ length: 300 }, (_, n) => ({ task: "a", payload: n })));
+    for (let round = 0; round < 5; round++) {
+      const working = work(bench, {
+        concurrency: 200,
+        prefetch: 20,
+        drainSeconds: 0.02,
+        handlers: {
+          async a(n: number, { signal }) {
+            if (n % 3 === round % 3) await new Promise((resolve) => setTimeout(resolve, n % 20));
+            else await aborted(signal);
+          },
+        },
+      });
+      await working.told("claimed", 1);
+      await working.worker.stop();
+      const rows = await bench.rows();
+      expect(rows.filter(({ status, attempts }) => status !== "pending" || attempts !== 0)).to.deep.equal([]);
+    }
+    expect((await bench.rows()).length).to.be.below(300);
+  });
+
+  it("JOB-11 a claim that lands while it stops is given back", async () => {
+    await using bench = await openBench(database.url);
+    const landing = gate();
+    let held = 0;
+    const slow = {
+      async query<R extends Row>(text: string, values?: unknown[]): Promise<QueryResult<R>> {
+        const answer = await bench.pool.query<R>(text, values);
+        if (text.includes("claimed as") && answer.rows.length > 0) {
+          held += 1;
+          await landing.opened;
+        }
+        return answer;
+      },
+    };
+    const table = createJobTable({ db: slow, name: bench.table.name });
+    await using working = work({ ...bench, table }, { handlers: { a: () => undefined } });
+    await bench.table.enqueue({ id: "x", task: "a" });
+    await until("it is claimed", () => held === 1);
+    const stopping = working.worker.stop();
+    landing.open();
+    await stopping;
+    expect(working.ids("released")).to.deep.equal(["x"]);
+    expect((await bench.rows())[0]).to.include({ status: "pending", attempts: 0 });
+  });
+
+  it("stops when it never started, twice, and says so at /ready", async () => {
+    await using bench = await openBench(database.url);
+    const worker = createWorker({ table: bench.table, handlers: { a: () => undefined } });
+    const check = worker.readiness();
+    const signal = new AbortController().signal;
+    expect(check).to.include({ name: "worker", critical: false });
+    expect(await check.check(signal)).to.include({ healthy: false, detail: "not started" });
+    worker.start();
+    worker.start();
+    expect(await check.check(signal)).to.deep.equal({
+      healthy: true,
+      detail: "working",
+      meta: { running: 0 },
+    });
+    await worker.stop();
+    await worker.stop();
+    expect(await check.check(signal)).to.include({ healthy: false, detail: "stopped" });
+    const idle = createWorker({ table: bench.table, handlers: { a: () => undefined } });
+    await idle.stop();
+    expect((await rejection(() => idle.start())).message).to.include("make another one");
+  });
+});
+
+describe("a job that takes too long", function () {
+  this.timeout(60_000);
+  const database = testDatabase({ name: "job-timeout" });
+
+  it("JOB-19 is aborted with a reason, and has failed", async () => {
+    await using bench = await openBench(database.url);
+    let reason: unknown;
+    await bench.table.enqueue({ task: "a" });
+    await using working = work(bench, {
+      jobTimeoutSeconds: 0.05,
+      handlers: {
+        a: (_payload, { signal }) =>
+          aborted(signal).catch((error: unknown) => {
+            reason = error;
+            throw error;
+          }),
+      },
+    });
+    await working.told("failed");
+    expect(reason).to.include({
+      name: "JobError",
+      code: "ERR_SVC_JOB_TIMEOUT",
+      message: "the job took longer than 50 ms",
+    });
+    expect((await bench.rows())[0]).to.include({
+      status: "pending",
+      last_error: "JobError: the job took longer than 50 ms",
+    });
+  });
+
+  it("JOB-19 one that ignores its signal has failed before its lease ends; when too many do, nothing more is claimed", async () => {
+    await using bench = await openBench(database.url, { visibilityTimeoutSeconds: 4 });
+    const logger = collectingLogger();
+    const never = gate();
+    await bench.table.enqueueMany(["1", "2"].map((id) => ({ id, task: "a", maxAttempts: 1 })));
+    await using working = work(bench, {
+      concurrency: 1,
+      jobTimeoutSeconds: 0.5,
+      logger,
+      handlers: { a: () => never.opened },
+    });
+    await working.told("dead", 1);
+    expect(logger.at("error")).to.include(
+      "handlers ignore their signals: no job is claimed until one of them ends",
+    );
+    expect((await bench.rows()).map(({ status }) => status).toSorted()).to.deep.equal(["dead", "pending"]);
+    never.open();
+    await working.told("done", 1);
+    expect(working.ids("lease_lost")).to.deep.equal([]);
+  });
+
+  it("JOB-11 JOB-19 one that has run out of time when the worker stops has failed", async () => {
+    await using bench = await openBench(database.url);
+    await bench.table.enqueue({ task: "a" });
+    let late: AbortSignal | undefined;
+    await using working = work(bench, {
+      jobTimeoutSeconds: 0.05,
+      handlers: {
+        a(_payload, { signal }) {
+          late = signal;
+          return new Promise(() => undefined);
+        },
+      },
+    });
+    await until("its time is up", () => late?.aborted === true);
+    void working.worker.stop();
+    await working.worker.stop();
+    expect(working.ids("failed")).to.have.lengthOf(1);
+    expect((await bench.rows())[0]).to.include({ status: "pending", attempts: 1 });
+  });
+
+  it("JOB-6 JOB-21 one that ends after its lease changes nothing; it is told and logged", async () => {
+    await using bench = await openBench(database.url);
+    const logger = collectingLogger();
+    const { opened, open } = gate();
+    const outcomes = ["done", "failed"];
+    await bench.table.enqueueMany(outcomes.map((id) => ({ id, task: id })));
+    await using working = work(bench, {
+      concurrency: 2,
+      logger,
+      handlers: {
+        done: () => opened,
+        async failed() {
+          await opened;
+          throw new Error("no");
+        },
+      },
+    });
+    await until("both run", () => working.worker.running === 2);
+    await expire(bench);
+    const taken: JobContext["id"][] = (await bench.table.claim(2)).map(({ id }) => id);
+    expect(taken.toSorted()).to.deep.equal(outcomes);
+    open();
+    await working.told("lease_lost", 2);
+    const lost = working.events.flatMap((event) =>
+      event.type === "lease_lost" ? [`${event.job.id} ${event.ended}`] : [],
+    );
+    expect(lost.toSorted()).to.deep.equal(["done done", "failed failed"]);
+    expect(logger.at("error")).to.deep.equal(
+      Array.from({ length: 2 }, () => "the lease of a job ended before the job did"),
+    );
+    expect(
+      (await bench.rows()).every(({ status, attempts }) => status === "running" && attempts === 2),
+    ).to.equal(true);
+  });
+
+  it("ends a process that has nothing else to do", async () => {
+    const pool = openPool(database.url);
+    const table = createJobTable({ db: pool, name: "none" });
+    await table.ensureSchema();
+    const worker = createWorker({ table, handlers: { a: () => undefined } });
+    worker.start();
+    await table.enqueue({ task: "a" });
+    await until("it is done", async () => (await pool.query("select from none")).rowCount === 0);
+    await worker.stop();
+    expect(pool.totalCount - pool.idleCount, "every connection was given back").to.equal(0);
+    await pool.end();
+  });
+});

@@ -1,0 +1,63 @@
+import { createJobTable, type JobTable, type JobTableOptions } from "@svc/job-table";
+import { Client, Pool } from "pg";
+
+/** A pool, and a job table of one test on it. */
+export interface Bench extends AsyncDisposable {
+  readonly pool: Pool;
+  readonly table: JobTable;
+  /** The rows as they stand, oldest first. */
+  rows(): Promise<JobRow[]>;
+}
+
+export interface JobRow {
+  readonly id: string;
+  readonly task: string;
+  readonly payload: unknown;
+  readonly attempts: number;
+  readonly max_attempts: number;
+  readonly available_at: Date;
+  readonly locked_until: Date | null;
+  readonly request_id: string | null;
+  readonly tenant_id: string | null;
+  readonly status: string;
+  readonly last_error: string | null;
+  readonly created_at: Date;
+  readonly trace: unknown;
+}
+
+let tables = 0;
+
+export async function openBench(url: string, options: Omit<JobTableOptions, "db"> = {}): Promise<Bench> {
+  const pool = openPool(url);
+  tables += 1;
+  const table = createJobTable({ db: pool, name: `jobs_${tables}`, ...options });
+  await table.ensureSchema();
+  return {
+    pool,
+    table,
+    rows: async () =>
+      (await pool.query<JobRow>(`select * from ${table.name} order by available_at, id`)).rows,
+    [Symbol.asyncDispose]: () => pool.end(),
+  };
+}
+
+export function openPool(url: string, max = 8): Pool {
+  const pool = new Pool({ connectionString: url, max });
+  pool.on("error", () => undefined);
+  return pool;
+}
+
+/** A connection of somebody else; disposing of it closes it, and with it its transaction. */
+export async function openClient(url: string): Promise<Client & AsyncDisposable> {
+  const client = new Client({ connectionString: url });
+  client.on("error", () => undefined);
+  await client.connect();
+  return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() });
+}
+
+/** Lets every lease of a table end. */
+export async function expire({ pool, table }: Bench): Promise<void> {
+  await pool.query(
+    `update ${table.name} set locked_until = now() - interval '1 second' where status = 'running'`,
+  );
+}

@@ -1,0 +1,180 @@
+import { testDatabase } from "@svc/dev-services";
+import { rejection } from "@svc/test-support";
+import { expect } from "chai";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { readJobCommand } from "../src/cli/arguments.ts";
+import { type Answer, runJobCommand } from "../src/cli/run.ts";
+import { openBench } from "./support/bench.ts";
+
+const program = fileURLToPath(new URL("../src/cli/command-line.ts", import.meta.url));
+const interrupted = new AbortController().signal;
+
+interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function spawned(url: string, ...args: readonly string[]): Promise<Ended> {
+  const child = spawn(process.execPath, ["--conditions=@svc/source", program, ...args], {
+    env: { ...process.env, DATABASE_URL: url },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let stdout = "";
+  let stderr = "";
+  child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, stdout, stderr };
+}
+
+describe("svc-jobs", function () {
+  this.timeout(60_000);
+  const database = testDatabase({ name: "job-commands" });
+  let folder = "";
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), "svc-jobs-"));
+  });
+  after(() => rm(folder, { recursive: true }));
+
+  function run(...args: readonly string[]): Promise<Answer> {
+    return runJobCommand(args, { databaseUrl: database.url, width: 60, interrupted });
+  }
+
+  it("JOB-12 JOB-31 shows what is dead and why, and has it tried again", async () => {
+    await using bench = await openBench(database.url);
+    const at = ["--table", bench.table.name] as const;
+    await bench.table.enqueueMany(
+      ["a", "b"].map((id) => ({ id, task: "mail.send", availableAt: new Date(1e12) })),
+    );
+    for (const job of await bench.table.claim(2)) {
+      await bench.table.fail(job, new Error(`no\nanswer \u001b[2J${"x".repeat(80)}`), { dead: true });
+    }
+    await bench.table.enqueue({ id: "c", task: "a" });
+    expect((await run("stats", ...at)).text).to.equal("STATE    JOBS\npending  1\nrunning  0\ndead     2\n");
+    const { text } = await run("dead", ...at, "--limit", "1");
+    const [head = "", row = ""] = text.split("\n");
+    expect(head).to.match(/^ID {2}TASK {7}ATTEMPTS {2}QUEUED \(UTC\) {6}ERROR$/);
+    expect(row)
+      .to.match(/^[ab] {3}mail\.send {2}1\/3 {7}\d{4}-\d\d-\d\d \d\d:\d\d {2}Error: no a.*\.\.\.$/)
+      .and.to.have.lengthOf(60);
+    expect(JSON.parse((await run("dead", ...at, "--json")).text)).to.have.lengthOf(2);
+    expect(await run("retry", ...at, "a", "c")).to.deep.equal({
+      text: "1 job(s) pending again\nc is not dead\n",
+      exitCode: 1,
+    });
+    expect(await run("retry", ...at, "--all")).to.deep.equal({
+      text: "1 job(s) pending again\n",
+      exitCode: 0,
+    });
+    expect((await run("dead", ...at)).text).to.equal("no dead jobs\n");
+    expect(JSON.parse((await run("stats", ...at, "--json")).text)).to.deep.equal({
+      table: bench.table.name,
+      pending: 3,
+      running: 0,
+      dead: 0,
+    });
+  });
+
+  it("makes a table, queues jobs and runs them with the handlers of a module", async () => {
+    const file = join(folder, "handlers.mjs");
+    await writeFile(file, "export default { good: () => undefined, bad() { throw new Error('no'); } };");
+    const at = ["--table", "by_command"] as const;
+    expect((await run("ensure", ...at)).text).to.equal("by_command: created\n");
+    expect((await run("enqueue", ...at, "good", "--payload", '{"n":1}', "--id", "x")).text).to.equal("x\n");
+    expect((await run("enqueue", ...at, "good", "--id", "x")).text).to.equal("x was queued before\n");
+    await run("enqueue", ...at, "good", "--delay-seconds", "60");
+    expect(await run("drain", ...at, "--handlers", file, "--json")).to.deep.equal({
+      text: '{"done":1,"failed":0,"dead":0,"released":0,"lost":0}\n',
+      exitCode: 0,
+    });
+    await run("enqueue", ...at, "bad", "--max-attempts", "1");
+    await run("enqueue", ...at, "bad");
+    const { text, exitCode } = await run("drain", ...at, "--handlers", file, "--concurrency", "1");
+    expect(text).to.equal(
+      "ENDED     JOBS\ndone      0\nfailed    1\ndead      1\nreleased  0\nlost      0\n",
+    );
+    expect(exitCode).to.equal(1);
+  });
+
+  it("drain goes on with --watch until it is interrupted, and takes handlers that are exported by name", async () => {
+    await using bench = await openBench(database.url);
+    const file = join(folder, "named.mjs");
+    await writeFile(file, "export function good() {}\nexport const version = 1;");
+    await bench.table.enqueue({ task: "good" });
+    const controller = new AbortController();
+    const draining = runJobCommand(["drain", "--watch", "--table", bench.table.name, "--handlers", file], {
+      databaseUrl: database.url,
+      width: 80,
+      interrupted: controller.signal,
+    });
+    while ((await bench.rows()).length > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    controller.abort();
+    expect((await draining).text).to.include("done      1\n");
+  });
+
+  it("says what failed without the password, as JSON when it is asked to", async () => {
+    expect((await rejection(run("stats", "--table", "nowhere"))).message).to.include(
+      '"nowhere" does not exist',
+    );
+    const empty = join(folder, "empty.mjs");
+    await writeFile(empty, "export const version = 1;");
+    expect(await rejection(run("drain", "--handlers", empty))).to.include({ code: "ERR_SVC_JOBS_USAGE" });
+    expect((await rejection(run("drain", "--handlers", join(folder, "none.mjs")))).message).to.include(
+      "could not be loaded",
+    );
+    const down = await spawned("postgres://ann:secret@127.0.0.1:9/none", "stats", "--json");
+    expect(down).to.include({ code: 1, stdout: "" });
+    expect(JSON.parse(down.stderr)).to.have.property("code", "ERR_SVC_JOBS");
+    expect(down.stderr).not.to.include("secret");
+  });
+
+  it("is a program: help, wrong use with exit code 2, and a table", async () => {
+    await using bench = await openBench(database.url);
+    const [help, wrong, stats] = await Promise.all([
+      spawned(database.url, "--help"),
+      spawned(database.url, "stat"),
+      spawned(database.url, "stats", "--table", bench.table.name),
+    ]);
+    expect(help).to.include({ code: 0 });
+    expect(help.stdout).to.match(/^Usage: svc-jobs/);
+    expect(wrong).to.deep.equal({
+      code: 2,
+      stdout: "",
+      stderr: "svc-jobs: stat is no command; did you mean stats?\nsvc-jobs --help tells more\n",
+    });
+    expect(stats.stdout).to.equal("STATE    JOBS\npending  0\nrunning  0\ndead     0\n");
+  });
+
+  const wrong: readonly (readonly [string, string])[] = [
+    ["--json", "a command is missing"],
+    ["retry", "retry needs the ids of dead jobs, or --all"],
+    ["retry a --all", "--all goes without ids"],
+    ["stats x", "x is too much"],
+    ["stats --limit 1", "stats does not take --limit"],
+    ["dead --limit 0", "--limit must be a whole number from 1 to 10000"],
+    ["enqueue", "enqueue needs the name of a task"],
+    ["enqueue a --payload {", "--payload must be JSON"],
+    ["drain", "drain needs --handlers FILE"],
+    ["stats --nonsense", "--nonsense"],
+  ];
+  for (const [line, message] of wrong) {
+    it(`refuses \`${line}\``, () => {
+      expect(() => readJobCommand(line.split(" ")))
+        .to.throw(message)
+        .with.property("code", "ERR_SVC_JOBS_USAGE");
+    });
+  }
+
+  it("refuses to guess the database", async () => {
+    const error = await rejection(
+      runJobCommand(["stats"], { databaseUrl: undefined, width: 80, interrupted }),
+    );
+    expect(error.message).to.include("DATABASE_URL must be the connection string");
+  });
+});

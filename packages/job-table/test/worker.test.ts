@@ -1,0 +1,414 @@
+import { currentContext } from "@svc/context";
+import { createDatabase } from "@svc/database";
+import { testDatabase } from "@svc/dev-services";
+import { createJobTable, createWorker, type JobContext, type WorkerOptions } from "@svc/job-table";
+import { enableRowSecurity, type QueryResult, type Row } from "@svc/sql";
+import { collectingLogger, rejection, until } from "@svc/test-support";
+import { expect } from "chai";
+import { expire, openBench, openClient, openPool } from "./support/bench.ts";
+import { gate, work } from "./support/working.ts";
+
+const TRACE_ID = "0af7651916cd43dd8448eb211c80319c";
+const TRACEPARENT = `00-${TRACE_ID}-b7ad6b7169203331-01`;
+
+describe("createWorker", function () {
+  this.timeout(60_000);
+  const database = testDatabase({ name: "job-worker" });
+
+  it("JOB-7 runs jobs, deletes them, and tells of each how long it waited and took", async () => {
+    await using bench = await openBench(database.url);
+    const seen: unknown[] = [];
+    await bench.table.enqueueMany([1, 2, 3].map((n) => ({ id: `${n}`, task: "count", payload: { n } })));
+    await using working = work(bench, {
+      handlers: { count: ({ n }: { n: number }, { id }) => void seen.push([n, id]) },
+    });
+    await working.told("done", 3);
+    expect(seen).to.deep.equal([1, 2, 3].map((n) => [n, `${n}`]));
+    expect(await bench.rows()).to.deep.equal([]);
+    const [claimed, , done] = working.events;
+    expect(claimed?.type === "claimed" && claimed.jobs[0]?.waitedMs).to.be.within(0, 60_000);
+    expect(done?.type === "done" && done.durationMs).to.be.within(0, 60_000);
+  });
+
+  it("JOB-17 JOB-18 JOB-27 a handler runs in the context of the job; what it queues carries it on", async () => {
+    await using bench = await openBench(database.url);
+    const logger = collectingLogger();
+    const trace = { traceparent: TRACEPARENT, tracestate: "a=1" };
+    const jobs: JobContext[] = [];
+    let context: ReturnType<typeof currentContext>;
+    await bench.table.enqueue({ id: "parent", task: "a", requestId: "r-1", tenantId: "acme", trace });
+    await using working = work(bench, {
+      logger,
+      handlers: {
+        async a(_payload, job) {
+          jobs.push(job);
+          await Promise.resolve();
+          context = currentContext();
+          await bench.table.enqueue({ id: "child", task: "b", delaySeconds: 60 });
+        },
+      },
+    });
+    await working.told("done");
+    expect(context).to.include({ requestId: "r-1", tenantId: "acme" });
+    expect(context?.trace).to.deep.equal({ traceId: TRACE_ID, ...trace });
+    expect(jobs[0]).to.include({
+      id: "parent",
+      task: "a",
+      attempts: 1,
+      maxAttempts: 3,
+      requestId: "r-1",
+      tenantId: "acme",
+    });
+    expect((await bench.rows())[0]).to.deep.include({
+      id: "child",
+      request_id: "r-1",
+      tenant_id: "acme",
+      trace,
+    });
+    const line = logger.lines.find(({ message }) => message === "job done");
+    expect(line?.fields).to.include({
+      job_id: "parent",
+      request_id: "r-1",
+      trace_id: TRACE_ID,
+      tenant_id: "acme",
+    });
+  });
+
+  it("JOB-27 a job without a request is known by its own id, and one with a broken trace has none", async () => {
+    await using bench = await openBench(database.url);
+    const contexts: ReturnType<typeof currentContext>[] = [];
+    await bench.pool.query(
+      `insert into ${bench.table.name} (id, task, request_id, trace) values ('1', 'a', null, '{"traceparent": "x"}'), ('2', 'a', $1, '7')`,
+      ["no id\n"],
+    );
+    await using working = work(bench, { handlers: { a: () => void contexts.push(currentContext()) } });
+    await working.told("done", 2);
+    expect(contexts[0]).to.include({ requestId: "1", trace: undefined, tenantId: undefined });
+    expect(contexts[1]?.requestId).to.match(/^[0-9a-f]{32}$/);
+    expect(contexts[1]?.trace).to.equal(undefined);
+  });
+
+  it("JOB-17 withTenant sees the rows of the job's tenant and no others", async () => {
+    await using db = createDatabase({ url: database.url, logger: collectingLogger() });
+    await db.query("create table notes (tenant_id text not null, text text not null)");
+    await enableRowSecurity(db, { table: "notes" });
+    const table = createJobTable({ db, name: "tenant_jobs" });
+    await table.ensureSchema();
+    for (const tenantId of ["acme", "umbrella"])
+      await table.enqueue({ id: tenantId, task: "note", tenantId });
+    const policies: unknown[] = [];
+    await using worker = createWorker({
+      table,
+      handlers: {
+        async note(_payload, { tenantId = "" }) {
+          await db.withTenant(tenantId, async (tx) => {
+            await tx.query("insert into notes values ($1, 'x')", [tenantId]);
+            const { rows } = await tx.query("select current_setting('svc.tenant') as tenant");
+            policies.push(rows[0]);
+          });
+        },
+      },
+    });
+    worker.start();
+    await until("both ran", async () => (await table.stats()).pending + (await table.stats()).running === 0);
+    expect(policies).to.have.deep.members([{ tenant: "acme" }, { tenant: "umbrella" }]);
+  });
+
+  it("JOB-10 JOB-20 a job without a handler is dead at once, whatever names JavaScript objects have", async () => {
+    await using bench = await openBench(database.url);
+    const logger = collectingLogger();
+    await bench.table.enqueueMany(
+      ["nobody", "toString", "__proto__", "a"].map((task) => ({ id: task, task })),
+    );
+    await using working = work(bench, { logger, handlers: { a: () => undefined } });
+    await working.told("dead", 3);
+    await working.told("done", 1);
+    const dead = await bench.table.dead();
+    expect(dead.map(({ id, attempts }) => `${id} ${attempts}`).toSorted()).to.deep.equal([
+      "__proto__ 1",
+      "nobody 1",
+      "toString 1",
+    ]);
+    expect(dead.find(({ id }) => id === "nobody")?.lastError).to.equal(
+      "JobError: there is no handler for the task nobody",
+    );
+    expect(logger.at("error")).to.include("job is dead");
+  });
+
+  it("JOB-8 JOB-9 JOB-13 what a handler throws is kept, and the job tried again until it is dead", async () => {
+    await using bench = await openBench(database.url);
+    const logger = collectingLogger();
+    const thrown: readonly unknown[] = ["a text", undefined, new Error("the third")];
+    await bench.table.enqueue({ id: "x", task: "a" });
+    await using working = work(bench, {
+      logger,
+      handlers: {
+        a(_payload, { attempts }) {
+          throw thrown[attempts - 1];
+        },
+      },
+    });
+    const errors: unknown[] = [];
+    for (let attempt = 1; attempt <= 3; attempt++) {
+      await working.told(attempt < 3 ? "failed" : "dead", attempt < 3 ? attempt : 1);
+      errors.push((await bench.rows())[0]?.last_error);
+      await bench.pool.query(`update ${bench.table.name} set available_at = now() where status = 'pending'`);
+    }
+    expect(errors).to.deep.equal(["a text", "undefined was thrown", "Error: the third"]);
+    expect((await bench.rows())[0]).to.include({ status: "dead", attempts: 3 });
+    expect(logger.at("warn")).to.deep.equal(
+      Array.from({ length: 2 }, () => "job failed, it will be tried again"),
+    );
+  });
+
+  it("JOB-23 JOB-26 claims as many as there are free slots, 4 by default, and no more", async () => {
+    await using bench = await openBench(database.url);
+    const { opened, open } = gate();
+    await bench.table.enqueueMany(Array.from({ length: 10 }, () => ({ task: "a" })));
+    await using working = work(bench, { handlers: { a: () => opened } });
+    await until("four run", () => working.worker.running === 4);
+    expect(await bench.table.stats()).to.deep.equal({ pending: 6, running: 4, dead: 0 });
+    open();
+    await working.told("done", 10);
+    expect(await bench.rows()).to.deep.equal([]);
+  });
+
+  it("JOB-23 with prefetch as many more wait, and are given back with their attempt when it stops", async () => {
+    await using bench = await openBench(database.url);
+    const { opened, open } = gate();
+    await bench.table.enqueueMany(Array.from({ length: 10 }, () => ({ task: "a" })));
+    await using working = work(bench, { concurrency: 2, prefetch: 3, handlers: { a: () => opened } });
+    await until("two run", () => working.worker.running === 2);
+    expect(await bench.table.stats()).to.include({ pending: 5, running: 5 });
+    const stopping = working.worker.stop();
+    await working.told("released", 3);
+    open();
+    await stopping;
+    expect(working.ids("done")).to.have.lengthOf(2);
+    const rows = await bench.rows();
+    expect(rows).to.have.lengthOf(8);
+    expect(rows.every(({ status, attempts }) => status === "pending" && attempts === 0)).to.equal(true);
+  });
+
+  it("JOB-23 a job that waited so long that its lease is short is given back, not begun", async () => {
+    await using bench = await openBench(database.url, { visibilityTimeoutSeconds: 3 });
+    const { opened, open } = gate();
+    const begun: string[] = [];
+    await bench.table.enqueueMany(["a", "b"].map((id) => ({ id, task: "a" })));
+    await using working = work(bench, {
+      concurrency: 1,
+      prefetch: 1,
+      jobTimeoutSeconds: 2.95,
+      handlers: {
+        a(_payload, { id }) {
+          begun.push(id);
+          return begun.length === 1 ? opened : undefined;
+        },
+      },
+    });
+    await working.told("claimed", 2);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    open();
+    await working.told("done", 2);
+    expect(working.ids("released").slice(0, 1)).to.deep.equal(["b"]);
+    expect(begun).to.deep.equal(["a", "b"]);
+  });
+
+  it("JOB-16 JOB-22 JOB-25 takes over what other workers have lost, and tells of the dead", async () => {
+    await using bench = await openBench(database.url);
+    await bench.table.enqueueMany([
+      { id: "lost", task: "a" },
+      { id: "killer", task: "a", maxAttempts: 1 },
+    ]);
+    await bench.table.claim(2);
+    await expire(bench);
+    const attempts: number[] = [];
+    await using working = work(bench, {
+      handlers: { a: (_payload, job) => void attempts.push(job.attempts) },
+    });
+    await working.told("done");
+    await working.told("dead");
+    expect(attempts).to.deep.equal([2]);
+    expect(working.ids("dead")).to.deep.equal(["killer"]);
+    await bench.table.enqueue({ id: "later", task: "a" });
+    await working.told("done", 2);
+  });
+
+  it("a job that is queued while it idles is begun by the message, not by the poll", async () => {
+    await using bench = await openBench(database.url);
+    await using working = work(bench, { pollMs: 1000, handlers: { a: () => undefined } });
+    await until("it listens", async () => {
+      const { rows } = await bench.pool.query(
+        "select from pg_stat_activity where query like '%listen%svc_job:%' or query like '%skip locked%'",
+      );
+      return rows.length > 1;
+    });
+    await using other = await openClient(database.url);
+    const heard: string[] = [];
+    other.on("notification", ({ channel }) => heard.push(channel));
+    await other.query(`listen "svc_job:${bench.table.name}"`);
+    for (let n = 1; n <= 20; n++) {
+      await bench.table.enqueue({ task: "a" });
+      await working.told("done", n);
+    }
+    // Twenty polls would have taken twenty seconds.
+    expect(heard.length).to.be.at.least(1);
+  });
+
+  it("polls where it must not listen, on a pool and on a single connection", async () => {
+    await using bench = await openBench(database.url, { notify: false });
+    await using client = await openClient(database.url);
+    for (const db of [bench.pool, client]) {
+      const table = createJobTable({ db, name: bench.table.name });
+      await using working = work({ ...bench, table }, { listen: false, handlers: { a: () => undefined } });
+      await working.told("claimed", 0);
+      await bench.table.enqueueMany(Array.from({ length: 20 }, () => ({ task: "a" })));
+      await working.told("done", 20);
+    }
+    const { rows } = await bench.pool.query(
+      "select from pg_stat_activity where datname = current_database() and query like 'set enable_seqscan%'",
+    );
+    expect(rows).to.deep.equal([]);
+  });
+
+  it("works on a pool of another driver, which takes nothing but texts and tells nothing", async () => {
+    await using bench = await openBench(database.url);
+    const seen: unknown[] = [];
+    const other = {
+      async connect() {
+        const client = await bench.pool.connect();
+        return {
+          query<R extends Row>(text: string, values?: unknown[]): Promise<QueryResult<R>> {
+            seen.push(typeof text);
+            return client.query<R>(text, values);
+          },
+          release: () => client.release(),
+        };
+      },
+    };
+    const table = createJobTable({ db: other, name: bench.table.name });
+    await using working = work({ ...bench, table }, { handlers: { a: () => undefined } });
+    await table.enqueue({ task: "a" });
+    await working.told("done");
+    await working.worker.stop();
+    expect(new Set(seen)).to.deep.equal(new Set(["string"]));
+  });
+
+  it("calls `around` for every handler, in the job's context; one that does not call the handler makes the job fail", async () => {
+    await using bench = await openBench(database.url);
+    const order: string[] = [];
+    await bench.table.enqueueMany(["1", "2"].map((id) => ({ id, task: "a", requestId: "r" })));
+    await using working = work(bench, {
+      concurrency: 1,
+      async around(job, run) {
+        order.push(`before ${job.id} ${currentContext()?.requestId ?? ""}`);
+        if (job.id === "1") await run();
+        order.push(`after ${job.id}`);
+      },
+      handlers: { a: (_payload, { id }) => void order.push(`run ${id}`) },
+    });
+    await working.told("failed");
+    expect(order).to.deep.equal(["before 1 r", "run 1", "after 1", "before 2 r", "after 2"]);
+    expect((await bench.rows())[0]?.last_error).to.equal("Error: around() has not called the handler");
+  });
+
+  it("tells the depth of the table, and goes on when its listener throws", async () => {
+    await using bench = await openBench(database.url);
+    const logger = collectingLogger();
+    const depths: unknown[] = [];
+    await bench.table.enqueue({ task: "a", delaySeconds: 60 });
+    await bench.table.enqueue({ id: "now", task: "a" });
+    await using _working = work(bench, {
+      depthEverySeconds: 0.02,
+      logger,
+      onEvent(event) {
+        if (event.type === "depth") depths.push(event.stats);
+        throw new Error("no");
+      },
+      handlers: { a: () => undefined },
+    });
+    await until("it is done", async () => (await bench.rows()).length === 1);
+    await until("its depth", () =>
+      depths.some((stats) => JSON.stringify(stats) === '{"pending":1,"running":0,"dead":0}'),
+    );
+    expect(logger.at("warn")).to.deep.equal(["the listener of a worker's events throws"]);
+  });
+
+  it("an async listener that rejects ends nothing, and a strict default isolation is no error", async () => {
+    await using bench = await openBench(database.url);
+    const logger = collectingLogger();
+    const { pathname } = new URL(database.url);
+    await bench.pool.query(
+      `alter database ${pathname.slice(1)} set default_transaction_isolation = 'serializable'`,
+    );
+    try {
+      await bench.table.enqueueMany(Array.from({ length: 200 }, () => ({ task: "a" })));
+      const handlers = { a: () => undefined };
+      const faults: unknown[] = [];
+      await using a = work(bench, {
+        handlers,
+        logger,
+        onEvent: () => Promise.reject(new Error("no")) as never,
+      });
+      await using _b = work(bench, {
+        handlers,
+        onEvent: (event) => void (event.type === "fault" && faults.push(event.error)),
+      });
+      await until("all are done", async () => (await bench.rows()).length === 0);
+      await a.worker.stop();
+      expect(faults).to.deep.equal([]);
+      expect(logger.at("warn")).to.deep.equal(["the listener of a worker's events throws"]);
+      expect(logger.at("error")).to.deep.equal([]);
+    } finally {
+      await bench.pool.query(`alter database ${pathname.slice(1)} reset default_transaction_isolation`);
+    }
+  });
+
+  it("two workers share a table, and every job is done once", async () => {
+    await using bench = await openBench(database.url);
+    const other = openPool(database.url);
+    const seen: string[] = [];
+    const handlers = { a: async (_payload: unknown, { id }: JobContext) => void seen.push(id) };
+    await bench.table.enqueueMany(Array.from({ length: 3000 }, () => ({ task: "a" })));
+    const table = createJobTable({ db: other, name: bench.table.name });
+    await using a = work(bench, { concurrency: 10, handlers });
+    await using b = work({ ...bench, table }, { concurrency: 50, prefetch: 100, handlers });
+    await until("all are done", () => a.ids("done").length + b.ids("done").length === 3000, 30_000);
+    expect(new Set(seen).size).to.equal(3000);
+    expect(seen).to.have.lengthOf(3000);
+    expect(a.ids("done"), "both took part").not.to.have.lengthOf(0);
+    expect(b.ids("done")).not.to.have.lengthOf(0);
+    expect(await bench.rows()).to.deep.equal([]);
+    await b.worker.stop();
+    await other.end();
+  });
+
+  const fine = { handlers: { a: () => undefined } };
+  const wrong: readonly (readonly [object, string])[] = [
+    [{ handlers: {} }, "handlers: must have a handler"],
+    [{ handlers: { a: 1 } }, 'handlers: "a" must be a function'],
+    [{ handlers: undefined }, "handlers: is required"],
+    [{ ...fine, table: {} }, "table: must be a job table"],
+    [
+      { ...fine, table: { claim() {}, ack() {}, fail() {}, release() {} } },
+      "table: must be what createJobTable() answers",
+    ],
+    [{ ...fine, concurrency: 0 }, "concurrency: must be a whole number from 1 to 1000"],
+    [{ ...fine, prefetch: -1 }, "prefetch: must be a whole number from 0"],
+    [
+      { ...fine, jobTimeoutSeconds: 300 },
+      "jobTimeoutSeconds: must be less than the visibility timeout of the table, 300",
+    ],
+    [{ ...fine, pollMs: 2000 }, "pollMs: must be a whole number from 10 to 1000"],
+    [{ ...fine, onEvent: 1 }, "onEvent: must be a function"],
+    [{ ...fine, concurency: 1 }, "concurency: is unknown; did you mean concurrency?"],
+  ];
+  for (const [options, message] of wrong) {
+    it(`JOB-26 refuses ${JSON.stringify(options)} (${message})`, async () => {
+      const table = createJobTable({ db: { query: () => Promise.resolve({ rows: [] }) } });
+      const error = await rejection(() => createWorker({ table, ...options } as WorkerOptions));
+      expect(error).to.include({ code: "ERR_SVC_CONFIGURATION" });
+      expect(error.message).to.include(message);
+    });
+  }
+});
