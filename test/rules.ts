@@ -743,9 +743,12 @@ const planned: readonly (readonly Rule[])[] = [
 
   section(
     "job-queue",
-    { package: "job-table", status: "planned", profile: "full" },
+    { package: "job-table", profile: "full" },
     {
-      "JOB-1": "Jobs stand in a relational table, svc_jobs unless [plugin.queue] name says otherwise",
+      "JOB-1": [
+        "Jobs stand in a relational table, svc_jobs unless [plugin.queue] name says otherwise",
+        { status: "planned" },
+      ],
       "JOB-2": "The table has thirteen columns of fixed types",
       "JOB-3": "A job id is 32 hex by default; inserting an existing id does nothing",
       "JOB-4": "A claim takes one row atomically, skipping locked ones, ordered by available_at",
@@ -791,7 +794,10 @@ const planned: readonly (readonly Rule[])[] = [
         { ...decided, outside: false },
       ],
       "JOB-31": ["dead(), retryDead() and stats() serve the operator", { ...decided, outside: false }],
-      "JOB-32": ["/queue and /queue/stats are mounted where the application wants them, guarded", decided],
+      "JOB-32": [
+        "/queue and /queue/stats are mounted where the application wants them, guarded",
+        { ...decided, status: "planned" },
+      ],
     },
   ),
 
