@@ -13,6 +13,8 @@ export type {
 } from "./job.ts";
 export { createJobTable, type FailOptions, type JobTable } from "./job-table.ts";
 export { DEFAULT_TABLE, type JobTableOptions } from "./options.ts";
+export { queueRoutes } from "./page/queue-routes.ts";
+export type { QueueRoutesOptions } from "./page/options.ts";
 export type { Migration } from "./schema.ts";
 export type { WorkerEvent } from "./worker/events.ts";
 export type { JobContext, JobHandler, WorkerOptions } from "./worker/options.ts";

@@ -1,0 +1,180 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { contextOf, enterContext, type Middleware, setRouteTemplate } from "@svc/context";
+import { forbidden, methodNotAllowed, sendJson } from "@svc/problem";
+import { send } from "../query.ts";
+import { type Overview, overviewSql } from "../sql/overview.ts";
+import { type QueueRoutesOptions, type ResolvedRoutes, resolveRoutesOptions } from "./options.ts";
+import { queuePage } from "./queue-page.ts";
+import { retryFormOf } from "./retry-form.ts";
+import { isOfThisOrigin } from "./same-origin.ts";
+import { CONTENT_POLICY } from "./style.ts";
+import { type Bounded, createBounded } from "./table-calls.ts";
+
+interface Route {
+  readonly methods: readonly string[];
+  answer(req: IncomingMessage, res: ServerResponse): Promise<void>;
+}
+
+const READS: readonly string[] = ["GET", "HEAD"];
+const PRIVATELY = { "Cache-Control": "no-store" } as const;
+const IDS_A_LINE = 100;
+
+/**
+ * Answers `GET {path}` (the page), `GET {path}/stats` (`{pending, running, dead}`) and `POST {path}/retry` (the buttons of
+ * the page), and leaves every other path alone (JOB-32). Works under any mount. Failures go to `next` as problems: 403 for a
+ * form of another origin, 405, 400, 413 and 415 for what is no form of the page, 503 when the table does not answer.
+ *
+ * @throws ConfigurationError for unknown or wrong options
+ */
+export function queueRoutes(options: QueueRoutesOptions): Middleware {
+  const resolved = resolveRoutesOptions(options);
+  const { path, guard, table, timeoutMs } = resolved;
+  const bounded = createBounded(timeoutMs);
+  const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
+    [path, { methods: READS, answer: (req, res) => page(resolved, bounded, req, res) }],
+    [
+      `${path}/stats`,
+      {
+        methods: READS,
+        async answer(req, res) {
+          const stats = await bounded(() => table.stats());
+          if (!res.headersSent) sendJson(req, res, 200, stats, PRIVATELY);
+        },
+      },
+    ],
+    [`${path}/retry`, { methods: ["POST"], answer: (req, res) => retry(resolved, bounded, req, res) }],
+  ]);
+
+  return function queueRoutesMiddleware(req, res, next) {
+    const [at] = split(req.url ?? "");
+    const route = routes.get(at);
+    // OPTIONS is for whoever knows the rules of other origins.
+    if (route === undefined || req.method === "OPTIONS") {
+      next();
+      return;
+    }
+    // The path of a mount may hold anything that a client wrote.
+    if (!(req as Mounted).baseUrl) setRouteTemplate(req, at);
+    const admitted = (): void => {
+      if (!route.methods.includes(req.method ?? "")) next(methodNotAllowed(route.methods));
+      else enterContext(req, res, () => void route.answer(req, res).catch(next));
+    };
+    if (guard === undefined) admitted();
+    else guarded(guard, req, res, admitted, next);
+  };
+}
+
+interface Mounted extends IncomingMessage {
+  readonly baseUrl?: string;
+}
+
+/** Whatever the guard does, one of the two is called at most, and once. */
+function guarded(
+  guard: Middleware,
+  req: IncomingMessage,
+  res: ServerResponse,
+  admitted: () => void,
+  next: (err?: unknown) => void,
+): void {
+  let isDecided = false;
+  const decide = (error?: unknown): void => {
+    if (isDecided) return;
+    isDecided = true;
+    if (error === undefined || error === null) admitted();
+    else next(error);
+  };
+  // A guard may be an async function; its rejection is a refusal.
+  const returned: unknown = guard(req, res, decide);
+  if (returned instanceof Promise) {
+    returned.catch((error: unknown) => decide(error ?? new Error("the guard rejected")));
+  }
+}
+
+async function page(
+  { table, on, now, path }: ResolvedRoutes,
+  bounded: Bounded,
+  req: IncomingMessage,
+  res: ServerResponse,
+): Promise<void> {
+  const overview = await bounded(
+    async () =>
+      (await send<Overview & Record<string, unknown>>(on.db, overviewSql(on.quotedTable), [])).rows[0],
+  );
+  if (overview === undefined || res.headersSent) return;
+  const [, query] = split(req.url ?? "");
+  const text = queuePage({
+    table: table.name,
+    overview,
+    now: now(),
+    // Relative to the page: the path in front of it is known to nobody behind a mount or a proxy.
+    action: `${lastOf(path)}/retry`,
+    note: noteOf(new URLSearchParams(query).get("retried")),
+  });
+  const body = Buffer.from(text);
+  res.statusCode = 200;
+  const headers = {
+    "Content-Type": "text/html; charset=utf-8",
+    "Content-Length": body.length,
+    "Content-Security-Policy": CONTENT_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    // With a stricter one browsers send `Origin: null` along with the forms of the page.
+    "Referrer-Policy": "same-origin",
+    ...PRIVATELY,
+  };
+  for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
+  if (req.method === "HEAD") res.end();
+  else res.end(body);
+}
+
+function noteOf(retried: string | null): string | undefined {
+  if (retried === null || !/^\d{1,9}$/.test(retried)) return undefined;
+  const count = Number(retried);
+  if (count === 0) return "Nothing was retried: there is no such dead letter any more.";
+  return count === 1 ? "1 dead letter is pending again." : `${count} dead letters are pending again.`;
+}
+
+async function retry(
+  { table, path, logger }: ResolvedRoutes,
+  bounded: Bounded,
+  req: IncomingMessage,
+  res: ServerResponse,
+): Promise<void> {
+  if (!isOfThisOrigin(req)) {
+    throw forbidden("this request must come from a page of the same origin", {
+      code: "ERR_SVC_CROSS_ORIGIN",
+    });
+  }
+  const wanted = await retryFormOf(req);
+  const context = contextOf(req);
+  const log = logger ?? context?.log;
+  // Logged in there: what is done after the time was up is done all the same.
+  const count = await bounded(async () => {
+    const ids = await table.retryDead(wanted);
+    for (let first = 0; first < ids.length; first += IDS_A_LINE) {
+      const jobIds = ids.slice(first, first + IDS_A_LINE);
+      const subject = context?.principal?.subject ?? null;
+      log?.info({ subject, job_ids: jobIds, table: table.name }, "dead letters retried by hand");
+    }
+    return ids.length;
+  });
+  if (res.headersSent) return;
+  res.statusCode = 303;
+  res.setHeader("Location", `../${lastOf(path)}?retried=${count}`);
+  res.setHeader("Cache-Control", "no-store");
+  res.setHeader("Content-Length", 0);
+  res.end();
+}
+
+function lastOf(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
+/** Path and query of a request target. */
+function split(target: string): readonly [string, string] {
+  if (!target.startsWith("/")) {
+    const url = URL.parse(target);
+    return url === null ? [target, ""] : [url.pathname, url.search.slice(1)];
+  }
+  const query = target.indexOf("?");
+  return query === -1 ? [target, ""] : [target.slice(0, query), target.slice(query + 1)];
+}

@@ -1,0 +1,353 @@
+import { openContext, type Middleware, type Principal, routeTemplateOf } from "@svc/context";
+import { testDatabase } from "@svc/dev-services";
+import { createJobTable, queueRoutes, type QueueRoutesOptions } from "@svc/job-table";
+import { forbidden } from "@svc/problem";
+import { collectingLogger, expressMajors, rawRequest, rejection } from "@svc/test-support";
+import { expect } from "chai";
+import { type Bench, expire, openBench, openPool } from "../support/bench.ts";
+import { form, serve, stacks } from "./support/stacks.ts";
+
+const ada: Principal = {
+  subject: "ada",
+  scopes: [],
+  roles: ["admin"],
+  tenant: undefined,
+  tokenId: undefined,
+  family: undefined,
+  issuer: undefined,
+  expiresAt: undefined,
+  claims: {},
+};
+const signedIn: Middleware = (req, _res, next) => {
+  openContext(req).principal = ada;
+  next();
+};
+
+async function bury({ table }: Bench, ids: readonly string[], error: unknown = "broke"): Promise<void> {
+  for (const id of ids) {
+    await table.enqueue({ id, task: "mail.send", tenantId: "acme", availableAt: new Date(1e12) });
+    const [job] = await table.claim();
+    if (job !== undefined) await table.fail(job, error, { dead: true });
+  }
+}
+
+async function statusOf(bench: Bench): Promise<Record<string, string>> {
+  return Object.fromEntries((await bench.rows()).map(({ id, status }) => [id, status]));
+}
+
+describe("queueRoutes()", function () {
+  this.timeout(60_000);
+  const database = testDatabase({ name: "job-page" });
+
+  for (const stack of stacks) {
+    describe(`on ${stack}`, () => {
+      it("JOB-32 answers the counts at /queue/stats, which nobody may store", async () => {
+        await using bench = await openBench(database.url);
+        await bury(bench, ["a", "b"]);
+        await bench.table.enqueue({ task: "alive" });
+        await using server = await serve(stack, [queueRoutes({ table: bench.table })]);
+        const answer = await fetch(`${server.url}/queue/stats`);
+        expect(answer.status).to.equal(200);
+        expect(answer.headers.get("cache-control")).to.equal("no-store");
+        expect(answer.headers.get("content-type")).to.equal("application/json");
+        expect(await answer.json()).to.deep.equal({ pending: 1, running: 0, dead: 2 });
+      });
+
+      it("JOB-32 shows depth, oldest waiting, leases and dead letters at /queue", async () => {
+        await using bench = await openBench(database.url);
+        await bury(bench, ["letter-1"], `<script>alert("1")</script>${"x".repeat(400)}`);
+        await bench.table.enqueue({ id: "held", task: "report.make", tenantId: "<b>&co" });
+        await bench.table.claim();
+        await bench.table.enqueue({ task: "sweep", availableAt: new Date(Date.now() - 3_700_000) });
+        await bench.table.enqueue({ task: "later", delaySeconds: 3600 });
+        await using server = await serve(stack, [
+          queueRoutes({ table: bench.table, now: () => Date.UTC(2026, 0, 2, 3, 4, 5) }),
+        ]);
+        const answer = await fetch(`${server.url}/queue`);
+        const text = await answer.text();
+        expect(answer.status).to.equal(200);
+        expect(answer.headers.get("content-type")).to.equal("text/html; charset=utf-8");
+        expect(answer.headers.get("cache-control")).to.equal("no-store");
+        expect(answer.headers.get("content-security-policy")).to.match(
+          /^default-src 'none'; style-src 'sha256-[\w+/]{43}='; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/,
+        );
+        expect(text).to.include("2026-01-02 03:04:05 UTC");
+        expect(text).to.include("<dt>Pending</dt><dd>2</dd>");
+        expect(text).to.include("<dt>Oldest waiting</dt><dd>1 h 1 min (sweep)</dd>");
+        expect(text).to.include("<dt>Running</dt><dd>1</dd>");
+        expect(text).to.include("report.make").and.include("&lt;b&gt;&amp;co").and.include("1 of 3");
+        expect(text).not.to.include("has ended");
+        expect(text).to.include("&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;").and.include("x …");
+        expect(text).not.to.include("x".repeat(300)).and.not.to.include("<script");
+        await expire(bench);
+        expect(await (await fetch(`${server.url}/queue`)).text()).to.include("has ended");
+      });
+
+      it("JOB-12 JOB-32 a button makes one or all of them pending, and says so; each is logged with who and which", async () => {
+        await using bench = await openBench(database.url);
+        await bury(bench, ["a&b", "b", "c"]);
+        const logger = collectingLogger();
+        await using server = await serve(stack, [signedIn, queueRoutes({ table: bench.table, logger })]);
+        const one = await fetch(`${server.url}/queue/retry`, form({ id: "a&b" }));
+        expect([one.status, one.headers.get("location")]).to.deep.equal([303, "../queue?retried=1"]);
+        expect(one.headers.get("cache-control")).to.equal("no-store");
+        expect(await statusOf(bench)).to.deep.equal({ "a&b": "pending", b: "dead", c: "dead" });
+        const back = new URL(one.headers.get("location") ?? "", one.url);
+        expect(await (await fetch(back)).text()).to.include("1 dead letter is pending again.");
+        const all = await fetch(`${server.url}/queue/retry`, form({ all: "1" }));
+        expect(all.headers.get("location")).to.equal("../queue?retried=2");
+        expect(await statusOf(bench)).to.deep.equal({ "a&b": "pending", b: "pending", c: "pending" });
+        const [first, second] = logger.lines;
+        expect(first).to.deep.equal({
+          level: "info",
+          message: "dead letters retried by hand",
+          fields: { subject: "ada", job_ids: ["a&b"], table: bench.table.name },
+        });
+        expect(second?.fields["job_ids"]).to.have.members(["b", "c"]);
+      });
+
+      it("JOB-32 an id that is not dead any more is no error", async () => {
+        await using bench = await openBench(database.url);
+        const logger = collectingLogger();
+        await using server = await serve(stack, [queueRoutes({ table: bench.table, logger })]);
+        const answer = await fetch(`${server.url}/queue/retry`, form({ id: "nobody" }));
+        expect([answer.status, answer.headers.get("location")]).to.deep.equal([303, "../queue?retried=0"]);
+        expect(logger.lines).to.deep.equal([]);
+        const page = await fetch(new URL("../queue?retried=0", answer.url));
+        expect(await page.text())
+          .to.include("Nothing was retried")
+          .and.include("There are no dead letters.");
+      });
+
+      it("JOB-32 refuses a form of another origin with 403, and changes nothing", async () => {
+        await using bench = await openBench(database.url);
+        await bury(bench, ["a"]);
+        await using server = await serve(stack, [queueRoutes({ table: bench.table })]);
+        const plain = { "content-type": "application/x-www-form-urlencoded" };
+        const foreign: readonly Readonly<Record<string, string>>[] = [
+          { "sec-fetch-site": "cross-site", origin: server.url },
+          { "sec-fetch-site": "same-site" },
+          { "sec-fetch-site": "none" },
+          { origin: "http://elsewhere.test" },
+          { origin: "null" },
+          { origin: `${server.url}/` },
+          {},
+        ];
+        for (const headers of foreign) {
+          const request = { method: "POST", body: "all=1", headers: { ...plain, ...headers } };
+          const answer = await fetch(`${server.url}/queue/retry`, request);
+          expect(answer.status, JSON.stringify(headers)).to.equal(403);
+          expect(answer.headers.get("content-type")).to.equal("application/problem+json");
+          expect(await answer.text()).to.include("this request must come from a page of the same origin");
+        }
+        expect(await statusOf(bench)).to.deep.equal({ a: "dead" });
+        const own = { method: "POST", body: "all=1", headers: { ...plain, origin: server.url } };
+        const answer = await fetch(`${server.url}/queue/retry`, { ...own, redirect: "manual" });
+        expect(answer.status).to.equal(303);
+      });
+
+      it("JOB-32 the guard is asked first, for every path and method", async () => {
+        await using bench = await openBench(database.url);
+        await bury(bench, ["a"]);
+        const guard: Middleware = (_req, _res, next) => next(forbidden("not you"));
+        await using server = await serve(stack, [queueRoutes({ table: bench.table, guard })]);
+        const asked = [
+          fetch(`${server.url}/queue`),
+          fetch(`${server.url}/queue/stats`),
+          fetch(`${server.url}/queue/retry`, form({ all: "1" })),
+          fetch(`${server.url}/queue`, { method: "DELETE" }),
+        ];
+        for (const answer of await Promise.all(asked)) {
+          expect(answer.status).to.equal(403);
+          expect(await answer.text()).to.include("not you");
+        }
+        expect(await statusOf(bench)).to.deep.equal({ a: "dead" });
+      });
+
+      it("answers HEAD without a body, 405 with Allow, and leaves other paths and OPTIONS alone", async () => {
+        await using bench = await openBench(database.url);
+        await using server = await serve(stack, [queueRoutes({ table: bench.table, path: "/ops/jobs" })]);
+        for (const path of ["/ops/jobs", "/ops/jobs/stats"]) {
+          const { status, body } = await rawRequest(
+            server.port,
+            `HEAD ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`,
+          );
+          expect([status, body]).to.deep.equal([200, ""]);
+          const wrong = await fetch(server.url + path, { method: "POST" });
+          expect([wrong.status, wrong.headers.get("allow")]).to.deep.equal([405, "GET, HEAD"]);
+        }
+        const wrong = await fetch(`${server.url}/ops/jobs/retry`);
+        expect([wrong.status, wrong.headers.get("allow")]).to.deep.equal([405, "POST"]);
+        expect((await fetch(`${server.url}/queue`)).status).to.equal(404);
+        expect((await fetch(`${server.url}/ops/jobs/`)).status).to.equal(404);
+        expect((await fetch(`${server.url}/ops/jobs`, { method: "OPTIONS" })).status).to.equal(404);
+      });
+
+      it("refuses what is no form of the page: 400, 413 and 415", async () => {
+        await using bench = await openBench(database.url);
+        await using server = await serve(stack, [queueRoutes({ table: bench.table })]);
+        const url = `${server.url}/queue/retry`;
+        const refused: readonly (readonly [RequestInit, number])[] = [
+          [form({}), 400],
+          [form({ ids: "a" }), 400],
+          [form({ id: "a", all: "1" }), 400],
+          [form("id=a%00"), 400],
+          [form({ id: "x".repeat(20_000) }), 413],
+          [form({ all: "1" }, { "content-type": "application/json" }), 415],
+        ];
+        for (const [request, status] of refused) {
+          const answer = await fetch(url, request);
+          expect(answer.status).to.equal(status);
+          expect(answer.headers.get("content-type")).to.equal("application/problem+json");
+        }
+        const head = `POST /queue/retry HTTP/1.1\r\nHost: a\r\nSec-Fetch-Site: same-origin\r\nTransfer-Encoding: chunked\r\n`;
+        const chunk = `4e20\r\n${"x".repeat(20_000)}\r\n0\r\n\r\n`;
+        const type = "Content-Type: application/x-www-form-urlencoded\r\n\r\n";
+        expect((await rawRequest(server.port, head + type + chunk)).status).to.equal(413);
+      });
+    });
+  }
+
+  for (const [major, express] of Object.entries(expressMajors)) {
+    it(`JOB-32 works under a mount and behind body parsers of ${major}`, async () => {
+      await using bench = await openBench(database.url);
+      await bury(bench, ["a", "b"]);
+      const templates: (string | undefined)[] = [];
+      const stack = major as (typeof stacks)[number];
+      for (const parser of [
+        express.json(),
+        express.urlencoded({ extended: false }),
+        express.text({ type: "*/*" }),
+      ]) {
+        await using server = await serve(
+          stack,
+          [parser as Middleware, queueRoutes({ table: bench.table })],
+          "/admin",
+        );
+        const answer = await fetch(`${server.url}/admin/queue/retry`, form({ id: "a" }));
+        expect(answer.status).to.equal(303);
+        const back = new URL(answer.headers.get("location") ?? "", answer.url);
+        expect(back.pathname).to.equal("/admin/queue");
+        expect(await (await fetch(back)).text()).to.include('action="queue/retry"');
+      }
+      expect(await statusOf(bench)).to.deep.equal({ a: "pending", b: "dead" });
+      const seen: Middleware = (req, res, next) => {
+        res.once("finish", () => templates.push(routeTemplateOf(req)));
+        next();
+      };
+      await using server = await serve(stack, [seen, queueRoutes({ table: bench.table })]);
+      await (await fetch(`${server.url}/queue/stats?a=1`)).text();
+      expect(templates).to.deep.equal(["/queue/stats"]);
+    });
+  }
+
+  it("JOB-32 shows the 50 newest dead letters and says how many there are", async () => {
+    await using bench = await openBench(database.url);
+    await bench.pool.query(
+      `insert into ${bench.table.name} (id, task, status, created_at)
+       select 'letter-' || n, 'a', 'dead', now() - n * interval '1 minute' from generate_series(1, 60) as n`,
+    );
+    await using server = await serve("bare http", [queueRoutes({ table: bench.table })]);
+    const text = await (await fetch(`${server.url}/queue`)).text();
+    const ids = [...text.matchAll(/name="id" value="([^"]+)"/g)].map(([, id]) => id);
+    expect(ids).to.deep.equal(Array.from({ length: 50 }, (_, n) => `letter-${n + 1}`));
+    expect(text).to.include("Retry all 60 dead letters").and.include("50 of 60");
+  });
+
+  it("shows rows of other hands: no lease, no Date that could hold the time, long ids", async () => {
+    await using bench = await openBench(database.url);
+    await bench.pool.query(
+      `insert into ${bench.table.name} (id, task, status, created_at, available_at, locked_until) values
+       ('held', 'a', 'running', now(), now(), null), ($1, 'b', 'dead', 'infinity', now(), null),
+       ('old', 'c', 'pending', now(), '-infinity', null)`,
+      ["é".repeat(100)],
+    );
+    await using server = await serve("bare http", [queueRoutes({ table: bench.table })]);
+    const text = await (await fetch(`${server.url}/queue`)).text();
+    expect(text).to.include(">never<").and.include("<td>unknown</td>").and.include("unknown (c)");
+    expect(text)
+      .to.include(`<small>${"é".repeat(64)}…</small>`)
+      .and.include(`value="${"é".repeat(100)}"`);
+  });
+
+  it("the rejection of an asynchronous guard is a refusal", async () => {
+    const table = createJobTable({ db: { query: () => Promise.reject(new Error("sent")) } });
+    const guard = (() => Promise.reject(forbidden("not you"))) as Middleware;
+    await using server = await serve("bare http", [queueRoutes({ table, guard })]);
+    expect((await fetch(`${server.url}/queue`)).status).to.equal(403);
+  });
+
+  it("a retry is logged by the logger of the request where it was given none, at most 100 ids a line", async () => {
+    await using bench = await openBench(database.url);
+    await bench.pool.query(
+      `insert into ${bench.table.name} (id, task, status) select n::text, 'a', 'dead' from generate_series(1, 250) as n`,
+    );
+    const log = collectingLogger();
+    const logging: Middleware = (req, _res, next) => {
+      openContext(req).log = log;
+      next();
+    };
+    await using server = await serve("bare http", [logging, queueRoutes({ table: bench.table })]);
+    await fetch(`${server.url}/queue/retry`, form({ all: "1" }));
+    const logged = log.lines.map(({ fields }) => fields["job_ids"] as string[]);
+    expect(logged.map(({ length }) => length)).to.deep.equal([100, 100, 50]);
+    expect(new Set(logged.flat()).size).to.equal(250);
+    expect(log.lines[0]?.fields["subject"]).to.equal(null);
+  });
+
+  it("JOB-32 a table that does not answer is a 503 within its time, and says nothing of why", async () => {
+    const gone = openPool("postgres://ann:secret@127.0.0.1:9/none");
+    const hanging = { query: () => new Promise<never>(() => undefined) };
+    for (const db of [gone, hanging]) {
+      const table = createJobTable({ db });
+      await using server = await serve("bare http", [queueRoutes({ table, timeoutMs: 50 })]);
+      const asked = [
+        fetch(`${server.url}/queue`),
+        fetch(`${server.url}/queue/stats`),
+        fetch(`${server.url}/queue/retry`, form({ all: "1" })),
+      ];
+      for (const answer of await Promise.all(asked)) {
+        expect(answer.status).to.equal(503);
+        expect(answer.headers.get("retry-after")).to.equal("5");
+        const text = await answer.text();
+        expect(text).to.include("the job table does not answer; retry shortly");
+        expect(text).not.to.match(/secret|ECONN|SQLSTATE/);
+      }
+    }
+    await gone.end();
+  });
+
+  it("does not pile up statements that hang", async () => {
+    let sent = 0;
+    const query = (): Promise<never> => {
+      sent += 1;
+      return new Promise(() => undefined);
+    };
+    const table = createJobTable({ db: { query } });
+    await using server = await serve("bare http", [queueRoutes({ table, timeoutMs: 20 })]);
+    const asked = Array.from({ length: 40 }, () => fetch(`${server.url}/queue/stats`));
+    for (const answer of await Promise.all(asked)) expect(answer.status).to.equal(503);
+    expect(sent).to.equal(16);
+  });
+
+  const wrong: readonly (readonly [object, string])[] = [
+    [{ table: {} }, "table: must be a job table"],
+    [{ table: { stats() {}, retryDead() {} } }, "table: must be what createJobTable() answers"],
+    [{ path: "queue" }, "path: must be a path such as /queue"],
+    [{ path: "/a/.." }, "path: must be a path such as /queue"],
+    [{ path: "/" }, "path: must be a path such as /queue"],
+    [{ guard: true }, "guard: must be a function"],
+    [{ logger: {} }, "logger: must be a logger"],
+    [{ timeoutMs: 0 }, "timeoutMs: must be a whole number from 10"],
+    [{ now: 1 }, "now: must be a function"],
+    [{ prefix: "/queue" }, "prefix: is unknown"],
+  ];
+  for (const [options, message] of wrong) {
+    it(`refuses ${JSON.stringify(options)}`, async () => {
+      const table = createJobTable({ db: { query: () => Promise.reject(new Error("sent")) } });
+      const error = await rejection(() => queueRoutes({ table, ...options } as QueueRoutesOptions));
+      expect(error).to.include({ code: "ERR_SVC_CONFIGURATION" });
+      expect(error.message).to.include(message);
+    });
+  }
+});
