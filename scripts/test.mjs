@@ -11,7 +11,7 @@ const env = { ...process.env, SVC_TEST_RUN: folder, SVC_TEST_COUNTS: counts };
 const started = performance.now();
 
 const alone = [
-  "bench/test/budget.test.ts",
+  "bench/test/{budget,command-line,tokens}.test.ts",
   "experiments/test/{database-stall,key-rotation,log-pressure,memory-soak,readiness-herd}.test.ts",
   "experiments/test/{redis-stall,slow-clients,stop-under-load}.test.ts",
 ];
