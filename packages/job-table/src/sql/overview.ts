@@ -43,7 +43,10 @@ const ERROR_LENGTH = 300;
 const NAME_LENGTH = 200;
 const listed = `id, left(task, ${NAME_LENGTH}) as task, left(tenant_id, ${NAME_LENGTH}) as tenant, attempts, max_attempts`;
 
-/** Everything in one statement, hence of one moment; payloads stay where they are. Answers one row. */
+/**
+ * Everything in one statement, hence of one moment; payloads stay where they are. Answers one row. The dead ones, which have
+ * no index, are cut to the newest before their errors are looked at.
+ */
 export function overviewSql(table: string): string {
   return `select
   (select to_json(counted) from (${statsSql(table)}) as counted) as stats,
@@ -52,13 +55,13 @@ export function overviewSql(table: string): string {
     from ${table}
     where status = 'pending' and available_at <= ${NOW} order by available_at limit 1
   ) as first) as oldest,
-  (select coalesce(json_agg(held), '[]') from (
+  (select coalesce(json_agg(held order by held.ends_ms, held.id), '[]') from (
     select ${listed}, date_part('epoch', locked_until) * 1000 as ends_ms, coalesce(locked_until < ${NOW}, false) as ended
     from ${table} where status = 'running' order by locked_until, id limit ${LISTED}
   ) as held) as running,
-  (select coalesce(json_agg(buried), '[]') from (
+  (select coalesce(json_agg(buried order by buried.created_ms desc, buried.id), '[]') from (
     select ${listed}, date_part('epoch', created_at) * 1000 as created_ms, left(last_error, ${ERROR_LENGTH}) as error,
       coalesce(length(last_error) > ${ERROR_LENGTH}, false) as cut
-    from ${table} where status = 'dead' order by created_at desc, id limit ${LISTED}
+    from (select * from ${table} where status = 'dead' order by created_at desc, id limit ${LISTED}) as newest
   ) as buried) as dead`;
 }

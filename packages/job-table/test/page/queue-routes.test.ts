@@ -1,7 +1,7 @@
 import { openContext, type Middleware, type Principal, routeTemplateOf } from "@svc/context";
 import { testDatabase } from "@svc/dev-services";
 import { createJobTable, queueRoutes, type QueueRoutesOptions } from "@svc/job-table";
-import { forbidden } from "@svc/problem";
+import { forbidden, type ProblemError } from "@svc/problem";
 import { collectingLogger, expressMajors, rawRequest, rejection } from "@svc/test-support";
 import { expect } from "chai";
 import { type Bench, expire, openBench, openPool } from "../support/bench.ts";
@@ -315,6 +315,36 @@ describe("queueRoutes()", function () {
       }
     }
     await gone.end();
+  });
+
+  it("hands on problems with codes: for a form that is foreign, malformed, too large or cut off, and for its table", async () => {
+    const table = createJobTable({ db: { query: () => Promise.reject(new Error("out")) } });
+    const { promise: cutOff, resolve } = Promise.withResolvers<string>();
+    const codes: string[] = [];
+    const routes = queueRoutes({ table });
+    const watched: Middleware = (req, res, next) =>
+      routes(req, res, (error) => {
+        const { code } = error as ProblemError;
+        codes.push(code);
+        if (code === "ERR_SVC_BODY_INCOMPLETE") resolve(code);
+        next(error);
+      });
+    await using server = await serve("bare http", [watched]);
+    const url = `${server.url}/queue/retry`;
+    await fetch(url, form({ all: "1" }, { "sec-fetch-site": "cross-site" }));
+    await fetch(url, form({}));
+    await fetch(url, form({ id: "x".repeat(20_000) }));
+    await fetch(url, form({ all: "1" }));
+    expect(codes).to.deep.equal([
+      "ERR_SVC_CROSS_ORIGIN",
+      "ERR_SVC_BODY_MALFORMED",
+      "ERR_SVC_BODY_TOO_LARGE",
+      "ERR_SVC_JOB_TABLE_UNAVAILABLE",
+    ]);
+    const type = "Content-Type: application/x-www-form-urlencoded\r\nSec-Fetch-Site: same-origin\r\n";
+    const part = `POST /queue/retry HTTP/1.1\r\nHost: a\r\n${type}Content-Length: 9\r\n\r\nall`;
+    await rawRequest(server.port, part, { endMs: 100 });
+    expect(await cutOff).to.equal("ERR_SVC_BODY_INCOMPLETE");
   });
 
   it("does not pile up statements that hang", async () => {
