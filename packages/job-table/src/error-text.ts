@@ -26,8 +26,10 @@ function described(error: unknown): string {
 
 function one(error: unknown): string {
   if (error instanceof Error) {
-    const { name, message } = error;
-    return message === "" ? `${name}` : `${name}: ${message}`;
+    const { name, message, code } = error as NodeJS.ErrnoException;
+    if (message !== "") return `${name}: ${message}`;
+    // A host of several addresses that refuses all of them says nothing else.
+    return typeof code === "string" ? `${name}: ${code}` : name;
   }
   if (typeof error === "string") return error === "" ? "an empty text was thrown" : error;
   if (typeof error !== "object" || error === null) return `${String(error)} was thrown`;
@@ -42,6 +44,6 @@ function cleaned(text: string): string {
       // oxlint-disable-next-line no-control-regex
       .replace(/\u001b\[[0-9;]*[A-Za-z]/g, "")
       .replace(/[^\P{Cc}\n\t]/gu, "")
-      .replace(/\/\/[^/?#\s@]*@/g, "//***@")
+      .replace(/\/\/[^/?#\s]*@/g, "//***@")
   );
 }

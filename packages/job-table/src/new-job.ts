@@ -91,11 +91,11 @@ function traceOf(given: TraceCarrier | null | undefined, current: TraceCarrier |
   if (given === null) return null;
   if (given === undefined) return current === undefined ? null : JSON.stringify(current);
   if (!isCarrier(given)) throw refused("trace must have a valid traceparent of version 00");
-  const { traceparent, tracestate } = given;
-  if (tracestate !== undefined && (CONTROL.test(tracestate) || tracestate.length > 512)) {
+  const { traceparent, tracestate } = given as { traceparent: string; tracestate?: string | null };
+  if (typeof tracestate === "string" && (CONTROL.test(tracestate) || tracestate.length > 512)) {
     throw refused("trace.tracestate must have at most 512 characters, none of them a control character");
   }
-  return JSON.stringify({ traceparent, tracestate });
+  return JSON.stringify({ traceparent, tracestate: tracestate ?? undefined });
 }
 
 function jsonOf(payload: unknown, maxBytes: number): string {

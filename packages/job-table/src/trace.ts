@@ -11,6 +11,13 @@ export function carrierOf(trace: TraceContext | undefined): TraceCarrier | undef
   return tracestate === undefined ? { traceparent } : { traceparent, tracestate };
 }
 
+/** What a row says of its trace, whoever wrote it; undefined where that is no valid carrier. */
+export function storedCarrier(value: unknown): TraceCarrier | undefined {
+  if (!isCarrier(value)) return undefined;
+  const { traceparent, tracestate } = value;
+  return typeof tracestate === "string" ? { traceparent, tracestate } : { traceparent };
+}
+
 /** Whether something is a carrier with a valid `traceparent`. */
 export function isCarrier(value: unknown): value is TraceCarrier {
   if (typeof value !== "object" || value === null) return false;

@@ -13,6 +13,11 @@ describe("errorText", () => {
   const cases: readonly (readonly [string, unknown, string])[] = [
     ["an error", new TypeError("no"), "TypeError: no"],
     ["an error without a message", new RangeError(), "RangeError"],
+    [
+      "an error with nothing but a code",
+      Object.assign(new AggregateError([]), { code: "ECONNREFUSED" }),
+      "AggregateError: ECONNREFUSED",
+    ],
     ["its cause", new Error("no", { cause: new Error("refused") }), "Error: no (caused by Error: refused)"],
     ["a text", "broke", "broke"],
     ["an empty text", "", "an empty text was thrown"],
@@ -28,6 +33,7 @@ describe("errorText", () => {
       "connect postgres://ann:pw@host/db failed",
       "connect postgres://***@host/db failed",
     ],
+    ["a password with an @", "postgres://ann:p@ss@host/db", "postgres://***@host/db"],
   ];
   for (const [what, error, text] of cases) {
     it(`JOB-13 keeps of ${what} what can be kept`, () => expect(errorText(error)).to.equal(text));

@@ -118,6 +118,60 @@ describe("svc-jobs", function () {
     expect((await draining).text).to.include("done      1\n");
   });
 
+  it("drain waits for a claim that takes long: no job that may run is left", async () => {
+    await using bench = await openBench(database.url);
+    await bench.table.enqueueMany([{ task: "good" }, { task: "good" }]);
+    const file = join(folder, "slow.mjs");
+    await writeFile(file, "export function good() {}");
+    const blocker = await bench.pool.connect();
+    // It can be counted, and not be claimed from.
+    await blocker.query(`begin; lock table ${bench.table.name} in share row exclusive mode`);
+    const draining = run("drain", "--table", bench.table.name, "--handlers", file);
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    await blocker.query("commit");
+    blocker.release();
+    expect(await draining).to.deep.include({ exitCode: 0 });
+    expect(await bench.rows()).to.deep.equal([]);
+  });
+
+  it("a module that ends the process, or waits for ever, is no success; colours of its errors are dropped", async () => {
+    const modules = {
+      "exits.mjs": "process.exit(0)",
+      "waits.mjs": "await new Promise(() => {})",
+      "red.mjs": "throw new Error('\\u001b[31mred')",
+    };
+    for (const [name, text] of Object.entries(modules)) {
+      const file = join(folder, name);
+      await writeFile(file, text);
+      const { code, stderr } = await spawned(database.url, "drain", "--handlers", file);
+      expect(code).to.equal(1);
+      expect(stderr).to.include(
+        name === "red.mjs" ? "could not be loaded: [31mred" : "the process ended before the command did",
+      );
+    }
+  });
+
+  it("shows dead jobs of a table made by hand, whenever they were queued", async () => {
+    await using bench = await openBench(database.url);
+    const { name } = bench.table;
+    await bench.pool.query(`alter table ${name} alter created_at drop not null;
+      insert into ${name} (id, task, status, created_at) values ('a', 'x', 'dead', null), ('b', 'x', 'dead', 'infinity')`);
+    expect((await run("dead", "--table", name)).text.split("\n")).to.have.lengthOf(4);
+    expect((await run("dead", "--table", name, "--json")).text).to.include('"id":"a"');
+  });
+
+  it("says what is wrong with DATABASE_URL, and not what it is", async () => {
+    for (const url of ["secret", "host=127.0.0.1 password=secret", "mysql://ann:secret@127.0.0.1/x"]) {
+      const error = await rejection(runJobCommand(["stats"], { databaseUrl: url, width: 80, interrupted }));
+      expect(error).to.include({ code: "ERR_SVC_JOBS_USAGE" });
+      expect(error.message)
+        .to.match(/^DATABASE_URL must be a connection string/)
+        .and.not.include("secret");
+    }
+    const { stderr } = await spawned("postgres://ann:secret@127.0.0.1:99999/x", "stats");
+    expect(stderr).to.equal("svc-jobs: DATABASE_URL is no connection string\n");
+  });
+
   it("says what failed without the password, as JSON when it is asked to", async () => {
     expect((await rejection(run("stats", "--table", "nowhere"))).message).to.include(
       '"nowhere" does not exist',

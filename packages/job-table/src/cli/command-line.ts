@@ -8,20 +8,32 @@ const given = process.argv.slice(2);
 const interruption = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => interruption.abort());
 
+// `svc-jobs dead | head` reads no further than it wants.
+process.stdout.on("error", () => process.exit());
+
+// A module of handlers may end the process, or wait for what never happens: that is no success.
+let answered = false;
+process.once("exit", (code) => {
+  if (answered || code !== 0) return;
+  process.stderr.write("svc-jobs: the process ended before the command did\n");
+  process.exitCode = 1;
+});
+
 runJobCommand(given, {
   databaseUrl: process.env["DATABASE_URL"],
   width: process.stdout.isTTY ? process.stdout.columns : Infinity,
   interrupted: interruption.signal,
 }).then(
   ({ text, exitCode }) => {
+    answered = true;
     process.stdout.write(text);
     process.exitCode = exitCode;
   },
   (error: unknown) => {
+    answered = true;
     const wrongUse = error instanceof InvalidUse;
     process.exitCode = wrongUse ? 2 : 1;
-    const said = error instanceof Error ? error.message : "";
-    const message = said === "" ? safeErrorText(error) : said;
+    const message = messageOf(error);
     if (given.includes("--json")) {
       const code = wrongUse || error instanceof JobError ? error.code : "ERR_SVC_JOBS";
       process.stderr.write(`${JSON.stringify({ code, message })}\n`);
@@ -30,3 +42,10 @@ runJobCommand(given, {
     process.stderr.write(`svc-jobs: ${message}\n${wrongUse ? "svc-jobs --help tells more\n" : ""}`);
   },
 );
+
+/** What goes to a terminal: no colours, no bells. A URL that cannot be read is not said to be one of the database. */
+function messageOf(error: unknown): string {
+  const { message = "", code } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};
+  if (code === "ERR_INVALID_URL") return "DATABASE_URL is no connection string";
+  return (message === "" ? safeErrorText(error) : message).replace(/[^\P{Cc}\n]/gu, "");
+}

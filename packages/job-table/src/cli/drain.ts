@@ -1,7 +1,9 @@
 import { resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
-import type { JobTable } from "../job-table.ts";
+import { type JobTable, optionsOf } from "../job-table.ts";
+import { send } from "../query.ts";
+import { readySql } from "../sql/operator.ts";
 import type { WorkerEvent } from "../worker/events.ts";
 import type { JobHandler } from "../worker/options.ts";
 import { createWorker } from "../worker/worker.ts";
@@ -17,7 +19,7 @@ export interface Drained {
 }
 
 const POLL_MS = 50;
-// So many looks that found nothing, with nothing running: nothing is left that may run now.
+// With nothing running for so long nothing may be left; the table is asked then, a claim may be under way.
 const QUIET_MS = 5 * POLL_MS;
 
 /** Runs the jobs of a table until none may run now; with `watch` until it is interrupted. */
@@ -37,17 +39,25 @@ export async function drain(
     else if (event.type !== "claimed" && event.type !== "depth") counts[event.type] += 1;
   };
   const worker = createWorker({ table, handlers, concurrency, pollMs: watch ? 1000 : POLL_MS, onEvent });
+  const isQuiet = (): boolean => worker.running === 0 && performance.now() - quietSince > QUIET_MS;
   // A table that is not there is no table to wait for.
   await table.stats();
   worker.start();
   while (!interrupted.aborted) {
     if (!watch && fault !== undefined) break;
-    if (!watch && worker.running === 0 && performance.now() - quietSince > QUIET_MS) break;
+    const nothing = !watch && isQuiet() && !(await isReady(table));
     await pause(POLL_MS, undefined, { signal: interrupted }).catch(() => undefined);
+    // What was claimed before that answer has been told by now.
+    if (nothing && isQuiet()) break;
   }
   await worker.stop();
   if (!watch && fault !== undefined) throw fault;
   return counts;
+}
+
+async function isReady(table: JobTable): Promise<boolean> {
+  const { db, quotedTable } = optionsOf("svc-jobs", table);
+  return (await send<{ ready: boolean }>(db, readySql(quotedTable), [])).rows[0]?.ready === true;
 }
 
 async function handlersOf(file: string): Promise<Readonly<Record<string, JobHandler>>> {

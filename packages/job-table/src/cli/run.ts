@@ -31,6 +31,10 @@ export async function runJobCommand(given: readonly string[], around: Surroundin
   if (around.databaseUrl === undefined || around.databaseUrl === "") {
     throw new InvalidUse("DATABASE_URL must be the connection string of the database");
   }
+  // Anything else is taken for the name of a database on a host that is called `base`.
+  if (!/^(?:postgres(?:ql)?:|socket:|\/)/.test(around.databaseUrl)) {
+    throw new InvalidUse("DATABASE_URL must be a connection string: postgres://user:password@host/database");
+  }
   const pool = await openPool(around.databaseUrl);
   try {
     const table = createJobTable({ db: pool, name: command.table ?? DEFAULT_TABLE });

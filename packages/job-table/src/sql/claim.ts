@@ -1,4 +1,5 @@
-import type { Job, TraceCarrier } from "../job.ts";
+import type { Job } from "../job.ts";
+import { storedCarrier } from "../trace.ts";
 
 /** What a claim answers: a job, or with `spent` one that was found at the end of its last lease and is dead now (JOB-22). */
 export interface ClaimedRow extends Record<string, unknown> {
@@ -20,30 +21,44 @@ export interface ClaimedRow extends Record<string, unknown> {
 export const SPENT = "lease expired on the last attempt";
 
 const MAX_SPENT = 100;
+// One more is the greatest integer: a row that cannot be counted up must not keep the others from being claimed.
+const MAX_COUNT = 2 ** 31 - 2;
 const NOW = "statement_timestamp()";
 const UTC_TEXT = `'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`;
 
+// A driver hands a bigint over as text, and a moment that is infinite cannot be subtracted.
 const returned = (
   spent: boolean,
-): string => `job.id, job.task, job.payload, job.attempts, job.max_attempts, job.request_id,
+): string => `job.id, job.task, job.payload, job.attempts::int, job.max_attempts::int, job.request_id,
     job.tenant_id, job.trace, to_char(job.locked_until at time zone 'UTC', ${UTC_TEXT}) as lease,
     date_part('epoch', job.available_at) * 1000 as available_ms,
-    date_part('epoch', ${NOW} - job.available_at) * 1000 as waited_ms, ${String(spent)} as spent`;
+    (date_part('epoch', ${NOW}) - date_part('epoch', job.available_at)) * 1000 as waited_ms, ${String(spent)} as spent`;
 
-const take = `set status = 'running', attempts = job.attempts + 1, locked_until = ${NOW} + $2::float8 * interval '1 second'`;
+const take = `set status = 'running', attempts = least(job.attempts, ${MAX_COUNT}) + 1, locked_until = ${NOW} + $2::float8 * interval '1 second'`;
+
+/**
+ * A statement that had to wait takes nothing any more: who sent it has given up, and would not know of its jobs. For sessions
+ * that have no `statement_timeout` of their own.
+ */
+function promptly(ms: number | undefined): string {
+  if (ms === undefined) return "";
+  // `now()` is the time of its first message; that of the statement is taken anew once its tables were free.
+  return ` and clock_timestamp() < now() + interval '${Math.max(1, Math.floor(ms))} milliseconds'`;
+}
 
 /**
  * The contract's claim (JOB-4, JOB-5, JOB-16): pending jobs whose time has come, and those whose lease has ended, in the order
  * of `available_at`. `$1` how many, `$2` seconds of the lease. `= any(array(...))` keeps the planner from joining the whole
  * table: the rows are found by their key, however many it believes there are.
  */
-export function claimSql(table: string): string {
+export function claimSql(table: string, inTimeMs?: number): string {
+  const inTime = promptly(inTimeMs);
   return `with pending as materialized (
-  select id, available_at from ${table} where status = 'pending' and available_at <= ${NOW}
+  select id, available_at from ${table} where status = 'pending' and available_at <= ${NOW}${inTime}
   order by available_at limit $1::int for update skip locked
 ), expired as materialized (
   select id, available_at from ${table}
-  where status = 'running' and locked_until < ${NOW} and attempts < max_attempts
+  where status = 'running' and locked_until < ${NOW} and attempts < max_attempts${inTime}
   order by available_at limit $1::int for update skip locked
 ), spent as materialized (
   select id from ${table} where status = 'running' and locked_until < ${NOW} and attempts >= max_attempts
@@ -68,7 +83,7 @@ select * from claimed union all select * from buried order by available_ms`;
  * other sessions keep the rows of claimed jobs from being cleared away; `$3` steps over them. With `acked` it deletes
  * finished jobs in the same statement, which is one commit instead of two: `$4`, `$5`, `$6` are their leases.
  */
-export function hotClaimSql(table: string, acked: boolean): string {
+export function hotClaimSql(table: string, acked: boolean, inTimeMs?: number): string {
   const deleted = acked ? `, acked as (${deleteSql(table, 4)})` : "";
   const union = acked
     ? ` union all select id, null, null, null, null, null, null, null, null, null, null, null from acked`
@@ -77,7 +92,7 @@ export function hotClaimSql(table: string, acked: boolean): string {
   update ${table} as job ${take}
   where id = any(array(
     select id from ${table}
-    where status = 'pending' and available_at <= ${NOW} and available_at >= to_timestamp($3::float8 / 1000)
+    where status = 'pending' and available_at <= ${NOW} and available_at >= to_timestamp($3::float8 / 1000)${promptly(inTimeMs)}
     order by available_at limit $1::int for update skip locked
   ))
   returning ${returned(false)}
@@ -108,7 +123,7 @@ export function jobOf(row: ClaimedRow): Job {
     maxAttempts: row.max_attempts,
     requestId: row.request_id ?? undefined,
     tenantId: row.tenant_id ?? undefined,
-    trace: (row.trace ?? undefined) as TraceCarrier | undefined,
+    trace: storedCarrier(row.trace),
     lockedUntil: row.lease ?? "",
     waitedMs: Math.max(0, row.waited_ms),
   };

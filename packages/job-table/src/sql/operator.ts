@@ -1,4 +1,8 @@
-import type { DeadJob, TraceCarrier } from "../job.ts";
+import type { DeadJob } from "../job.ts";
+import { storedCarrier } from "../trace.ts";
+
+// A date goes no further.
+const FAR_MS = 8.64e15;
 
 export interface DeadRow extends Record<string, unknown> {
   readonly id: string;
@@ -10,11 +14,12 @@ export interface DeadRow extends Record<string, unknown> {
   readonly tenant_id: string | null;
   readonly trace: unknown;
   readonly last_error: string | null;
-  readonly created_at: Date;
+  readonly created_ms: number;
 }
 
 export function deadSql(table: string): string {
-  return `select id, task, payload, attempts, max_attempts, request_id, tenant_id, trace, last_error, created_at
+  return `select id, task, payload, attempts::int, max_attempts::int, request_id, tenant_id, trace, last_error,
+  date_part('epoch', coalesce(created_at, available_at)) * 1000 as created_ms
 from ${table} where status = 'dead' order by created_at desc, id limit $1::int`;
 }
 
@@ -34,6 +39,12 @@ export function countDeadSql(table: string): string {
   return `select count(*)::float8 as dead from ${table} where status = 'dead'`;
 }
 
+/** Whether a job may be claimed now. */
+export function readySql(table: string): string {
+  return `select exists(select from ${table} where status = 'pending' and available_at <= statement_timestamp())
+  or exists(select from ${table} where status = 'running' and locked_until < statement_timestamp()) as ready`;
+}
+
 /** Needs the table and its columns, and reads no row. */
 export function reachSql(table: string): string {
   return `select id, status, available_at, locked_until from ${table} limit 0`;
@@ -48,8 +59,8 @@ export function deadJobOf(row: DeadRow): DeadJob {
     maxAttempts: row.max_attempts,
     requestId: row.request_id ?? undefined,
     tenantId: row.tenant_id ?? undefined,
-    trace: (row.trace ?? undefined) as TraceCarrier | undefined,
+    trace: storedCarrier(row.trace),
     lastError: row.last_error ?? undefined,
-    createdAt: row.created_at,
+    createdAt: new Date(Math.min(Math.max(row.created_ms, -FAR_MS), FAR_MS)),
   };
 }

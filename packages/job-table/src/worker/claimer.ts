@@ -28,11 +28,18 @@ const MARGIN_MS = 50;
  * Looks for expired leases at the start and once every `sweepMs`; in between for pending jobs alone, and deletes finished ones
  * in the same statement. While one claim after the other finds all that it asks for, each begins where the one before it
  * ended: what an old snapshot of somebody else keeps of claimed jobs is not read again.
+ *
+ * @param inTimeMs after which a claim that had to wait takes nothing
  */
-export function createClaimer(table: string, visibilityTimeoutSeconds: number, sweepMs: number): Claimer {
-  const full = claimSql(table);
-  const hot = hotClaimSql(table, false);
-  const fused = hotClaimSql(table, true);
+export function createClaimer(
+  table: string,
+  visibilityTimeoutSeconds: number,
+  sweepMs: number,
+  inTimeMs?: number,
+): Claimer {
+  const full = claimSql(table, inTimeMs);
+  const hot = hotClaimSql(table, false, inTimeMs);
+  const fused = hotClaimSql(table, true, inTimeMs);
   let sweptAt = -Infinity;
   let from = -Infinity;
 
