@@ -2,7 +2,7 @@ import { testDatabase, testPostgresServer } from "@svc/dev-services";
 import { createJobTable } from "@svc/job-table";
 import { collectingLogger, until } from "@svc/test-support";
 import { expect } from "chai";
-import { openBench, openPool } from "./support/bench.ts";
+import { openBench, openClient, openPool } from "./support/bench.ts";
 import { gate, work } from "./support/working.ts";
 
 describe("a worker whose database fails", function () {
@@ -73,6 +73,34 @@ describe("a worker whose database fails", function () {
       expect(await bench.rows()).to.deep.equal([]);
     });
   });
+
+  for (const kind of ["pool", "single connection"] as const) {
+    describe(`some statements, on a ${kind} without listening`, () => {
+      const database = testDatabase({ name: "job-faults" });
+
+      it("takes no jobs by claims that it has given up, and no connection for good", async () => {
+        await using bench = await openBench(database.url);
+        await using client = await openClient(database.url);
+        const few = openPool(database.url, 2);
+        const table = createJobTable({ db: kind === "pool" ? few : client, name: bench.table.name });
+        await bench.table.enqueueMany(Array.from({ length: 20 }, () => ({ task: "a" })));
+        const blocker = await bench.pool.connect();
+        await blocker.query(`begin; lock table ${bench.table.name} in access exclusive mode`);
+        await using working = work(
+          { ...bench, table },
+          { listen: false, commandTimeoutMs: 100, handlers: { a: () => undefined } },
+        );
+        await working.told("fault", 4);
+        expect(few.waitingCount).to.equal(0);
+        await blocker.query("rollback");
+        blocker.release();
+        await working.told("done", 20);
+        await working.worker.stop();
+        await few.end();
+        expect(await bench.rows()).to.deep.equal([]);
+      });
+    });
+  }
 
   describe("as a whole", () => {
     const postgres = testPostgresServer();

@@ -312,6 +312,62 @@ describe("createWorker", function () {
     expect((await bench.rows())[0]?.last_error).to.equal("Error: around() has not called the handler");
   });
 
+  it("a job lasts as long as its handler, and fails with it, though `around` awaits nothing or calls it twice", async () => {
+    await using bench = await openBench(database.url);
+    let runs = 0;
+    await bench.table.enqueueMany([
+      { id: "forgotten", task: "late", maxAttempts: 1 },
+      { id: "thrown", task: "late", maxAttempts: 1 },
+      { id: "twice", task: "count" },
+    ]);
+    await using working = work(bench, {
+      async around({ id }, run) {
+        const ran = run();
+        if (id === "thrown") throw new Error("of around");
+        if (id === "twice") await Promise.all([ran, run()]);
+      },
+      handlers: {
+        async late() {
+          await new Promise((resolve) => setTimeout(resolve, 20));
+          throw new Error("late");
+        },
+        count: () => void runs++,
+      },
+    });
+    await working.told("dead", 2);
+    await working.told("done");
+    expect(runs).to.equal(1);
+    expect((await bench.rows()).map(({ id, last_error }) => [id, last_error])).to.have.deep.members([
+      ["forgotten", "Error: late"],
+      ["thrown", "Error: of around"],
+    ]);
+  });
+
+  it("outlives a logger that throws", async () => {
+    await using bench = await openBench(database.url);
+    const broken = (): void => {
+      throw new Error("the log is closed");
+    };
+    const logger = { debug: broken, info: broken, warn: broken, error: broken, fatal: broken };
+    await bench.table.enqueueMany([{ task: "a" }, { task: "nobody's" }]);
+    await using working = work(bench, { logger, handlers: { a: () => undefined } });
+    await working.told("done");
+    await working.told("dead");
+    expect(working.ids("fault")).to.deep.equal([]);
+  });
+
+  it("counts a table one time after the other, however long it takes", async () => {
+    await using bench = await openBench(database.url);
+    await using blocker = await openClient(database.url);
+    await blocker.query(`begin; lock table ${bench.table.name} in access exclusive mode`);
+    await using working = work(bench, { depthEverySeconds: 0.001, handlers: { a: () => undefined } });
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(bench.pool.waitingCount).to.equal(0);
+    expect(bench.pool.totalCount).to.be.below(4);
+    await blocker.query("commit");
+    await working.told("depth", 2);
+  });
+
   it("tells the depth of the table, and goes on when its listener throws", async () => {
     await using bench = await openBench(database.url);
     const logger = collectingLogger();

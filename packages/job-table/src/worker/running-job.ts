@@ -89,11 +89,14 @@ export function runHandler(
   const run = async (): Promise<void> => void (await handler(payload, running));
   if (around === undefined) return runWithContext(context, run);
   return runWithContext(context, async () => {
-    let called = false;
-    await around(running, () => {
-      called = true;
-      return run();
-    });
-    if (!called) throw new Error("around() has not called the handler");
+    let ran: Promise<void> | undefined;
+    try {
+      await around(running, () => (ran ??= run()));
+    } finally {
+      // Whether or not it was awaited: the job lasts as long as its handler, and fails with it.
+      await ran?.catch(() => undefined);
+    }
+    if (ran === undefined) throw new Error("around() has not called the handler");
+    await ran;
   });
 }

@@ -5,9 +5,9 @@ import {
   identifier,
   isPool,
   type PooledConnection,
+  type Queryable,
   type Row,
 } from "@svc/sql";
-import { send as sendTo } from "../query.ts";
 
 /** Where a worker's statements go. */
 export interface Session {
@@ -18,9 +18,11 @@ export interface Session {
 
 interface Emitter {
   on(event: "error" | "notification" | "end", listener: () => void): unknown;
+  removeListener(event: "error", listener: () => void): unknown;
 }
 
-const SERVERS_SHARE = 0.9;
+/** Of the time that a statement may take, the server's: what it did after we have given up would hold jobs for nobody. */
+export const SERVERS_SHARE = 0.9;
 
 interface Prepared {
   readonly name: string;
@@ -40,7 +42,6 @@ export function createOwnSession(
   onNotify: () => void,
 ): Session {
   let current: PooledConnection | undefined;
-  // The server gives up first: what it did after we have would hold jobs for nobody.
   const serverMs = Math.max(1, Math.floor(timeoutMs * SERVERS_SHARE));
   const settings = [
     `set statement_timeout = ${serverMs}`,
@@ -124,11 +125,65 @@ async function send<R extends Row>(
 
 /** Any connection of the table's database, for every statement. */
 export function createSharedSession(db: Database, timeoutMs: number): Session {
+  let last: Promise<unknown> = Promise.resolve();
+
+  // What a single connection has not answered yet stands before all that comes later: nothing is put behind it.
+  async function inTurn<R extends Row>(
+    connection: Queryable,
+    signal: AbortSignal,
+    text: string,
+    values: unknown[],
+  ): Promise<R[]> {
+    await last.catch(() => undefined);
+    signal.throwIfAborted();
+    const answer = connection.query<R>(text, values);
+    last = answer;
+    return (await answer).rows;
+  }
+
   return {
-    query: async <R extends Row>(_name: string, text: string, values: unknown[]) =>
-      withDeadline(timeoutMs, async () => (await sendTo<R>(db, text, values)).rows),
+    query: <R extends Row>(_name: string, text: string, values: unknown[]) =>
+      withDeadline(timeoutMs, (signal) =>
+        isPool(db) ? onLent<R>(db, signal, text, values) : inTurn<R>(db, signal, text, values),
+      ),
     close: () => undefined,
   };
+}
+
+/** Sends a statement on a connection of a pool, which is closed when the time is up: the pool has it back in any case. */
+async function onLent<R extends Row>(
+  pool: Connectable,
+  signal: AbortSignal,
+  text: string,
+  values: unknown[],
+): Promise<R[]> {
+  const connection = await pool.connect();
+  if (signal.aborted) {
+    connection.release();
+    signal.throwIfAborted();
+  }
+  const emitter = connection as Partial<Emitter>;
+  let released = false;
+  const give = (error?: Error): void => {
+    if (released) return;
+    released = true;
+    connection.release(error);
+  };
+  const broken = (): void => give(new Error("the connection of a worker"));
+  // Without a listener a connection that breaks would end the process; one that is closed keeps it.
+  emitter.on?.("error", broken);
+  signal.addEventListener("abort", broken, { once: true });
+  try {
+    const { rows } = await connection.query<R>(text, values);
+    emitter.removeListener?.("error", broken);
+    give();
+    return rows;
+  } catch (error) {
+    broken();
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", broken);
+  }
 }
 
 /** The pool that can lend a connection which tells notifications; undefined where there is none. */

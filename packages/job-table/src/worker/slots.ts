@@ -144,7 +144,8 @@ export function createSlots(
     },
     accept(jobs, claimedAt) {
       for (const job of jobs) {
-        if (closed) giveBack(job, claimedAt);
+        // An answer that came so late is none: somebody else may have the job by now.
+        if (closed || performance.now() - claimedAt >= visibilityMs) giveBack(job, claimedAt);
         else if (!handlers.has(job.task) || running.size < concurrency) start(job, claimedAt);
         else waiting.push({ job, claimedAt });
       }

@@ -4,11 +4,12 @@ import { safeErrorText } from "@svc/sql";
 import { channelOf } from "../notifier.ts";
 import { createBell } from "./bell.ts";
 import { createClaimer } from "./claimer.ts";
+import { calm } from "./calm-logger.ts";
 import { createEnds } from "./ends.ts";
 import { createTell } from "./events.ts";
 import { resolveWorkerOptions, type WorkerOptions } from "./options.ts";
 import { createReport } from "./report.ts";
-import { createOwnSession, createSharedSession, listeningPool } from "./session.ts";
+import { createOwnSession, createSharedSession, listeningPool, SERVERS_SHARE } from "./session.ts";
 import { createSlots } from "./slots.ts";
 
 /** Drains a job table. */
@@ -38,10 +39,11 @@ const FLUSH_MS = 5000;
  */
 export function createWorker(given: WorkerOptions): Worker {
   const options = resolveWorkerOptions(given);
-  const { table, on, pollMs, logger, commandTimeoutMs, visibilityMs, drainMs, depthEverySeconds } = options;
+  const { table, on, pollMs, commandTimeoutMs, visibilityMs, drainMs, depthEverySeconds } = options;
+  const logger = calm(options.logger);
   const tell = createTell(options.onEvent, logger);
   const bell = createBell();
-  const report = createReport(options, tell);
+  const report = createReport(logger, tell);
   const ends = createEnds(on.quotedTable, visibilityMs, (end, recorded) => report.recorded(end, recorded));
   const slots = createSlots(
     options,
@@ -53,8 +55,9 @@ export function createWorker(given: WorkerOptions): Worker {
         "handlers ignore their signals: no job is claimed until one of them ends",
       ),
   );
-  const claimer = createClaimer(on.quotedTable, on.visibilityTimeoutSeconds, pollMs);
   const pool = options.listen ? listeningPool(on.db) : undefined;
+  const inTimeMs = pool === undefined ? commandTimeoutMs * SERVERS_SHARE : undefined;
+  const claimer = createClaimer(on.quotedTable, on.visibilityTimeoutSeconds, pollMs, inTimeMs);
   const session =
     pool === undefined
       ? createSharedSession(on.db, commandTimeoutMs)
@@ -78,6 +81,7 @@ export function createWorker(given: WorkerOptions): Worker {
   let giveUpAt = Infinity;
   let hurry: (() => void) | undefined;
   let depth: NodeJS.Timeout | undefined;
+  let counting = false;
 
   /** One statement, or a wait for something to do. */
   async function step(): Promise<void> {
@@ -103,8 +107,9 @@ export function createWorker(given: WorkerOptions): Worker {
 
   async function loop(): Promise<void> {
     for (;;) {
-      if (stopping !== undefined && slots.running === 0 && (ends.size === 0 || performance.now() > giveUpAt))
-        return;
+      // What a claim brings that took longer is given back all the same.
+      const gaveUp = failures > 0 && performance.now() > giveUpAt;
+      if (stopping !== undefined && slots.running === 0 && (ends.size === 0 || gaveUp)) return;
       const pause = pauseUntil - performance.now();
       if (pause > 0) {
         await bell.wait(pause);
@@ -157,11 +162,15 @@ export function createWorker(given: WorkerOptions): Worker {
   }
 
   async function count(): Promise<void> {
+    // One that takes longer than its interval must not take the pool.
+    if (counting) return;
+    counting = true;
     try {
       tell({ type: "depth", stats: await table.stats() });
     } catch (error) {
       tell({ type: "fault", error });
     }
+    counting = false;
   }
 
   function check(): CheckResult {
