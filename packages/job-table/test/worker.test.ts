@@ -1,4 +1,4 @@
-import { currentContext } from "@svc/context";
+import { currentContext, RequestContext, runWithContext } from "@svc/context";
 import { createDatabase } from "@svc/database";
 import { testDatabase } from "@svc/dev-services";
 import { createJobTable, createWorker, type JobContext, type WorkerOptions } from "@svc/job-table";
@@ -341,6 +341,23 @@ describe("createWorker", function () {
       ["forgotten", "Error: late"],
       ["thrown", "Error: of around"],
     ]);
+  });
+
+  it("JOB-27 is no part of the request that started it: what its listener queues has no tenant", async () => {
+    await using bench = await openBench(database.url);
+    const seen: unknown[] = [];
+    const context = new RequestContext({ requestId: "of-the-start", tenantId: "acme" });
+    await using working = runWithContext(context, () =>
+      work(bench, {
+        onEvent: () => seen.push(currentContext()),
+        depthEverySeconds: 0.01,
+        handlers: { a: () => undefined },
+      }),
+    );
+    await bench.table.enqueue({ task: "a" });
+    await until("it told of the depth", () => seen.length >= 4);
+    await working.worker.stop();
+    expect(new Set(seen)).to.deep.equal(new Set([undefined]));
   });
 
   it("outlives a logger that throws", async () => {

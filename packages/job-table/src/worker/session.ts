@@ -6,6 +6,7 @@ import {
   isPool,
   type PooledConnection,
   type Queryable,
+  type QueryResult,
   type Row,
 } from "@svc/sql";
 
@@ -24,6 +25,13 @@ interface Emitter {
 /** Of the time that a statement may take, the server's: what it did after we have given up would hold jobs for nobody. */
 export const SERVERS_SHARE = 0.9;
 
+/** Who hears of what a connection tells. */
+export interface Listeners {
+  readonly onNotify: () => void;
+  /** The server that answers is another one than the driver speaks to: its sessions may be everybody's. */
+  readonly onPooler: () => void;
+}
+
 interface Prepared {
   readonly name: string;
   readonly text: string;
@@ -39,7 +47,7 @@ export function createOwnSession(
   pool: Connectable,
   channel: string,
   timeoutMs: number,
-  onNotify: () => void,
+  { onNotify, onPooler }: Listeners,
 ): Session {
   let current: PooledConnection | undefined;
   const serverMs = Math.max(1, Math.floor(timeoutMs * SERVERS_SHARE));
@@ -51,6 +59,7 @@ export function createOwnSession(
     "set plan_cache_mode = force_generic_plan",
     "set jit = off",
     `listen ${identifier(channel)}`,
+    "select pg_backend_pid() as pid",
   ].join("; ");
 
   function drop(connection: PooledConnection): void {
@@ -76,7 +85,7 @@ export function createOwnSession(
     emitter.on?.("notification", onNotify);
     current = connection;
     try {
-      await connection.query(settings);
+      if (isPooled(connection, await connection.query(settings))) onPooler();
     } catch (error) {
       if (current === connection) drop(connection);
       throw error;
@@ -102,6 +111,14 @@ export function createOwnSession(
       if (current !== undefined) drop(current);
     },
   };
+}
+
+/** Whether the process that answered is another one than that which greeted: poolers give out numbers of their own. */
+function isPooled(connection: object, answers: unknown): boolean {
+  const { processID } = connection as { readonly processID?: unknown };
+  const last = (Array.isArray(answers) ? answers.at(-1) : answers) as Partial<QueryResult<Row>> | undefined;
+  const pid = last?.rows?.[0]?.["pid"];
+  return typeof processID === "number" && typeof pid === "number" && processID !== pid;
 }
 
 async function send<R extends Row>(

@@ -1,4 +1,5 @@
 import type { CheckResult, ReadinessCheck } from "@svc/context";
+import { AsyncLocalStorage } from "node:async_hooks";
 import { atMostEvery, backoff } from "@svc/resilience";
 import { safeErrorText } from "@svc/sql";
 import { channelOf } from "../notifier.ts";
@@ -28,9 +29,13 @@ export interface Worker extends AsyncDisposable {
 }
 
 const WARN_EVERY_MS = 10_000;
+const HOUR_MS = 3_600_000;
 // How long aborted handlers may take to end by themselves, and how long ends are written at the end.
 const SETTLE_MS = 1000;
 const FLUSH_MS = 5000;
+
+// A worker that is started by a request or a job is no part of it: nor is what its listeners queue.
+const outside = AsyncLocalStorage.snapshot();
 
 /**
  * Makes a worker. Nothing is sent before `start()`.
@@ -55,15 +60,24 @@ export function createWorker(given: WorkerOptions): Worker {
         "handlers ignore their signals: no job is claimed until one of them ends",
       ),
   );
+  const warnOfPooler = atMostEvery(HOUR_MS, () =>
+    logger?.warn(
+      { table: table.name },
+      "the connection of the worker goes through a pooler: unless that one pools sessions, listen must be false",
+    ),
+  );
   const pool = options.listen ? listeningPool(on.db) : undefined;
   const inTimeMs = pool === undefined ? commandTimeoutMs * SERVERS_SHARE : undefined;
   const claimer = createClaimer(on.quotedTable, on.visibilityTimeoutSeconds, pollMs, inTimeMs);
   const session =
     pool === undefined
       ? createSharedSession(on.db, commandTimeoutMs)
-      : createOwnSession(pool, channelOf(table.name), commandTimeoutMs, () => {
-          hungry = true;
-          bell.ring();
+      : createOwnSession(pool, channelOf(table.name), commandTimeoutMs, {
+          onNotify() {
+            hungry = true;
+            bell.ring();
+          },
+          onPooler: warnOfPooler,
         });
   const delay = backoff({ baseMs: 100, maxMs: 5000, minMs: 50 });
   const warn = atMostEvery(WARN_EVERY_MS, (suppressed, error: unknown) =>
@@ -187,8 +201,9 @@ export function createWorker(given: WorkerOptions): Worker {
       if (stopping !== undefined)
         throw new Error("a worker that was stopped does not start again: make another one");
       if (looping !== undefined) return;
-      looping = loop();
-      if (depthEverySeconds > 0) depth = setInterval(() => void count(), depthEverySeconds * 1000).unref();
+      looping = outside(loop);
+      if (depthEverySeconds > 0)
+        depth = outside(() => setInterval(() => void count(), depthEverySeconds * 1000).unref());
     },
     stop() {
       hurry?.();

@@ -1,0 +1,61 @@
+import { openTestLogin, testDatabase, testPgBouncer } from "@svc/dev-services";
+import { createJobTable } from "@svc/job-table";
+import { collectingLogger } from "@svc/test-support";
+import { expect } from "chai";
+import { openBench, openPool } from "./support/bench.ts";
+import { work } from "./support/working.ts";
+
+describe("a worker behind PgBouncer in transaction mode", function () {
+  this.timeout(60_000);
+  const database = testDatabase({ name: "job-pgbouncer" });
+  const pgBouncer = testPgBouncer();
+
+  it("works without listening, and leaves nothing behind on connections that are everybody's", async () => {
+    await using bench = await openBench(database.url);
+    await using login = await openTestLogin({
+      url: database.url,
+      grants: [`grant all on ${bench.table.name} to login`],
+    });
+    await using bouncer = await pgBouncer.start(login.url, 2);
+    const pool = openPool(bouncer.url, 10);
+    const table = createJobTable({ db: pool, name: bench.table.name });
+    await table.enqueueMany(Array.from({ length: 200 }, () => ({ task: "a" })));
+    const working = work(
+      { ...bench, table },
+      { listen: false, concurrency: 10, handlers: { a: () => pool.query("select 1") } },
+    );
+    await working.told("done", 200);
+    await working.worker.stop();
+    expect(working.ids("fault")).to.deep.equal([]);
+    expect(await bench.rows()).to.deep.equal([]);
+    for (let round = 0; round < 4; round++) {
+      expect((await pool.query("select current_setting('enable_seqscan') as it")).rows).to.deep.equal([
+        { it: "on" },
+      ]);
+    }
+    await pool.end();
+  });
+
+  it("warns where it listens, and does not where nothing stands between", async () => {
+    await using bench = await openBench(database.url);
+    await using login = await openTestLogin({
+      url: database.url,
+      grants: [`grant all on ${bench.table.name} to login`],
+    });
+    await using bouncer = await pgBouncer.start(login.url, 2);
+    const pool = openPool(bouncer.url);
+    const table = createJobTable({ db: pool, name: bench.table.name });
+    const behind = collectingLogger();
+    const direct = collectingLogger();
+    await using pooled = work({ ...bench, table }, { logger: behind, handlers: { a: () => undefined } });
+    await using plain = work(bench, { logger: direct, handlers: { a: () => undefined } });
+    while (pooled.ids("done").length === 0 || plain.ids("done").length === 0) {
+      await bench.table.enqueue({ task: "a" });
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    await Promise.all([pooled.worker.stop(), plain.worker.stop()]);
+    expect(behind.at("warn")[0]).to.include("goes through a pooler").and.include("listen must be false");
+    expect(direct.at("warn")).to.deep.equal([]);
+    await pool.end();
+  });
+});
