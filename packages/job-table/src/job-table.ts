@@ -94,7 +94,10 @@ export function createJobTable(given: JobTableOptions): JobTable {
     return (await send<R>(tx ?? db, text, values)).rows;
   }
   function told(tx: Queryable | undefined, rows: readonly NewRow[]): string | undefined {
-    const ready = rows.some((row) => row.delaySeconds === 0 && row.availableAt === null);
+    const ready = rows.some(
+      ({ delaySeconds, availableAt }) =>
+        delaySeconds === 0 && (availableAt === null || Date.parse(availableAt) <= Date.now()),
+    );
     if (!options.notify || !ready) return undefined;
     return notifier.channelFor({ transaction: tx !== undefined || !isShared(db) });
   }

@@ -138,6 +138,9 @@ describe("enqueue", function () {
       expect(heard).to.have.lengthOf(2);
     });
     await until("that of the commit", () => heard.length === 3);
+    now = 2000;
+    await bench.table.enqueue({ task: "a", availableAt: new Date(0) });
+    await until("that of a moment that has come", () => heard.length === 4);
   });
 
   it("tells nobody when notify is false", async () => {

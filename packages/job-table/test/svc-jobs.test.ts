@@ -172,6 +172,26 @@ describe("svc-jobs", function () {
     expect(stderr).to.equal("svc-jobs: DATABASE_URL is no connection string\n");
   });
 
+  it("JOB-11 drain gives back what runs at once when it is interrupted twice", async () => {
+    await using bench = await openBench(database.url);
+    const file = join(folder, "hangs.mjs");
+    await writeFile(file, "export const hangs = () => new Promise(() => undefined);");
+    await bench.table.enqueue({ task: "hangs" });
+    const [once, twice] = [new AbortController(), new AbortController()];
+    const draining = runJobCommand(["drain", "--table", bench.table.name, "--handlers", file], {
+      databaseUrl: database.url,
+      width: 80,
+      interrupted: once.signal,
+      insisted: twice.signal,
+    });
+    while ((await bench.rows())[0]?.status !== "running")
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    once.abort();
+    twice.abort();
+    expect((await draining).text).to.include("released  1\n");
+    expect((await bench.rows())[0]).to.include({ status: "pending", attempts: 0 });
+  });
+
   it("says what failed without the password, as JSON when it is asked to", async () => {
     expect((await rejection(run("stats", "--table", "nowhere"))).message).to.include(
       '"nowhere" does not exist',

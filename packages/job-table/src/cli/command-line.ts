@@ -6,7 +6,15 @@ import { JobError } from "../errors.ts";
 
 const given = process.argv.slice(2);
 const interruption = new AbortController();
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => interruption.abort());
+const insistence = new AbortController();
+const signals = ["SIGINT", "SIGTERM"] as const;
+// The first ends a drain in order, the second at once, the third the process; other commands have nothing to lose.
+const interrupt = (): void => {
+  if (!interruption.signal.aborted) return interruption.abort();
+  insistence.abort();
+  for (const signal of signals) process.off(signal, interrupt);
+};
+if (given.includes("drain")) for (const signal of signals) process.on(signal, interrupt);
 
 // `svc-jobs dead | head` reads no further than it wants.
 process.stdout.on("error", () => process.exit());
@@ -23,6 +31,7 @@ runJobCommand(given, {
   databaseUrl: process.env["DATABASE_URL"],
   width: process.stdout.isTTY ? process.stdout.columns : Infinity,
   interrupted: interruption.signal,
+  insisted: insistence.signal,
 }).then(
   ({ text, exitCode }) => {
     answered = true;

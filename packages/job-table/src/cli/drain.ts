@@ -18,6 +18,12 @@ export interface Drained {
   lost: number;
 }
 
+/** When it is to end before it is done: soon, and at once. */
+export interface Interruptions {
+  readonly interrupted: AbortSignal;
+  readonly insisted?: AbortSignal | undefined;
+}
+
 const POLL_MS = 50;
 // With nothing running for so long nothing may be left; the table is asked then, a claim may be under way.
 const QUIET_MS = 5 * POLL_MS;
@@ -26,7 +32,7 @@ const QUIET_MS = 5 * POLL_MS;
 export async function drain(
   table: JobTable,
   { handlers: file = "", concurrency, watch }: JobCommand,
-  interrupted: AbortSignal,
+  { interrupted, insisted }: Interruptions,
 ): Promise<Drained> {
   const handlers = await handlersOf(file);
   const counts: Drained = { done: 0, failed: 0, dead: 0, released: 0, lost: 0 };
@@ -50,7 +56,11 @@ export async function drain(
     // What was claimed before that answer has been told by now.
     if (nothing && isQuiet()) break;
   }
-  await worker.stop();
+  // A second stop gives running jobs back at once.
+  insisted?.addEventListener("abort", () => void worker.stop());
+  const stopped = worker.stop();
+  if (insisted?.aborted === true) void worker.stop();
+  await stopped;
   if (!watch && fault !== undefined) throw fault;
   return counts;
 }

@@ -12,6 +12,8 @@ export interface Surroundings {
   readonly width: number;
   /** Aborted when the user interrupts. */
   readonly interrupted: AbortSignal;
+  /** Aborted when the user interrupts again. */
+  readonly insisted?: AbortSignal | undefined;
 }
 
 /** What a command has to say. */
@@ -86,7 +88,7 @@ async function run(command: JobCommand, table: JobTable, around: Surroundings): 
       return answer(command, made, made.enqueued ? `${made.id}\n` : `${made.id} was queued before\n`);
     }
     case "drain": {
-      const counts = await drain(table, command, around.interrupted);
+      const counts = await drain(table, command, around);
       const rows = Object.entries(counts).map(([name, count]) => [name, `${count}`]);
       const failed = counts.failed + counts.dead + counts.lost > 0 ? 1 : 0;
       return answer(command, counts, columns([["ENDED", "JOBS"], ...rows], around.width), failed);
