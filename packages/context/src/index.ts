@@ -6,6 +6,7 @@ export {
   openContext,
   RequestContext,
   runWithContext,
+  type TraceReader,
 } from "./request-context.ts";
 export { routeTemplateOf, setRouteTemplate } from "./route-template.ts";
 export { isRequestId, mintRequestId } from "./request-ids.ts";

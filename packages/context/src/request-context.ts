@@ -18,6 +18,9 @@ export interface ContextFields {
   readonly log?: Logger | undefined;
 }
 
+/** Reads the trace headers of a caller. Pure: it is called once, or never. */
+export type TraceReader = (traceparent: string, tracestate: string | undefined) => TraceContext | undefined;
+
 /**
  * What is known about the request or job at hand. One mutable object per request; every package writes
  * only its own field. All fields exist from the start, so that the object never changes its shape.
@@ -25,8 +28,6 @@ export interface ContextFields {
 export class RequestContext {
   /** The id of `X-Request-ID`; `""` until a package has set it (COR-1). */
   requestId: string;
-  /** The caller's valid trace context (COR-9), or the own one of a service that exports spans. */
-  trace: TraceContext | undefined;
   principal: Principal | undefined;
   /** The tenant that was granted. */
   tenantId: string | undefined;
@@ -35,15 +36,50 @@ export class RequestContext {
   log: Logger | undefined;
   /** `performance.now()` at the moment the context was made, in milliseconds. */
   readonly startedAt: number;
+  #trace: TraceContext | undefined;
+  #readTrace: TraceReader | undefined;
+  #traceparent: string | undefined;
+  #tracestate: string | undefined;
 
   constructor(fields?: ContextFields) {
     this.requestId = fields?.requestId ?? "";
-    this.trace = fields?.trace;
     this.principal = fields?.principal;
     this.tenantId = fields?.tenantId;
     this.tenantClaimed = fields?.tenantClaimed;
     this.log = fields?.log;
     this.startedAt = performance.now();
+    this.#trace = fields?.trace;
+    this.#readTrace = undefined;
+    this.#traceparent = undefined;
+    this.#tracestate = undefined;
+  }
+
+  /** The caller's valid trace context (COR-9), or the own one of a service that exports spans. */
+  get trace(): TraceContext | undefined {
+    const read = this.#readTrace;
+    if (read !== undefined) {
+      this.#readTrace = undefined;
+      this.#trace = read(this.#traceparent ?? "", this.#tracestate);
+    }
+    return this.#trace;
+  }
+
+  set trace(trace: TraceContext | undefined) {
+    this.#readTrace = undefined;
+    this.#trace = trace;
+  }
+
+  /**
+   * Keeps the headers of a caller, to be read when somebody asks for the trace: most requests are over before anybody
+   * does. A trace that is there already is kept.
+   *
+   * @param read gives undefined for a `traceparent` that is not valid
+   */
+  deferTrace(read: TraceReader, traceparent: string, tracestate: string | undefined): void {
+    if (this.#trace !== undefined || this.#readTrace !== undefined) return;
+    this.#readTrace = read;
+    this.#traceparent = traceparent;
+    this.#tracestate = tracestate;
   }
 }
 

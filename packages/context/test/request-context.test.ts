@@ -7,6 +7,7 @@ import {
   openContext,
   RequestContext,
   runWithContext,
+  type TraceReader,
 } from "@svc/context";
 import { expressMajors, listen, rawRequest } from "@svc/test-support";
 import { expect } from "chai";
@@ -191,14 +192,46 @@ describe("RequestContext", () => {
     const before = performance.now();
     const context = new RequestContext();
     expect(Object.keys(context)).to.eql(
-      "requestId trace principal tenantId tenantClaimed log startedAt".split(" "),
+      "requestId principal tenantId tenantClaimed log startedAt".split(" "),
     );
+    expect(context.trace).to.equal(undefined);
     expect(context.requestId).to.equal("");
     expect(context.startedAt).to.be.at.least(before);
   });
 
   it("takes undefined for a field that is left out", () => {
     expect(new RequestContext({ requestId: undefined, tenantId: undefined }).requestId).to.equal("");
+  });
+
+  it("reads the trace of a caller when somebody asks, and once", () => {
+    const asked: unknown[] = [];
+    const trace = { traceId: "1", traceparent: "00-1", tracestate: "a=b" };
+    const read: TraceReader = (...headers) => (asked.push(headers), trace);
+    const context = new RequestContext();
+    context.deferTrace(read, "00-1", "a=b");
+    expect(asked).to.eql([]);
+    expect([context.trace, context.trace]).to.eql([trace, trace]);
+    expect(asked).to.eql([["00-1", "a=b"]]);
+  });
+
+  it("keeps a trace that it was made with, that was written, or whose headers it has", () => {
+    const own = { traceId: "1", traceparent: "00-1", tracestate: undefined };
+    const other: TraceReader = () => ({ traceId: "2", traceparent: "00-2", tracestate: undefined });
+    const made = new RequestContext({ trace: own });
+    made.deferTrace(other, "00-2", undefined);
+    expect(made.trace).to.equal(own);
+
+    const written = new RequestContext();
+    written.deferTrace(other, "00-2", undefined);
+    written.trace = own;
+    expect(written.trace).to.equal(own);
+
+    const deferred = new RequestContext();
+    deferred.deferTrace(() => own, "00-1", undefined);
+    deferred.deferTrace(other, "00-2", undefined);
+    expect(deferred.trace).to.equal(own);
+    deferred.trace = undefined;
+    expect(deferred.trace).to.equal(undefined);
   });
 
   it("is undefined on a request that no package has touched", () => {

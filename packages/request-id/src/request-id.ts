@@ -33,8 +33,8 @@ function readCaller(context: RequestContext, req: IncomingMessage): void {
     if (isRequestId(given)) context.requestId = given;
   }
   const { traceparent, tracestate } = headers;
-  if (typeof traceparent !== "string" || context.trace !== undefined) return;
-  context.trace = parseTraceparent(traceparent, typeof tracestate === "string" ? tracestate : undefined);
+  if (typeof traceparent !== "string") return;
+  context.deferTrace(parseTraceparent, traceparent, typeof tracestate === "string" ? tracestate : undefined);
 }
 
 function echo(id: string, res: ServerResponse): void {
