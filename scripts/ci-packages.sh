@@ -7,6 +7,7 @@ packages=(
   prometheus   # promtool, which checks what /metrics says
   pgbouncer    # the pooler that tenants must survive
   chromium     # a real browser signs in
+  nats-server  # an event bus
 )
 
 missing=()
