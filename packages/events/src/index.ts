@@ -1,1 +1,1 @@
-export {};
+export type { BusMessage, Consumption, ConsumeOptions, DeliveryInfo, EventBus } from "./event-bus.ts";
