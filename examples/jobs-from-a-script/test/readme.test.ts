@@ -1,0 +1,53 @@
+import { exec } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { dirname, delimiter } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { testDatabase } from "@svc/dev-services";
+import { codeBlocks } from "@svc/test-support";
+import { expect } from "chai";
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+const svcJobs = "node packages/job-table/src/cli/command-line.ts";
+
+describe("README of jobs-from-a-script", function () {
+  this.timeout(60_000);
+  const database = testDatabase({ name: "jobs from a script" });
+
+  it("JOB-9 JOB-12 shows a batch that is drained, a dead letter and its retry", async () => {
+    const markdown = readFileSync(new URL("../README.md", import.meta.url), "utf8");
+    const commands = codeBlocks(markdown, "sh");
+    const outputs = codeBlocks(markdown, "text");
+    expect(commands).to.have.length(3).and.to.have.length(outputs.length);
+    for (const [index, block] of commands.entries()) {
+      let output = "";
+      for (const line of block.trim().split("\n")) {
+        if (!line.startsWith("export ")) output += await run(line, database.url);
+      }
+      expect(linesOf(output), block).to.deep.equal(linesOf(outputs[index] ?? ""));
+    }
+  });
+});
+
+/** Runs a line of the README from the root of the repository, with packages found by their sources. */
+async function run(line: string, databaseUrl: string): Promise<string> {
+  const { stdout } = await promisify(exec)(line.replace("npx svc-jobs", svcJobs), {
+    cwd: root,
+    env: {
+      ...process.env,
+      PATH: [dirname(process.execPath), process.env["PATH"]].join(delimiter),
+      NODE_OPTIONS: "--conditions=@svc/source",
+      DATABASE_URL: databaseUrl,
+    },
+  });
+  return stdout;
+}
+
+/** In one order, and of one moment. */
+function linesOf(text: string): string[] {
+  return text
+    .trim()
+    .replaceAll(/\d{4}-\d\d-\d\d \d\d:\d\d/g, "2026-03-01 12:00")
+    .split("\n")
+    .toSorted();
+}
