@@ -1,0 +1,74 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { dirname, delimiter } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** A process of this example. Leaving the block ends it. */
+export interface Running extends AsyncDisposable {
+  readonly ended: Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }>;
+  /** Resolves when it has written a text. */
+  wrote(text: string): Promise<void>;
+  terminate(): void;
+}
+
+const example = fileURLToPath(new URL("../../", import.meta.url));
+
+/** For a `describe`: where there is no Python or no psql its tests are skipped, and fail with `CI=true`. */
+export function needsPython(): void {
+  before("python3 and psql", function () {
+    for (const program of ["python3", "psql"]) {
+      if (spawnSync(program, ["--version"]).status === 0) continue;
+      const message = `no ${program} is on PATH; on Debian: apt-get install python3 postgresql-client`;
+      if (process.env["CI"] === "true") throw new Error(message);
+      process.stderr.write(`skipped: ${message}\n`);
+      this.skip();
+    }
+  });
+}
+
+/** Starts a program of this example on a database. */
+export function start(
+  program: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Running {
+  const child = spawn(program, args, {
+    cwd: example,
+    stdio: ["ignore", "pipe", "pipe"],
+    env: {
+      ...process.env,
+      PATH: [dirname(process.execPath), process.env["PATH"]].join(delimiter),
+      PYTHONDONTWRITEBYTECODE: "1",
+      NODE_OPTIONS: "--conditions=@svc/source",
+      ...env,
+    },
+  });
+  const out = { stdout: "", stderr: "" };
+  child.stdout.on("data", (chunk: Buffer) => (out.stdout += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (out.stderr += chunk.toString()));
+  const ended = once(child, "close").then(([code]) => ({ code: code as number | null, ...out }));
+  return {
+    ended,
+    terminate: () => void child.kill("SIGTERM"),
+    async wrote(text) {
+      let over = false;
+      void ended.then(() => (over = true));
+      while (!out.stdout.includes(text)) {
+        if (over) throw new Error(`${program} ended without ${text}: ${out.stdout}${out.stderr}`);
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      if (child.exitCode === null) child.kill("SIGKILL");
+      await ended;
+    },
+  };
+}
+
+/** The lines of a log. */
+export function linesOf(stdout: string): Record<string, unknown>[] {
+  return stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+}
