@@ -62,7 +62,7 @@ describe("a consumer in Python", function () {
     expect(ended.code).to.equal(0);
     // Until the service has made the table it says that there is none.
     const done = linesOf(ended.stdout).filter(({ level }) => level === "info");
-    expect(done.map(({ job_id, ...line }) => line)).to.deep.equal([
+    expect(done.map(({ job_id: _id, ...line }) => line)).to.deep.equal([
       {
         service: "reports",
         level: "info",
