@@ -1,0 +1,188 @@
+import { currentContext, isRequestId, mintRequestId } from "@svc/context";
+import { refused } from "./errors.ts";
+import { isKept, isText, MAX_TEXT, shown } from "./text.ts";
+
+/** The trace context of whoever published; empty without one. */
+export interface EventTrace {
+  readonly traceparent?: string;
+  readonly tracestate?: string;
+}
+
+/**
+ * An event as it travels, the same on the queue and on a bus (EVT-1). All nine fields are always there (EVT-9).
+ */
+export interface EventEnvelope<T extends string = string, D extends object = object> {
+  readonly id: string;
+  /** What happened, as `expense.recorded`. Subscribers match on it. */
+  readonly type: T;
+  /** The service that published it. */
+  readonly source: string;
+  /** ISO 8601 with an offset. */
+  readonly occurred_at: string;
+  readonly request_id: string;
+  /** `""`: none. */
+  readonly tenant_id: string;
+  readonly trace: EventTrace;
+  /** What its order is kept for, as the id of the thing that it is about; null: for nothing. */
+  readonly key: string | null;
+  readonly data: D;
+}
+
+/** An event to be published. */
+export interface NewEvent<T extends string = string, D extends object = object> {
+  /** Words of letters, digits, `_` and `-` with dots between them, at most 200 characters. Required. */
+  readonly type: T;
+  /** An object that JSON can say. Required. */
+  readonly data: D;
+  /** Events of one key reach a bus in the order in which they were published, 1 to 255 characters. Default: null, no order. */
+  readonly key?: string | null | undefined;
+  /** 1 to 128 visible ASCII characters; publishing an id again adds nothing (EVT-4). Default: 32 random hex characters. */
+  readonly id?: string | undefined;
+  /** Default: now. */
+  readonly occurredAt?: Date | undefined;
+  /** Default: that of the current context; null: none. */
+  readonly tenantId?: string | null | undefined;
+  /** Default: that of the current context, or a new one. */
+  readonly requestId?: string | undefined;
+  /** Default: that of the current context; null: none. */
+  readonly trace?:
+    { readonly traceparent: string; readonly tracestate?: string | undefined } | null | undefined;
+}
+
+/** An envelope and what it is as JSON. */
+export interface Written {
+  readonly envelope: EventEnvelope;
+  readonly body: string;
+}
+
+const KNOWN: ReadonlySet<string> = new Set<keyof NewEvent>([
+  "type",
+  "data",
+  "key",
+  "id",
+  "occurredAt",
+  "tenantId",
+  "requestId",
+  "trace",
+]);
+const TYPE = /^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/;
+const MAX_TYPE = 200;
+const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
+const MAX_TRACESTATE = 512;
+const FIRST_MOMENT = Date.UTC(1, 0, 1);
+const LAST_MOMENT = Date.UTC(10_000, 0, 1);
+
+/** Whether a text may be the type of an event that is published. */
+export function isType(value: unknown): boolean {
+  return typeof value === "string" && value.length <= MAX_TYPE && TYPE.test(value);
+}
+
+/**
+ * Makes the envelope of an event, with what the current context knows (EVT-9).
+ *
+ * @throws EventError `ERR_SVC_EVENT_ARGUMENT`
+ */
+export function writeEnvelope(event: NewEvent, source: string, maxBytes: number, now: () => number): Written {
+  if (typeof event !== "object" || event === null)
+    throw refused("an event must be an object with type and data");
+  for (const key of Object.keys(event)) {
+    if (!KNOWN.has(key)) throw refused(`an event has no ${JSON.stringify(key.slice(0, 80))}`);
+  }
+  const { type, data, id = mintRequestId(), key = null } = event;
+  if (!isType(type)) {
+    throw refused(
+      `type must be words of letters, digits, _ and - with dots between them, at most ${MAX_TYPE} characters`,
+    );
+  }
+  if (!isRequestId(id)) throw refused("id must be 1 to 128 visible ASCII characters");
+  if (key !== null && !isText(key)) throw refused(textFault("key", key));
+  const json = dataJson(data);
+  const context = currentContext();
+  const envelope: EventEnvelope = {
+    id,
+    type,
+    source,
+    occurred_at: momentOf(event.occurredAt, now),
+    request_id: requestIdOf(event.requestId, context?.requestId),
+    tenant_id: tenantOf(event.tenantId, context?.tenantId),
+    trace: event.trace === undefined ? traceOf(context?.trace) : givenTrace(event.trace),
+    key,
+    data,
+  };
+  const body = bodyOf(envelope, json);
+  const bytes = Buffer.byteLength(body);
+  if (bytes > maxBytes) {
+    throw refused(`the event has ${bytes} bytes as JSON, at most ${maxBytes} are allowed (maxEventBytes)`);
+  }
+  return { envelope, body };
+}
+
+/** The envelope as JSON (EVT-8): its nine fields in their order. */
+export function bodyOf(envelope: EventEnvelope, dataAsJson: string = JSON.stringify(envelope.data)): string {
+  const { id, type, source, occurred_at, request_id, tenant_id, trace, key } = envelope;
+  const head = JSON.stringify({ id, type, source, occurred_at, request_id, tenant_id, trace, key });
+  return `${head.slice(0, -1)},"data":${dataAsJson}}`;
+}
+
+/** What of a carrier is a valid trace context; empty where it is none. */
+export function traceOf(carrier: unknown): EventTrace {
+  if (typeof carrier !== "object" || carrier === null) return {};
+  const { traceparent, tracestate } = carrier as Record<string, unknown>;
+  if (typeof traceparent !== "string" || !TRACEPARENT.test(traceparent)) return {};
+  return isText(tracestate, MAX_TRACESTATE) ? { traceparent, tracestate } : { traceparent };
+}
+
+function givenTrace(given: object | null): EventTrace {
+  if (given === null) return {};
+  const trace = traceOf(given);
+  if (trace.traceparent === undefined) throw refused("trace must have a valid traceparent of version 00");
+  const { tracestate } = given as { readonly tracestate?: unknown };
+  if (tracestate !== undefined && trace.tracestate === undefined) {
+    throw refused(
+      `trace.tracestate must have at most ${MAX_TRACESTATE} characters, none of them a control character`,
+    );
+  }
+  return trace;
+}
+
+function dataJson(data: unknown): string {
+  if (typeof data !== "object" || data === null || Array.isArray(data)) {
+    throw refused(`data must be an object; it is ${shown(data)}`);
+  }
+  let json: string | undefined;
+  try {
+    json = JSON.stringify(data);
+  } catch (error) {
+    throw refused("data is nothing that JSON can say", error);
+  }
+  if (typeof json !== "string" || !json.startsWith("{")) throw refused("data is no object as JSON");
+  if (!isKept(json))
+    throw refused("data contains NUL or half a surrogate pair, which PostgreSQL cannot keep");
+  return json;
+}
+
+function requestIdOf(given: string | undefined, current: string | undefined): string {
+  if (given === undefined) return isRequestId(current) ? current : mintRequestId();
+  if (!isRequestId(given)) throw refused("requestId must be 1 to 128 visible ASCII characters");
+  return given;
+}
+
+function tenantOf(given: string | null | undefined, current: string | undefined): string {
+  if (given === null) return "";
+  const tenant = given ?? current ?? "";
+  if (tenant !== "" && !isText(tenant)) throw refused(textFault("tenantId", tenant));
+  return tenant;
+}
+
+function textFault(name: string, value: unknown): string {
+  if (typeof value !== "string") return `${name} must be a string; it is ${shown(value)}`;
+  return `${name} must have 1 to ${MAX_TEXT} characters, none of them a control character`;
+}
+
+function momentOf(value: Date | undefined, now: () => number): string {
+  if (value === undefined) return new Date(now()).toISOString();
+  const ms = value instanceof Date ? value.getTime() : Number.NaN;
+  if (!(ms >= FIRST_MOMENT && ms < LAST_MOMENT))
+    throw refused("occurredAt must be a valid Date of the years 1 to 9999");
+  return value.toISOString();
+}

@@ -1,0 +1,162 @@
+import type { Logger } from "@svc/context";
+import type { JobContext, JobTable } from "@svc/job-table";
+import {
+  ConfigurationError,
+  func,
+  integer,
+  objectWith,
+  optional,
+  resolveOptions,
+  string,
+  withDefault,
+} from "@svc/options";
+import { type EventEnvelope, isType } from "./envelope.ts";
+import type { EventBus } from "./event-bus.ts";
+import type { Outbox } from "./outbox/outbox.ts";
+
+/** For every type of event what its `data` is: `{ "expense.recorded": { id: string } }`. */
+export type EventTypes<M> = { readonly [T in keyof M]: object };
+
+// A method's parameters may be narrower than its type says: a subscriber names the event that it expects.
+interface Subscribers<E> {
+  handle(event: E, job: JobContext): unknown;
+}
+
+/** Does what has to be done about an event, as a job: what it throws has it tried again, up to 5 times. */
+export type Subscriber<E = EventEnvelope> = Subscribers<E>["handle"];
+
+/** For every type of event its subscribers by name. */
+export type SubscribersOf<M> = {
+  readonly [T in keyof M]?:
+    Readonly<Record<string, Subscriber<EventEnvelope<T & string, M[T] & object>>>> | undefined;
+};
+
+/** What happens to events here. */
+export type EventsEvent =
+  /** An event was published: queued for this many subscribers here, or written to the outbox. */
+  | {
+      readonly type: "published";
+      readonly event: EventEnvelope;
+      readonly jobs: number;
+      readonly outbox: boolean;
+    }
+  /** An event came over the bus, and jobs of its subscribers were queued; 0 where nobody asked, or it is our own. */
+  | { readonly type: "received"; readonly event: EventEnvelope; readonly jobs: number; readonly own: boolean }
+  /** What came over the bus is no event, or no job can hold it. It is dropped: it would be no better the next time. */
+  | { readonly type: "refused"; readonly topic: string; readonly error: unknown };
+
+/** What {@link createEvents} takes. */
+export interface EventsOptions<M> {
+  /** The name of this service, the `source` of its events, 1 to 100 characters. Required. */
+  readonly source: string;
+  /** The table in which subscribers' jobs are queued, of `createJobTable()`. Required where there are subscribers. */
+  readonly table?: JobTable | undefined;
+  /**
+   * For every type of event (EVT-10) its subscribers, by a name that stays the same: it is part of the task,
+   * `<type>-><name>`. Default: none.
+   */
+  readonly subscribers?: SubscribersOf<M> | undefined;
+  /** Where events are written instead of being sent at once, of `createOutbox()`; a relay sends them. Default: none. */
+  readonly outbox?: Outbox | undefined;
+  /** Where events go for other services (EVT-2). Default: none. */
+  readonly bus?: EventBus | undefined;
+  /** Stands in front of the type in a topic (EVT-8): letters, digits, `.`, `_` and `-`, at most 100. Default: `""`. */
+  readonly topicPrefix?: string | undefined;
+  /** How long an envelope may be as JSON, in bytes, published or received, up to 64 MiB. Default: 1,000,000. */
+  readonly maxEventBytes?: number | undefined;
+  /** Milliseconds that queueing a received event may take. Default: 10,000. */
+  readonly receiveTimeoutMs?: number | undefined;
+  /** Is told of what comes over the bus and is no event. Default: nobody. */
+  readonly logger?: Logger | undefined;
+  /** Is told what happens to events, for metrics. Default: nobody. */
+  readonly onEvent?: ((event: EventsEvent) => void) | undefined;
+  /** The time of day in milliseconds since the Unix epoch. Default: `Date.now`. */
+  readonly now?: (() => number) | undefined;
+}
+
+/** One subscriber, and the task of its jobs. */
+export interface Subscription {
+  readonly task: string;
+  readonly call: (event: EventEnvelope, job: JobContext) => unknown;
+}
+
+/** The options with every default filled in. */
+export interface ResolvedEvents {
+  readonly source: string;
+  readonly table: JobTable | undefined;
+  readonly subscriptions: ReadonlyMap<string, readonly Subscription[]>;
+  readonly outbox: Outbox | undefined;
+  readonly bus: EventBus | undefined;
+  readonly topicPrefix: string;
+  readonly maxEventBytes: number;
+  readonly receiveTimeoutMs: number;
+  readonly logger: Logger | undefined;
+  readonly onEvent: ((event: EventsEvent) => void) | undefined;
+  readonly now: () => number;
+}
+
+const SUBJECT = "createEvents()";
+const SUBSCRIBER = /^[A-Za-z0-9_.-]{1,50}$/;
+
+/** @throws ConfigurationError */
+export function resolveEventsOptions<M>(given: EventsOptions<M>): ResolvedEvents {
+  const { subscribers, ...resolved } = resolveOptions(SUBJECT, given, {
+    source: string({ pattern: /^[ -~]{1,100}$/, expects: "1 to 100 visible characters" }),
+    table: optional(objectWith<JobTable>("a job table", "enqueueMany", "readiness")),
+    subscribers: withDefault(objectWith<object>("an object with the subscribers of every type"), {}),
+    outbox: optional(objectWith<Outbox>("an outbox", "add", "readiness")),
+    bus: optional(objectWith<EventBus>("an event bus", "publish", "consume")),
+    topicPrefix: withDefault(
+      string({
+        allowEmpty: true,
+        pattern: /^[\w.-]{0,100}$/,
+        expects: "at most 100 letters, digits, ., _ or -",
+      }),
+      "",
+    ),
+    maxEventBytes: withDefault(integer({ min: 256, max: 64 * 2 ** 20 }), 1_000_000),
+    receiveTimeoutMs: withDefault(integer({ min: 10, max: 600_000 }), 10_000),
+    logger: optional(objectWith<Logger>("a logger", "info", "warn", "error")),
+    onEvent: optional(func<(event: EventsEvent) => void>()),
+    now: withDefault(func<() => number>(), Date.now),
+  });
+  const subscriptions = subscriptionsOf(subscribers);
+  if (subscriptions.size > 0 && resolved.table === undefined) {
+    throw fault("table", "is required where there are subscribers: their jobs are queued in it");
+  }
+  return { ...resolved, subscriptions };
+}
+
+function subscriptionsOf(given: object): ReadonlyMap<string, readonly Subscription[]> {
+  const subscriptions = new Map<string, readonly Subscription[]>();
+  for (const [type, named] of Object.entries(given) as [string, unknown][]) {
+    if (!isType(type)) {
+      throw fault(
+        "subscribers",
+        `${JSON.stringify(type.slice(0, 80))} is no type of an event, as expense.recorded is`,
+      );
+    }
+    if (named === undefined) continue;
+    if (typeof named !== "object" || named === null) {
+      throw fault("subscribers", `${JSON.stringify(type)} must be an object with subscribers by their names`);
+    }
+    const list = Object.entries(named).map(([name, handler]: [string, unknown]): Subscription => {
+      if (!SUBSCRIBER.test(name)) {
+        throw fault(
+          "subscribers",
+          `a name of ${JSON.stringify(type)} must be 1 to 50 letters, digits, ., _ or -`,
+        );
+      }
+      if (typeof handler !== "function") {
+        throw fault("subscribers", `${name} of ${JSON.stringify(type)} must be a function`);
+      }
+      return { task: `${type}->${name}`, call: (event, job) => handler.call(named, event, job) as unknown };
+    });
+    if (list.length > 0) subscriptions.set(type, list);
+  }
+  return subscriptions;
+}
+
+function fault(key: string, message: string): ConfigurationError {
+  return new ConfigurationError(SUBJECT, [{ key, message }]);
+}

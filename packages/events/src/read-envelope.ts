@@ -1,0 +1,75 @@
+import { isRequestId } from "@svc/context";
+import { createHash } from "node:crypto";
+import { type EventEnvelope, traceOf } from "./envelope.ts";
+import { EventError } from "./errors.ts";
+import { isText } from "./text.ts";
+
+const MOMENT =
+  /^\d{4}-\d\d-\d\d[Tt ](?:[01]\d|2[0-4]):[0-5]\d(?::(?:[0-5]\d|60)(?:[.,]\d{1,9})?)?(?:[Zz]|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)$/;
+
+/**
+ * Reads an envelope that somebody else has written (EVT-1): its text, or what that was parsed to. Fields that nobody knows
+ * are dropped; `tenant_id` and `key` may be null or missing, `trace` may be anything that is no trace context. Where
+ * there is no valid `request_id`, one that follows from the event's id takes its place, the same at every reading.
+ *
+ * @param maxBytes of a text, in UTF-8; a longer one is not looked at
+ * @throws EventError `ERR_SVC_EVENT_ENVELOPE`, naming the field
+ */
+export function readEnvelope(given: unknown, maxBytes: number = Infinity): EventEnvelope {
+  const found = typeof given === "string" ? parsed(given, maxBytes) : given;
+  if (typeof found !== "object" || found === null || Array.isArray(found)) throw fault("it is no object");
+  const fields = found as Readonly<Record<string, unknown>>;
+  const id = textOf(fields, "id");
+  const { occurred_at, request_id, data } = fields;
+  if (typeof occurred_at !== "string" || !isMoment(occurred_at)) {
+    throw fault("occurred_at must be an ISO 8601 timestamp with an offset");
+  }
+  if (typeof data !== "object" || data === null || Array.isArray(data)) throw fault("data must be an object");
+  return {
+    id,
+    type: textOf(fields, "type"),
+    source: textOf(fields, "source"),
+    occurred_at,
+    request_id: isRequestId(request_id) ? request_id : idFor(id),
+    // Anything else in its place must not become an event of no tenant.
+    tenant_id: textOrNone(fields, "tenant_id") ?? "",
+    trace: traceOf(fields["trace"]),
+    key: textOrNone(fields, "key") ?? null,
+    data,
+  };
+}
+
+function parsed(text: string, maxBytes: number): unknown {
+  // No text has fewer bytes than characters.
+  if (text.length > maxBytes || Buffer.byteLength(text) > maxBytes) {
+    throw fault(`it has more than ${maxBytes} bytes (maxEventBytes)`);
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw fault("it is no JSON");
+  }
+}
+
+function textOf(fields: Readonly<Record<string, unknown>>, name: string): string {
+  const value = fields[name];
+  if (!isText(value)) throw fault(`${name} must be a text of 1 to 255 characters`);
+  return value;
+}
+
+function textOrNone(fields: Readonly<Record<string, unknown>>, name: string): string | undefined {
+  const value = fields[name];
+  return value === undefined || value === null || value === "" ? undefined : textOf(fields, name);
+}
+
+function isMoment(text: string): boolean {
+  return MOMENT.test(text) && !Number.isNaN(Date.parse(text.slice(0, 10)));
+}
+
+function idFor(id: string): string {
+  return isRequestId(id) ? id : createHash("sha256").update(id).digest("hex").slice(0, 32);
+}
+
+function fault(message: string): EventError {
+  return new EventError("ERR_SVC_EVENT_ENVELOPE", `no event: ${message}`);
+}
