@@ -16,6 +16,7 @@ export { DEFAULT_TABLE, type JobTableOptions } from "./options.ts";
 export { queueRoutes } from "./page/queue-routes.ts";
 export type { QueueRoutesOptions } from "./page/options.ts";
 export type { Migration } from "./schema.ts";
+export { type EnqueuePart, type TableAccess, tableAccess } from "./table-access.ts";
 export type { WorkerEvent } from "./worker/events.ts";
 export type { JobContext, JobHandler, WorkerOptions } from "./worker/options.ts";
 export { createWorker, type Worker } from "./worker/worker.ts";

@@ -1,1 +1,12 @@
-export {};
+export type { FiredTick, SchedulerEvent } from "./events.ts";
+export { DEFAULT_TICKS_TABLE, type SchedulerOptions } from "./options.ts";
+export type { Pass } from "./pass.ts";
+export {
+  type CronSchedule,
+  type IntervalSchedule,
+  jobIdOf,
+  type Schedule,
+  type ScheduledJob,
+  type Schedules,
+} from "./schedule.ts";
+export { createScheduler, type NextTick, type Scheduler } from "./scheduler.ts";

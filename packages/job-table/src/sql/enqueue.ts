@@ -17,26 +17,36 @@ const TOLD = ", case when count(*) > 0 then pg_notify($11, '') end";
 /** One job. Answers one row when it was queued, and none when its id was there. */
 export function enqueueOne(table: string, row: NewRow, channel: string | undefined): Query {
   const insert = `insert into ${table} (${COLUMNS})
-  values ($1, $2, $3::jsonb, 0, $4,
-    coalesce($5::timestamptz, statement_timestamp() + $6::float8 * interval '1 second'),
-    null, $7, $8, 'pending', null, now(), $9::jsonb)
+  values (${rowSql(1)})
   on conflict (id) do nothing returning id`;
   const text =
     channel === undefined ? insert : `with made as (${insert}) select id, pg_notify($10, '') from made`;
-  const { id, task, payload, maxAttempts, availableAt, delaySeconds, requestId, tenantId, trace } = row;
-  const values: unknown[] = [
-    id,
-    task,
-    payload,
-    maxAttempts,
-    availableAt,
-    delaySeconds,
-    requestId,
-    tenantId,
-    trace,
-  ];
+  const values = valuesOf(row);
   if (channel !== undefined) values.push(channel);
   return { text, values };
+}
+
+/** One job for every row of `from`, which has none or one; its nine parameters begin at `$first`. */
+export function enqueueFrom(table: string, row: NewRow, from: string, first: number): Query {
+  return {
+    text: `insert into ${table} (${COLUMNS})
+  select ${rowSql(first)} from ${from}
+  on conflict (id) do nothing returning id`,
+    values: valuesOf(row),
+  };
+}
+
+// The types are said: in a `select` they do not follow from the columns.
+function rowSql(first: number): string {
+  const $ = (offset: number): string => `$${first + offset}`;
+  return `${$(0)}::text, ${$(1)}::text, ${$(2)}::jsonb, 0, ${$(3)}::int,
+    coalesce(${$(4)}::timestamptz, statement_timestamp() + ${$(5)}::float8 * interval '1 second'),
+    null, ${$(6)}::text, ${$(7)}::text, 'pending', null, now(), ${$(8)}::jsonb`;
+}
+
+function valuesOf(row: NewRow): unknown[] {
+  const { id, task, payload, maxAttempts, availableAt, delaySeconds, requestId, tenantId, trace } = row;
+  return [id, task, payload, maxAttempts, availableAt, delaySeconds, requestId, tenantId, trace];
 }
 
 /** Many jobs in one statement. Answers one row: how many were queued, and which, where not all were. */

@@ -1,0 +1,64 @@
+import type { Logger } from "@svc/context";
+import { atMostEvery } from "@svc/resilience";
+
+/** A tick that this scheduler has claimed. */
+export interface FiredTick {
+  /** The schedule. */
+  readonly name: string;
+  readonly task: string;
+  /** The tick, ISO 8601 in UTC; the payload has it as `scheduled_for`. */
+  readonly at: string;
+  readonly jobId: string;
+  /** False when a job of this id was in the table already. */
+  readonly enqueued: boolean;
+  /** Milliseconds from the tick to the claim. */
+  readonly lateMs: number;
+}
+
+/** What a scheduler tells of what it does. */
+export type SchedulerEvent =
+  /** A tick was claimed and its job queued. */
+  | { readonly type: "fired"; readonly tick: FiredTick }
+  /** The newest missed tick of a schedule with `catchUp: false` was left out. */
+  | { readonly type: "skipped"; readonly name: string; readonly at: string }
+  /** A schedule could not queue its job; it is tried again, the others go on. */
+  | { readonly type: "failed"; readonly name: string; readonly error: unknown }
+  /** The database did not do what it was asked; the scheduler goes on trying. */
+  | { readonly type: "fault"; readonly error: unknown };
+
+export type Tell = (event: SchedulerEvent) => void;
+
+const WARN_EVERY_MS = 10_000;
+
+/** Hands events on; a listener that throws is logged and changes nothing. */
+export function createTell(listener: Tell | undefined, logger: Calm): Tell {
+  if (listener === undefined) return () => undefined;
+  const warn = atMostEvery(WARN_EVERY_MS, (suppressed, error: unknown) =>
+    logger.warn({ err: error, suppressed }, "the listener of a scheduler's events throws"),
+  );
+  return (event) => {
+    try {
+      const answer: unknown = listener(event);
+      // An async function is taken for one that answers nothing.
+      if (answer instanceof Promise) answer.catch(warn);
+    } catch (error) {
+      warn(error);
+    }
+  };
+}
+
+/** A logger that never throws: a line that is lost must not take ticks with it. */
+export type Calm = Pick<Logger, "info" | "warn" | "error">;
+
+export function calm(logger: Calm | undefined): Calm {
+  const quiet =
+    (level: keyof Calm) =>
+    (fields: object, message?: string): void => {
+      try {
+        logger?.[level](fields, message);
+      } catch {
+        // There is nowhere to say so.
+      }
+    };
+  return { info: quiet("info"), warn: quiet("warn"), error: quiet("error") };
+}

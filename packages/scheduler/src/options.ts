@@ -1,0 +1,97 @@
+import { hostname } from "node:os";
+import type { Logger } from "@svc/context";
+import { type JobTable, type TableAccess, tableAccess } from "@svc/job-table";
+import {
+  ConfigurationError,
+  func,
+  integer,
+  objectWith,
+  optional,
+  resolveOptions,
+  string,
+  withDefault,
+} from "@svc/options";
+import { qualified } from "@svc/sql";
+import type { SchedulerEvent } from "./events.ts";
+import { type ResolvedSchedule, resolveSchedules, type Schedules } from "./schedule.ts";
+
+/** The table of ticks where no other one is named. */
+export const DEFAULT_TICKS_TABLE = "svc_schedule_ticks";
+
+/** What {@link createScheduler} takes. */
+export interface SchedulerOptions {
+  /** What `createJobTable()` answers: jobs are queued there, and its database has the ticks. Required. */
+  readonly table: JobTable;
+  /** Schedules by name, up to 1,000; a name has at most 128 characters. Required. */
+  readonly schedules: Schedules;
+  /** The table of ticks in the same database, by name (at most 48 bytes) or `schema.name`. Default: `svc_schedule_ticks`. */
+  readonly ticksTable?: string | undefined;
+  /** Days for which ticks are kept, 1 to 3,650; the newest of a schedule stays for ever. Default: 7. */
+  readonly retentionDays?: number | undefined;
+  /** Milliseconds that a statement may take, 10 to 60,000. Default: 5000. */
+  readonly commandTimeoutMs?: number | undefined;
+  /** What time it is, in milliseconds since the Unix epoch, instead of the database's clock. Default: the database's. */
+  readonly now?: (() => number) | undefined;
+  /** Gets a line for every tick, and when something fails. Default: none. */
+  readonly logger?: Pick<Logger, "info" | "warn" | "error"> | undefined;
+  /** Is told of everything that happens, for metrics. Default: nobody. */
+  readonly onEvent?: ((event: SchedulerEvent) => void) | undefined;
+}
+
+/** The options with every default filled in. */
+export interface ResolvedScheduler {
+  readonly access: TableAccess;
+  readonly schedules: readonly ResolvedSchedule[];
+  readonly ticksTable: string;
+  readonly quotedTicks: string;
+  readonly retentionMs: number;
+  readonly now: (() => number) | undefined;
+  readonly logger: Pick<Logger, "info" | "warn" | "error"> | undefined;
+  readonly onEvent: ((event: SchedulerEvent) => void) | undefined;
+  /** Who claims, for people who read the table. */
+  readonly claimant: string;
+}
+
+const SUBJECT = "createScheduler()";
+const MAX_NAME_BYTES = 48;
+const MAX_CLAIMANT = 255;
+
+/** @throws ConfigurationError */
+export function resolveSchedulerOptions(given: SchedulerOptions): ResolvedScheduler {
+  const { table, schedules, ticksTable, retentionDays, commandTimeoutMs, now, logger, onEvent } =
+    resolveOptions(SUBJECT, given, {
+      table: objectWith<JobTable>("a job table", "enqueue"),
+      schedules: objectWith<Schedules>("an object of schedules by name"),
+      ticksTable: withDefault(string(), DEFAULT_TICKS_TABLE),
+      retentionDays: withDefault(integer({ min: 1, max: 3650 }), 7),
+      commandTimeoutMs: withDefault(integer({ min: 10, max: 60_000 }), 5000),
+      now: optional(func<() => number>()),
+      logger: optional(
+        objectWith<Pick<Logger, "info" | "warn" | "error">>("a logger", "info", "warn", "error"),
+      ),
+      onEvent: optional(func<(event: SchedulerEvent) => void>()),
+    });
+  const access = tableAccess(SUBJECT, table, commandTimeoutMs);
+  return {
+    access,
+    schedules: resolveSchedules(SUBJECT, schedules, access),
+    ticksTable,
+    quotedTicks: quoted(ticksTable),
+    retentionMs: retentionDays * 86_400_000,
+    now,
+    logger,
+    onEvent,
+    claimant: `${hostname()}:${process.pid}`.slice(-MAX_CLAIMANT),
+  };
+}
+
+function quoted(table: string): string {
+  try {
+    if (Buffer.byteLength(table.slice(table.lastIndexOf(".") + 1)) <= MAX_NAME_BYTES) return qualified(table);
+  } catch {
+    // Said below.
+  }
+  throw new ConfigurationError(SUBJECT, [
+    { key: "ticksTable", message: `must be a name of at most ${MAX_NAME_BYTES} bytes, or schema.name` },
+  ]);
+}

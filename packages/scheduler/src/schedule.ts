@@ -1,0 +1,195 @@
+import { createHash } from "node:crypto";
+import type { TableAccess } from "@svc/job-table";
+import { ConfigurationError, type Fault, nearestName, type Kind, wrongValue } from "@svc/options";
+import { boolean, integer, string } from "@svc/options";
+import { CronFault, type CronFields, parseCron } from "./cron/fields.ts";
+import { cronTimes } from "./cron/times.ts";
+import { offsetsOf } from "./cron/zone.ts";
+import { intervalTimes, type Times } from "./times.ts";
+
+/** What a schedule queues, whatever its times are. */
+export interface ScheduledJob {
+  /** The name of the job's handler. Required. */
+  readonly task: string;
+  /** What the handler is given, an object; `scheduled_for` is added, the tick as ISO 8601 in UTC. Default: `{}`. */
+  readonly payload?: Readonly<Record<string, unknown>> | undefined;
+  /** Whether the newest of the ticks that were missed is run late, once (SCH-5). Default: true. */
+  readonly catchUp?: boolean | undefined;
+  /** How often the job is begun before it is dead, 1 to 1,000. Default: 3. */
+  readonly maxAttempts?: number | undefined;
+}
+
+/** At local times. */
+export interface CronSchedule extends ScheduledJob {
+  /** Five fields: minute, hour, day of month, month, day of week; or a macro such as `@daily` (SCH-3). Required. */
+  readonly cron: string;
+  /** The zone that they are read in, as `Europe/Berlin`. Default: `UTC`. */
+  readonly zone?: string | undefined;
+  readonly everySeconds?: undefined;
+}
+
+/** At even intervals. */
+export interface IntervalSchedule extends ScheduledJob {
+  /** Seconds between two ticks, counted from the Unix epoch; whole, 1 to 31,622,400 (SCH-2). Required. */
+  readonly everySeconds: number;
+  readonly cron?: undefined;
+  readonly zone?: undefined;
+}
+
+export type Schedule = CronSchedule | IntervalSchedule;
+
+/** Schedules by their names, which their ticks are known by for good. */
+export type Schedules = Readonly<Record<string, Schedule>>;
+
+export interface ResolvedSchedule {
+  readonly name: string;
+  readonly task: string;
+  readonly payload: Readonly<Record<string, unknown>>;
+  readonly catchUp: boolean;
+  readonly maxAttempts: number;
+  readonly times: Times;
+}
+
+const KINDS: Readonly<Record<string, Kind<unknown>>> = {
+  cron: string(),
+  zone: string(),
+  everySeconds: integer({ min: 1, max: 366 * 86_400 }),
+  task: string(),
+  payload: {
+    expects: "an object",
+    accepts: (value): value is unknown =>
+      typeof value === "object" && value !== null && !Array.isArray(value),
+  },
+  catchUp: boolean(),
+  maxAttempts: integer({ min: 1, max: 1000 }),
+};
+
+const MAX_SCHEDULES = 1000;
+const MAX_NAME = 128;
+const CONTROL = /[\p{Cc}\p{Surrogate}]/u;
+
+/**
+ * The id of a tick's job (SCH-4): the first 32 hex digits of the SHA-256 of `<name>@<tick>`, the tick as
+ * `2026-01-02T03:04:00.000Z`.
+ */
+export function jobIdOf(name: string, tick: string): string {
+  return createHash("sha256").update(`${name}@${tick}`).digest("hex").slice(0, 32);
+}
+
+/** The job of a tick. */
+export function jobOf({ name, task, payload, maxAttempts }: ResolvedSchedule, tick: string): ScheduledNewJob {
+  const id = jobIdOf(name, tick);
+  return {
+    id,
+    task,
+    payload: { ...payload, scheduled_for: tick },
+    maxAttempts,
+    requestId: id,
+    tenantId: null,
+    trace: null,
+  };
+}
+
+interface ScheduledNewJob {
+  readonly id: string;
+  readonly task: string;
+  readonly payload: object;
+  readonly maxAttempts: number;
+  readonly requestId: string;
+  readonly tenantId: null;
+  readonly trace: null;
+}
+
+/** @throws ConfigurationError naming every schedule and field at fault */
+export function resolveSchedules(
+  subject: string,
+  given: Schedules,
+  access: TableAccess,
+): readonly ResolvedSchedule[] {
+  const faults: Fault[] = [];
+  const names = Object.keys(given);
+  if (names.length > MAX_SCHEDULES) {
+    faults.push({ key: "schedules", message: `must be at most ${MAX_SCHEDULES}; there are ${names.length}` });
+  }
+  const resolved =
+    faults.length > 0 ? [] : names.map((name) => resolveOne(name, given[name], access, faults));
+  if (faults.length > 0) throw new ConfigurationError(subject, faults);
+  return resolved.filter((each) => each !== undefined);
+}
+
+function resolveOne(
+  name: string,
+  given: unknown,
+  access: TableAccess,
+  faults: Fault[],
+): ResolvedSchedule | undefined {
+  const key = `schedules.${name}`;
+  const before = faults.length;
+  const say = (field: string, message: string): void => {
+    faults.push({ key: field === "" ? key : `${key}.${field}`, message });
+  };
+  if (name === "" || name.length > MAX_NAME || CONTROL.test(name)) {
+    say("", `a name must have 1 to ${MAX_NAME} characters, none of them a control character`);
+  }
+  if (typeof given !== "object" || given === null || Array.isArray(given)) {
+    say("", "must be an object with task, and cron or everySeconds");
+    return undefined;
+  }
+  checkFields(given, say);
+  if (faults.length > before) return undefined;
+  // Every member has been checked.
+  const schedule = given as Schedule;
+  const { task, payload = {}, catchUp = true, maxAttempts = 3 } = schedule;
+  const times = timesOf(schedule, say);
+  if (times === undefined) return undefined;
+  const resolved: ResolvedSchedule = { name, task, payload: { ...payload }, catchUp, maxAttempts, times };
+  try {
+    // What the table does not take it says now, and not at the first tick.
+    access.enqueuePart(jobOf(resolved, new Date(0).toISOString()), { from: "nothing", first: 1 });
+  } catch (error) {
+    say("", error instanceof Error ? error.message : "is no job");
+    return undefined;
+  }
+  return resolved;
+}
+
+function checkFields(given: object, say: (field: string, message: string) => void): void {
+  const known = Object.keys(KINDS);
+  const values = given as Readonly<Record<string, unknown>>;
+  for (const field of Object.keys(given)) {
+    if (Object.hasOwn(KINDS, field)) continue;
+    const nearest = nearestName(field, known);
+    const hint = nearest === undefined ? `known are ${known.join(", ")}` : `did you mean ${nearest}?`;
+    say(field, `is unknown; ${hint}`);
+  }
+  for (const [field, kind] of Object.entries(KINDS)) {
+    const value = values[field];
+    if (value !== undefined && !kind.accepts(value)) say(field, wrongValue(kind, value));
+  }
+  const { cron, everySeconds, zone, task } = values;
+  if (task === undefined) say("task", "is required and must be the name of a task");
+  if ((cron === undefined) === (everySeconds === undefined)) {
+    say("", "must have either cron or everySeconds");
+  }
+  if (zone !== undefined && cron === undefined) say("zone", "belongs to cron; intervals have no zone");
+}
+
+function timesOf(schedule: Schedule, say: (field: string, message: string) => void): Times | undefined {
+  if (schedule.cron === undefined) return intervalTimes(schedule.everySeconds * 1000);
+  const { cron, zone = "UTC" } = schedule;
+  let fields: CronFields;
+  try {
+    fields = parseCron(cron);
+  } catch (error) {
+    if (!(error instanceof CronFault)) throw error;
+    say("cron", error.message);
+    return undefined;
+  }
+  try {
+    return cronTimes(fields, offsetsOf(zone));
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    say("zone", `${JSON.stringify(zone.slice(0, 64))} is no time zone; write Europe/Berlin, say`);
+    return undefined;
+  }
+}

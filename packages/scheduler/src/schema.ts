@@ -1,0 +1,65 @@
+import type { Migration } from "@svc/job-table";
+import { type Columns, type Database, ensureSchema, qualified, SchemaError } from "@svc/sql";
+
+const COLUMNS: Columns = {
+  name: ["text", "varchar"],
+  fire_at: "timestamptz",
+  claimed_by: ["text", "varchar"],
+  claimed_at: "timestamptz",
+};
+
+export function ticksStatements(table: string): readonly string[] {
+  // Names are compared and never sorted for people; an index of this collation survives an upgrade of the system's library.
+  return [
+    `create table if not exists ${qualified(table)} (
+  name text collate "C" not null,
+  fire_at timestamptz not null,
+  claimed_by text,
+  claimed_at timestamptz not null default now(),
+  primary key (name, fire_at)
+)`,
+  ];
+}
+
+export function ticksMigrations(table: string): readonly Migration[] {
+  return [{ name: `0001_${table.replaceAll(/\W/g, "_")}`, statements: ticksStatements(table) }];
+}
+
+/**
+ * Makes the table of ticks where it is missing; one made by hand is accepted as it is.
+ *
+ * @throws SchemaError for a table that is another one, naming its columns
+ */
+export async function ensureTicks(db: Database, table: string): Promise<"present" | "created"> {
+  const name = `scheduler/${table}`;
+  try {
+    return await ensureSchema(db, {
+      name,
+      tables: { [table]: COLUMNS },
+      isPresent: isPresent(qualified(table).replaceAll("'", "''")),
+      statements: ticksStatements(table),
+    });
+  } catch (error) {
+    // The columns are right then, and what is missing cannot be made beside what is there.
+    if (!(error instanceof SchemaError) || !error.faults.some((fault) => fault.includes("isPresent")))
+      throw error;
+    throw new SchemaError(name, [
+      `${table} needs the primary key (name, fire_at), or a unique index of the two, in this order`,
+      `claimed_by of ${table} must take null`,
+    ]);
+  }
+}
+
+function isPresent(sql: string): string {
+  return `
+select exists (
+    select from pg_catalog.pg_index as index
+    join pg_catalog.pg_attribute as first on first.attrelid = index.indrelid and first.attnum = index.indkey[0]
+    join pg_catalog.pg_attribute as second on second.attrelid = index.indrelid and second.attnum = index.indkey[1]
+    where index.indrelid = to_regclass('${sql}') and index.indisvalid and index.indimmediate and index.indisunique
+      and index.indpred is null and index.indnkeyatts = 2 and first.attname = 'name' and second.attname = 'fire_at'
+  ) and not exists (
+    select from pg_catalog.pg_attribute
+    where attrelid = to_regclass('${sql}') and attnotnull and attname = 'claimed_by'
+  )`;
+}

@@ -1,0 +1,250 @@
+import { testDatabase } from "@svc/dev-services";
+import { runWithContext, RequestContext } from "@svc/context";
+import { jobIdOf, type SchedulerEvent } from "@svc/scheduler";
+import { createHash } from "node:crypto";
+import { expect } from "chai";
+import { type Bench, MINUTE_MS, minutes, NOON, openBench } from "./support/bench.ts";
+
+const everyMinute = { everySeconds: 60, task: "beat" } as const;
+
+describe("ticks", function () {
+  this.timeout(60_000);
+  const database = testDatabase({ name: "scheduler" });
+  let bench: Bench;
+  beforeEach(async () => {
+    bench = await openBench(database.url);
+  });
+  afterEach(() => bench[Symbol.asyncDispose]());
+
+  it("SCH-4 a new schedule begins with its next tick; its job has the id of the tick, and what is scheduled", async () => {
+    const scheduler = bench.scheduler({
+      schedules: { beat: { ...everyMinute, payload: { of: "mine" }, maxAttempts: 7 } },
+    });
+    expect(await scheduler.runDue()).to.deep.equal({ fired: [], failed: [] });
+    bench.nowMs += MINUTE_MS + 250;
+    const id = createHash("sha256").update("beat@2026-01-05T12:01:00.000Z").digest("hex").slice(0, 32);
+    expect(jobIdOf("beat", "2026-01-05T12:01:00.000Z")).to.equal(id);
+    const { fired } = await scheduler.runDue();
+    expect(fired).to.deep.equal([
+      { name: "beat", task: "beat", at: "2026-01-05T12:01:00.000Z", jobId: id, enqueued: true, lateMs: 250 },
+    ]);
+    expect(await scheduler.runDue()).to.deep.equal({ fired: [], failed: [] });
+    const [job, ...more] = await bench.jobs();
+    expect(more).to.deep.equal([]);
+    expect(job).to.deep.include({
+      id,
+      task: "beat",
+      payload: { of: "mine", scheduled_for: "2026-01-05T12:01:00.000Z" },
+      max_attempts: 7,
+      request_id: id,
+      tenant_id: null,
+      trace: null,
+      status: "pending",
+    });
+    const [claim] = await bench.claims();
+    expect(claim?.fire_at.toISOString()).to.equal("2026-01-05T12:01:00.000Z");
+    expect(claim?.claimed_by).to.match(new RegExp(`:${process.pid}$`));
+    expect(Math.abs(Date.now() - (claim?.claimed_at.getTime() ?? 0))).to.be.below(MINUTE_MS);
+  });
+
+  it("takes nothing of the request that it runs in", async () => {
+    const scheduler = bench.scheduler({ schedules: { beat: everyMinute } });
+    await scheduler.runDue();
+    bench.nowMs += MINUTE_MS;
+    const context = new RequestContext({ requestId: "r-1" });
+    context.tenantId = "acme";
+    await runWithContext(context, () => scheduler.runDue());
+    const [job] = await bench.jobs();
+    expect([job?.request_id, job?.tenant_id]).to.deep.equal([job?.id, null]);
+  });
+
+  it("SCH-5 after downtime the newest missed tick is run once, by a new process too", async () => {
+    await bench.scheduler({ schedules: { beat: everyMinute } }).runDue();
+    bench.nowMs += 10 * MINUTE_MS + 30_000;
+    const later = bench.scheduler({ schedules: { beat: everyMinute } });
+    expect(minutes((await later.runDue()).fired)).to.deep.equal([10]);
+    expect(minutes((await later.runDue()).fired)).to.deep.equal([]);
+    bench.nowMs += 30_000;
+    expect(minutes((await later.runDue()).fired)).to.deep.equal([11]);
+    expect(await bench.jobs()).to.have.lengthOf(2);
+  });
+
+  it("SCH-5 with catchUp: false none of them is run, and the next tick is", async () => {
+    const events: SchedulerEvent[] = [];
+    const options = { schedules: { beat: { ...everyMinute, catchUp: false } } };
+    await bench.scheduler(options).runDue();
+    bench.nowMs += 10 * MINUTE_MS + 30_000;
+    const later = bench.scheduler({ ...options, onEvent: (event) => events.push(event) });
+    expect((await later.runDue()).fired).to.deep.equal([]);
+    expect((await later.runDue()).fired).to.deep.equal([]);
+    expect(events).to.deep.equal([{ type: "skipped", name: "beat", at: "2026-01-05T12:10:00.000Z" }]);
+    bench.nowMs += 30_000 + 14_000;
+    // Late by less than a statement and its retry may take.
+    expect(minutes((await later.runDue()).fired)).to.deep.equal([11]);
+  });
+
+  it("SCH-2 counts intervals from the Unix epoch, whenever a process was started", async () => {
+    bench.nowMs = Date.parse("2026-01-05T12:00:05.500Z");
+    const schedules = { odd: { everySeconds: 7, task: "beat" } };
+    const [next] = bench.scheduler({ schedules }).nextTicks();
+    bench.nowMs += 3000;
+    const [later] = bench.scheduler({ schedules }).nextTicks();
+    const first = Date.parse(next?.at ?? "");
+    const second = Date.parse(later?.at ?? "");
+    expect([first % 7000, second % 7000, first > NOON]).to.deep.equal([0, 0, true]);
+    expect(second - first).to.be.oneOf([0, 7000]);
+  });
+
+  it("SCH-1 SCH-4 two schedulers at the same instants, over 39 ticks, and workers that delete jobs at once: 39 jobs", async () => {
+    const two = [0, 1].map(() => bench.scheduler({ schedules: { beat: everyMinute } }));
+    const done: string[] = [];
+    const fired: number[][] = [];
+    for (let pass = 0; pass < 40; pass++) {
+      const passes = await Promise.all(two.map((scheduler) => scheduler.runDue()));
+      fired.push(passes.flatMap((each) => minutes(each.fired)));
+      for (const job of await bench.table.claim(10)) {
+        done.push(String((job.payload as { scheduled_for: string }).scheduled_for));
+        await bench.table.ack(job);
+      }
+      // Whoever looks again finds nothing, though the job is gone.
+      expect(
+        (await Promise.all(two.map((each) => each.runDue()))).flatMap((each) => each.fired),
+      ).to.deep.equal([]);
+      bench.nowMs += MINUTE_MS;
+    }
+    expect(fired).to.deep.equal([[], ...Array.from({ length: 39 }, (_, index) => [index + 1])]);
+    expect(new Set(done).size).to.equal(39);
+    expect(done).to.have.lengthOf(39);
+    expect(await bench.claims()).to.have.lengthOf(39);
+  });
+
+  it("SCH-1 a process whose clock is an hour wrong claims no tick again", async () => {
+    const right = bench.scheduler({ schedules: { beat: everyMinute } });
+    const slow = bench.scheduler({
+      schedules: { beat: everyMinute },
+      now: () => bench.nowMs - 60 * MINUTE_MS,
+    });
+    const fast = bench.scheduler({
+      schedules: { beat: everyMinute },
+      now: () => bench.nowMs + 60 * MINUTE_MS,
+    });
+    const at: number[] = [];
+    const step = async (...schedulers: (typeof right)[]): Promise<void> => {
+      for (const each of schedulers) at.push(...minutes((await each.runDue()).fired));
+      for (const job of await bench.table.claim(10)) await bench.table.ack(job);
+      bench.nowMs += MINUTE_MS;
+    };
+    for (let pass = 0; pass < 5; pass++) await step(right, slow);
+    expect(at).to.deep.equal([1, 2, 3, 4]);
+    // One that is ahead claims ticks of the future: until they come, the others have nothing to do.
+    for (let pass = 0; pass < 5; pass++) await step(right, slow, fast);
+    expect(at.slice(4)).to.deep.equal([5, 65, 66, 67, 68, 69]);
+    for (let pass = 0; pass < 60; pass++) await step(right);
+    expect(at.slice(10)).to.deep.equal([]);
+    await step(right);
+    expect(at.slice(10)).to.deep.equal([70]);
+    expect(await bench.claims()).to.have.lengthOf(at.length);
+  });
+
+  it("SCH-1 by default the clock of the database decides, whatever the process believes", async () => {
+    const scheduler = bench.scheduler({
+      schedules: { beat: { everySeconds: 1, task: "beat" } },
+      now: undefined,
+    });
+    const { now } = Date;
+    Date.now = () => now() + 60 * MINUTE_MS;
+    try {
+      await scheduler.runDue();
+      await bench.pool.query(`update ${bench.ticks} set fire_at = fire_at - interval '2 hours'`);
+      const { fired } = await scheduler.runDue();
+      expect(fired).to.have.lengthOf(1);
+      expect(Math.abs(now() - Date.parse(fired[0]?.at ?? ""))).to.be.below(MINUTE_MS);
+      expect(Math.abs(now() - Date.parse(scheduler.nextTicks()[0]?.at ?? ""))).to.be.below(MINUTE_MS);
+    } finally {
+      Date.now = now;
+    }
+  });
+
+  it("deletes old ticks once an hour, keeps the newest of each schedule, also of those that are gone", async () => {
+    const schedules = { beat: everyMinute };
+    await bench.pool.query(
+      `insert into ${bench.ticks} (name, fire_at, claimed_by)
+       select name, $1::timestamptz - n * interval '1 day', 'x'
+       from unnest(array['beat', 'gone']) as name, generate_series(5, 12) as n`,
+      [new Date(bench.nowMs).toISOString()],
+    );
+    const names = async (): Promise<string> =>
+      (await bench.claims())
+        .map(({ name, fire_at }) => `${name} ${(NOON - fire_at.getTime()) / 86_400_000}`)
+        .join();
+    await bench.pool.query(`delete from ${bench.ticks} where name = 'gone' and fire_at > $1`, [
+      new Date(NOON - 8.5 * 86_400_000),
+    ]);
+    const scheduler = bench.scheduler({ schedules });
+    await scheduler.runDue();
+    expect(await names()).to.equal("gone 9,beat 7,beat 6,beat 5,beat 0");
+    bench.nowMs += 59 * MINUTE_MS;
+    await scheduler.runDue();
+    expect(await names()).to.include("beat 7");
+    bench.nowMs += MINUTE_MS;
+    await scheduler.runDue();
+    expect(await names()).not.to.include("beat 7");
+    expect(await names())
+      .to.include("beat 6")
+      .and.include("gone 9");
+  });
+
+  it("a tick that was pruned is not claimed again by a process that is late", async () => {
+    const schedules = { beat: everyMinute };
+    const scheduler = bench.scheduler({ schedules });
+    await scheduler.runDue();
+    bench.nowMs += MINUTE_MS;
+    await scheduler.runDue();
+    const early = bench.scheduler({ schedules, now: () => NOON + MINUTE_MS });
+    bench.nowMs += 9 * 86_400_000;
+    await scheduler.runDue();
+    await bench.pool.query(`delete from ${bench.table.name}`);
+    await bench.pool.query(`delete from ${bench.ticks} where fire_at < $1`, [new Date(bench.nowMs)]);
+    expect((await early.runDue()).fired).to.deep.equal([]);
+    expect(await bench.jobs()).to.deep.equal([]);
+  });
+
+  it("wakes a worker that listens, within the same statement", async () => {
+    const scheduler = bench.scheduler({ schedules: { beat: everyMinute } });
+    await scheduler.runDue();
+    const client = await bench.pool.connect();
+    const { promise: told, resolve } = Promise.withResolvers<string>();
+    client.on("notification", ({ channel }) => resolve(channel));
+    await client.query(`listen "svc_job:${bench.table.name}"`);
+    bench.nowMs += MINUTE_MS;
+    await scheduler.runDue();
+    expect(await told).to.equal(`svc_job:${bench.table.name}`);
+    client.release(true);
+  });
+
+  it("a job that bears the id already is left as it is, and the tick is claimed", async () => {
+    const scheduler = bench.scheduler({ schedules: { beat: everyMinute } });
+    await scheduler.runDue();
+    bench.nowMs += MINUTE_MS;
+    await bench.table.enqueue({ task: "other", id: jobIdOf("beat", new Date(bench.nowMs).toISOString()) });
+    const { fired } = await scheduler.runDue();
+    expect(fired.map(({ enqueued }) => enqueued)).to.deep.equal([false]);
+    expect((await bench.jobs()).map(({ task }) => task)).to.deep.equal(["other"]);
+    expect(await bench.claims()).to.have.lengthOf(1);
+  });
+
+  it("lists the next tick of every schedule, the soonest first", () => {
+    const scheduler = bench.scheduler({
+      schedules: {
+        nightly: { cron: "30 2 * * *", zone: "Europe/Berlin", task: "report" },
+        beat: everyMinute,
+        yearly: { cron: "@yearly", task: "party" },
+      },
+    });
+    expect(scheduler.nextTicks()).to.deep.equal([
+      { name: "beat", task: "beat", at: "2026-01-05T12:01:00.000Z" },
+      { name: "nightly", task: "report", at: "2026-01-06T01:30:00.000Z" },
+      { name: "yearly", task: "party", at: "2027-01-01T00:00:00.000Z" },
+    ]);
+  });
+});
