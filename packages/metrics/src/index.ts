@@ -1,2 +1,3 @@
+export { type JobEvent, jobMetrics, type JobMetricsOptions } from "./job-metrics.ts";
 export { metrics, type MetricsMiddleware } from "./metrics.ts";
 export type { MetricsOptions } from "./options.ts";

@@ -1,0 +1,119 @@
+import {
+  ConfigurationError,
+  func,
+  listOf,
+  objectWith,
+  resolveOptions,
+  string,
+  withDefault,
+} from "@svc/options";
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+
+/** What is read of a job. */
+interface CountedJob {
+  readonly task: string;
+  readonly waitedMs: number;
+}
+
+/** What `jobMetrics()` counts: the events of a worker of `@svc/job-table`, or of another one that tells the same. */
+export type JobEvent =
+  | { readonly type: "claimed"; readonly jobs: readonly CountedJob[] }
+  | { readonly type: "done" | "failed" | "dead"; readonly job: CountedJob; readonly durationMs: number }
+  | { readonly type: "released" | "lease_lost"; readonly job: CountedJob }
+  | { readonly type: "depth"; readonly stats: Readonly<Record<"pending" | "running" | "dead", number>> }
+  | { readonly type: "fault" };
+
+/** What `jobMetrics()` takes. */
+export interface JobMetricsOptions {
+  /** The prom-client registry to add to, that of `metrics()` say. Required. */
+  readonly registry: Registry;
+  /** The tasks that are counted by name; every other one is `<unknown>`. Required. */
+  readonly tasks: readonly string[];
+  /** How many jobs run, asked when somebody reads the metrics. Default: 0. */
+  readonly running?: (() => number) | undefined;
+}
+
+const NAMES: readonly string[] = [
+  "jobs_total",
+  "job_duration_seconds",
+  "job_wait_seconds",
+  "jobs_in_progress",
+  "queue_jobs",
+  "queue_faults_total",
+];
+// Jobs take longer than requests.
+const BUCKETS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
+
+/**
+ * Counts what a worker does: `createWorker({ onEvent: jobMetrics({ registry, tasks }) })`.
+ *
+ * @throws ConfigurationError for wrong options, and for a registry that has metrics of these names already
+ */
+export function jobMetrics(options: JobMetricsOptions): (event: JobEvent) => void {
+  const { registry, tasks, running } = resolveOptions("jobMetrics()", options, {
+    registry: objectWith<Registry>("a prom-client registry", "registerMetric", "metrics"),
+    tasks: listOf(string()),
+    running: withDefault(func<() => number>(), () => 0),
+  });
+  const taken = NAMES.filter((name) => registry.getSingleMetric(name) !== undefined);
+  if (taken.length > 0) {
+    const message = `already has ${taken.join(", ")}; one worker counts in one registry`;
+    throw new ConfigurationError("jobMetrics()", [{ key: "registry", message }]);
+  }
+  const known = new Set(tasks);
+  const taskOf = ({ task }: CountedJob): string => (known.has(task) ? task : "<unknown>");
+  const registers = [registry];
+  const ended = new Counter({
+    name: "jobs_total",
+    help: "Jobs by task and by how they ended here.",
+    labelNames: ["task", "outcome"],
+    registers,
+  });
+  const duration = new Histogram({
+    name: "job_duration_seconds",
+    help: "How long handlers took.",
+    labelNames: ["task"],
+    buckets: BUCKETS,
+    registers,
+  });
+  const wait = new Histogram({
+    name: "job_wait_seconds",
+    help: "How long jobs could have been claimed before they were.",
+    labelNames: ["task"],
+    buckets: BUCKETS,
+    registers,
+  });
+  new Gauge({
+    name: "jobs_in_progress",
+    help: "Jobs whose handlers run in this process.",
+    registers,
+    collect() {
+      this.set(running());
+    },
+  });
+  const depth = new Gauge({
+    name: "queue_jobs",
+    help: "Jobs in the table by status, as of the last count.",
+    labelNames: ["status"],
+    registers,
+  });
+  const faults = new Counter({
+    name: "queue_faults_total",
+    help: "How often the table did not do what a worker asked.",
+    registers,
+  });
+
+  return function countJobEvent(event) {
+    if (event.type === "claimed") {
+      for (const job of event.jobs) wait.observe({ task: taskOf(job) }, job.waitedMs / 1000);
+    } else if (event.type === "depth") {
+      for (const [status, count] of Object.entries(event.stats)) depth.set({ status }, count);
+    } else if (event.type === "fault") faults.inc();
+    else {
+      const task = taskOf(event.job);
+      ended.inc({ task, outcome: event.type });
+      if ("durationMs" in event && known.has(event.job.task))
+        duration.observe({ task }, event.durationMs / 1000);
+    }
+  };
+}
