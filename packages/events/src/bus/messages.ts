@@ -1,0 +1,78 @@
+import { ConfigurationError, type Fault, type Kind } from "@svc/options";
+import type { BusMessage, ConsumeOptions } from "../event-bus.ts";
+import { EventBusError } from "./event-bus-error.ts";
+
+// What is legal as a Redis key, as a NATS subject, as a part of a file's name and as a Kafka topic alike.
+const NAME = /^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/;
+const TOPIC_LENGTH = 160;
+const GROUP_LENGTH = 64;
+const ID_LENGTH = 200;
+const KEY_LENGTH = 1000;
+
+const WORDS = "letters, digits, _ and - in words that are separated by single dots";
+
+/** A prefix of topics: the same letters, and a dot at its end where the topic is to be a word of its own. */
+export const prefix: Kind<string> = {
+  expects: `empty, or at most 64 characters: ${WORDS}; a dot may end it`,
+  accepts: (value): value is string =>
+    typeof value === "string" &&
+    (value === "" || (value.length <= 64 && NAME.test(value.replace(/\.$/, "")))),
+};
+
+function whyNoName(name: unknown, longest: number): string | undefined {
+  if (typeof name !== "string" || name === "") return "must be a string that is not empty";
+  if (name.length > longest) return `must have at most ${longest} characters; it has ${name.length}`;
+  return NAME.test(name) ? undefined : `must be ${WORDS}; it is ${JSON.stringify(name.slice(0, 100))}`;
+}
+
+/**
+ * What can be published, or an error that names what cannot.
+ *
+ * @throws EventBusError `ERR_SVC_EVENT_BUS_MESSAGE`
+ */
+export function checkMessages(messages: readonly BusMessage[], maxBodyBytes: number): void {
+  for (const message of messages) {
+    const fault = faultOf(message, maxBodyBytes);
+    if (fault === undefined) continue;
+    const { id } = message;
+    const which = typeof id === "string" ? `message ${JSON.stringify(id.slice(0, 100))}` : "a message";
+    throw new EventBusError("ERR_SVC_EVENT_BUS_MESSAGE", `${which} cannot be published: ${fault}`, message);
+  }
+}
+
+function faultOf({ topic, id, key, body }: BusMessage, maxBodyBytes: number): string | undefined {
+  const topicFault = whyNoName(topic, TOPIC_LENGTH);
+  if (topicFault !== undefined) return `its topic ${topicFault}`;
+  // It travels in a header: printable ASCII.
+  if (typeof id !== "string" || !/^[!-~]+$/.test(id) || id.length > ID_LENGTH) {
+    return `its id must be 1 to ${ID_LENGTH} printable ASCII characters without spaces`;
+  }
+  if (key !== null && (typeof key !== "string" || key.length > KEY_LENGTH || !key.isWellFormed())) {
+    return `its key must be null or a string of at most ${KEY_LENGTH} characters`;
+  }
+  if (typeof body !== "string") return "its body must be a string";
+  if (!body.isWellFormed()) return "its body has half of a surrogate pair, which UTF-8 cannot carry";
+  const bytes = Buffer.byteLength(body);
+  return bytes > maxBodyBytes
+    ? `its body has ${bytes} bytes; at most ${maxBodyBytes} are allowed`
+    : undefined;
+}
+
+/** @throws ConfigurationError */
+export function checkConsumption({ group, topics, handler, concurrency }: ConsumeOptions): void {
+  const faults: Fault[] = [];
+  const add = (key: string, message: string | undefined): void => {
+    if (message !== undefined) faults.push({ key, message });
+  };
+  add("group", whyNoName(group, GROUP_LENGTH));
+  if (!Array.isArray(topics) || topics.length === 0) add("topics", "must be a list of at least one topic");
+  else for (const topic of topics) add("topics", whyNoName(topic, TOPIC_LENGTH));
+  if (typeof handler !== "function") add("handler", "must be a function");
+  if (
+    concurrency !== undefined &&
+    !(Number.isSafeInteger(concurrency) && concurrency >= 1 && concurrency <= 1000)
+  ) {
+    add("concurrency", "must be a whole number from 1 to 1000");
+  }
+  if (faults.length > 0) throw new ConfigurationError("consume()", faults);
+}

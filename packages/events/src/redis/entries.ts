@@ -1,0 +1,36 @@
+import type { BusMessage } from "../event-bus.ts";
+
+/** An entry of a stream as Redis answers it: its id, and names and values in turn. */
+export interface Entry {
+  readonly id: string;
+  readonly fields: ReadonlyMap<string, string>;
+}
+
+/** The entries of one stream out of an answer; what is no entry (it was deleted) is left out. */
+export function entriesOf(answer: unknown): readonly Entry[] {
+  if (!Array.isArray(answer)) return [];
+  return (answer as readonly unknown[]).flatMap((each) => {
+    if (!Array.isArray(each)) return [];
+    const [id, list] = each as readonly unknown[];
+    if (typeof id !== "string" || !Array.isArray(list)) return [];
+    const fields = new Map<string, string>();
+    for (let at = 0; at + 1 < list.length; at += 2) fields.set(String(list[at]), String(list[at + 1]));
+    return [{ id, fields }];
+  });
+}
+
+/** The streams of an answer of XREADGROUP. */
+export function streamsOf(answer: unknown): readonly { readonly key: string; readonly entries: unknown }[] {
+  if (!Array.isArray(answer)) return [];
+  return (answer as readonly unknown[]).flatMap((each) =>
+    Array.isArray(each) ? [{ key: String(each[0]), entries: each[1] as unknown }] : [],
+  );
+}
+
+/** The message of an entry; undefined when nobody of ours has written it. */
+export function messageOf(topic: string, { fields }: Entry): BusMessage | undefined {
+  const id = fields.get("id");
+  const body = fields.get("body");
+  if (id === undefined || body === undefined) return undefined;
+  return { topic, id, key: fields.get("key") ?? null, body };
+}

@@ -1,0 +1,134 @@
+import { createHash } from "node:crypto";
+import type { Redis } from "ioredis";
+import { replyWord } from "./errors.ts";
+
+/** A script, and the name by which Redis knows it once it has run. */
+export interface Script {
+  readonly source: string;
+  readonly sha1: string;
+}
+
+function script(source: string): Script {
+  return { source, sha1: createHash("sha1").update(source).digest("hex") };
+}
+
+/**
+ * KEYS: stream, ids. ARGV: window in ms, longest stream without groups, then for each message its id, "1" and its key or
+ * "0", its body. All or nothing but for messages in front of one that fails; a message whose id is known is left out.
+ * An id is remembered only after its message is there.
+ */
+export const PUBLISH: Script = script(`
+local window = tonumber(ARGV[1])
+local now = 0
+if window > 0 then
+  local time = redis.call('TIME')
+  now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+  redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', string.format('%.0f', now - window))
+end
+local added = 0
+for at = 3, #ARGV, 3 do
+  if window == 0 or not redis.call('ZSCORE', KEYS[2], ARGV[at]) then
+    if string.sub(ARGV[at + 1], 1, 1) == '1' then
+      redis.call('XADD', KEYS[1], '*', 'id', ARGV[at], 'key', string.sub(ARGV[at + 1], 2), 'body', ARGV[at + 2])
+    else
+      redis.call('XADD', KEYS[1], '*', 'id', ARGV[at], 'body', ARGV[at + 2])
+    end
+    added = added + 1
+    if window > 0 then redis.call('ZADD', KEYS[2], string.format('%.0f', now), ARGV[at]) end
+  end
+end
+if window > 0 then redis.call('PEXPIRE', KEYS[2], ARGV[1]) end
+if ARGV[2] ~= '0' and #redis.call('XINFO', 'GROUPS', KEYS[1]) == 0 then
+  redis.call('XTRIM', KEYS[1], 'MAXLEN', '~', ARGV[2])
+end
+return added`);
+
+/**
+ * KEYS: stream. ARGV: group, consumer, idle ms, cursor, count. Takes over what was left alone for so long, with how often
+ * each was delivered.
+ */
+export const RECLAIM: Script = script(`
+local got = redis.call('XAUTOCLAIM', KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4], 'COUNT', ARGV[5])
+local entries = {}
+for _, entry in ipairs(got[2]) do
+  if entry and entry[2] then
+    local seen = redis.call('XPENDING', KEYS[1], ARGV[1], entry[1], entry[1], 1)
+    entries[#entries + 1] = { entry[1], entry[2], seen[1] and seen[1][4] or 1 }
+  end
+end
+return { got[1], entries }`);
+
+/** KEYS: stream. ARGV: group, consumer, ids. Says that the consumer lives; answers the ids that are not its own any more. */
+export const REFRESH: Script = script(`
+local lost = {}
+for at = 3, #ARGV do
+  if #redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[at], ARGV[at], 1, ARGV[2]) == 0 then
+    lost[#lost + 1] = ARGV[at]
+  else
+    redis.call('XCLAIM', KEYS[1], ARGV[1], ARGV[2], 0, ARGV[at], 'JUSTID')
+  end
+end
+return lost`);
+
+/**
+ * KEYS: stream. ARGV: group, consumer, idle ms, then ids, each with how often it counts as delivered. Leaves all that the
+ * consumer has to whoever looks next; removes the consumer when it has nothing.
+ */
+export const RELEASE: Script = script(`
+for at = 4, #ARGV, 2 do
+  if #redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[at], ARGV[at], 1, ARGV[2]) > 0 then
+    redis.call('XCLAIM', KEYS[1], ARGV[1], ARGV[2], 0, ARGV[at], 'IDLE', ARGV[3], 'RETRYCOUNT', ARGV[at + 1], 'JUSTID')
+  end
+end
+local rest = redis.call('XPENDING', KEYS[1], ARGV[1], '-', '+', 10000, ARGV[2])
+for _, entry in ipairs(rest) do
+  redis.call('XCLAIM', KEYS[1], ARGV[1], ARGV[2], 0, entry[1], 'IDLE', ARGV[3], 'JUSTID')
+end
+if #rest == 0 then redis.call('XGROUP', 'DELCONSUMER', KEYS[1], ARGV[1], ARGV[2]) end
+return #rest`);
+
+/**
+ * KEYS: stream. ARGV: group, dead after ms. Removes the group's consumers that are long gone and have nothing; then the
+ * entries that every group of the stream has read and acknowledged, but for the last one.
+ */
+export const TIDY: Script = script(`
+local function field(list, name)
+  for at = 1, #list, 2 do if list[at] == name then return list[at + 1] end end
+end
+local function before(a, b)
+  local am, as = string.match(a, '^(%d+)-(%d+)$')
+  local bm, bs = string.match(b, '^(%d+)-(%d+)$')
+  if tonumber(am) ~= tonumber(bm) then return tonumber(am) < tonumber(bm) end
+  return tonumber(as) < tonumber(bs)
+end
+for _, consumer in ipairs(redis.call('XINFO', 'CONSUMERS', KEYS[1], ARGV[1])) do
+  if field(consumer, 'pending') == 0 and field(consumer, 'idle') > tonumber(ARGV[2]) then
+    redis.call('XGROUP', 'DELCONSUMER', KEYS[1], ARGV[1], field(consumer, 'name'))
+  end
+end
+local floor
+for _, group in ipairs(redis.call('XINFO', 'GROUPS', KEYS[1])) do
+  local low = field(group, 'last-delivered-id')
+  local first = redis.call('XPENDING', KEYS[1], field(group, 'name'))[2]
+  if first and before(first, low) then low = first end
+  if not floor or before(low, floor) then floor = low end
+end
+if not floor or floor == '0-0' then return 0 end
+local trimmed = redis.call('XTRIM', KEYS[1], 'MINID', '~', floor, 'LIMIT', 10000)
+if trimmed < 10000 then trimmed = trimmed + redis.call('XTRIM', KEYS[1], 'MINID', '=', floor) end
+return trimmed`);
+
+/** Runs a script by its name, or with its text where Redis does not know it. */
+export async function runScript(
+  client: Redis,
+  { sha1, source }: Script,
+  keys: readonly string[],
+  args: readonly (string | number)[],
+): Promise<unknown> {
+  try {
+    return await client.evalsha(sha1, keys.length, ...keys, ...args);
+  } catch (error) {
+    if (replyWord(error) !== "NOSCRIPT") throw error;
+    return client.eval(source, keys.length, ...keys, ...args);
+  }
+}
