@@ -3,9 +3,10 @@ import type { Bench, BenchOptions } from "./harness/bench.ts";
 import { budget } from "./budget.ts";
 import { http } from "./http/bench.ts";
 import { keyset } from "./keyset/bench.ts";
+import { queue } from "./queue/bench.ts";
 import { tokens } from "./tokens/bench.ts";
 
-const benches: Readonly<Record<string, Bench>> = { http, keyset, tokens, budget };
+const benches: Readonly<Record<string, Bench>> = { http, keyset, tokens, queue, budget };
 
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({

@@ -1,0 +1,241 @@
+import { startPostgres } from "@svc/dev-services";
+import pg from "pg";
+import type { Bench, BenchOptions } from "../harness/bench.ts";
+import { summarise } from "../harness/figures.ts";
+import type { Took } from "./child.ts";
+import { inHand, type Mode } from "./contestant.ts";
+import { type Member, startMembers } from "./members.ts";
+import { type Bound, latencyBounds, peers, type Row, rows } from "./rows.ts";
+import { columns, type Figure, verdictOf } from "./verdicts.ts";
+
+export const ours = "svc";
+const control = "control";
+
+// Nothing is switched off; no checkpoint shall fall into one row and not into another.
+const settings = {
+  fsync: "on",
+  synchronous_commit: "on",
+  full_page_writes: "on",
+  shared_buffers: "256MB",
+  max_wal_size: "8GB",
+  checkpoint_timeout: "30min",
+};
+const SHOWN = [...Object.keys(settings), "wal_sync_method", "autovacuum", "server_version"];
+
+export const allMetrics: readonly string[] = [...rows.map(({ metric }) => metric), "latency"];
+
+/** The shipped job table beside two other queues on the same server. */
+export const queue: Bench = {
+  description: "jobs per second, enqueues and latency beside graphile-worker and pg-boss; ours has bounds",
+  async run(options) {
+    const wanted = chosenRows(options.only);
+    const effort = effortOf(options);
+    await using server = await startPostgres({ purpose: "test", settings });
+    const names = [ours, ...peers, control];
+    const places = await Promise.all(
+      names.map(async (name) => ({ name, url: await makeDatabase(server.url, name) })),
+    );
+    await using members = await startMembers(places, server.pid);
+    for (const line of [...(await durability(server.url)), ...members.all.map(({ about }) => about)])
+      options.note(line);
+    await warmUp(members.all, effort.share);
+    const results: Result[] = [];
+    for (const row of wanted.rows) results.push(...(await measureRow(row, members.all, effort, options)));
+    if (wanted.latency) results.push(...(await measureLatency(members.all, effort)));
+    return report(results, options);
+  },
+};
+
+interface Effort {
+  readonly rounds: number;
+  /** Of the usual numbers of jobs. */
+  readonly share: number;
+}
+
+/** What one queue did in one row. */
+interface Result {
+  readonly name: string;
+  readonly metric: string;
+  readonly unit: "per_s" | "ms";
+  readonly values: readonly number[];
+  readonly bound: Bound | undefined;
+  readonly workerUs?: number | undefined;
+  readonly serverUs?: number | undefined;
+  readonly inHand?: number | undefined;
+}
+
+function effortOf({ quick, rounds }: BenchOptions): Effort {
+  return { rounds: rounds ?? (quick ? 2 : 5), share: quick ? 0.25 : 1 };
+}
+
+function chosenRows(only: readonly string[] | undefined): { rows: readonly Row[]; latency: boolean } {
+  const isWanted = (metric: string): boolean =>
+    only === undefined || only.some((each) => metric === each || metric.startsWith(`${each}/`));
+  const unknown = only?.find(
+    (each) => !allMetrics.some((metric) => metric === each || metric.startsWith(`${each}/`)),
+  );
+  if (unknown !== undefined)
+    throw new Error(`there is no row ${unknown}; there are ${allMetrics.join(", ")}`);
+  return { rows: rows.filter(({ metric }) => isWanted(metric)), latency: isWanted("latency") };
+}
+
+async function makeDatabase(serverUrl: string, name: string): Promise<string> {
+  const database = name.replace("-", "_");
+  const client = new pg.Client({ connectionString: serverUrl });
+  await client.connect();
+  await client.query(`create database ${database}`);
+  await client.end();
+  const url = new URL(serverUrl);
+  url.pathname = `/${database}`;
+  return url.href;
+}
+
+async function durability(url: string): Promise<string[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const { rows: shown } = await client.query<{ name: string; setting: string }>(
+    "select name, current_setting(name) as setting from pg_settings where name = any($1) order by name",
+    [SHOWN],
+  );
+  await client.end();
+  return [shown.map(({ name, setting }) => `${name}=${setting}`).join(", ")];
+}
+
+async function warmUp(members: readonly Member[], share: number): Promise<void> {
+  for (const member of members) {
+    const jobs = Math.round(5000 * share);
+    const order = { order: "drain", handler: "noop", concurrency: 10, jobs } as const;
+    await member.time({ ...order, mode: "fastest" });
+    if (member.name !== "pg-boss") await member.time({ ...order, mode: "default" });
+  }
+}
+
+// Enough to see what two processes of ours differ by.
+const CONTROLLED: ReadonlySet<string> = new Set([
+  "drain/noop/c10/default",
+  "drain/noop/c50/fastest",
+  "enqueue/single",
+]);
+
+/** Every queue in turn, every other round backwards. */
+async function measureRow(
+  row: Row,
+  members: readonly Member[],
+  { rounds, share }: Effort,
+  { note }: BenchOptions,
+): Promise<Result[]> {
+  const taking = members.filter(({ name }) => name !== control || CONTROLLED.has(row.metric));
+  const values = new Map<string, { perSecond: number[]; took: Took[]; jobs: number[] }>(
+    taking.map(({ name }) => [name, { perSecond: [], took: [], jobs: [] }]),
+  );
+  for (let round = 0; round < Math.max(2, Math.round(rounds * row.rounds)); round++) {
+    for (const member of round % 2 === 0 ? taking : taking.toReversed()) {
+      const order = row.order(member.name, round, share);
+      if (order === undefined) continue;
+      const took = await member.time(order);
+      const of = values.get(member.name);
+      of?.perSecond.push((order.jobs / took.wallUs) * 1e6);
+      of?.took.push(took);
+      of?.jobs.push(order.jobs);
+    }
+  }
+  note(`${row.metric} measured`);
+  const [, , concurrency, mode] = row.metric.split("/");
+  return taking.map(({ name }) => {
+    const { perSecond = [], took = [], jobs = [] } = values.get(name) ?? {};
+    const each = (of: (took: Took) => number | undefined): number =>
+      summarise(took.map((one, at) => (of(one) ?? Number.NaN) / (jobs[at] ?? Number.NaN))).median;
+    return {
+      name,
+      metric: row.metric,
+      unit: row.unit,
+      values: perSecond,
+      bound: row.bound,
+      workerUs: each(({ workerCpuUs }) => workerCpuUs),
+      serverUs: each(({ serverCpuUs }) => serverCpuUs),
+      inHand:
+        concurrency === undefined || mode === undefined
+          ? undefined
+          : inHand(name, Number(concurrency.slice(1)), mode as Mode),
+    };
+  });
+}
+
+const LATENCIES = 100;
+
+/** The others in both modes, of which the better one counts. */
+async function measureLatency(members: readonly Member[], { rounds, share }: Effort): Promise<Result[]> {
+  const tries = members
+    .filter(({ name }) => name !== control)
+    .flatMap((member) =>
+      (member.name === "graphile-worker" ? (["default", "fastest"] as const) : (["default"] as const)).map(
+        (mode) => ({ member, mode, p50: [] as number[], p99: [] as number[] }),
+      ),
+    );
+  for (let round = 0; round < Math.max(2, Math.round(rounds * 0.6)); round++) {
+    for (const { member, mode, p50, p99 } of round % 2 === 0 ? tries : tries.toReversed()) {
+      const jobs = Math.max(10, Math.round(LATENCIES * share));
+      const sorted = (await member.latencies({ order: "latency", mode, jobs })).toSorted((a, b) => a - b);
+      p50.push(sorted[Math.floor(sorted.length * 0.5)] ?? Number.NaN);
+      p99.push(sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN);
+    }
+  }
+  return [...new Set(tries.map(({ member }) => member.name))].flatMap((name) =>
+    (["p50", "p99"] as const).map((share_) => {
+      const [best] = tries
+        .filter(({ member }) => member.name === name)
+        .toSorted((a, b) => summarise(a[share_]).median - summarise(b[share_]).median);
+      return {
+        name,
+        metric: `latency/${share_}`,
+        unit: "ms" as const,
+        values: best?.[share_] ?? [],
+        bound: latencyBounds[share_],
+      };
+    }),
+  );
+}
+
+function report(results: readonly Result[], { json, print, note }: BenchOptions): number {
+  const figures: Figure[] = results.map(({ name, metric, unit, values }) => ({
+    case: name,
+    metric,
+    value: summarise(values).median,
+    unit,
+  }));
+  if (json) {
+    for (const { value, ...figure } of figures)
+      print(JSON.stringify({ bench: "queue", ...figure, value: Math.round(value * 1000) / 1000 }));
+  } else for (const line of columns(tableOf(results))) print(line);
+  let broken = 0;
+  for (const metric of new Set(results.map((result) => result.metric))) {
+    const bound = results.find((result) => result.metric === metric)?.bound;
+    const verdict = verdictOf(ours, peers, metric, figures, bound);
+    if (verdict === undefined) continue;
+    if (verdict.broken) broken += 1;
+    (json ? note : print)(verdict.line);
+  }
+  return broken === 0 ? 0 : 1;
+}
+
+function tableOf(results: readonly Result[]): string[][] {
+  const digits = (value: number | undefined, places: number): string =>
+    value === undefined || Number.isNaN(value) ? "" : value.toFixed(places);
+  return [
+    ["", "", "median", "min", "max", "worker us/job", "server us/job", "in hand"],
+    ...results.map(({ name, metric, unit, values, workerUs, serverUs, inHand: held }) => {
+      const { min, median, max } = summarise(values);
+      const places = unit === "ms" ? 2 : 0;
+      return [
+        metric,
+        name,
+        `${digits(median, places)} ${unit === "ms" ? "ms" : "/s"}`,
+        digits(min, places),
+        digits(max, places),
+        digits(workerUs, 1),
+        digits(serverUs, 1),
+        held === undefined ? "" : String(held),
+      ];
+    }),
+  ];
+}

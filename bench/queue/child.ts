@@ -1,0 +1,184 @@
+// The process of one queue. The parent asks, this answers, and does nothing in between.
+import { setTimeout as delay } from "node:timers/promises";
+import { type Contestant, handlers, type HandlerName, type Mode, type Working } from "./contestant.ts";
+import { serverCpu } from "./server-cpu.ts";
+
+/** What the parent asks. */
+export type Order =
+  | { readonly order: "about" }
+  | Task
+  | { readonly order: "latency"; readonly mode: Mode; readonly jobs: number };
+
+/** What is timed as a whole. */
+export type Task =
+  | {
+      readonly order: "drain";
+      readonly handler: HandlerName;
+      readonly concurrency: number;
+      readonly mode: Mode;
+      readonly jobs: number;
+    }
+  | { readonly order: "enqueue"; readonly how: "single" | "bulk"; readonly jobs: number };
+
+/** What a drain or many enqueues took. Times in microseconds; CPU time of this process, and of the server. */
+export interface Took {
+  readonly wallUs: number;
+  readonly workerCpuUs: number;
+  readonly serverCpuUs: number | undefined;
+}
+
+export type Reply =
+  | { readonly about: string }
+  | Took
+  | { readonly latenciesMs: readonly number[] }
+  | { readonly error: string };
+
+const [name = "", url = "", serverPid = "0"] = process.argv.slice(2);
+const IN_FLIGHT = 10;
+const BULK = 1000;
+let ready: Promise<Contestant> | undefined;
+
+/** Each process loads its own library alone. */
+async function open(): Promise<Contestant> {
+  switch (name) {
+    case "graphile-worker":
+      return (await import("./graphile-worker.ts")).createGraphile(url);
+    case "pg-boss":
+      return (await import("./pg-boss.ts")).createBoss(url);
+    default:
+      return (await import("./svc.ts")).createSvc(url);
+  }
+}
+
+async function obey(order: Order): Promise<Reply> {
+  ready ??= open();
+  const queue = await ready;
+  switch (order.order) {
+    case "about":
+      return { about: queue.about };
+    case "drain":
+      return drain(queue, order.handler, order.concurrency, order.mode, order.jobs);
+    case "enqueue":
+      return enqueue(queue, order.how, order.jobs);
+    case "latency":
+      return latency(queue, order.mode, order.jobs);
+  }
+}
+
+function numbers(count: number): number[] {
+  return Array.from({ length: count }, (_, n) => n);
+}
+
+/** Starts the clocks; what they have counted is told in microseconds. */
+function clock(): () => Took {
+  const server = serverCpu(Number(serverPid));
+  const cpu = process.cpuUsage();
+  const begun = performance.now();
+  return () => {
+    const wallUs = (performance.now() - begun) * 1000;
+    const { user, system } = process.cpuUsage(cpu);
+    return { wallUs, workerCpuUs: user + system, serverCpuUs: server?.() };
+  };
+}
+
+/**
+ * Drains so many jobs that wait already. The clock starts with the first handler, so that no start-up is in it, and ends when
+ * no job is live: the last end is written. Every job must have been begun once.
+ */
+async function drain(
+  queue: Contestant,
+  handler: HandlerName,
+  concurrency: number,
+  mode: Mode,
+  jobs: number,
+): Promise<Reply> {
+  const waitMs = handlers[handler];
+  await queue.clean();
+  await queue.fill(numbers(jobs));
+  await queue.analyze();
+  const begun = new Uint8Array(jobs);
+  const all = Promise.withResolvers<void>();
+  let left = jobs;
+  let stopClock: (() => Took) | undefined;
+  const working: Working = await queue.work(concurrency, mode, (n) => {
+    stopClock ??= clock();
+    begun[n] = (begun[n] ?? 0) + 1;
+    if (waitMs > 0) return delay(waitMs).then(ended);
+    ended();
+    return undefined;
+  });
+  function ended(): void {
+    if (--left === 0) all.resolve();
+  }
+  await all.promise;
+  while (await queue.live()) await delay(1);
+  const took = stopClock?.();
+  await working.stop();
+  const wrong = begun.findIndex((times) => times !== 1);
+  if (took === undefined || wrong >= 0) throw new Error(`job ${wrong} was begun ${begun[wrong]} times`);
+  if (await queue.live()) throw new Error("jobs are left");
+  return took;
+}
+
+async function enqueue(queue: Contestant, how: "single" | "bulk", jobs: number): Promise<Reply> {
+  await queue.clean();
+  const all = numbers(jobs);
+  const stopClock = clock();
+  if (how === "bulk") {
+    for (let at = 0; at < jobs; at += BULK) await queue.enqueueMany(all.slice(at, at + BULK));
+  } else {
+    const lane = async (): Promise<void> => {
+      for (let n = all.pop(); n !== undefined; n = all.pop()) await queue.enqueueOne(n);
+    };
+    await Promise.all(Array.from({ length: IN_FLIGHT }, lane));
+  }
+  const took = stopClock();
+  await empty(queue, jobs);
+  return took;
+}
+
+/** Works off what was queued, and so counts it. */
+async function empty(queue: Contestant, jobs: number): Promise<void> {
+  const begun = new Set<number>();
+  const all = Promise.withResolvers<void>();
+  const working = await queue.work(IN_FLIGHT, "fastest", (n) => {
+    begun.add(n);
+    if (begun.size === jobs) all.resolve();
+    return undefined;
+  });
+  await all.promise;
+  while (await queue.live()) await delay(1);
+  await working.stop();
+}
+
+/** From before the call that queues a job to the begin of its handler, while nothing else is queued or runs. */
+async function latency(queue: Contestant, mode: Mode, jobs: number): Promise<Reply> {
+  queue.tell?.();
+  await queue.clean();
+  const latenciesMs: number[] = [];
+  let begun: () => void = () => undefined;
+  const working = await queue.work(IN_FLIGHT, mode, () => void begun());
+  await delay(300);
+  for (let n = 0; n < jobs; n++) {
+    const started = new Promise<void>((resolve) => (begun = resolve));
+    const at = performance.now();
+    const queued = queue.enqueueOne(n);
+    await started;
+    latenciesMs.push(performance.now() - at);
+    await queued;
+    // Not in step with anybody's timer.
+    await delay(15 + 15 * Math.random());
+  }
+  while (await queue.live()) await delay(1);
+  await working.stop();
+  return { latenciesMs };
+}
+
+process.on("message", (order: Order) => {
+  obey(order).then(
+    (reply) => process.send?.(reply),
+    (error: unknown) =>
+      process.send?.({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
+  );
+});
+process.on("disconnect", () => process.exit());

@@ -1,0 +1,65 @@
+import { Logger, makeWorkerUtils, run, runMigrations } from "graphile-worker";
+import pg from "pg";
+import { BUFFER, type Contestant } from "./contestant.ts";
+import { ownVersion } from "./versions.ts";
+
+const CHUNK = 1000;
+// It logs every job at its default level; nobody reads that here.
+const logger = new Logger(() => () => undefined);
+
+/**
+ * `default`: its preset, with a pool as large as its manual recommends for so many jobs at once. `fastest`: jobs are fetched by 500
+ * into the local queue, ends are written together without a delay.
+ */
+export async function createGraphile(url: string): Promise<Contestant> {
+  const pool = new pg.Pool({ connectionString: url });
+  // It asks for this.
+  pool.on("error", () => undefined);
+  pool.on("connect", (client) => client.on("error", () => undefined));
+  await runMigrations({ pgPool: pool, logger });
+  const utils = await makeWorkerUtils({ pgPool: pool, logger });
+  const specsOf = (numbers: readonly number[]): { identifier: string; payload: object }[] =>
+    numbers.map((n) => ({ identifier: "work", payload: { n } }));
+  return {
+    about: `graphile-worker ${ownVersion("graphile-worker")}`,
+    async fill(numbers) {
+      for (let at = 0; at < numbers.length; at += CHUNK)
+        await utils.addJobs(specsOf(numbers.slice(at, at + CHUNK)));
+    },
+    enqueueOne: async (n) => void (await utils.addJob("work", { n })),
+    enqueueMany: async (numbers) => void (await utils.addJobs(specsOf(numbers))),
+    async work(concurrency, mode, work) {
+      const own = { connectionString: url, concurrentJobs: concurrency, logger };
+      const maxPoolSize = Math.max(10, concurrency + 2);
+      const runner = await run({
+        noHandleSignals: true,
+        preset: {
+          worker:
+            mode === "default"
+              ? { ...own, maxPoolSize }
+              : {
+                  ...own,
+                  maxPoolSize,
+                  localQueue: { size: BUFFER },
+                  completeJobBatchDelay: 0,
+                  failJobBatchDelay: 0,
+                },
+        },
+        taskList: { work: async (payload) => void (await work((payload as { n: number }).n)) },
+      });
+      return { stop: () => runner.stop() };
+    },
+    async live() {
+      const { rows } = await pool.query<{ live: boolean }>(
+        "select exists(select from graphile_worker._private_jobs) as live",
+      );
+      return rows[0]?.live ?? true;
+    },
+    clean: async () => void (await pool.query("vacuum analyze graphile_worker._private_jobs")),
+    analyze: async () => void (await pool.query("analyze graphile_worker._private_jobs")),
+    async close() {
+      await utils.release();
+      await pool.end();
+    },
+  };
+}

@@ -1,0 +1,80 @@
+import pg from "pg";
+import { type Job, PgBoss } from "pg-boss";
+import { BUFFER, type Contestant } from "./contestant.ts";
+import { ownVersion } from "./versions.ts";
+
+interface Payload {
+  readonly n: number;
+}
+
+const PLAIN = "work";
+const TOLD = "told";
+const CHUNK = 1000;
+
+/**
+ * `default`: a worker a slot, each fetches one job and then looks again every two seconds. `fastest`: one worker, batches of 500
+ * without a pause while they are full; its handler runs as many of a batch at once as the others do. `tell()` turns to a queue
+ * with `notify`, without which its latency would be that of its polling.
+ */
+export async function createBoss(url: string): Promise<Contestant> {
+  const pool = new pg.Pool({ connectionString: url, max: 2 });
+  const boss = new PgBoss({ connectionString: url, useListenNotify: true });
+  boss.on("error", (error) => console.error(error));
+  await boss.start();
+  await boss.createQueue(PLAIN);
+  await boss.createQueue(TOLD, { notify: true });
+  let queue = PLAIN;
+  const rowsOf = (numbers: readonly number[]): { data: Payload }[] => numbers.map((n) => ({ data: { n } }));
+  return {
+    about: `pg-boss ${ownVersion("pg-boss")}`,
+    async fill(numbers) {
+      for (let at = 0; at < numbers.length; at += CHUNK)
+        await boss.insert(queue, rowsOf(numbers.slice(at, at + CHUNK)));
+    },
+    enqueueOne: async (n) => void (await boss.send(queue, { n })),
+    enqueueMany: async (numbers) => void (await boss.insert(queue, rowsOf(numbers))),
+    async work(concurrency, mode, work) {
+      if (mode === "default") {
+        await boss.work<Payload>(queue, { localConcurrency: concurrency }, async ([job]) => {
+          if (job !== undefined) await work(job.data.n);
+        });
+      } else {
+        await boss.work<Payload>(queue, { batchSize: BUFFER, burstWhenBatchFull: true }, (jobs) =>
+          inLanes(jobs, concurrency, work),
+        );
+      }
+      return { stop: () => boss.offWork(queue, { wait: true }) };
+    },
+    tell() {
+      queue = TOLD;
+    },
+    async live() {
+      const { rows } = await pool.query<{ live: boolean }>(
+        "select exists(select from pgboss.job where state < 'completed') as live",
+      );
+      return rows[0]?.live ?? true;
+    },
+    async clean() {
+      await boss.deleteAllJobs(PLAIN);
+      await boss.deleteAllJobs(TOLD);
+      await pool.query("vacuum analyze pgboss.job");
+    },
+    analyze: async () => void (await pool.query("analyze pgboss.job")),
+    async close() {
+      await boss.stop({ graceful: false });
+      await pool.end();
+    },
+  };
+}
+
+async function inLanes(
+  jobs: readonly Job<Payload>[],
+  lanes: number,
+  work: (n: number) => Promise<void> | undefined,
+): Promise<void> {
+  let next = 0;
+  const lane = async (): Promise<void> => {
+    for (let job = jobs[next++]; job !== undefined; job = jobs[next++]) await work(job.data.n);
+  };
+  await Promise.all(Array.from({ length: Math.min(lanes, jobs.length) }, lane));
+}

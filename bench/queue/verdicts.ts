@@ -1,0 +1,51 @@
+import type { Bound } from "./rows.ts";
+
+/** One figure, as `--json` prints it with the name of the bench. */
+export interface Figure {
+  readonly case: string;
+  readonly metric: string;
+  readonly value: number;
+  readonly unit: "per_s" | "ms";
+}
+
+export interface Verdict {
+  readonly line: string;
+  readonly broken: boolean;
+}
+
+/** Our figure beside the better one of the others; undefined where there is nothing to compare. */
+export function verdictOf(
+  ours: string,
+  peers: readonly string[],
+  metric: string,
+  figures: readonly Figure[],
+  bound: Bound | undefined,
+): Verdict | undefined {
+  const of = (name: string): Figure | undefined =>
+    figures.find((figure) => figure.case === name && figure.metric === metric);
+  const own = of(ours);
+  const others = peers.map(of).filter((figure) => figure !== undefined);
+  if (own === undefined || others.length === 0) return undefined;
+  const values = others.map(({ value }) => value);
+  const better = own.unit === "per_s" ? Math.max(...values) : Math.min(...values);
+  const name = others.find(({ value }) => value === better)?.case ?? "";
+  const ratio = own.value / better;
+  const wins = own.unit === "per_s" ? ratio >= 1 : ratio <= 1;
+  const shown = `${ratio.toFixed(2)} x ${name}`;
+  if (bound === undefined) return { line: `${wins ? "    " : "LESS"} ${metric}: ${shown}`, broken: false };
+  const kept = bound.kind === "least" ? ratio >= bound.factor : ratio <= bound.factor;
+  const word = bound.kind === "least" ? "at least" : "at most";
+  const what = `${bound.goal ? "goal" : "bound"} ${word} ${bound.factor}`;
+  const mark = kept ? "ok  " : bound.goal ? "LESS" : "FAIL";
+  return { line: `${mark} ${metric}: ${shown}, ${what}`, broken: !kept && !bound.goal };
+}
+
+export function columns(rows: readonly (readonly string[])[]): readonly string[] {
+  const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => (row[at] ?? "").length)));
+  return rows.map((row) =>
+    row
+      .map((cell, at) => (at < 2 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0)))
+      .join("  ")
+      .trimEnd(),
+  );
+}
