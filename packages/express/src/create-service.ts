@@ -23,6 +23,7 @@ import {
 import { handleSignals } from "./signals.ts";
 import { createStopHooks, stopPhases } from "./stop.ts";
 import { tunedClasses } from "./tuned-server.ts";
+import { createWork } from "./work/work.ts";
 import { weakEtag } from "./weak-etag.ts";
 
 /** How long the stop hooks of one phase may take together, in milliseconds. */
@@ -61,6 +62,8 @@ export async function createService(options?: ServiceOptions): Promise<Service> 
     logger: log,
     profile: resolved.profile,
     auth: resolved.auth,
+    work: resolved.work,
+    serviceOf: () => service,
     hasRoute: (path) => hasRoute(app, path),
   });
   const health = healthRoutes({
@@ -82,10 +85,13 @@ export async function createService(options?: ServiceOptions): Promise<Service> 
     ...plugins.routes,
   ];
   const framework = frameworkRoutes(routes);
-  const edge = edgeLayers(settings, plugins);
+  const serves = resolved.work.role !== "worker";
+  // Probes and scrapers call whoever works, nobody else does.
+  const edge = edgeLayers(settings, serves ? plugins : { ...plugins, identity: [], behindBody: [] });
+  const front = [...plugins.pages, framework.front];
   // The application's own keep what Express gives to each: its promise is awaited, what it throws stays with it.
-  if (resolved.middleware.length === 0) app.use(compose([...edge, framework.front]));
-  else app.use(compose(edge), ...resolved.middleware, framework.front);
+  if (!serves || resolved.middleware.length === 0) app.use(compose([...edge, ...front]));
+  else app.use(compose(edge), ...resolved.middleware, compose(front));
 
   const inFlight = trackRequests(app, {
     requestTimeoutMs: settings.requestTimeoutSeconds * 1000,
@@ -95,11 +101,13 @@ export async function createService(options?: ServiceOptions): Promise<Service> 
   if (settings.maxConnections !== undefined) server.maxConnections = settings.maxConnections;
   const hooks = createStopHooks(hookTimeoutMs, () => log);
   for (const [phase, hook] of plugins.stopHooks) hooks.add(phase, hook);
+  const work = createWork(plugins.work, plugins.schemas, log);
   const runner = createRunner({
     server,
     inFlight,
     hooks,
     health,
+    work,
     logger: () => log,
     host: settings.host,
     port: settings.port,
@@ -122,6 +130,7 @@ export async function createService(options?: ServiceOptions): Promise<Service> 
     health,
     metrics: plugins.metrics,
     db: plugins.db,
+    jobs: plugins.jobs,
     cache: plugins.cache,
     auth: plugins.auth,
     issuer: plugins.issuer,
@@ -147,7 +156,7 @@ export async function createService(options?: ServiceOptions): Promise<Service> 
   };
 
   try {
-    await resolved.routes?.(app, service);
+    if (serves) await resolved.routes?.(app, service);
   } catch (error) {
     // What the plugins and the routes have begun would keep the process alive.
     for (const phase of stopPhases) await hooks.run(phase);

@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import { closeServer, cutConnections } from "./close-server.ts";
 import type { InFlight } from "./in-flight.ts";
 import { stopPhases, type StopHooks } from "./stop.ts";
+import type { Work } from "./work/work.ts";
 
 /** Told when the service begins to stop, so that `/ready` can say so. */
 export interface StateListener {
@@ -17,6 +18,8 @@ export interface RunnerOptions {
   readonly inFlight: InFlight;
   readonly hooks: StopHooks;
   readonly health: StateListener | undefined;
+  /** What runs beside the server. Default: nothing. */
+  readonly work?: Work | undefined;
   readonly logger: () => Logger | undefined;
   readonly host: string;
   readonly port: number;
@@ -31,6 +34,8 @@ export interface Runner {
   start(): Promise<void>;
   /** Idempotent. Resolves with the exit code that the stop deserves: 0, or 1 when it was cut short. */
   stop(options?: { readonly drainDelayMs?: number; readonly timeoutMs?: number }): Promise<number>;
+  /** Gives back what runs beside the server, at once. */
+  hurry(): Promise<void>;
   readonly address: AddressInfo | undefined;
   readonly stopping: boolean;
 }
@@ -42,18 +47,20 @@ const hookReserveMs = 5_000;
 const errorPauseMs = 10_000;
 
 export function createRunner(options: RunnerOptions): Runner {
-  const { server, inFlight, hooks, health, logger } = options;
+  const { server, inFlight, hooks, health, work, logger } = options;
   let started: Promise<void> | undefined;
   let stopped: Promise<number> | undefined;
   let toldAt = -Infinity;
 
   async function listen(): Promise<void> {
     if (stopped !== undefined) throw new Error("the service has been stopped; make a new one");
+    await work?.prepare();
     server.listen(options.port, options.host);
     await once(server, "listening");
     server.on("error", onError);
     health?.setState("serving");
     logger()?.info(addressFields(server), "listening");
+    work?.start();
   }
 
   // Without a listener, a connection that the system has no memory for would end the process.
@@ -68,6 +75,8 @@ export function createRunner(options: RunnerOptions): Runner {
   async function stopInOrder(drainDelayMs: number, serverMs: number, cut: AbortSignal): Promise<number> {
     const cutAt = performance.now() + serverMs;
     health?.setState("draining");
+    // Jobs of a process that is about to end belong to others from now on.
+    const worked = work?.stop(serverMs);
     inFlight.closeConnections();
     phase("drain", { drain_delay_ms: drainDelayMs, in_flight: inFlight.size });
     // Whoever balances the load needs this time to see /ready and to send its requests elsewhere.
@@ -86,7 +95,7 @@ export function createRunner(options: RunnerOptions): Runner {
     for (const each of stopPhases) {
       if (cut.aborted) return 1;
       phase(each, {});
-      await hooks.run(each);
+      await Promise.all([hooks.run(each), each === "work" ? worked : undefined]);
     }
     phase("done", {});
     return code;
@@ -125,6 +134,7 @@ export function createRunner(options: RunnerOptions): Runner {
     start: () => (started ??= listen()),
     stop: ({ drainDelayMs = options.drainDelayMs, timeoutMs = options.shutdownTimeoutMs } = {}) =>
       (stopped ??= stopWithin(drainDelayMs, timeoutMs)),
+    hurry: async () => work?.hurry(),
     get address() {
       const address = server.address();
       return typeof address === "object" && address !== null ? address : undefined;

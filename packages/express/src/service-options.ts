@@ -19,6 +19,8 @@ import {
 import type { LineDestination } from "@svc/log";
 import type { Express } from "express";
 import type { AuthCode } from "./plugins/auth.ts";
+import type { JobCode, JobDatabase, QueueCode, Role, ServiceJobs } from "./plugins/job-code.ts";
+import { resolveJobCode } from "./plugins/job-options.ts";
 import type { Service } from "./service.ts";
 
 /** Options of {@link createService}. What depends on the environment stands in the file, what is code stands here. */
@@ -46,6 +48,23 @@ export interface ServiceOptions {
    * Default none.
    */
   readonly auth?: AuthCode | undefined;
+  /**
+   * For every task its handler, `(payload, job, service) => ...`. Needs the plugin `queue`. Default none: this process works
+   * on no jobs.
+   */
+  readonly jobs?: ServiceJobs | undefined;
+  /**
+   * Whether this process answers the application's requests (`server`), works on jobs (`worker`), or both. A worker still
+   * answers `/health`, `/ready`, `/info` and `/metrics`; `routes` and `middleware` are not used. Default `both`.
+   */
+  readonly role?: Role | undefined;
+  /** What the plugin `queue` takes from code: who sees its page. Default none. */
+  readonly queue?: QueueCode | undefined;
+  /**
+   * Where jobs and events stand when that is not the database of the plugin `database`: a pool of `pg`, a database of
+   * `@svc/database`. It stays the caller's to close, after the service has stopped. Default that of the plugin.
+   */
+  readonly db?: JobDatabase | undefined;
   /** Readiness checks of the application's own. Default none. */
   readonly checks?: readonly ReadinessCheck[] | undefined;
   /** Where log lines go, for example `{ write(line) {} }`. Default standard output. */
@@ -75,6 +94,7 @@ export interface ResolvedServiceOptions {
   readonly app: Express | undefined;
   readonly middleware: readonly Middleware[];
   readonly auth: AuthCode | undefined;
+  readonly work: JobCode;
   readonly checks: readonly ReadinessCheck[];
   readonly logDestination: LineDestination | undefined;
   readonly signals: boolean;
@@ -82,7 +102,7 @@ export interface ResolvedServiceOptions {
 
 /** @throws ConfigurationError */
 export function resolveServiceOptions(given: ServiceOptions | undefined): ResolvedServiceOptions {
-  const resolved = resolveOptions("createService()", given, {
+  const { jobs, role, queue, db, ...resolved } = resolveOptions("createService()", given, {
     config: optional(either(string(), either(fileUrl, inline))),
     env: optional(secret(objectWith<Environment>("an object of environment variables by name"))),
     profile: withDefault(oneOf("full", "reduced"), "full"),
@@ -91,6 +111,10 @@ export function resolveServiceOptions(given: ServiceOptions | undefined): Resolv
     app: optional(objectWith<Express>("an Express application", "use", "set", "get")),
     middleware: withDefault(listOf(func<Middleware>()), []),
     auth: optional(objectWith<AuthCode>(`an object { ${ofAuth.join(", ")} }`)),
+    jobs: optional(objectWith<ServiceJobs>("an object with a handler for every task")),
+    role: withDefault(oneOf("server", "worker", "both"), "both"),
+    queue: optional(objectWith<QueueCode>("an object { guard }")),
+    db: optional(objectWith<JobDatabase>("a pool or a database")),
     checks: withDefault(listOf(objectWith<ReadinessCheck>("a readiness check", "check")), []),
     logDestination: optional(objectWith<LineDestination>("a destination", "write")),
     signals: withDefault(boolean(), true),
@@ -104,7 +128,7 @@ export function resolveServiceOptions(given: ServiceOptions | undefined): Resolv
     const faults = unknown.map((key) => ({ key: `auth.${key}`, message: unknownOption(key, ofAuth) }));
     throw new ConfigurationError("createService()", faults);
   }
-  return resolved;
+  return { ...resolved, work: resolveJobCode({ jobs, role, queue, db }, resolved.profile) };
 }
 
 const ofAuth = [

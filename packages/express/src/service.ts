@@ -2,6 +2,7 @@ import type { Cache } from "@svc/cache";
 import type { Config } from "@svc/config";
 import type { Database } from "@svc/database";
 import type { HealthMiddleware } from "@svc/health";
+import type { JobTable } from "@svc/job-table";
 import type { JwtAuth } from "@svc/jwt-auth";
 import type { createLogger } from "@svc/log";
 import type { MetricsMiddleware } from "@svc/metrics";
@@ -27,6 +28,8 @@ export interface Service extends AsyncDisposable {
   readonly metrics: MetricsMiddleware | undefined;
   /** With plugin `database`. */
   readonly db: Database | undefined;
+  /** With plugin `queue`: where jobs are queued. Its table is there once the service has started. */
+  readonly jobs: JobTable | undefined;
   /** With plugin `cache`. */
   readonly cache: Cache | undefined;
   /** With plugin `auth`; its verifier serves whoever takes tokens from elsewhere. */

@@ -18,6 +18,20 @@ function finish(runner: Runner, code: number): void {
   if (tied.size === 0) process.exit(worstCode);
 }
 
+/** How long jobs may take to be given back once a second signal has come, in milliseconds. */
+const hurryMs = 2_000;
+
+const hurried = new Map<Runner, Promise<void>>();
+
+/** Ends the process as soon as every service of it has given back what ran beside its server. */
+function exitHurried(runner: Runner): void {
+  worstCode = 1;
+  hurried.set(runner, runner.hurry());
+  setTimeout(() => process.exit(1), hurryMs).unref();
+  // The other services are told of the same signal in this turn.
+  setImmediate(() => void Promise.all(hurried.values()).finally(() => process.exit(1)));
+}
+
 /**
  * Ties a runner to the process: the first signal stops it in order and exits with 0, a second one exits with 1 at
  * once; an uncaught error or rejection logs one fatal line (without a logger it goes to standard error, as Node
@@ -32,8 +46,10 @@ export function handleSignals(runner: Runner, logger: () => Logger | undefined):
 
   function onSignal(signal: string): void {
     if (signalled) {
+      if (hurried.has(runner)) process.exit(1);
       logger()?.error({ signal }, "second signal: exiting at once");
-      process.exit(1);
+      exitHurried(runner);
+      return;
     }
     signalled = true;
     logger()?.info({ signal }, "stopping on a signal");

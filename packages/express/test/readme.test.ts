@@ -1,5 +1,7 @@
 import { readFile } from "node:fs/promises";
+import { setTimeout as delay } from "node:timers/promises";
 import { loggingTable, serviceTable } from "@svc/config";
+import { testDatabase } from "@svc/dev-services";
 import { codeBlocks, runSample } from "@svc/test-support";
 import { expect } from "chai";
 import { createService } from "@svc/express";
@@ -14,6 +16,7 @@ async function toml(index: number): Promise<string> {
 
 describe("README of @svc/express", function () {
   this.timeout(60_000);
+  const database = testDatabase({ name: "express-readme" });
 
   it("starts a service in five lines", async () => {
     await using sample = await runSample(readme, 0, { files: { "service.toml": await toml(0) } });
@@ -44,7 +47,7 @@ describe("README of @svc/express", function () {
 
   it("OIDC-15 has people sign in through a provider", async () => {
     const env = { GITHUB_SECRET: "g", ACME_SECRET: "a", SVC_AUTH_SECRET: "s".repeat(32) };
-    const files = { "service.toml": `[service]\nname = "orders"\n${await toml(5)}` };
+    const files = { "service.toml": `[service]\nname = "orders"\n${await toml(6)}` };
     await using sample = await runSample(readme, 2, { env, files });
     const answer = await fetch(`${await sample.url}/auth/github/start`, { redirect: "manual" });
     expect([answer.status, answer.headers.get("location")?.split("?")[0]]).to.deep.equal([
@@ -53,8 +56,22 @@ describe("README of @svc/express", function () {
     ]);
   });
 
+  it("works on jobs that a request has queued", async () => {
+    const file = `[service]\nname = "orders"\n[plugins]\nenabled = ["database", "queue"]\n`;
+    const files = { "service.toml": `${file}[plugin.database]\nurl = "\${DATABASE_URL}"\n` };
+    await using sample = await runSample(readme, 3, { files, env: { DATABASE_URL: database.url } });
+    const answer = await fetch(`${await sample.url}/mails`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: '{"to":"ann"}',
+    });
+    expect(`${answer.status},${await answer.text()}`).to.match(/^202,\{"id":"\w{32}","enqueued":true\}$/);
+    while (!sample.stdout().includes('"message":"job done"')) await delay(20);
+    expect(sample.stdout()).to.match(/"to":"ann","attempt":1,.*"message":"sending"/);
+  });
+
   it("serves an application that exists", async () => {
-    await using sample = await runSample(readme, 3);
+    await using sample = await runSample(readme, 4);
     const url = await sample.url;
     expect(await (await fetch(url)).text()).to.equal("as before");
     sample.kill("SIGTERM");
@@ -64,7 +81,7 @@ describe("README of @svc/express", function () {
   });
 
   it("runs from CommonJS", async () => {
-    await using sample = await runSample(readme, 4, { commonjs: true });
+    await using sample = await runSample(readme, 5, { commonjs: true });
     expect(await (await fetch(await sample.url)).json()).to.deep.equal({ from: "CommonJS" });
   });
 
@@ -89,30 +106,41 @@ describe("README of @svc/express", function () {
     expect(keys).to.have.length(settingsIn(defaults.plugin));
   });
 
+  it("JOB-1 JOB-14 JOB-26 shows every key of the queue with its default", async () => {
+    const env = { DATABASE_URL: "postgres://127.0.0.1:1/x" };
+    const enabled = `[service]\nname = "orders"\n[plugins]\nenabled = ["database", "queue"]\n`;
+    const url = '[plugin.database]\nurl = "${DATABASE_URL}"\n';
+    const shown = await configOf(`${enabled}${url}${await toml(3)}`, env);
+    const { plugin, ...rest } = await configOf(`${enabled}${url}`, env);
+    expect(shown).to.deep.equal({ plugin, ...rest });
+    const keys = (await toml(3)).match(/^(?:# )?\w+ =/gm) ?? [];
+    expect(keys).to.have.length(settingsIn(plugin.queue ?? {}));
+  });
+
   it("shows every key of the cache with its default", async () => {
     const env = { REDIS_URL: "redis://127.0.0.1:1" };
     const enabled = '[service]\nname = "orders"\n[plugins]\nenabled = ["cache"]\n';
-    const shown = await configOf(`${enabled}${await toml(3)}`, env);
+    const shown = await configOf(`${enabled}${await toml(4)}`, env);
     const defaults = await configOf(`${enabled}[plugin.cache]\nurl = "\${REDIS_URL}"\n`, env);
     expect(shown).to.deep.equal(defaults);
-    const keys = (await toml(3)).match(/^\w+ =/gm) ?? [];
+    const keys = (await toml(4)).match(/^\w+ =/gm) ?? [];
     expect(keys).to.have.length(settingsIn(defaults.plugin));
   });
 
   it("AUTH-38 TEN-23 shows every key of auth and tenancy with its default", async () => {
     const env = { SVC_AUTH_JWKS_URL: "https://127.0.0.1:1/keys", SVC_TENANCY_BASE_DOMAIN: "example.com" };
     const enabled = '[service]\nname = "orders"\n[plugins]\nenabled = ["auth", "tenancy"]\n';
-    const shown = await configOf(`${enabled}${await toml(4)}`, env);
+    const shown = await configOf(`${enabled}${await toml(5)}`, env);
     const defaults = await configOf(enabled, env);
     expect(shown).to.deep.equal(defaults);
-    const keys = (await toml(4)).match(/^(?:# )?\w+ =/gm) ?? [];
+    const keys = (await toml(5)).match(/^(?:# )?\w+ =/gm) ?? [];
     expect(keys).to.have.length(settingsIn(defaults.plugin));
   });
 
   it("OIDC-15 shows every key of a provider with its default", async () => {
     const env = { GITHUB_SECRET: "g", ACME_SECRET: "a", SVC_AUTH_SECRET: "s" };
     const acme = "[plugin.auth.providers.acme]";
-    const [around = "", ofAcme = ""] = `[service]\nname = "orders"\n${await toml(5)}`.split(acme);
+    const [around = "", ofAcme = ""] = `[service]\nname = "orders"\n${await toml(6)}`.split(acme);
     const shown = await configOf(around + acme + ofAcme, env);
     const optional = /^(?:algorithms|client_authentication|iss_required) = .*$/gm;
     expect(ofAcme.match(optional)).to.have.length(3);

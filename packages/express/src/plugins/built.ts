@@ -3,6 +3,7 @@ import { authTable, type AuthSettings } from "./auth-table.ts";
 import { cacheTable, type CacheSettings } from "./cache.ts";
 import { databaseTable, type DatabaseSettings } from "./database.ts";
 import { metricsTable, type MetricsSettings } from "./metrics.ts";
+import { queueTable, type QueueSettings } from "./queue.ts";
 import { observabilityTable, type ObservabilitySettings } from "./observability.ts";
 import { tenancyTable, type TenancySettings } from "./tenancy.ts";
 
@@ -11,6 +12,7 @@ export type PluginSettings = {
   readonly observability: ObservabilitySettings;
   readonly metrics: MetricsSettings;
   readonly database: DatabaseSettings;
+  readonly queue: QueueSettings;
   readonly cache: CacheSettings;
   readonly auth: AuthSettings;
   readonly tenancy: TenancySettings;
@@ -20,6 +22,7 @@ export const pluginTables: Tables<PluginSettings> = {
   observability: observabilityTable,
   metrics: metricsTable,
   database: databaseTable,
+  queue: queueTable,
   cache: cacheTable,
   auth: authTable,
   tenancy: tenancyTable,

@@ -5,14 +5,18 @@ import type { Database } from "@svc/database";
 import type { JwtAuth } from "@svc/jwt-auth";
 import type { MetricsMiddleware } from "@svc/metrics";
 import type { TokenIssuer } from "@svc/token-issuer";
+import type { JobTable } from "@svc/job-table";
 import type { FrameworkRoute } from "../framework-routes.ts";
 import { ConfigurationError } from "@svc/options";
-import type { ServiceLogger } from "../service.ts";
+import type { Service, ServiceLogger } from "../service.ts";
 import type { StopHook, StopPhase } from "../stop.ts";
+import type { BackgroundPart, SchemaPart } from "../work/parts.ts";
 import type { PluginSettings } from "./built.ts";
 import { type AuthCode, authPlugin } from "./auth.ts";
 import { cachePlugin } from "./cache.ts";
 import { databasePlugin } from "./database.ts";
+import type { JobCode } from "./job-code.ts";
+import { jobParts } from "./job-parts.ts";
 import { metricsPlugin } from "./metrics.ts";
 import { observability } from "./observability.ts";
 import type { PluginContext, PluginParts } from "./plugin.ts";
@@ -28,12 +32,18 @@ export interface StartedPlugins {
   readonly behindBody: readonly (Middleware | undefined)[];
   readonly routes: readonly FrameworkRoute[];
   readonly checks: readonly ReadinessCheck[];
-  readonly info: readonly { readonly name: string }[];
+  /** In front of the application's routes, behind its `middleware`. */
+  readonly pages: readonly Middleware[];
+  readonly info: () => readonly { readonly name: string }[];
   /** Names of the sign-in providers. */
   readonly providers: readonly string[];
   readonly stopHooks: readonly (readonly [StopPhase, StopHook])[];
+  /** What runs beside the server, in the order in which it is stopped, and its tables. */
+  readonly work: readonly BackgroundPart[];
+  readonly schemas: readonly SchemaPart[];
   readonly metrics: MetricsMiddleware | undefined;
   readonly db: Database | undefined;
+  readonly jobs: JobTable | undefined;
   readonly cache: Cache | undefined;
   readonly auth: JwtAuth | undefined;
   readonly issuer: TokenIssuer | undefined;
@@ -45,13 +55,17 @@ export interface PluginSurroundings {
   readonly profile: "full" | "reduced";
   /** What the application adds to `[plugin.auth]` in code. */
   readonly auth: AuthCode | undefined;
+  /** What it adds to `[plugin.queue]` and `[plugin.events]`. */
+  readonly work: JobCode;
+  /** The service itself; there when jobs run. */
+  readonly serviceOf: () => Service;
   readonly hasRoute: PluginContext["hasRoute"];
 }
 
 /** Puts the enabled plugins to work, in the order in which a request should meet them. */
 export async function startPlugins(
   { service, plugin }: Config<PluginSettings, Record<never, object>>,
-  { logger, profile, auth: authCode, hasRoute }: PluginSurroundings,
+  { logger, profile, auth: authCode, work: jobCode, serviceOf, hasRoute }: PluginSurroundings,
 ): Promise<StartedPlugins> {
   const { name, version, env } = service;
   const context: PluginContext = { service: name, version, logger, env, profile, hasRoute };
@@ -60,6 +74,14 @@ export async function startPlugins(
   const lines = plugin.observability && observability(plugin.observability, logger);
   const metrics = plugin.metrics && (await metricsPlugin(plugin.metrics, context));
   const database = plugin.database && (await databasePlugin(plugin.database, context));
+  const jobs = await noted(
+    refusals,
+    jobParts({ queue: plugin.queue }, context, jobCode, {
+      db: database?.db,
+      metrics: metrics?.metrics,
+      serviceOf,
+    }),
+  );
   const cache = plugin.cache && (await noted(refusals, cachePlugin(plugin.cache, context)));
   const auth =
     plugin.auth && (await noted(refusals, authPlugin(plugin.auth, context, authCode, cache?.cache)));
@@ -78,6 +100,7 @@ export async function startPlugins(
     ["observability", lines],
     ["metrics", metrics],
     ["database", database],
+    ["queue", jobs?.queue],
     ["cache", cache],
     ["auth", auth],
     ["tenancy", tenancy],
@@ -97,11 +120,15 @@ export async function startPlugins(
     behindBody: parts.map((each) => each.behindBody),
     routes: parts.flatMap((each) => each.routes ?? []),
     checks: parts.flatMap((each) => each.checks ?? []),
-    info: named.map(({ name, info }) => ({ ...info, name })),
+    pages: parts.flatMap((each) => each.page ?? []),
+    info: () => named.map(({ name, info }) => ({ ...(typeof info === "function" ? info() : info), name })),
     providers: Object.keys(plugin.auth?.providers ?? {}),
     stopHooks: parts.flatMap((each) => (each.onStop === undefined ? [] : [each.onStop])),
+    work: parts.flatMap((each) => each.work ?? []),
+    schemas: parts.flatMap((each) => each.schemas ?? []),
     metrics: metrics?.metrics,
     db: database?.db,
+    jobs: jobs?.jobs,
     cache: cache?.cache,
     auth: auth?.auth,
     issuer: auth?.issuer,

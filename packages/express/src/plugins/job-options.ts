@@ -1,0 +1,41 @@
+import type { Middleware } from "@svc/context";
+import { ConfigurationError, type Fault, func, optional, resolveOptions } from "@svc/options";
+import type { JobCode, JobDatabase, QueueCode, Role, ServiceJobs } from "./job-code.ts";
+
+/** The options of `createService()` that are about jobs. */
+export interface JobOptions {
+  readonly jobs: ServiceJobs | undefined;
+  readonly role: Role;
+  readonly queue: QueueCode | undefined;
+  readonly db: JobDatabase | undefined;
+}
+
+/** @throws ConfigurationError */
+export function resolveJobCode(options: JobOptions, profile: "full" | "reduced"): JobCode {
+  if (profile === "reduced") refuseInReduced(options);
+  const { jobs = {}, role, queue, db } = options;
+  const faults = faultsOfHandlers("jobs", jobs);
+  if (faults.length > 0) throw new ConfigurationError("createService()", faults);
+  const { guard } = resolveOptions("queue of createService()", queue, {
+    guard: optional(func<Middleware>()),
+  });
+  return { jobs, role, guard, db };
+}
+
+/** What is no function in a table of functions. */
+function faultsOfHandlers(option: string, handlers: Readonly<Record<string, unknown>>): Fault[] {
+  return Object.entries(handlers)
+    .filter(([, handler]) => typeof handler !== "function")
+    .map(([name]) => ({ key: `${option}.${name}`, message: "must be a function" }));
+}
+
+// PROF-5: jobs that nobody will ever run must not be taken for jobs that wait.
+function refuseInReduced({ role, ...code }: JobOptions): void {
+  const message = "belongs to the full profile; the reduced one has no queue and no worker";
+  const given = Object.entries(code).flatMap(([key, value]) => (value === undefined ? [] : [key]));
+  const keys = role === "worker" ? ["role", ...given] : given;
+  if (keys.length > 0) {
+    const faults = keys.map((key) => ({ key, message }));
+    throw new ConfigurationError("createService()", faults);
+  }
+}

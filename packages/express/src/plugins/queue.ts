@@ -1,0 +1,135 @@
+import type { Table } from "@svc/config";
+import type { Middleware } from "@svc/context";
+import type { JobTable } from "@svc/job-table";
+import { boolean, ConfigurationError, integer, number, optional, string, withDefault } from "@svc/options";
+import type { JobDatabase } from "./job-code.ts";
+import { namedAsConfigured } from "./named-as-configured.ts";
+import type { PluginContext, PluginParts } from "./plugin.ts";
+
+/** `[plugin.queue]`. */
+export interface QueueSettings {
+  /** The table of the jobs, by name or `schema.name` (JOB-1). Default: svc_jobs. */
+  readonly name: string;
+  /** How long a claim holds a job, in seconds (JOB-14). Default: 300. */
+  readonly visibilityTimeoutSeconds: number;
+  /** After how many seconds a job is aborted and has failed (JOB-26). Default: 0.8 of the visibility timeout. */
+  readonly jobTimeoutSeconds: number | undefined;
+  /** How many jobs a process runs at once (JOB-26). Default: 4. */
+  readonly concurrency: number;
+  /** How many jobs are claimed before there is a slot for them (JOB-23). Default: 0. */
+  readonly prefetch: number;
+  /** How long a stopping worker waits for running jobs, in seconds (JOB-26). Default: 25. */
+  readonly drainSeconds: number;
+  /** How often an idle worker looks, in seconds. Default: 1. */
+  readonly pollSeconds: number;
+  /** Whether the worker listens on a connection of its own; false behind a pooler of transactions. Default: true. */
+  readonly listen: boolean;
+  /** How long the JSON of a payload may be, in bytes. Default: 1,048,576. */
+  readonly maxPayloadBytes: number;
+  /** How often jobs are counted for `/metrics`, in seconds; 0: never. Default: 0. */
+  readonly depthEverySeconds: number;
+  /** Where the page of the queue is, outside `prod` (JOB-32); empty: nowhere. Default: /queue. */
+  readonly page: string;
+}
+
+export const queueTable: Table<QueueSettings> = {
+  keys: {
+    name: { key: "name", kind: withDefault(string(), "svc_jobs") },
+    visibilityTimeoutSeconds: {
+      key: "visibility_timeout",
+      kind: withDefault(number({ min: 1, max: 86_400 }), 300),
+    },
+    jobTimeoutSeconds: { key: "job_timeout", kind: optional(number({ min: 0.001, max: 86_400 })) },
+    concurrency: { key: "concurrency", kind: withDefault(integer({ min: 1, max: 1000 }), 4) },
+    prefetch: { key: "prefetch", kind: withDefault(integer({ min: 0, max: 1000 }), 0) },
+    drainSeconds: { key: "drain", kind: withDefault(number({ min: 0, max: 86_400 }), 25) },
+    pollSeconds: { key: "poll", kind: withDefault(number({ min: 0.01, max: 1 }), 1) },
+    listen: { key: "listen", kind: withDefault(boolean(), true) },
+    maxPayloadBytes: {
+      key: "max_payload_bytes",
+      kind: withDefault(integer({ min: 2, max: 64 * 2 ** 20 }), 2 ** 20),
+    },
+    depthEverySeconds: { key: "depth_every", kind: withDefault(number({ min: 0, max: 86_400 }), 0) },
+    page: {
+      key: "page",
+      kind: withDefault(
+        string({
+          allowEmpty: true,
+          pattern: /^(?:(?:\/[\w~-][\w.~-]*)+)?$/,
+          expects: 'a path such as "/queue", or "" for no page',
+        }),
+        "/queue",
+      ),
+    },
+  },
+  check({ jobTimeoutSeconds, visibilityTimeoutSeconds }) {
+    if (jobTimeoutSeconds === undefined || jobTimeoutSeconds < visibilityTimeoutSeconds) return [];
+    const message = `must be less than visibility_timeout, ${visibilityTimeoutSeconds}; it is ${jobTimeoutSeconds}`;
+    return [{ key: "job_timeout", message }];
+  },
+};
+
+/** What the queue takes from elsewhere. */
+export interface QueueSurroundings {
+  readonly db: JobDatabase | undefined;
+  readonly guard: Middleware | undefined;
+  /** Whether this process answers the application's requests. */
+  readonly serves: boolean;
+}
+
+/** The table of the jobs, its check, and its page. */
+export async function queuePlugin(
+  settings: QueueSettings,
+  context: PluginContext,
+  { db, ...around }: QueueSurroundings,
+): Promise<PluginParts & { readonly jobs: JobTable }> {
+  const { profile } = context;
+  if (db === undefined) refuseWithoutDatabase();
+  const { createJobTable } = await import("@svc/job-table");
+  const { name, visibilityTimeoutSeconds, maxPayloadBytes } = settings;
+  const jobs = namedAsConfigured(
+    { plugin: "queue", table: queueTable, profile, maker: "createJobTable()" },
+    () => createJobTable({ db, name, visibilityTimeoutSeconds, maxPayloadBytes }),
+  );
+  return {
+    jobs,
+    checks: [jobs.readiness()],
+    schemas: [{ key: "plugin.queue.name", ensureSchema: () => jobs.ensureSchema() }],
+    page: await pageOf(jobs, settings, context, around),
+  };
+}
+
+/** The page, outside `prod` alone (JOB-32). */
+async function pageOf(
+  jobs: JobTable,
+  { page }: QueueSettings,
+  { env, logger, hasRoute }: PluginContext,
+  { guard, serves }: Omit<QueueSurroundings, "db">,
+): Promise<Middleware | undefined> {
+  if (env === "prod" || page === "" || !serves) return undefined;
+  const { queueRoutes } = await import("@svc/job-table");
+  const routes = queueRoutes({
+    table: jobs,
+    path: page,
+    guard: guard ?? (env === "local" ? undefined : await adminsOnly()),
+    logger,
+  });
+  return function queuePage(req, res, next) {
+    const target = req.url ?? "";
+    if (!target.startsWith(page)) return next();
+    // The application's own route is the one that there is in prod, too.
+    if (hasRoute(target.split("?", 1)[0] ?? "")) return next();
+    routes(req, res, next);
+  };
+}
+
+async function adminsOnly(): Promise<Middleware> {
+  const { requireRoles } = await import("@svc/jwt-auth");
+  return requireRoles("admin");
+}
+
+function refuseWithoutDatabase(): never {
+  const message =
+    "contains queue, whose jobs stand in a database: add database, or give createService() a db of your own";
+  throw new ConfigurationError("the service", [{ key: "plugins.enabled", message }]);
+}

@@ -1,0 +1,65 @@
+import { currentContext } from "@svc/context";
+import type { JobHandler, JobTable, WorkerEvent } from "@svc/job-table";
+import type { MetricsMiddleware } from "@svc/metrics";
+import type { BackgroundPart } from "../work/parts.ts";
+import { namedAsConfigured } from "./named-as-configured.ts";
+import type { PluginContext, PluginParts } from "./plugin.ts";
+import { type QueueSettings, queueTable } from "./queue.ts";
+
+/** What a worker works on. */
+export interface WorkerSurroundings {
+  readonly table: JobTable;
+  readonly handlers: Readonly<Record<string, JobHandler>>;
+  readonly metrics: MetricsMiddleware | undefined;
+}
+
+/** The worker, its check and its metrics. */
+export async function workerPlugin(
+  settings: QueueSettings,
+  { logger, profile }: PluginContext,
+  { table, handlers, metrics }: WorkerSurroundings,
+): Promise<PluginParts> {
+  const { createWorker } = await import("@svc/job-table");
+  let running = (): number => 0;
+  const onEvent = metrics && (await counted(metrics, Object.keys(handlers), () => running()));
+  const by = { plugin: "queue", table: queueTable, profile, maker: "createWorker()" } as const;
+  const worker = namedAsConfigured(by, () =>
+    createWorker({
+      table,
+      handlers,
+      concurrency: settings.concurrency,
+      prefetch: settings.prefetch,
+      jobTimeoutSeconds: settings.jobTimeoutSeconds,
+      drainSeconds: settings.drainSeconds,
+      pollMs: Math.round(settings.pollSeconds * 1000),
+      listen: settings.listen,
+      depthEverySeconds: settings.depthEverySeconds,
+      logger,
+      onEvent,
+      around(job, run) {
+        const context = currentContext();
+        // Whoever logs through the context says which job it was.
+        if (context !== undefined) context.log = logger.child({ job_id: job.id, task: job.task });
+        return run();
+      },
+    }),
+  );
+  running = () => worker.running;
+  const part: BackgroundPart = {
+    name: "worker",
+    start: () => worker.start(),
+    stop: () => worker.stop(),
+    // A second stop() of a worker gives back what runs.
+    hurry: () => void worker.stop(),
+  };
+  return { checks: [worker.readiness()], work: [part] };
+}
+
+async function counted(
+  { registry }: MetricsMiddleware,
+  tasks: readonly string[],
+  running: () => number,
+): Promise<(event: WorkerEvent) => void> {
+  const { jobMetrics } = await import("@svc/metrics");
+  return jobMetrics({ registry, tasks, running });
+}

@@ -1,0 +1,83 @@
+import type { Logger } from "@svc/context";
+import { ConfigurationError, type Fault } from "@svc/options";
+import type { SchemaPart } from "./parts.ts";
+
+/** The tables of what runs beside the server. */
+export interface Preparation {
+  /**
+   * Resolves when they are made, or when that takes longer than a start should.
+   *
+   * @throws ConfigurationError for a table that is another one
+   */
+  first(): Promise<void>;
+  /** Resolves when all of them are there; never, when it is stopped before. */
+  readonly done: Promise<void>;
+  stop(): void;
+}
+
+/** How long a start waits for them, and the pauses between further tries, in milliseconds. */
+const firstMs = 3000;
+const pauseMs = 500;
+const longestPauseMs = 10_000;
+
+export function createPreparation(schemas: readonly SchemaPart[], logger: Logger): Preparation {
+  const { promise: done, resolve: finish } = Promise.withResolvers<void>();
+  const missing = new Set(schemas);
+  let running: Promise<void> | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let isStopped = false;
+
+  async function attempt(): Promise<void> {
+    for (const schema of missing) {
+      await schema.ensureSchema();
+      missing.delete(schema);
+    }
+    finish();
+  }
+
+  // Whoever starts a service while its database is away finds it at work once that is back.
+  async function goOn(pause: number): Promise<void> {
+    try {
+      await (running ?? attempt());
+    } catch (err) {
+      running = undefined;
+      if (isStopped) return;
+      logger.warn({ err, retry_ms: pause }, "the tables of the queue could not be made; trying again");
+      timer = setTimeout(() => void goOn(Math.min(2 * pause, longestPauseMs)), pause).unref();
+    }
+  }
+
+  return {
+    done,
+    async first() {
+      running = attempt();
+      try {
+        await orAfter(running, firstMs);
+      } catch (error) {
+        const faults = faultsOf(error, missing);
+        if (faults !== undefined) throw new ConfigurationError("the service", faults);
+      }
+      void goOn(pauseMs);
+    },
+    stop() {
+      isStopped = true;
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** What is wrong with the table that is there, by the key that names it; undefined when that is not what is wrong. */
+function faultsOf(error: unknown, missing: ReadonlySet<SchemaPart>): readonly Fault[] | undefined {
+  const { code, faults } = error as { code?: unknown; faults?: readonly string[] };
+  const [{ key } = { key: "plugin.queue.name" }] = missing;
+  if (code !== "ERR_SVC_SCHEMA" || !Array.isArray(faults)) return undefined;
+  return faults.map((fault: string) => ({ key, message: `names a table that is another one: ${fault}` }));
+}
+
+async function orAfter(something: Promise<void>, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const time = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([something, time]).finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,80 @@
+import type { Logger } from "@svc/context";
+import type { BackgroundPart, SchemaPart } from "./parts.ts";
+import { createPreparation } from "./preparation.ts";
+
+/** What runs beside the server. */
+export interface Work {
+  /**
+   * Makes the tables, once; a database that does not answer in time is tried again beside the server.
+   *
+   * @throws ConfigurationError for a table that is another one
+   */
+  prepare(): Promise<void>;
+  /** Starts every part as soon as its tables are there. */
+  start(): void;
+  /**
+   * Takes on nothing new from the first moment on. Resolves when what runs is finished or given back; never rejects.
+   *
+   * @param afterMs when to wait no longer
+   */
+  stop(afterMs: number): Promise<void>;
+  /** Gives back what runs, at once. Resolves when that is done. */
+  hurry(): Promise<void>;
+}
+
+/** @param parts in the order in which they are stopped */
+export function createWork(
+  parts: readonly BackgroundPart[],
+  schemas: readonly SchemaPart[],
+  logger: Logger,
+): Work {
+  const preparation = createPreparation(schemas, logger);
+  const begun: BackgroundPart[] = [];
+  let stopped: Promise<void> | undefined;
+
+  async function startPart(part: BackgroundPart): Promise<void> {
+    begun.push(part);
+    await part.start();
+  }
+
+  async function run(): Promise<void> {
+    await preparation.done;
+    // What feeds the others comes last.
+    for (const part of parts.toReversed()) {
+      if (stopped !== undefined) return;
+      await startPart(part).catch((err: unknown) => logger.error({ err, part: part.name }, "did not start"));
+    }
+  }
+
+  function stopAll(): Promise<void> {
+    preparation.stop();
+    const ended = parts
+      .filter((part) => begun.includes(part))
+      .map(async (part) => {
+        try {
+          await part.stop();
+        } catch (err) {
+          logger.error({ err, part: part.name }, "did not stop in order");
+        }
+      });
+    return Promise.all(ended).then(() => undefined);
+  }
+
+  function hurry(): Promise<void> {
+    stopped ??= stopAll();
+    for (const part of begun) part.hurry?.();
+    return stopped;
+  }
+
+  return {
+    prepare: () => preparation.first(),
+    start: () => void run(),
+    async stop(afterMs) {
+      stopped ??= stopAll();
+      const timer = setTimeout(() => void hurry(), afterMs);
+      await stopped;
+      clearTimeout(timer);
+    },
+    hurry,
+  };
+}

@@ -1,0 +1,383 @@
+import { randomBytes } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { currentContext } from "@svc/context";
+import { createDatabase, enableRowSecurity } from "@svc/database";
+import { openTestLogin, testDatabase } from "@svc/dev-services";
+import { signToken } from "@svc/test-support";
+import { expect } from "chai";
+import request from "supertest";
+import { runChild } from "./support/child.ts";
+import { makeService, startService, type TestService } from "./support/test-service.ts";
+
+const secret = randomBytes(32).toString("base64");
+const plugins = (more = "", enabled = '"observability", "metrics", "database", "queue"'): string => `
+[plugins]
+enabled = [${enabled}]
+[plugin.database]
+url = "\${DATABASE_URL}"
+[plugin.queue]
+poll = 0.05
+${more}
+`;
+
+interface Report {
+  readonly status: string;
+  readonly checks: Readonly<Record<string, { healthy: boolean; critical: boolean; detail: string }>>;
+}
+
+/** Looks again until it fits. The test's own timeout is the limit. */
+async function until<T>(look: () => Promise<T>, fits: (value: T) => boolean): Promise<T> {
+  for (;;) {
+    const value = await look();
+    if (fits(value)) return value;
+    await delay(20);
+  }
+}
+
+const statsOf = async ({ service: { jobs } }: TestService): Promise<object> =>
+  (await (jobs ?? expect.fail("there are no jobs")).stats()) satisfies object;
+
+async function report(test: TestService): Promise<Report> {
+  return (await request(test.url).get("/ready")).body as Report;
+}
+
+describe("the plugin queue", function () {
+  this.timeout(60_000);
+  const database = testDatabase({ name: "express-queue" });
+  const env = (more = {}): Record<string, string> => ({ DATABASE_URL: database.url, ...more });
+
+  it("JOB-1 JOB-27 works on jobs of the table that the file names, in the context of who queued them", async () => {
+    const { promise: done, resolve } = Promise.withResolvers<Record<string, unknown>>();
+    await using test = await startService({
+      toml: plugins('name = "mail_jobs"\ndepth_every = 0.05'),
+      env: env(),
+      jobs: {
+        "mail.send"({ to }: { to: string }, job, service) {
+          const { requestId, log, trace } = currentContext() ?? expect.fail("there is no context");
+          log?.info({}, "in the handler");
+          resolve({
+            to,
+            requestId,
+            trace: trace?.traceId,
+            attempts: job.attempts,
+            db: service.db !== undefined,
+          });
+        },
+      },
+      routes: (app, { jobs }) =>
+        void app.post("/mails", async (_req, res) => {
+          res.status(202).json(await jobs?.enqueue({ id: "m-1", task: "mail.send", payload: { to: "ann" } }));
+        }),
+    });
+    const traceId = "0af7651916cd43dd8448eb211c80319c";
+    const answer = await request(test.url)
+      .post("/mails")
+      .set({ "X-Request-ID": "r-1", traceparent: `00-${traceId}-b7ad6b7169203331-01` });
+    expect(answer.body).to.deep.equal({ id: "m-1", enqueued: true });
+    expect(await done).to.deep.equal({ to: "ann", requestId: "r-1", trace: traceId, attempts: 1, db: true });
+    const line = await test.line(({ message }) => message === "in the handler");
+    expect(line).to.include({ request_id: "r-1", trace_id: traceId, job_id: "m-1", task: "mail.send" });
+    await test.line(({ message }) => message === "job done");
+    const { rows } =
+      (await test.service.db?.query("select to_regclass('mail_jobs') as table")) ?? expect.fail();
+    expect(rows).to.deep.equal([{ table: "mail_jobs" }]);
+
+    await test.service.jobs?.enqueue({ id: "x", task: "nobody.knows" });
+    const { checks, status } = await until(
+      () => report(test),
+      (ready) => ready.checks["queue"]?.healthy === false,
+    );
+    expect(status).to.equal("degraded");
+    expect(checks["queue"]).to.include({ critical: false, detail: "1 job(s) in the dead-letter queue" });
+    expect(checks["worker"]).to.include({ critical: false, healthy: true });
+    const metrics = await until(
+      async () => (await request(test.url).get("/metrics")).text,
+      (text) => text.includes('queue_jobs{status="dead"} 1'),
+    );
+    expect(metrics)
+      .to.contain('jobs_total{task="mail.send",outcome="done"} 1')
+      .and.to.contain('jobs_total{task="<unknown>",outcome="dead"} 1')
+      .and.to.contain("jobs_in_progress 0");
+    const info = await request(test.url).get("/info");
+    expect((info.body as { plugins: object[] }).plugins).to.deep.include({
+      name: "queue",
+      table: "mail_jobs",
+      role: "both",
+      tasks: ["mail.send"],
+    });
+    expect(JSON.stringify([info.body, checks, test.lines])).not.to.contain(
+      new URL(database.url).password || "postgres:",
+    );
+  });
+
+  it("JOB-17 has handlers see the rows of the tenant that queued the job", async () => {
+    await using login = await openTestLogin({
+      url: database.url,
+      grants: ["grant usage, create on schema public to login"],
+    });
+    await using db = createDatabase({ url: login.url });
+    await db.query("create table letters (tenant_id text not null, text text not null)");
+    await enableRowSecurity(db, { table: "letters" });
+    for (const tenant of ["acme", "globex"]) {
+      await db.withTenant(tenant, (tx) =>
+        tx.query("insert into letters values ($1, $2)", [tenant, `to ${tenant}`]),
+      );
+    }
+    const { promise: seen, resolve } = Promise.withResolvers<unknown>();
+    await using test = await startService({
+      toml: plugins('name = "letter_jobs"'),
+      env: env({ DATABASE_URL: login.url }),
+      jobs: {
+        async count(_payload, job, service) {
+          expect(currentContext()?.tenantId).to.equal("acme");
+          const rows = await service.db?.withTenant(job.tenantId ?? expect.fail(), (tx) =>
+            tx.query("select text from letters"),
+          );
+          resolve(rows?.rows);
+        },
+      },
+    });
+    await test.service.jobs?.enqueue({ task: "count", tenantId: "acme" });
+    expect(await seen).to.deep.equal([{ text: "to acme" }]);
+    await test.line(({ message }) => message === "job done");
+  });
+
+  it("RDY-15 is critical while its table cannot be reached, and makes it as soon as that is allowed", async () => {
+    await using login = await openTestLogin({ url: database.url });
+    await using test = await startService({
+      toml: plugins('name = "late_jobs"', '"database", "queue"'),
+      env: env({ DATABASE_URL: login.url }),
+      jobs: { nothing: () => undefined },
+    });
+    const { status, checks } = await report(test);
+    expect(status).to.equal("unavailable");
+    expect(checks["queue"]).to.include({ healthy: false, critical: true, detail: "its table is missing" });
+    expect(checks["worker"]).to.include({ healthy: false, critical: false, detail: "not started" });
+    await using owner = createDatabase({ url: database.url });
+    await owner.query(`grant usage, create on schema public to ${login.name}`);
+    expect(
+      (
+        await until(
+          () => report(test),
+          (ready) => ready.status === "ok",
+        )
+      ).checks["worker"],
+    ).to.include({
+      detail: "working",
+    });
+  });
+
+  it("stops the start for a table that is another one, naming the key and the column", async () => {
+    await using db = createDatabase({ url: database.url });
+    await db.query("create table other_jobs (id integer)");
+    const { service } = await makeService({ toml: plugins('name = "other_jobs"'), env: env() });
+    const message = await service.start().catch(String);
+    expect(message).to.match(/plugin\.queue\.name: names a table that is another one: .*task/);
+    expect(await service.stop()).to.equal(0);
+  });
+
+  it("JOB-32 shows the page outside prod alone: to everybody in local, to admins elsewhere", async () => {
+    const guarded = (toml: string, more = {}): Promise<TestService> =>
+      startService({
+        toml: `${toml}${plugins("", '"database", "queue", "auth"')}[plugin.auth]\nmode = "secret"\nalgorithms = ["HS256"]\naudience = ["test"]\n`,
+        env: env({ SVC_AUTH_SECRET: secret }),
+        ...more,
+      });
+    const status = async (test: TestService, token = "", path = "/queue/stats"): Promise<number> => {
+      const asked = request(test.url).get(path);
+      if (token !== "") await asked.set("Authorization", `Bearer ${token}`);
+      return (await asked).status;
+    };
+    const admin = signToken({ roles: ["admin"], aud: "test" }, secret);
+    const clerk = signToken({ roles: ["clerk"], aud: "test" }, secret);
+
+    await using local = await guarded("");
+    expect((await request(local.url).get("/queue/stats")).body).to.deep.equal({
+      pending: 0,
+      running: 0,
+      dead: 0,
+    });
+    expect((await request(local.url).get("/queue")).type).to.equal("text/html");
+    await using staging = await guarded('env = "staging"\ndrain_delay = 0\n');
+    expect([await status(staging), await status(staging, clerk), await status(staging, admin)]).to.deep.equal(
+      [401, 403, 200],
+    );
+    await using named = await guarded('env = "staging"\ndrain_delay = 0\n', {
+      queue: { guard: (_req: unknown, _res: unknown, next: () => void) => next() },
+    });
+    expect(await status(named)).to.equal(200);
+    await using prod = await guarded('env = "prod"\ndrain_delay = 0\n');
+    expect([await status(prod, admin), await status(prod, admin, "/queue")]).to.deep.equal([404, 404]);
+  });
+
+  it("JOB-32 leaves a path to the application's own route, and goes where the file says", async () => {
+    await using test = await startService({
+      toml: plugins('page = "/jobs"', '"database", "queue"'),
+      env: env(),
+      routes: (app) => {
+        app.get("/jobs", (_req, res) => void res.send("mine"));
+        app.get("/queue", (_req, res) => void res.send("mine, too"));
+      },
+    });
+    expect((await request(test.url).get("/jobs")).text).to.equal("mine");
+    expect((await request(test.url).get("/queue")).text).to.equal("mine, too");
+    expect((await request(test.url).get("/jobs/stats")).status).to.equal(200);
+  });
+
+  it("works on jobs without serving as a worker, and serves without working as a server", async () => {
+    const ran: string[] = [];
+    const options = {
+      toml: plugins('name = "role_jobs"'),
+      env: env(),
+      jobs: { note: (payload: string) => void ran.push(payload) },
+      routes: (app: import("express").Express) =>
+        void app.get("/mine", (_req, res) => void res.send("served")),
+    };
+    await using server = await startService({ ...options, role: "server" });
+    await server.service.jobs?.enqueue({ task: "note", payload: "a" });
+    expect((await request(server.url).get("/mine")).text).to.equal("served");
+    expect(Object.keys((await report(server)).checks)).not.to.include("worker");
+    await delay(150);
+    expect(ran).to.deep.equal([]);
+
+    await using worker = await startService({ ...options, role: "worker" });
+    await until(
+      async () => ran,
+      (all) => all.length === 1,
+    );
+    for (const [path, status] of [
+      ["/health", 200],
+      ["/ready", 200],
+      ["/metrics", 200],
+      ["/info", 200],
+      ["/mine", 404],
+      ["/queue", 404],
+    ] as const) {
+      expect((await request(worker.url).get(path)).status, path).to.equal(status);
+    }
+    await worker.line(({ message }) => message === "job done");
+  });
+
+  it("stops claiming at once, and finishes what runs before the database is closed", async () => {
+    const order: string[] = [];
+    const began = Promise.withResolvers<void>();
+    const finish = Promise.withResolvers<void>();
+    const test = await startService({
+      toml: `drain_delay = 0.3\n${plugins('name = "stop_jobs"')}`,
+      env: env(),
+      jobs: {
+        async slow(_payload, _job, service) {
+          began.resolve();
+          await finish.promise;
+          await service.db?.query("select 1");
+          order.push("finished");
+        },
+        late: () => void order.push("late"),
+      },
+    });
+    test.service.onStop("close", () => void order.push("close"));
+    await test.service.jobs?.enqueue({ task: "slow" });
+    await began.promise;
+    const stopped = test.service.stop();
+    await test.service.jobs?.enqueue({ id: "late", task: "late" });
+    await delay(200);
+    expect(await statsOf(test)).to.deep.equal({ pending: 1, running: 1, dead: 0 });
+    finish.resolve();
+    expect(await stopped).to.equal(0);
+    expect(order).to.deep.equal(["finished", "close"]);
+  });
+
+  it("JOB-11 gives back what runs when the time for a stop is up", async () => {
+    const began = Promise.withResolvers<void>();
+    const test = await startService({
+      toml: `shutdown_timeout = 1\n${plugins('name = "given_jobs"')}`,
+      env: env(),
+      jobs: {
+        endless() {
+          began.resolve();
+          return new Promise(() => undefined);
+        },
+      },
+    });
+    await test.service.jobs?.enqueue({ task: "endless" });
+    await began.promise;
+    expect(await test.service.stop()).to.equal(0);
+    expect(await test.line(({ message }) => message === "job given back")).to.include({ task: "endless" });
+    await using db = createDatabase({ url: database.url });
+    const { rows } = await db.query("select status, attempts from given_jobs");
+    expect(rows).to.deep.equal([{ status: "pending", attempts: 0 }]);
+  });
+
+  it("JOB-11 gives back what runs at a second signal, and ends the process with exit code 1", async () => {
+    await using child = await runChild(
+      `import { startService } from "@svc/express";
+      await startService({
+        config: { toml: process.env.TOML },
+        jobs: { endless: (_payload, _job, { log }) => new Promise(() => log.info({}, "began")) },
+      }).then(({ jobs }) => jobs.enqueue({ task: "endless" }));`,
+      { env: env({ TOML: `[service]\nname = "test"\nport = 0\n${plugins('name = "signal_jobs"')}` }) },
+    );
+    await child.line(({ message }) => message === "began");
+    child.kill("SIGTERM");
+    await child.line(({ phase }) => phase === "work");
+    child.kill("SIGTERM");
+    expect((await child.ended).code).to.equal(1);
+    await using db = createDatabase({ url: database.url });
+    const { rows } = await db.query("select status, attempts from signal_jobs");
+    expect(rows).to.deep.equal([{ status: "pending", attempts: 0 }]);
+  });
+
+  it("takes a database of the caller's instead of the plugin's, and leaves it open", async () => {
+    await using db = createDatabase({ url: database.url });
+    const { promise: done, resolve } = Promise.withResolvers<unknown>();
+    {
+      await using test = await startService({
+        toml: '[plugins]\nenabled = ["queue"]\n[plugin.queue]\nname = "own_jobs"\n',
+        env: {},
+        db,
+        jobs: { note: resolve },
+      });
+      await test.service.jobs?.enqueue({ task: "note", payload: 7 });
+      expect(await done).to.equal(7);
+    }
+    expect((await db.query("select count(*)::int as n from own_jobs")).rows).to.deep.equal([{ n: 0 }]);
+  });
+});
+
+describe("jobs that are configured wrongly", () => {
+  const url = "postgres://127.0.0.1:1/x";
+  const jobs = { a: () => undefined };
+
+  async function refusal(options: Parameters<typeof makeService>[0]): Promise<string> {
+    try {
+      const { service } = await makeService({ env: { DATABASE_URL: url }, ...options });
+      await service.stop();
+    } catch (error) {
+      return String(error);
+    }
+    return expect.fail("it started");
+  }
+
+  it("stop the start, naming the setting", async () => {
+    const on = plugins();
+    expect(await refusal({ toml: plugins("nmae = 1") })).to.contain("plugin.queue.nmae: is unknown");
+    expect(await refusal({ toml: plugins("", '"queue"') })).to.contain("plugins.enabled: contains queue");
+    expect(await refusal({ toml: plugins('name = "a-b.c.d"') })).to.contain("plugin.queue.name: must be");
+    expect(await refusal({ toml: plugins("visibility_timeout = 10\njob_timeout = 10") })).to.contain(
+      "plugin.queue.job_timeout: must be less than visibility_timeout, 10; it is 10",
+    );
+    expect(await refusal({ jobs })).to.contain("jobs: is of no use without the plugin queue");
+    expect(await refusal({ role: "worker" })).to.contain("role: worker needs the plugin queue");
+    expect(await refusal({ toml: on, role: "worker" })).to.contain("role: worker has nothing to work on");
+    expect(await refusal({ toml: on, jobs: { a: 7 } as never })).to.contain("jobs.a: must be a function");
+    expect(await refusal({ toml: on, queue: { gaurd: 1 } as never })).to.contain("gaurd: is unknown");
+    expect(await refusal({ toml: on, jobs, role: "boss" as never })).to.contain("role: must be");
+  });
+
+  it("PROF-5 are refused in the reduced profile, which has no queue worker", async () => {
+    const reduced = { profile: "reduced", config: undefined, env: { SVC_APP_NAME: "small" } } as const;
+    expect(await refusal({ ...reduced, jobs, role: "worker" }))
+      .to.contain("role: belongs to the full profile")
+      .and.to.contain("jobs: belongs to the full profile");
+  });
+});
