@@ -14,7 +14,7 @@ export type {
 export { createJobTable, type FailOptions, type JobTable } from "./job-table.ts";
 export { DEFAULT_TABLE, type JobTableOptions } from "./options.ts";
 export { queueRoutes } from "./page/queue-routes.ts";
-export type { QueueRoutesOptions } from "./page/options.ts";
+export type { QueueRoutesOptions, ScheduleRow } from "./page/options.ts";
 export type { Migration } from "./schema.ts";
 export { type EnqueuePart, type TableAccess, tableAccess } from "./table-access.ts";
 export type { WorkerEvent } from "./worker/events.ts";

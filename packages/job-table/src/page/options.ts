@@ -18,8 +18,21 @@ export interface QueueRoutesOptions {
   readonly logger?: Pick<Logger, "info"> | undefined;
   /** Milliseconds after which a table that does not answer is a 503, 10 to 60,000. Default: 5000. */
   readonly timeoutMs?: number | undefined;
+  /**
+   * What is queued by the time, for the page to show: the soonest first, `at` as ISO 8601; `nextTicks` of `@svc/scheduler`
+   * answers that. Default: the page has no such part.
+   */
+  readonly schedules?: (() => readonly ScheduleRow[]) | undefined;
   /** The moment that the page says it is of, in milliseconds since the Unix epoch. Default: `Date.now`. */
   readonly now?: (() => number) | undefined;
+}
+
+/** When a schedule queues its next job. */
+export interface ScheduleRow {
+  readonly name: string;
+  readonly task: string;
+  /** ISO 8601. */
+  readonly at: string;
 }
 
 /** The options with every default filled in. */
@@ -30,6 +43,7 @@ export interface ResolvedRoutes {
   readonly guard: Middleware | undefined;
   readonly logger: Pick<Logger, "info"> | undefined;
   readonly timeoutMs: number;
+  readonly schedules: (() => readonly ScheduleRow[]) | undefined;
   readonly now: () => number;
 }
 
@@ -46,6 +60,7 @@ export function resolveRoutesOptions(given: QueueRoutesOptions): ResolvedRoutes 
     guard: optional(func<Middleware>()),
     logger: optional(objectWith<Pick<Logger, "info">>("a logger", "info")),
     timeoutMs: withDefault(integer({ min: 10, max: 60_000 }), 5000),
+    schedules: optional(func<() => readonly ScheduleRow[]>()),
     now: withDefault(func<() => number>(), () => Date.now()),
   });
   return { ...resolved, on: optionsOf(SUBJECT, resolved.table) };

@@ -6,6 +6,7 @@ import {
   type RunningRow,
 } from "../sql/overview.ts";
 import { type Html, markup } from "./html.ts";
+import type { ScheduleRow } from "./options.ts";
 import { STYLE } from "./style.ts";
 
 /** What the page shows. */
@@ -18,10 +19,12 @@ export interface QueuePage {
   readonly action: string;
   /** What has become of a retry. */
   readonly note: string | undefined;
+  /** Undefined: the page has no part for them. */
+  readonly schedules: readonly ScheduleRow[] | undefined;
 }
 
 /** The whole document. Nothing in it needs a script. */
-export function queuePage({ table, overview, now, action, note }: QueuePage): string {
+export function queuePage({ table, overview, now, action, note, schedules }: QueuePage): string {
   const { stats, oldest, running, dead } = overview;
   return markup`<!doctype html>
 <html lang="en">
@@ -46,6 +49,7 @@ ${note !== undefined && markup`<p class="note" role="status">${note}</p>`}
 ${running.length === 0 ? markup`<p>Nothing is running.</p>` : runningTable(running, stats.running)}
 <h2 id="dead">Dead letters</h2>
 ${dead.length === 0 ? markup`<p>There are no dead letters.</p>` : deadTable(dead, stats.dead, action)}
+${schedules !== undefined && markup`<h2 id="schedules">Schedules</h2>\n${schedules.length === 0 ? markup`<p>There are no schedules.</p>` : scheduleTable(schedules)}`}
 </main>
 </body>
 </html>
@@ -89,6 +93,19 @@ function deadRow(row: DeadLetterRow, action: string): Html {
 <td class="error">${error ?? "none"}${cut && " …"}</td>
 <td>${time(created)}</td>
 <td><form method="post" action="${action}"><button name="id" value="${id}">Retry<span class="hidden"> ${task}, ${shownId(id)}</span></button></form></td></tr>`;
+}
+
+function scheduleTable(rows: readonly ScheduleRow[]): Html {
+  const listed = rows.slice(0, LISTED);
+  return markup`<div class="wide" role="region" aria-labelledby="schedules" tabindex="0">
+<table>
+<caption>When each queues its next job${shownOf(listed, rows.length)}.</caption>
+<thead><tr><th scope="col">Schedule</th><th scope="col">Task</th><th scope="col">Next</th></tr></thead>
+<tbody>
+${listed.map(({ name, task, at }) => markup`<tr><th scope="row">${name}</th><td>${task}</td><td>${time(Date.parse(at))}</td></tr>`)}
+</tbody>
+</table>
+</div>`;
 }
 
 function named({ id, task, tenant, attempts, max_attempts: max }: ListedRow): Html {

@@ -91,7 +91,7 @@ function guarded(
 }
 
 async function page(
-  { table, on, now, path }: ResolvedRoutes,
+  { table, on, now, path, schedules }: ResolvedRoutes,
   bounded: Bounded,
   req: IncomingMessage,
   res: ServerResponse,
@@ -109,6 +109,7 @@ async function page(
     // Relative to the page: the path in front of it is known to nobody behind a mount or a proxy.
     action: `${lastOf(path)}/retry`,
     note: noteOf(new URLSearchParams(query).get("retried")),
+    schedules: schedules?.(),
   });
   const body = Buffer.from(text);
   res.statusCode = 200;

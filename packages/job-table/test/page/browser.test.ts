@@ -43,7 +43,8 @@ describe("the queue page in Chromium", function () {
     await table.enqueue({ id: "report-1", task: "report.month", tenantId: "nordic-bikes" });
     await table.claim();
     await table.enqueue({ task: "sweep", availableAt: new Date(Date.now() - 200_000) });
-    await using server = await serve("express 5", [queueRoutes({ table })], "/admin");
+    const schedules = () => [{ name: "nightly", task: "report.make", at: "2026-01-02T02:30:00.000Z" }];
+    await using server = await serve("express 5", [queueRoutes({ table, schedules })], "/admin");
     const context = await browser?.newContext({ javaScriptEnabled: false });
     const page = await context?.newPage();
     if (page === undefined) throw new Error("there is no browser");

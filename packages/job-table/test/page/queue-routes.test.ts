@@ -254,6 +254,31 @@ describe("queueRoutes()", function () {
     expect(text).to.include("Retry all 60 dead letters").and.include("50 of 60");
   });
 
+  it("JOB-32 shows the schedules that it is told of, at most 50 of them, and no such part otherwise", async () => {
+    await using bench = await openBench(database.url);
+    const { table } = bench;
+    const rows = Array.from({ length: 60 }, (_, n) => ({
+      name: `nightly <${n}>`,
+      task: "report.make",
+      at: n === 0 ? "soon" : new Date(Date.UTC(2026, 0, 2, 3, n)).toISOString(),
+    }));
+    await using server = await serve("bare http", [
+      queueRoutes({ table, path: "/some", schedules: () => rows }),
+      queueRoutes({ table, path: "/no", schedules: () => [] }),
+      queueRoutes({ table }),
+    ]);
+    const [some = "", no = "", none = ""] = await Promise.all(
+      ["/some", "/no", "/queue"].map(async (path) => (await fetch(server.url + path)).text()),
+    );
+    expect(some).to.include('<th scope="row">nightly &lt;0&gt;</th><td>report.make</td><td>unknown</td>');
+    expect(some)
+      .to.include('<time datetime="2026-01-02T03:49:00.000Z">2026-01-02 03:49:00 UTC</time>')
+      .and.include("50 of 60")
+      .and.not.include("nightly &lt;50&gt;");
+    expect(no).to.include("There are no schedules.");
+    expect(none).not.to.match(/schedule/i);
+  });
+
   it("shows rows of other hands: no lease, no Date that could hold the time, long ids", async () => {
     await using bench = await openBench(database.url);
     await bench.pool.query(
@@ -370,6 +395,7 @@ describe("queueRoutes()", function () {
     [{ logger: {} }, "logger: must be a logger"],
     [{ timeoutMs: 0 }, "timeoutMs: must be a whole number from 10"],
     [{ now: 1 }, "now: must be a function"],
+    [{ schedules: [] }, "schedules: must be a function"],
     [{ prefix: "/queue" }, "prefix: is unknown"],
   ];
   for (const [options, message] of wrong) {
