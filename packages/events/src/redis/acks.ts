@@ -14,7 +14,7 @@ interface Waiting {
 
 /**
  * @param send acknowledges entries of one stream
- * @param ended aborts when it is no use to try any longer
+ * @param ended aborts when what fails is not to be tried again
  */
 export function createAcks(
   send: (stream: string, ids: readonly string[]) => Promise<void>,

@@ -59,7 +59,7 @@ export async function startConsumption(
   const acks = createAcks(
     (stream, ids) =>
       ask(() => commands.send((client) => client.xack(stream, group, ...ids))).then(() => undefined),
-    ended.signal,
+    stopping.signal,
   );
   let roomMade = Promise.withResolvers<void>();
   let trouble: string | undefined;
@@ -227,11 +227,13 @@ export async function startConsumption(
       ...unstarted.map((each) => [each, each.deliveries - 1] as const),
       ...hand.all().map((each) => [each, each.deliveries] as const),
     ];
-    for (const key of keys) {
-      const counts = left.filter(([{ stream }]) => stream === key);
-      const args = counts.flatMap(([{ entry }, count]) => [entry, Math.max(0, count)]);
-      await run(RELEASE, key, Math.ceil(minIdleMs), ...args).catch(() => undefined);
-    }
+    await Promise.allSettled(
+      keys.map((key) => {
+        const counts = left.filter(([{ stream }]) => stream === key);
+        const args = counts.flatMap(([{ entry }, count]) => [entry, Math.max(0, count)]);
+        return run(RELEASE, key, Math.ceil(minIdleMs), ...args);
+      }),
+    );
   }
 
   await withDeadline(timeoutMs, makeGroups);

@@ -1,0 +1,134 @@
+import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { BusMessage, Consumption, EventBus } from "../event-bus.ts";
+
+/** What a case works with: buses on one broker. */
+export interface EventBusBench {
+  readonly bus: EventBus;
+  /** Makes a further bus on the same broker, with connections of its own: another replica. The suite closes it. */
+  another(): Promise<EventBus>;
+  /**
+   * Cuts a bus off from the broker for good, without letting it say anything, as if its process had been killed. Without
+   * it the case of dead consumers proves nothing.
+   */
+  readonly breakConnection?: ((bus: EventBus) => void | Promise<void>) | undefined;
+  /** Ends the broker and starts it again; it may forget. Without it the case of it proves nothing. */
+  readonly restartBroker?: (() => Promise<void>) | undefined;
+  /** Called at the end of every case, after the buses were closed. */
+  close(): Promise<void>;
+}
+
+/** What one case found out, and how it ends what it began. */
+export interface Scene {
+  readonly bench: EventBusBench;
+  readonly bus: EventBus;
+  another(): Promise<EventBus>;
+  /** A name that nobody else uses. */
+  readonly name: (what: string) => string;
+  /** Starts a consumption that notes what comes. */
+  gather(options: GatherOptions): Promise<Gathered>;
+}
+
+export interface GatherOptions {
+  readonly bus?: EventBus | undefined;
+  readonly group: string;
+  readonly topics: readonly string[];
+  readonly concurrency?: number | undefined;
+  /** Called with what has come, after it was noted. */
+  readonly then?: ((message: BusMessage, deliveries: number) => unknown) | undefined;
+}
+
+export interface Gathered {
+  readonly consumption: Consumption;
+  /** Every delivery, in the order of arrival. */
+  readonly deliveries: readonly { readonly message: BusMessage; readonly deliveries: number }[];
+  /** The ids of all deliveries, in the order of arrival. */
+  ids(): readonly string[];
+  /** Waits until every one of these has come at least once. */
+  has(messages: readonly BusMessage[]): Promise<void>;
+}
+
+const PATIENCE_MS = 20_000;
+
+/** Waits until something holds; only a bus that never gets there fails, however slow the machine is. */
+export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  const end = performance.now() + PATIENCE_MS;
+  while (!(await holds())) {
+    if (performance.now() > end) throw new Error(`not within ${PATIENCE_MS / 1000} s: ${what}`);
+    await sleep(5);
+  }
+}
+
+let count = 0;
+
+/** A message with an id of its own. */
+export function messageFor(topic: string, changes: Partial<BusMessage> = {}): BusMessage {
+  count++;
+  const id = `${randomBytes(12).toString("hex")}-${count}`;
+  return { topic, id, key: null, body: JSON.stringify({ id, count }), ...changes };
+}
+
+export function messagesFor(topic: string, many: number): readonly BusMessage[] {
+  return Array.from({ length: many }, () => messageFor(topic));
+}
+
+/** Publishes, again and again while the bus cannot. */
+export async function publishAtLast(bus: EventBus, messages: readonly BusMessage[]): Promise<void> {
+  await until("the bus takes messages", async () => {
+    try {
+      await bus.publish(messages);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** Runs a case on a bench of its own, and ends all that it began. */
+export async function onBench(
+  open: () => Promise<EventBusBench>,
+  play: (scene: Scene) => Promise<void>,
+): Promise<void> {
+  const bench = await open();
+  const buses = new Set([bench.bus]);
+  const word = randomBytes(6).toString("hex");
+  try {
+    await play({
+      bench,
+      bus: bench.bus,
+      name: (what) => `suite.${word}.${what}`,
+      async another() {
+        const bus = await bench.another();
+        buses.add(bus);
+        return bus;
+      },
+      async gather({ bus = bench.bus, group, topics, concurrency, then }) {
+        const deliveries: { readonly message: BusMessage; readonly deliveries: number }[] = [];
+        const ids = (): string[] => deliveries.map(({ message }) => message.id);
+        const consumption = await bus.consume({
+          group,
+          topics,
+          concurrency,
+          async handler(message, info) {
+            deliveries.push({ message, deliveries: info.deliveries });
+            await then?.(message, info.deliveries);
+          },
+        });
+        return {
+          consumption,
+          deliveries,
+          ids,
+          has(messages) {
+            return until(`${messages.length} messages have come`, () => {
+              const seen = new Set(ids());
+              return messages.every(({ id }) => seen.has(id));
+            });
+          },
+        };
+      },
+    });
+  } finally {
+    await Promise.all([...buses].map((bus) => bus.close()));
+    await bench.close();
+  }
+}

@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { messageFor, messagesFor, publishAtLast, until } from "./bench.ts";
+import type { Draft } from "./cases.ts";
+
+/** What happens when something goes wrong. */
+export const faultCases: readonly Draft[] = [
+  {
+    name: "delivers again what a handler rejected, and says how often it did",
+    async play({ bus, gather, name }) {
+      const topic = name("rejected");
+      const message = messageFor(topic);
+      const other = messageFor(topic);
+      const got = await gather({
+        group: name("readers"),
+        topics: [topic],
+        then({ id }, deliveries) {
+          if (id === message.id && deliveries < 3) throw new Error("not yet");
+        },
+      });
+      await bus.publish([message, other]);
+      const counts = (): number[] =>
+        got.deliveries.filter(({ message: { id } }) => id === message.id).map(({ deliveries }) => deliveries);
+      await until("the third delivery", () => counts().includes(3));
+      await got.has([other]);
+      assert.deepEqual(counts(), [1, 2, 3]);
+    },
+  },
+  {
+    name: "lets nothing of the same key overtake what was rejected",
+    needs: "ordered",
+    async play({ bus, gather, name }) {
+      const topic = name("overtaken");
+      const messages = Array.from({ length: 4 }, () => messageFor(topic, { key: "same" }));
+      const handled: string[] = [];
+      let failures = 0;
+      await gather({
+        group: name("readers"),
+        topics: [topic],
+        concurrency: 4,
+        then({ id }) {
+          if (id === messages[1]?.id && ++failures < 3) throw new Error("not yet");
+          handled.push(id);
+        },
+      });
+      await bus.publish(messages);
+      await until("all are handled", () => handled.length >= messages.length);
+      assert.deepEqual(
+        handled,
+        messages.map(({ id }) => id),
+      );
+    },
+  },
+  {
+    name: "gives what a dead consumer had in hand to another one",
+    async play({ bench, bus, another, gather, name }) {
+      const { breakConnection } = bench;
+      if (breakConnection === undefined) return;
+      const topic = name("orphans");
+      const group = name("replicas");
+      const messages = messagesFor(topic, 3);
+      const dying = await another();
+      const never = Promise.withResolvers<void>();
+      const first = await gather({ group, topics: [topic], bus: dying, then: () => never.promise });
+      await bus.publish(messages);
+      await until("the first one has begun", () => first.deliveries.length > 0);
+      await breakConnection(dying);
+      const second = await gather({ group, topics: [topic] });
+      await second.has(messages);
+      const begun = second.deliveries.find(({ message }) => message.id === first.ids()[0]);
+      assert.ok((begun?.deliveries ?? 0) >= 2, "the second delivery counts as one");
+      never.resolve();
+    },
+  },
+  {
+    name: "goes on after the broker was away",
+    async play({ bench, bus, gather, name }) {
+      const { restartBroker } = bench;
+      if (restartBroker === undefined) return;
+      const topic = name("restart");
+      const before = messagesFor(topic, 3);
+      const got = await gather({ group: name("readers"), topics: [topic] });
+      await bus.publish(before);
+      await got.has(before);
+      await restartBroker();
+      const after = messagesFor(topic, 3);
+      await publishAtLast(bus, after);
+      await got.has(after);
+      const { check } = bus.readiness();
+      await until("the check is healthy", async () => (await check(AbortSignal.timeout(5000))).healthy);
+    },
+  },
+];

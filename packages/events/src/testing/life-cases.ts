@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
+import { messageFor, until } from "./bench.ts";
+import type { Draft } from "./cases.ts";
+
+/** How a bus ends, and what it says of itself. */
+export const lifeCases: readonly Draft[] = [
+  {
+    name: "finishes at a stop what is in hand, and leaves the rest to others",
+    async play({ bus, another, gather, name }) {
+      const topic = name("stop");
+      const group = name("replicas");
+      const messages = Array.from({ length: 4 }, () => messageFor(topic, { key: "same" }));
+      const gate = Promise.withResolvers<void>();
+      const got = await gather({ group, topics: [topic], then: () => gate.promise });
+      await bus.publish(messages);
+      await until("the first one has begun", () => got.deliveries.length > 0);
+      let ended = false;
+      const stopping = got.consumption.stop().then(() => (ended = true));
+      await sleep(30);
+      assert.equal(ended, false, "it ended while a handler ran");
+      gate.resolve();
+      await stopping;
+      await got.consumption.stopped;
+      assert.equal(got.deliveries.length, 1, "a further message was begun");
+      const rest = await gather({ group, topics: [topic], bus: await another() });
+      await rest.has(messages.slice(1));
+      assert.equal(rest.ids().includes(messages[0]?.id ?? ""), false, "what was finished came again");
+    },
+  },
+  {
+    name: "ends everything when it is closed, and can be closed twice",
+    async play({ bus, another, gather, name }) {
+      const topic = name("closed");
+      const other = await another();
+      const message = messageFor(topic);
+      const got = await gather({ group: name("readers"), topics: [topic], bus: other });
+      await bus.publish([message]);
+      await got.has([message]);
+      await other.close();
+      await other.close();
+      await got.consumption.stopped;
+      await assert.rejects(other.publish([messageFor(topic)]), "a closed bus took a message");
+      await assert.rejects(
+        other.consume({ group: name("late"), topics: [topic], handler: async () => undefined }),
+        "a closed bus began to consume",
+      );
+      assert.equal((await other.readiness().check(AbortSignal.timeout(5000))).healthy, false);
+    },
+  },
+  {
+    name: "is a readiness check that is never critical",
+    async play({ bus, name }) {
+      await bus.publish([messageFor(name("ready"))]);
+      const readiness = bus.readiness();
+      assert.equal(readiness.name, "event-bus");
+      assert.equal(readiness.critical, false);
+      const { healthy, detail, critical } = await readiness.check(AbortSignal.timeout(5000));
+      assert.deepEqual({ healthy, critical: critical ?? false }, { healthy: true, critical: false }, detail);
+    },
+  },
+  {
+    name: "publishes nothing for a caller that has given up",
+    async play({ bus, name }) {
+      const signal = AbortSignal.abort(new Error("given up"));
+      await assert.rejects(bus.publish([messageFor(name("aborted"))], { signal }), { message: "given up" });
+    },
+  },
+];
