@@ -17,6 +17,7 @@ import {
   withDefault,
 } from "@svc/options";
 import type { LineDestination } from "@svc/log";
+import type { Schedules } from "@svc/scheduler";
 import type { Express } from "express";
 import type { AuthCode } from "./plugins/auth.ts";
 import type { JobCode, JobDatabase, QueueCode, Role, ServiceJobs } from "./plugins/job-code.ts";
@@ -53,6 +54,11 @@ export interface ServiceOptions {
    * on no jobs.
    */
   readonly jobs?: ServiceJobs | undefined;
+  /**
+   * What is queued when, by name: `{ cron: "30 2 * * *", zone: "Europe/Berlin", task }` or `{ everySeconds: 60, task }`. Needs
+   * the plugin `queue`, and a handler in `jobs` for every task where this process works on jobs. Default none.
+   */
+  readonly schedules?: Schedules | undefined;
   /**
    * Whether this process answers the application's requests (`server`), works on jobs (`worker`), or both. A worker still
    * answers `/health`, `/ready`, `/info` and `/metrics`; `routes` and `middleware` are not used. Default `both`.
@@ -102,7 +108,7 @@ export interface ResolvedServiceOptions {
 
 /** @throws ConfigurationError */
 export function resolveServiceOptions(given: ServiceOptions | undefined): ResolvedServiceOptions {
-  const { jobs, role, queue, db, ...resolved } = resolveOptions("createService()", given, {
+  const { jobs, schedules, role, queue, db, ...resolved } = resolveOptions("createService()", given, {
     config: optional(either(string(), either(fileUrl, inline))),
     env: optional(secret(objectWith<Environment>("an object of environment variables by name"))),
     profile: withDefault(oneOf("full", "reduced"), "full"),
@@ -112,6 +118,7 @@ export function resolveServiceOptions(given: ServiceOptions | undefined): Resolv
     middleware: withDefault(listOf(func<Middleware>()), []),
     auth: optional(objectWith<AuthCode>(`an object { ${ofAuth.join(", ")} }`)),
     jobs: optional(objectWith<ServiceJobs>("an object with a handler for every task")),
+    schedules: optional(objectWith<Schedules>("an object of schedules by name")),
     role: withDefault(oneOf("server", "worker", "both"), "both"),
     queue: optional(objectWith<QueueCode>("an object { guard }")),
     db: optional(objectWith<JobDatabase>("a pool or a database")),
@@ -128,7 +135,7 @@ export function resolveServiceOptions(given: ServiceOptions | undefined): Resolv
     const faults = unknown.map((key) => ({ key: `auth.${key}`, message: unknownOption(key, ofAuth) }));
     throw new ConfigurationError("createService()", faults);
   }
-  return { ...resolved, work: resolveJobCode({ jobs, role, queue, db }, resolved.profile) };
+  return { ...resolved, work: resolveJobCode({ jobs, schedules, role, queue, db }, resolved.profile) };
 }
 
 const ofAuth = [

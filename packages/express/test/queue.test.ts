@@ -104,6 +104,7 @@ describe("the plugin queue", function () {
       table: "mail_jobs",
       role: "both",
       tasks: ["mail.send"],
+      schedules: [],
     });
     expect(JSON.stringify([info.body, checks, test.lines])).not.to.contain(
       new URL(database.url).password || "postgres:",
@@ -258,6 +259,40 @@ describe("the plugin queue", function () {
     await worker.line(({ message }) => message === "job done");
   });
 
+  it("SCH-1 queues the jobs of schedules, and shows when each comes next", async () => {
+    const { promise: done, resolve } = Promise.withResolvers<unknown>();
+    const schedules = {
+      often: { everySeconds: 1, task: "note", payload: { of: "often" } },
+      nightly: { cron: "30 2 * * *", zone: "Europe/Berlin", task: "note" },
+    };
+    await using test = await startService({
+      toml: plugins('name = "tick_jobs"\nticks_table = "ticks"'),
+      env: env(),
+      jobs: { note: resolve },
+      schedules,
+    });
+    expect(await done)
+      .to.include({ of: "often" })
+      .and.to.have.property("scheduled_for");
+    expect((await report(test)).checks["scheduler"]).to.include({ critical: false, healthy: true });
+    const { plugins: listed } = (await request(test.url).get("/info")).body as {
+      plugins: { name: string; schedules?: { name: string; at: string }[] }[];
+    };
+    const next = listed.find(({ name }) => name === "queue")?.schedules ?? [];
+    expect(next.map(({ name }) => name)).to.deep.equal(["often", "nightly"]);
+    expect(Date.parse(next[1]?.at ?? "")).to.be.above(Date.now());
+    expect((await request(test.url).get("/queue")).text).to.contain("nightly");
+    // A server alone shows them and leaves them to workers.
+    await using server = await startService({
+      toml: plugins('name = "untold_jobs"\nticks_table = "untold_ticks"'),
+      env: env(),
+      role: "server",
+      schedules,
+    });
+    expect((await request(server.url).get("/queue")).text).to.contain("nightly");
+    expect(Object.keys((await report(server)).checks)).not.to.include("scheduler");
+  });
+
   it("stops claiming at once, and finishes what runs before the database is closed", async () => {
     const order: string[] = [];
     const began = Promise.withResolvers<void>();
@@ -367,6 +402,19 @@ describe("jobs that are configured wrongly", () => {
       "plugin.queue.job_timeout: must be less than visibility_timeout, 10; it is 10",
     );
     expect(await refusal({ jobs })).to.contain("jobs: is of no use without the plugin queue");
+    const nightly = { cron: "30 2 * * *", task: "b" };
+    expect(await refusal({ schedules: { nightly } })).to.contain(
+      "schedules: is of no use without the plugin queue",
+    );
+    expect(await refusal({ toml: on, jobs, schedules: { nightly } })).to.contain(
+      'schedules.nightly.task: "b" has no handler in jobs; there are a',
+    );
+    expect(
+      await refusal({ toml: on, schedules: { nightly: { ...nightly, cron: "61 * * * *" } } }),
+    ).to.contain("nightly");
+    expect(await refusal({ toml: plugins('ticks_table = "a.b.c"'), schedules: { nightly } })).to.contain(
+      "plugin.queue.ticks_table: must be",
+    );
     expect(await refusal({ role: "worker" })).to.contain("role: worker needs the plugin queue");
     expect(await refusal({ toml: on, role: "worker" })).to.contain("role: worker has nothing to work on");
     expect(await refusal({ toml: on, jobs: { a: 7 } as never })).to.contain("jobs.a: must be a function");

@@ -1,5 +1,6 @@
 import type { Middleware } from "@svc/context";
 import type { JobContext, JobHandler, JobTableOptions } from "@svc/job-table";
+import type { Schedules } from "@svc/scheduler";
 import { ConfigurationError } from "@svc/options";
 import type { Service } from "../service.ts";
 
@@ -32,6 +33,7 @@ export interface QueueCode {
 /** What of the options of a service is about jobs. */
 export interface JobCode {
   readonly jobs: ServiceJobs;
+  readonly schedules: Schedules;
   readonly role: Role;
   readonly guard: Middleware | undefined;
   readonly db: JobDatabase | undefined;

@@ -1,10 +1,12 @@
 import type { Middleware } from "@svc/context";
 import { ConfigurationError, type Fault, func, optional, resolveOptions } from "@svc/options";
+import type { Schedules } from "@svc/scheduler";
 import type { JobCode, JobDatabase, QueueCode, Role, ServiceJobs } from "./job-code.ts";
 
 /** The options of `createService()` that are about jobs. */
 export interface JobOptions {
   readonly jobs: ServiceJobs | undefined;
+  readonly schedules: Schedules | undefined;
   readonly role: Role;
   readonly queue: QueueCode | undefined;
   readonly db: JobDatabase | undefined;
@@ -13,13 +15,13 @@ export interface JobOptions {
 /** @throws ConfigurationError */
 export function resolveJobCode(options: JobOptions, profile: "full" | "reduced"): JobCode {
   if (profile === "reduced") refuseInReduced(options);
-  const { jobs = {}, role, queue, db } = options;
+  const { jobs = {}, schedules = {}, role, queue, db } = options;
   const faults = faultsOfHandlers("jobs", jobs);
   if (faults.length > 0) throw new ConfigurationError("createService()", faults);
   const { guard } = resolveOptions("queue of createService()", queue, {
     guard: optional(func<Middleware>()),
   });
-  return { jobs, role, guard, db };
+  return { jobs, schedules, role, guard, db };
 }
 
 /** What is no function in a table of functions. */

@@ -1,5 +1,4 @@
 import type { Table } from "@svc/config";
-import type { Middleware } from "@svc/context";
 import type { JobTable } from "@svc/job-table";
 import { boolean, ConfigurationError, integer, number, optional, string, withDefault } from "@svc/options";
 import type { JobDatabase } from "./job-code.ts";
@@ -28,6 +27,10 @@ export interface QueueSettings {
   readonly maxPayloadBytes: number;
   /** How often jobs are counted for `/metrics`, in seconds; 0: never. Default: 0. */
   readonly depthEverySeconds: number;
+  /** The table of the ticks of schedules, in the same database. Default: svc_schedule_ticks. */
+  readonly ticksTable: string;
+  /** For how many days ticks are kept. Default: 7. */
+  readonly retentionDays: number;
   /** Where the page of the queue is, outside `prod` (JOB-32); empty: nowhere. Default: /queue. */
   readonly page: string;
 }
@@ -50,6 +53,8 @@ export const queueTable: Table<QueueSettings> = {
       kind: withDefault(integer({ min: 2, max: 64 * 2 ** 20 }), 2 ** 20),
     },
     depthEverySeconds: { key: "depth_every", kind: withDefault(number({ min: 0, max: 86_400 }), 0) },
+    ticksTable: { key: "ticks_table", kind: withDefault(string(), "svc_schedule_ticks") },
+    retentionDays: { key: "ticks_retention_days", kind: withDefault(integer({ min: 1, max: 3650 }), 7) },
     page: {
       key: "page",
       kind: withDefault(
@@ -69,63 +74,24 @@ export const queueTable: Table<QueueSettings> = {
   },
 };
 
-/** What the queue takes from elsewhere. */
-export interface QueueSurroundings {
-  readonly db: JobDatabase | undefined;
-  readonly guard: Middleware | undefined;
-  /** Whether this process answers the application's requests. */
-  readonly serves: boolean;
-}
-
-/** The table of the jobs, its check, and its page. */
+/** The table of the jobs, and its check. */
 export async function queuePlugin(
   settings: QueueSettings,
-  context: PluginContext,
-  { db, ...around }: QueueSurroundings,
+  { profile }: PluginContext,
+  db: JobDatabase | undefined,
 ): Promise<PluginParts & { readonly jobs: JobTable }> {
-  const { profile } = context;
   if (db === undefined) refuseWithoutDatabase();
   const { createJobTable } = await import("@svc/job-table");
   const { name, visibilityTimeoutSeconds, maxPayloadBytes } = settings;
-  const jobs = namedAsConfigured(
-    { plugin: "queue", table: queueTable, profile, maker: "createJobTable()" },
-    () => createJobTable({ db, name, visibilityTimeoutSeconds, maxPayloadBytes }),
+  const by = { plugin: "queue", table: queueTable, profile, maker: "createJobTable()" } as const;
+  const jobs = namedAsConfigured(by, () =>
+    createJobTable({ db, name, visibilityTimeoutSeconds, maxPayloadBytes }),
   );
   return {
     jobs,
     checks: [jobs.readiness()],
     schemas: [{ key: "plugin.queue.name", ensureSchema: () => jobs.ensureSchema() }],
-    page: await pageOf(jobs, settings, context, around),
   };
-}
-
-/** The page, outside `prod` alone (JOB-32). */
-async function pageOf(
-  jobs: JobTable,
-  { page }: QueueSettings,
-  { env, logger, hasRoute }: PluginContext,
-  { guard, serves }: Omit<QueueSurroundings, "db">,
-): Promise<Middleware | undefined> {
-  if (env === "prod" || page === "" || !serves) return undefined;
-  const { queueRoutes } = await import("@svc/job-table");
-  const routes = queueRoutes({
-    table: jobs,
-    path: page,
-    guard: guard ?? (env === "local" ? undefined : await adminsOnly()),
-    logger,
-  });
-  return function queuePage(req, res, next) {
-    const target = req.url ?? "";
-    if (!target.startsWith(page)) return next();
-    // The application's own route is the one that there is in prod, too.
-    if (hasRoute(target.split("?", 1)[0] ?? "")) return next();
-    routes(req, res, next);
-  };
-}
-
-async function adminsOnly(): Promise<Middleware> {
-  const { requireRoles } = await import("@svc/jwt-auth");
-  return requireRoles("admin");
 }
 
 function refuseWithoutDatabase(): never {

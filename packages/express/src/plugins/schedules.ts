@@ -1,0 +1,49 @@
+import type { JobTable } from "@svc/job-table";
+import { ConfigurationError } from "@svc/options";
+import type { Scheduler, Schedules } from "@svc/scheduler";
+import { namedAsConfigured } from "./named-as-configured.ts";
+import type { PluginContext, PluginParts } from "./plugin.ts";
+import { type QueueSettings, queueTable } from "./queue.ts";
+
+/** What schedules are for. */
+export interface ScheduleSurroundings {
+  readonly table: JobTable;
+  readonly schedules: Schedules;
+  /** The tasks that have handlers here; empty where somebody else works on the table. */
+  readonly tasks: readonly string[];
+  /** Whether this process queues their jobs. */
+  readonly runs: boolean;
+}
+
+/** The scheduler, its check and its table; undefined without schedules. */
+export async function schedulerPlugin(
+  { ticksTable, retentionDays }: QueueSettings,
+  { logger, profile }: PluginContext,
+  { table, schedules, tasks, runs }: ScheduleSurroundings,
+): Promise<(PluginParts & { readonly scheduler: Scheduler }) | undefined> {
+  if (Object.keys(schedules).length === 0) return undefined;
+  const { createScheduler } = await import("@svc/scheduler");
+  const by = { plugin: "queue", table: queueTable, profile, maker: "createScheduler()" } as const;
+  const scheduler = namedAsConfigured(by, () =>
+    createScheduler({ table, schedules, ticksTable, retentionDays, logger }),
+  );
+  if (tasks.length > 0) refuseUnhandled(schedules, tasks);
+  if (!runs) return { scheduler };
+  return {
+    scheduler,
+    checks: [scheduler.readiness()],
+    schemas: [{ key: "plugin.queue.ticks_table", ensureSchema: () => scheduler.ensureSchema() }],
+    work: [{ name: "scheduler", start: () => scheduler.start(), stop: () => scheduler.stop() }],
+  };
+}
+
+// Its job would be dead at every tick.
+function refuseUnhandled(schedules: Schedules, tasks: readonly string[]): void {
+  const faults = Object.entries(schedules)
+    .filter(([, { task }]) => !tasks.includes(task))
+    .map(([name, { task }]) => ({
+      key: `schedules.${name}.task`,
+      message: `${JSON.stringify(task)} has no handler in jobs; there are ${tasks.join(", ")}`,
+    }));
+  if (faults.length > 0) throw new ConfigurationError("createService()", faults);
+}
