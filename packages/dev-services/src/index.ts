@@ -2,6 +2,7 @@ export { demoFolder } from "./account.ts";
 export { type Attempt, maskUrl, NoServerError } from "./attempts.ts";
 export { type DemoOptions, demoPostgres, type DemoPostgres } from "./demo-postgres.ts";
 export { freePort } from "./free-port.ts";
+export { type NatsOptions, type NatsServer, startNats } from "./nats.ts";
 export { type PgBouncer, type PgBouncerOptions, startPgBouncer } from "./pgbouncer.ts";
 export { type PostgresOptions, type PostgresServer, startPostgres } from "./postgres.ts";
 export { type RedisOptions, type RedisServer, startRedis } from "./redis.ts";
@@ -15,6 +16,7 @@ export {
   type TestDatabaseOptions,
 } from "./test-database.ts";
 export { openTestLogin, type OpenTestLogin, type TestLoginOptions } from "./test-login.ts";
+export { testNats, type TestNats } from "./test-nats.ts";
 export { testPgBouncer, type TestPgBouncer } from "./test-pgbouncer.ts";
 export { openTestRedis, type OpenTestRedis, testRedis, type TestRedis } from "./test-redis.ts";
 export { testRedisCluster, type TestRedisCluster } from "./test-redis-cluster.ts";

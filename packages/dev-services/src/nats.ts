@@ -1,0 +1,132 @@
+import { spawn, spawnSync } from "node:child_process";
+import { connect } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { scratchFolder } from "./account.ts";
+import { NoServerError } from "./attempts.ts";
+import { freePort } from "./free-port.ts";
+import { startWatchdog, type Watchdog } from "./lease.ts";
+import { gone, signalTree } from "./processes.ts";
+
+/** What {@link startNats} takes. */
+export interface NatsOptions {
+  /** The port on 127.0.0.1. Default: a free one. */
+  readonly port?: number | undefined;
+  /** Whether it keeps streams. Default: true. */
+  readonly jetStream?: boolean | undefined;
+  /** Who may connect; the URL names both. Default: everybody. */
+  readonly login?: { readonly user: string; readonly password: string } | undefined;
+  /** The environment with the `PATH` to look on. Default: `process.env`. */
+  readonly env?: NodeJS.ProcessEnv | undefined;
+}
+
+/** A NATS server of our own. */
+export interface NatsServer extends AsyncDisposable {
+  readonly url: string;
+  readonly port: number;
+  readonly pid: number;
+  /** Stops it where it is (SIGSTOP): it hangs. */
+  pause(): void;
+  /** Lets a paused server go on. */
+  resume(): void;
+  /** Ends it at once (SIGKILL). Resolves when it is gone. */
+  kill(): Promise<void>;
+  /** Starts it again on the same port with what it kept; ends it before when it runs. */
+  restart(): Promise<void>;
+  /** Ends it, and removes what it kept. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a NATS server, with JetStream, on 127.0.0.1. It ends when this process ends, however it ends.
+ *
+ * @throws NoServerError when there is none on `PATH`; Error when it does not start
+ */
+export async function startNats(options: NatsOptions = {}): Promise<NatsServer> {
+  requireNats(options.env);
+  const watchdog = await startWatchdog();
+  try {
+    return await launched(options, watchdog);
+  } catch (error) {
+    await watchdog.finish();
+    throw error;
+  }
+}
+
+/** @throws NoServerError when there is none on `PATH` */
+export function requireNats(env: NodeJS.ProcessEnv = process.env): void {
+  if (spawnSync("nats-server", ["--version"], { env, stdio: "ignore" }).status === 0) return;
+  const attempts = [{ rung: "nats-server on PATH", reason: "not found" }];
+  throw new NoServerError("NATS", attempts, "install nats-server (Debian: apt-get install nats-server)");
+}
+
+async function launched(options: NatsOptions, watchdog: Watchdog): Promise<NatsServer> {
+  const { jetStream = true, login, env = process.env } = options;
+  const folder = scratchFolder("svc-nats-");
+  const charge = { signal: "SIGTERM", remove: [folder], marker: folder } as const;
+  watchdog.watch(charge);
+  let { pid, port } = await started(options.port);
+
+  async function started(wanted?: number): Promise<{ pid: number; port: number }> {
+    for (let attempt = 1; ; attempt++) {
+      const at = wanted ?? (await freePort());
+      const process = await spawned(at);
+      if (process !== undefined) return { pid: process, port: at };
+      if (wanted !== undefined || attempt === 5)
+        throw new Error(`nats-server did not start on port ${at} of 127.0.0.1, which may be taken`);
+    }
+  }
+
+  async function spawned(at: number): Promise<number | undefined> {
+    // The name of the folder is on the command line in any case: by it the process is known.
+    const args = ["-a", "127.0.0.1", "-p", String(at), "-sd", folder];
+    if (jetStream) args.push("-js");
+    if (login !== undefined) args.push("--user", login.user, "--pass", login.password);
+    const child = spawn("nats-server", args, { detached: true, stdio: "ignore", cwd: folder, env });
+    child.on("error", () => undefined);
+    if (child.pid === undefined) return undefined;
+    watchdog.watch({ ...charge, pid: child.pid });
+    child.unref();
+    const end = performance.now() + 20_000;
+    while (child.exitCode === null && child.signalCode === null && performance.now() < end) {
+      if (await greets(at)) return child.pid;
+      await sleep(5);
+    }
+    return undefined;
+  }
+
+  const user = login === undefined ? "" : `${encodeURIComponent(login.user)}:`;
+  const password = login === undefined ? "" : `${encodeURIComponent(login.password)}@`;
+  const server: NatsServer = {
+    url: `nats://${user}${password}127.0.0.1:${port}`,
+    port,
+    get pid() {
+      return pid;
+    },
+    pause: () => void signalTree(pid, "SIGSTOP"),
+    resume: () => void signalTree(pid, "SIGCONT"),
+    async kill() {
+      await gone(signalTree(pid, "SIGKILL"), 10_000);
+    },
+    async restart() {
+      await server.kill();
+      ({ pid, port } = await started(port));
+    },
+    stop: () => watchdog.finish(),
+    [Symbol.asyncDispose]: () => watchdog.finish(),
+  };
+  return server;
+}
+
+/** A NATS server says what it is as soon as somebody connects. */
+function greets(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1");
+    const answer = (yes: boolean): void => {
+      socket.destroy();
+      resolve(yes);
+    };
+    socket.on("error", () => answer(false));
+    socket.once("data", (chunk: Buffer) => answer(chunk.toString("latin1").startsWith("INFO ")));
+    socket.setTimeout(5000, () => answer(false));
+  });
+}

@@ -1,0 +1,50 @@
+import { NoServerError, startNats, testNats } from "@svc/dev-services";
+import { expect } from "chai";
+import { connect } from "node:net";
+import { isAlive } from "../src/processes.ts";
+import { rejection } from "./support/rejection.ts";
+
+/** What a server answers after its greeting; a name and password are sent where they are given. */
+async function asked(port: number, login: object = {}): Promise<string> {
+  const socket = connect(port, "127.0.0.1");
+  let text = "";
+  socket.setEncoding("utf8");
+  socket.write(`CONNECT ${JSON.stringify({ verbose: false, ...login })}\r\nPING\r\n`);
+  for await (const chunk of socket as AsyncIterable<string>) {
+    text += chunk;
+    if (/^(PONG|-ERR)/m.test(text)) break;
+  }
+  socket.destroy();
+  return text;
+}
+
+describe("testNats", function () {
+  this.timeout(60_000);
+  const nats = testNats({ login: { user: "somebody", password: "p@ss" } });
+
+  it("starts a server that keeps streams, wants its password, comes back on its port, and is gone when stopped", async () => {
+    const { port } = nats.server;
+    expect(nats.url).to.equal(`nats://somebody:p%40ss@127.0.0.1:${port}`);
+    expect(await asked(port))
+      .to.match(/"jetstream":true/)
+      .and.to.match(/^-ERR 'Authorization Violation'/m);
+    const login = { user: "somebody", pass: "p@ss" };
+    expect(await asked(port, login)).to.match(/^PONG/m);
+    const { pid } = nats.server;
+    await nats.server.restart();
+    expect(isAlive(pid)).to.equal(false);
+    expect(nats.server.pid).not.to.equal(pid);
+    expect(await asked(port, login)).to.match(/^PONG/m);
+
+    const other = await startNats({ jetStream: false });
+    expect(await asked(other.port)).to.not.match(/"jetstream":true/);
+    await other.stop();
+    expect(isAlive(other.pid)).to.equal(false);
+  });
+
+  it("names what is missing where there is no NATS", async () => {
+    const error = await rejection(startNats({ env: { PATH: "/none" } }));
+    expect(error).to.be.instanceOf(NoServerError);
+    expect(error.message).to.include("nats-server on PATH: not found");
+  });
+});
