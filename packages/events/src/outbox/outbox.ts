@@ -1,6 +1,27 @@
 import type { ReadinessCheck } from "@svc/context";
-import type { Queryable } from "@svc/sql";
+import { func, resolveOptions, withDefault } from "@svc/options";
+import { type Database, qualified, type Queryable } from "@svc/sql";
 import type { EventEnvelope } from "../envelope.ts";
+import { refused } from "../errors.ts";
+import { database, type Migration, send, tableName } from "../query.ts";
+import { isText } from "../text.ts";
+import { createBell, type Bell } from "./bell.ts";
+import { createOutboxCheck } from "./readiness.ts";
+import { ensureOutbox, outboxMigrations } from "./schema.ts";
+import { addSql, deadSql, retrySql, statsSql } from "./sql.ts";
+
+/** The table where no other one is named (OUT-4). */
+export const DEFAULT_OUTBOX = "svc_outbox";
+
+/** What {@link createOutbox} takes. */
+export interface OutboxOptions {
+  /** Where the table is, as for a job table: the same database. It stays the caller's to close. Required. */
+  readonly db: Database;
+  /** The table, by name (at most 48 bytes) or `schema.name`. Default: `svc_outbox`. */
+  readonly name?: string | undefined;
+  /** A clock that never goes back, in milliseconds. Default: `performance.now`. */
+  readonly now?: (() => number) | undefined;
+}
 
 /** An event and where it goes. */
 export interface OutboxEntry {
@@ -8,9 +29,141 @@ export interface OutboxEntry {
   readonly event: EventEnvelope;
 }
 
+/** How many events there are of each state. */
+export interface OutboxStats {
+  readonly pending: number;
+  readonly published: number;
+  readonly dead: number;
+}
+
+/** An event that is not tried again. */
+export interface DeadEvent {
+  readonly id: string;
+  readonly topic: string;
+  /** The envelope, or what somebody else has written in its place. */
+  readonly payload: unknown;
+  readonly attempts: number;
+  readonly lastError: string | undefined;
+  readonly createdAt: Date;
+}
+
+/**
+ * Events that are to be sent, in a table beside the data that they are about. All clocks are the server's; every call is
+ * one statement. Errors of the server and of the driver are passed on as they are.
+ */
 export interface Outbox {
   readonly name: string;
-  /** Writes events down, in one statement. Answers how many were new: an id is written once. */
+  /** Writes up to 1,000 events down (OUT-1), in their order. Answers how many were new: an id is written once (EVT-4). */
   add(entries: readonly OutboxEntry[], options?: { readonly tx?: Queryable | undefined }): Promise<number>;
+  /** Dead events, those written last first. `limit` from 1 to 10,000; default 100. */
+  dead(limit?: number): Promise<DeadEvent[]>;
+  /** Makes dead events pending with no attempts: those of the ids, or all. Answers the ids of those that were dead. */
+  retryDead(
+    ids: readonly string[] | "all",
+    options?: { readonly tx?: Queryable | undefined },
+  ): Promise<string[]>;
+  /** Counts all events; reads the whole table. */
+  stats(): Promise<OutboxStats>;
+  /** Makes what is missing of the table. @throws SchemaError for a table that is another one */
+  ensureSchema(): Promise<"present" | "created">;
+  /** The same for a migration tool. */
+  migrations(): readonly Migration[];
+  /**
+   * The check `outbox`, never critical: degraded when an event is dead or failing, which it quotes, or when one has
+   * waited for more than 300 s. Always the same object.
+   */
   readiness(): ReadinessCheck;
+}
+
+/** What a relay needs to know of an outbox. */
+export interface OutboxAccess {
+  readonly db: Database;
+  /** The table, quoted. */
+  readonly sql: string;
+  /** Rung when something was written here. */
+  readonly bell: Bell;
+}
+
+const MAX_ENTRIES = 1000;
+const MAX_ROWS = 10_000;
+// A date goes no further.
+const FAR_MS = 8.64e15;
+const accesses = new WeakMap<object, OutboxAccess>();
+
+/** Undefined for what {@link createOutbox} has not made. */
+export function accessOf(outbox: object): OutboxAccess | undefined {
+  return accesses.get(outbox);
+}
+
+interface DeadRow extends Record<string, unknown> {
+  readonly id: string;
+  readonly destination: string;
+  readonly payload: unknown;
+  readonly attempts: number;
+  readonly last_error: string | null;
+  readonly created_ms: number;
+}
+
+/**
+ * Makes the client of an outbox. Nothing is sent before the first call.
+ *
+ * @throws ConfigurationError
+ */
+export function createOutbox(given: OutboxOptions): Outbox {
+  const { db, name, now } = resolveOptions("createOutbox()", given, {
+    db: database,
+    name: withDefault(tableName, DEFAULT_OUTBOX),
+    now: withDefault(func<() => number>(), () => performance.now()),
+  });
+  const sql = qualified(name);
+  const bell = createBell();
+  const check = createOutboxCheck((text) => send(db, text, []), sql, now);
+
+  const outbox: Outbox = {
+    name,
+    async add(entries, { tx } = {}) {
+      if (!Array.isArray(entries) || entries.length > MAX_ENTRIES) {
+        throw refused(`entries must be a list of at most ${MAX_ENTRIES}`);
+      }
+      if (entries.length === 0) return 0;
+      const { text, values } = addSql(sql, entries);
+      const added = (await send(tx ?? db, text, values)).length;
+      if (added > 0) bell.ring({ later: tx !== undefined });
+      return added;
+    },
+    async dead(limit = 100) {
+      if (!Number.isInteger(limit) || limit < 1 || limit > MAX_ROWS) {
+        throw refused(`limit must be a whole number from 1 to ${MAX_ROWS}`);
+      }
+      return (await send<DeadRow>(db, deadSql(sql), [limit])).map(deadEventOf);
+    },
+    async retryDead(ids, { tx } = {}) {
+      if (ids !== "all" && !(Array.isArray(ids) && ids.length <= MAX_ROWS && ids.every((id) => isText(id)))) {
+        throw refused(`ids must be "all" or a list of at most ${MAX_ROWS} ids`);
+      }
+      const rows = await send<{ id: string }>(tx ?? db, retrySql(sql), [ids === "all" ? null : ids]);
+      if (rows.length > 0) bell.ring({ later: tx !== undefined });
+      return rows.map(({ id }) => id);
+    },
+    async stats() {
+      const [row] = await send<{ pending: number; published: number; dead: number }>(db, statsSql(sql), []);
+      return { pending: row?.pending ?? 0, published: row?.published ?? 0, dead: row?.dead ?? 0 };
+    },
+    ensureSchema: () => ensureOutbox(db, name),
+    migrations: () => outboxMigrations(name),
+    readiness: () => check,
+  };
+  accesses.set(outbox, { db, sql, bell });
+  return outbox;
+}
+
+function deadEventOf(row: DeadRow): DeadEvent {
+  return {
+    id: row.id,
+    topic: row.destination,
+    payload: row.payload,
+    attempts: row.attempts,
+    lastError: row.last_error ?? undefined,
+    createdAt: new Date(Math.min(Math.max(row.created_ms, -FAR_MS), FAR_MS)),
+  };
 }

@@ -1,0 +1,151 @@
+import { integer, resolveOptions, withDefault } from "@svc/options";
+import {
+  type Columns,
+  type Database,
+  ensureSchema,
+  isPool,
+  qualified,
+  type Queryable,
+  SchemaError,
+} from "@svc/sql";
+import { refused } from "./errors.ts";
+import { type Migration, send, tableName } from "./query.ts";
+import { isText } from "./text.ts";
+
+/** The table where no other one is named (OUT-3). */
+export const DEFAULT_INBOX = "svc_inbox";
+
+/** What {@link createInbox} takes. */
+export interface InboxOptions {
+  /** The table, by name (at most 48 bytes) or `schema.name`. Default: `svc_inbox`. */
+  readonly name?: string | undefined;
+}
+
+/** What became of a message: done now, with what `fn` answered, or already done before. */
+export type Once<T> = { readonly done: true; readonly value: T } | { readonly done: false };
+
+/** Which messages a consumer has done with, in a table beside the data that it changes. */
+export interface Inbox {
+  readonly name: string;
+  /**
+   * Runs `fn` when this consumer has not done with this message, and notes it in the same transaction (OUT-2): both are
+   * committed or neither is. Two at once: the second waits until the first has ended. When `fn` throws the note is taken
+   * back, as the work in the transaction must be.
+   *
+   * @param tx a transaction of the caller
+   * @param consumer who does the work, 1 to 128 characters: two consumers do not see each other's messages
+   * @param messageId of an event its `id`, 1 to 255 characters
+   * @throws EventError `ERR_SVC_EVENT_ARGUMENT`, for a pool too; whatever `fn` throws
+   */
+  once<T>(tx: Queryable, consumer: string, messageId: string, fn: () => T | Promise<T>): Promise<Once<T>>;
+  /** Makes what is missing of the table. @throws SchemaError for a table that is another one */
+  ensureSchema(db: Database): Promise<"present" | "created">;
+  /** The same for a migration tool. */
+  migrations(): readonly Migration[];
+  /**
+   * Forgets messages that are older, at least a day: longer than anything can be delivered again. Answers how many.
+   * Default: 30 days.
+   */
+  prune(db: Database, options?: { readonly olderThanDays?: number | undefined }): Promise<number>;
+}
+
+const MAX_CONSUMER = 128;
+const CHUNK = 10_000;
+const TEXT = ["text", "varchar"];
+// OUT-3.
+const COLUMNS: Columns = { consumer: TEXT, message_id: TEXT, processed_at: "timestamptz" };
+
+/**
+ * Makes the client of an inbox. Nothing is sent before the first call.
+ *
+ * @throws ConfigurationError
+ */
+export function createInbox(given: InboxOptions = {}): Inbox {
+  const { name } = resolveOptions("createInbox()", given, { name: withDefault(tableName, DEFAULT_INBOX) });
+  const sql = qualified(name);
+  const statement = `create table if not exists ${sql} (
+  consumer text collate "C" not null,
+  message_id text collate "C" not null,
+  processed_at timestamptz not null default now(),
+  primary key (consumer, message_id)
+)`;
+
+  return {
+    name,
+    async once(tx, consumer, messageId, fn) {
+      if (!isText(consumer, MAX_CONSUMER))
+        throw refused(`consumer must be a text of 1 to ${MAX_CONSUMER} characters`);
+      if (!isText(messageId)) throw refused("messageId must be a text of 1 to 255 characters");
+      if (!isTransaction(tx)) {
+        throw refused("once() needs a transaction: outside of one the note stays when the work fails");
+      }
+      const { rows } = await tx.query(
+        `insert into ${sql} (consumer, message_id, processed_at) values ($1, $2, now())
+        on conflict (consumer, message_id) do nothing returning message_id`,
+        [consumer, messageId],
+      );
+      if (rows.length === 0) return { done: false };
+      try {
+        return { done: true, value: await fn() };
+      } catch (error) {
+        // For a caller that hides the error and commits; where the transaction has failed there is nothing to take back.
+        await tx
+          .query(`delete from ${sql} where consumer = $1 and message_id = $2`, [consumer, messageId])
+          .catch(() => undefined);
+        throw error;
+      }
+    },
+    ensureSchema: (db) => ensureInbox(db, name, statement),
+    migrations: () => [{ name: `0001_${name.replaceAll(/\W/g, "_")}`, statements: [statement] }],
+    async prune(db, options = {}) {
+      const { olderThanDays } = resolveOptions("prune()", options, {
+        olderThanDays: withDefault(integer({ min: 1, max: 36_600 }), 30),
+      });
+      let count = 0;
+      for (;;) {
+        const rows = await send(
+          db,
+          `with old as (
+            delete from ${sql} where ctid = any(array(
+              select ctid from ${sql} where processed_at < now() - $1::int * interval '1 day' limit ${CHUNK}
+            )) returning 1
+          ) select count(*)::int as pruned from old`,
+          [olderThanDays],
+        );
+        const pruned = Number(rows[0]?.["pruned"] ?? 0);
+        count += pruned;
+        if (pruned < CHUNK) return count;
+      }
+    },
+  };
+}
+
+/** As far as can be known: a pool is none, nor is a connection whose driver says so. */
+function isTransaction(tx: Queryable): boolean {
+  if (typeof tx?.query !== "function" || isPool(tx)) return false;
+  const { getTransactionStatus } = tx as { getTransactionStatus?: () => unknown };
+  return getTransactionStatus?.call(tx) !== "I";
+}
+
+/** @throws SchemaError for a table that is another one, naming its columns */
+async function ensureInbox(db: Database, table: string, statement: string): Promise<"present" | "created"> {
+  const name = `inbox/${table}`;
+  const sql = qualified(table).replaceAll("'", "''");
+  try {
+    return await ensureSchema(db, {
+      name,
+      tables: { [table]: COLUMNS },
+      isPresent: `
+select bool_or(index.indisunique and index.indpred is null and index.indnkeyatts = 2
+  and (select array_agg(attname::text order by attname) from pg_catalog.pg_attribute
+    where attrelid = index.indrelid and attnum = any(index.indkey[0:1])) = '{consumer,message_id}')
+from pg_catalog.pg_index as index
+where index.indrelid = to_regclass('${sql}') and index.indisvalid and index.indimmediate`,
+      statements: [statement],
+    });
+  } catch (error) {
+    if (!(error instanceof SchemaError) || !error.faults.some((fault) => fault.includes("isPresent")))
+      throw error;
+    throw new SchemaError(name, [`${table} needs the primary key (consumer, message_id)`]);
+  }
+}

@@ -1,0 +1,195 @@
+import { MAX_ERROR_LENGTH } from "@svc/job-table";
+import { bodyOf } from "../envelope.ts";
+import type { OutboxEntry } from "./outbox.ts";
+
+const NOW = "statement_timestamp()";
+const UTC_TEXT = `'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`;
+/** What is written of a row whose relay was lost every time. */
+export const SPENT = "lease expired on the last attempt";
+const MAX_BURIED = 100;
+
+/** A statement and what goes into it. */
+export interface Query {
+  readonly text: string;
+  readonly values: unknown[];
+}
+
+/**
+ * Writes events down. Their order is that of `created_at`: the time at which each was written and not that at which its
+ * transaction began, because of two that wait for each other the one that began later may be first.
+ */
+export function addSql(table: string, entries: readonly OutboxEntry[]): Query {
+  const text = `insert into ${table} (id, kind, destination, payload, message_key, request_id, tenant_id, trace, status,
+    attempts, available_at, created_at, published_at, last_error)
+  select id, 'event', destination, payload::jsonb, key, request_id, tenant_id, trace::jsonb, 'pending', 0, began.at,
+    began.at + n * interval '1 microsecond', null, null
+  from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
+    with ordinality as new (id, destination, payload, key, request_id, tenant_id, trace, n)
+  cross join (select clock_timestamp() as at offset 0) as began
+  order by n
+  on conflict (id) do nothing returning id`;
+  const events = entries.map(({ event }) => event);
+  const values = [
+    events.map(({ id }) => id),
+    entries.map(({ topic }) => topic),
+    events.map((event) => bodyOf(event)),
+    events.map(({ key }) => key),
+    events.map(({ request_id }) => request_id),
+    events.map(({ tenant_id }) => tenant_id),
+    events.map(({ trace }) => JSON.stringify(trace)),
+  ];
+  return { text, values };
+}
+
+/** A row that a relay has claimed. */
+export interface ClaimedRow extends Record<string, unknown> {
+  readonly id: string;
+  readonly kind: string;
+  readonly destination: string;
+  /** Null: longer than the relay reads. */
+  readonly payload: string | null;
+  readonly message_key: string | null;
+  readonly attempts: number;
+  readonly lease: string;
+  /** Out of attempts: it was made dead by this claim. */
+  readonly spent: boolean;
+}
+
+/**
+ * Claims rows (OUT-5) in one statement. `$1` how many, `$2` seconds of the lease, `$3` the key to begin with, `$4` how many
+ * keys to look at, `$5` the attempts after which a row is dead, `$6` how many bytes of a payload are read.
+ *
+ * Of every key only the oldest row that waits is looked at. It is claimed where its time has come, and with it those
+ * behind it: as long as it waits nobody else can claim anything of its key, so relays need no lock on keys, and a row
+ * that is leased or was put off holds back what comes behind it. Keys are walked from one to the next in the index, each a
+ * probe, however many rows of it there are.
+ *
+ * `available_at` is the end of the lease: whoever touches a row moves it past the start of every statement that has seen
+ * the row before.
+ */
+export function claimSql(table: string): string {
+  const ready = `status = 'pending' and available_at <= ${NOW}`;
+  return `with recursive visited (id, key, n) as (
+  (select id, message_key, 1 from ${table} where status = 'pending' and message_key >= $3::text
+  order by message_key, created_at, id limit 1)
+  union all
+  select next.id, next.message_key, visited.n + 1 from visited cross join lateral (
+    select id, message_key from ${table} where status = 'pending' and message_key > visited.key
+    order by message_key, created_at, id limit 1
+  ) as next where visited.n < $4::int
+), heads as materialized (
+  select id, message_key, created_at, attempts from ${table}
+  where id = any(array(select id from visited)) and ${ready}
+  order by created_at, id limit $1::int for update skip locked
+), free as materialized (
+  select id, created_at, attempts from ${table} where message_key is null and ${ready}
+  order by created_at, id limit $1::int for update skip locked
+), behind as materialized (
+  select next.id, next.created_at, next.n from heads cross join lateral (
+    select id, created_at, row_number() over chain as n,
+      bool_and(available_at <= ${NOW} and attempts < $5::int) over chain as ready
+    from (
+      select id, created_at, available_at, attempts from ${table}
+      where status = 'pending' and message_key = heads.message_key
+        and (created_at, id) > (heads.created_at, heads.id)
+      order by created_at, id limit (select $1::int / greatest(count(*), 1) from heads)
+    ) as waiting window chain as (order by created_at, id)
+  ) as next where next.ready and heads.attempts < $5::int
+), spent as (
+  select id from (select id, attempts from heads union all select id, attempts from free) as both_kinds
+  where attempts >= $5::int limit ${MAX_BURIED}
+), buried as (
+  update ${table} as row set status = 'dead', last_error = '${SPENT}'
+  where id = any(array(select id from spent)) and ${ready}
+  returning row.id, row.attempts
+), claimed as (
+  update ${table} as row set attempts = row.attempts + 1, available_at = ${NOW} + $2::float8 * interval '1 second'
+  where id = any(array(
+    select id from (
+      select id, created_at, 0 as n from heads where attempts < $5::int
+      union all select id, created_at, 0 from free where attempts < $5::int
+      union all select id, created_at, n from behind
+    ) as all_kinds order by n, created_at limit $1::int
+  )) and ${ready}
+  returning row.id, row.kind, row.destination, row.payload::text as payload, row.message_key, row.attempts,
+    row.available_at, row.created_at
+)
+select id, kind, destination, case when octet_length(payload) <= $6::int then payload end as payload, message_key,
+  attempts::int, to_char(available_at at time zone 'UTC', ${UTC_TEXT}) as lease, false as spent, created_at,
+  (select max(key) from visited) as last_key, (select count(*)::int from visited) as visited
+from claimed
+union all
+select id, '', '', null, null, attempts::int, '', true, null, null, 0 from buried
+union all
+select '', '', '', null, null, 0, '', false, null, (select max(key) from visited), (select count(*)::int from visited)
+order by created_at nulls last, id`;
+}
+
+/** Whether a row is still held by a lease. */
+const HELD = `row.id = lease.id and row.status = 'pending' and row.attempts = lease.attempts
+    and row.available_at = lease.until`;
+const LEASES = "unnest($1::text[], $2::int[], $3::timestamptz[]";
+
+/** Marks rows as published; answers those that were still held. */
+export function publishedSql(table: string): string {
+  return `update ${table} as row set status = 'published', published_at = ${NOW}, last_error = null
+from ${LEASES}) as lease (id, attempts, until) where ${HELD} returning row.id`;
+}
+
+/**
+ * Rows that failed: again after min(2^attempts, 300) seconds, or dead. `$4` what is kept of their errors, `$5` whether they are
+ * dead at once, `$6` the attempts after which they are dead, `$7` whether the bus was away, which kills no row.
+ */
+export function failedSql(table: string): string {
+  const dead = "lease.bury or (not $7::bool and row.attempts >= $6::int)";
+  return `update ${table} as row set
+  status = case when ${dead} then 'dead' else 'pending' end,
+  attempts = case when $7::bool then least(row.attempts, $6::int - 1) else row.attempts end,
+  available_at = ${NOW} + least(power(2, least(row.attempts, 10)), 300) * interval '1 second',
+  last_error = left(lease.error, ${MAX_ERROR_LENGTH})
+from ${LEASES}, $4::text[], $5::bool[]) as lease (id, attempts, until, error, bury)
+where ${HELD} returning row.id, row.status`;
+}
+
+/** Rows that are given back with their attempt. */
+export function releasedSql(table: string): string {
+  return `update ${table} as row set attempts = greatest(row.attempts - 1, 0), available_at = ${NOW}
+from ${LEASES}) as lease (id, attempts, until) where ${HELD} returning row.id`;
+}
+
+/** Deletes what was published more than `$1` days ago, `$2` rows at most. */
+export function purgeSql(table: string): string {
+  return `delete from ${table} where id = any(array(
+  select id from ${table} where status = 'published' and published_at < ${NOW} - $1::float8 * interval '1 day'
+  order by published_at limit $2::int for update skip locked
+)) returning id`;
+}
+
+export function deadSql(table: string): string {
+  return `select id, destination, payload, attempts::int, last_error, date_part('epoch', created_at) * 1000 as created_ms
+from ${table} where status = 'dead' order by created_at desc, id limit $1::int`;
+}
+
+/** `$1` the ids; null: all of them. */
+export function retrySql(table: string): string {
+  return `update ${table} set status = 'pending', attempts = 0, available_at = ${NOW}
+where status = 'dead' and ($1::text[] is null or id = any($1::text[])) returning id`;
+}
+
+export function statsSql(table: string): string {
+  return `select count(*) filter (where status = 'pending')::float8 as pending,
+  count(*) filter (where status = 'published')::float8 as published,
+  count(*) filter (where status = 'dead')::float8 as dead from ${table}`;
+}
+
+/** What readiness asks: never reads what was published. One row. */
+export function stateSql(table: string): string {
+  return `select (select count(*)::float8 from ${table} where status = 'dead') as dead, waiting.*,
+  (select left(last_error, 300) from ${table} where status = 'pending' and last_error is not null
+  order by created_at limit 1) as error
+from (
+  select count(*)::float8 as pending, count(*) filter (where last_error is not null)::float8 as failing,
+    coalesce(date_part('epoch', ${NOW}) - date_part('epoch', min(created_at)), 0) as oldest_seconds
+  from ${table} where status = 'pending'
+) as waiting`;
+}

@@ -1,0 +1,52 @@
+import { type Kind } from "@svc/options";
+import { type Database, qualified, type Queryable, type Row } from "@svc/sql";
+
+/** Sends one statement to wherever the caller wants it: a transaction, a connection, or any connection of a pool. */
+export async function send<R extends Row>(db: Database, text: string, values: unknown[]): Promise<R[]> {
+  if (isQueryable(db)) return (await db.query<R>(text, values)).rows;
+  const connection = await db.connect();
+  try {
+    return (await connection.query<R>(text, values)).rows;
+  } finally {
+    connection.release();
+  }
+}
+
+function isQueryable(db: Database): db is Queryable {
+  return typeof (db as Partial<Queryable>).query === "function";
+}
+
+/** What a database is. */
+export const database: Kind<Database> = {
+  expects: "a pool or a connection (an object with query() or connect())",
+  accepts: (value): value is Database =>
+    typeof value === "object" && value !== null && (isMethod(value, "query") || isMethod(value, "connect")),
+};
+
+function isMethod(value: object, name: string): boolean {
+  return typeof (value as Record<string, unknown>)[name] === "function";
+}
+
+const MAX_NAME_BYTES = 48;
+
+/** The name of a table; those of its indexes are longer. */
+export const tableName: Kind<string> = {
+  expects: `a name of at most ${MAX_NAME_BYTES} bytes, or schema.name`,
+  accepts: (value): value is string => {
+    if (typeof value !== "string") return false;
+    try {
+      qualified(value);
+    } catch {
+      return false;
+    }
+    return Buffer.byteLength(value.slice(value.lastIndexOf(".") + 1)) <= MAX_NAME_BYTES;
+  },
+};
+
+/** A step of the schema, for a migration tool. */
+export interface Migration {
+  /** Sorts after the one before it. */
+  readonly name: string;
+  /** Statements that do no harm where their part is there already. */
+  readonly statements: readonly string[];
+}

@@ -1,0 +1,70 @@
+import { withDeadline } from "@svc/resilience";
+import {
+  type Connectable,
+  type Database,
+  isPool,
+  type PooledConnection,
+  type Queryable,
+  withTransaction,
+} from "@svc/sql";
+
+interface Emitter {
+  on(event: "error", listener: (error: Error) => void): unknown;
+}
+
+// Of the time that there is, the server's: what it did after we have given up would be nobody's.
+const SERVERS_SHARE = 0.9;
+
+/**
+ * A transaction that ends in time, whatever the database does. A connection of a pool that hangs is closed: the pool has its
+ * place back in any case. Without sequential scans the plan of a claim is right for a table of every size.
+ */
+export function boundedTransaction<T>(
+  db: Database,
+  ms: number,
+  work: (tx: Queryable) => Promise<T>,
+): Promise<T> {
+  const settings = {
+    statement_timeout: String(Math.max(1, Math.floor(ms * SERVERS_SHARE))),
+    enable_seqscan: "off",
+    jit: "off",
+  };
+  return withDeadline(ms, (signal) =>
+    withTransaction(isPool(db) ? lentUntil(signal, db) : db, work, { isolation: "read committed", settings }),
+  );
+}
+
+function lentUntil(signal: AbortSignal, pool: Connectable): Connectable {
+  return {
+    async connect() {
+      const connection = await pool.connect();
+      if (!signal.aborted) return guarded(connection, signal);
+      connection.release();
+      throw signal.reason;
+    },
+  };
+}
+
+function guarded(connection: PooledConnection, signal: AbortSignal): PooledConnection {
+  let released = false;
+  const release = (error?: Error | boolean): void => {
+    if (released) return;
+    released = true;
+    signal.removeEventListener("abort", cut);
+    connection.release(error);
+  };
+  const cut = (): void => release(new Error("the time of a relay's transaction is up"));
+  signal.addEventListener("abort", cut, { once: true });
+  const emitter = connection as Partial<Emitter>;
+  return {
+    query: (text, values) => connection.query(text, values),
+    release,
+    // Without a listener a connection that breaks between two statements would end the process.
+    ...(emitter.on === undefined
+      ? {}
+      : {
+          on: emitter.on.bind(connection),
+          removeListener: (connection as { removeListener?: () => void }).removeListener?.bind(connection),
+        }),
+  };
+}

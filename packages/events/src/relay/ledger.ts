@@ -1,0 +1,173 @@
+import { errorText, type NewJob } from "@svc/job-table";
+import { isConnectionError, type Queryable, sqlStateOf } from "@svc/sql";
+import { type ClaimedRow, claimSql, failedSql, publishedSql, purgeSql, releasedSql } from "../outbox/sql.ts";
+import { isRefusedJob } from "../receive.ts";
+import { boundedTransaction } from "./bounded-transaction.ts";
+import type { Failure } from "./deliver.ts";
+import type { ResolvedRelay } from "./options.ts";
+import type { Parcel } from "./parcel.ts";
+
+/** A row that was claimed, or the last row of a claim, which says how far it has looked. */
+interface AnswerRow extends ClaimedRow {
+  readonly last_key: string | null;
+  readonly visited: number;
+}
+
+/** What a claim has found. */
+export interface Claim {
+  readonly rows: readonly ClaimedRow[];
+  /** Out of attempts, and dead by now. */
+  readonly spent: readonly string[];
+  /** The key to go on with; `""`: from the start. */
+  readonly nextKey: string;
+}
+
+/** What became of parcels that were sent. */
+export interface Settled {
+  readonly published: readonly string[];
+  readonly lost: readonly string[];
+  readonly failed: readonly Failure[];
+}
+
+/** Every statement of a relay, each in a transaction that ends in time. */
+export interface Ledger {
+  claim(limit: number, fromKey: string): Promise<Claim>;
+  /** Marks what was sent and queues its jobs, in one transaction. */
+  settle(sent: readonly Parcel[]): Promise<Settled>;
+  fail(failures: readonly Verdict[], away: boolean): Promise<readonly string[]>;
+  release(rows: readonly ClaimedRow[]): Promise<void>;
+  purge(): Promise<number>;
+}
+
+/** A row that failed. */
+export interface Verdict {
+  readonly row: ClaimedRow;
+  readonly error: unknown;
+  readonly permanent: boolean;
+}
+
+const KEYS = 500;
+const PURGED = 1000;
+// JSON as PostgreSQL writes it has a space here and there.
+const SPACED = 2;
+const MAX_JOBS = 1000;
+const MAX_LENGTH = 16 * 2 ** 20;
+// Of the SQLSTATEs those that say that data is at fault: anything else may be better the next time.
+const DATA = /^(?:21|22|23|54)/;
+
+export function createLedger(options: ResolvedRelay): Ledger {
+  const { access, events, leaseMs, maxAttempts, commandTimeoutMs, purgeAfterDays } = options;
+  const { db, sql } = access;
+  const maxBytes = SPACED * events.maxEventBytes;
+  const texts = {
+    claim: claimSql(sql),
+    published: publishedSql(sql),
+    failed: failedSql(sql),
+    released: releasedSql(sql),
+    purge: purgeSql(sql),
+  };
+  const inTime = <T>(work: (tx: Queryable) => Promise<T>): Promise<T> =>
+    boundedTransaction(db, commandTimeoutMs, work);
+
+  async function mark(sent: readonly Parcel[]): Promise<Settled> {
+    return inTime(async (tx) => {
+      const { rows } = await tx.query<{ id: string }>(texts.published, leasesOf(sent.map(({ row }) => row)));
+      const held = new Set(rows.map(({ id }) => id));
+      const mine = sent.filter(({ row }) => held.has(row.id));
+      for (const jobs of chunks(mine)) await events.table?.enqueueMany(jobs, { tx });
+      return {
+        published: [...held],
+        lost: sent.filter(({ row }) => !held.has(row.id)).map(({ row }) => row.id),
+        failed: [],
+      };
+    });
+  }
+
+  async function oneByOne(sent: readonly Parcel[]): Promise<Settled> {
+    const published: string[] = [];
+    const lost: string[] = [];
+    const failed: Failure[] = [];
+    for (const parcel of sent) {
+      try {
+        const settled = await mark([parcel]);
+        published.push(...settled.published);
+        lost.push(...settled.lost);
+      } catch (error) {
+        if (!isOfTheRow(error)) throw error;
+        failed.push({ parcel, error, permanent: isRefusedJob(error) });
+      }
+    }
+    return { published, lost, failed };
+  }
+
+  return {
+    async claim(limit, fromKey) {
+      const rows = await inTime(async (tx) => {
+        const values = [limit, leaseMs / 1000, fromKey, KEYS, maxAttempts, maxBytes];
+        return (await tx.query<AnswerRow>(texts.claim, values)).rows;
+      });
+      const last = rows.at(-1);
+      return {
+        rows: rows.slice(0, -1).filter((row) => !row.spent),
+        spent: rows.filter((row) => row.spent).map(({ id }) => id),
+        nextKey: last !== undefined && last.visited >= KEYS ? (last.last_key ?? "") : "",
+      };
+    },
+    async settle(sent) {
+      if (sent.length === 0) return { published: [], lost: [], failed: [] };
+      try {
+        return await mark(sent);
+      } catch (error) {
+        if (!isOfTheRow(error)) throw error;
+        return oneByOne(sent);
+      }
+    },
+    async fail(failures, away) {
+      if (failures.length === 0) return [];
+      const values = [
+        ...leasesOf(failures.map(({ row }) => row)),
+        failures.map(({ error }) => errorText(error)),
+        failures.map(({ permanent }) => permanent),
+        maxAttempts,
+        away,
+      ];
+      const { rows } = await inTime((tx) => tx.query<{ id: string; status: string }>(texts.failed, values));
+      return rows.filter(({ status }) => status === "dead").map(({ id }) => id);
+    },
+    async release(rows) {
+      if (rows.length > 0) await inTime((tx) => tx.query(texts.released, leasesOf(rows)));
+    },
+    async purge() {
+      const { rows } = await inTime((tx) => tx.query(texts.purge, [purgeAfterDays, PURGED]));
+      return rows.length;
+    },
+  };
+}
+
+/** Whether an error is about what is in a row, and not about the database. */
+function isOfTheRow(error: unknown): boolean {
+  if (isRefusedJob(error)) return true;
+  return !isConnectionError(error) && DATA.test(sqlStateOf(error) ?? "");
+}
+
+function leasesOf(rows: readonly ClaimedRow[]): [string[], number[], string[]] {
+  return [rows.map(({ id }) => id), rows.map(({ attempts }) => attempts), rows.map(({ lease }) => lease)];
+}
+
+/** The jobs of parcels, in lists that one statement takes. */
+function* chunks(parcels: readonly Parcel[]): Generator<NewJob[]> {
+  let chunk: NewJob[] = [];
+  let length = 0;
+  for (const { jobs, message } of parcels) {
+    for (const job of jobs) {
+      if (chunk.length >= MAX_JOBS || (chunk.length > 0 && length + message.body.length > MAX_LENGTH)) {
+        yield chunk;
+        chunk = [];
+        length = 0;
+      }
+      chunk.push(job);
+      length += message.body.length;
+    }
+  }
+  if (chunk.length > 0) yield chunk;
+}

@@ -1,0 +1,52 @@
+import type { NewJob } from "@svc/job-table";
+import { bodyOf, type EventEnvelope } from "../envelope.ts";
+import { EventError } from "../errors.ts";
+import type { BusMessage } from "../event-bus.ts";
+import type { ResolvedEvents } from "../options.ts";
+import type { ClaimedRow } from "../outbox/sql.ts";
+import { readEnvelope } from "../read-envelope.ts";
+import { subscriberJobs } from "../subscriber-jobs.ts";
+
+/** An event that is to be sent. */
+export interface Parcel {
+  readonly row: ClaimedRow;
+  readonly message: BusMessage;
+  readonly jobs: readonly NewJob[];
+}
+
+/**
+ * What a row is to be sent as.
+ *
+ * @throws EventError for a row that nobody could ever get
+ */
+export function parcelOf(row: ClaimedRow, options: ResolvedEvents): Parcel {
+  if (row.kind !== "event") {
+    throw new EventError(
+      "ERR_SVC_EVENT_ENVELOPE",
+      `a relay sends rows of the kind event; this one is another kind`,
+    );
+  }
+  if (row.payload === null) {
+    throw new EventError("ERR_SVC_EVENT_ENVELOPE", `no event: it has more than maxEventBytes`);
+  }
+  const event: EventEnvelope = readEnvelope(JSON.parse(row.payload));
+  const subscriptions = options.subscriptions.get(event.type) ?? [];
+  if (subscriptions.length === 0 && options.bus === undefined) {
+    throw new EventError(
+      "ERR_SVC_EVENT_UNDELIVERABLE",
+      `nobody would get ${JSON.stringify(event.type)}: it has no subscriber, and there is no bus`,
+    );
+  }
+  const body = bodyOf(event);
+  if (Buffer.byteLength(body) > options.maxEventBytes) {
+    throw new EventError(
+      "ERR_SVC_EVENT_ENVELOPE",
+      `no event: it has more than ${options.maxEventBytes} bytes`,
+    );
+  }
+  return {
+    row,
+    message: { topic: row.destination, id: event.id, key: row.message_key, body },
+    jobs: subscriberJobs(subscriptions, row.destination, event),
+  };
+}

@@ -1,0 +1,213 @@
+import type { ReadinessCheck } from "@svc/context";
+import { atMostEvery, DeadlineError } from "@svc/resilience";
+import { isConnectionError } from "@svc/sql";
+import { EventError } from "../errors.ts";
+import { SPENT } from "../outbox/sql.ts";
+import { deliver } from "./deliver.ts";
+import { type RelayEvent, type RelayOptions, resolveRelayOptions } from "./options.ts";
+import { type Parcel, parcelOf } from "./parcel.ts";
+import { createLedger, type Settled, type Verdict } from "./ledger.ts";
+import { calm, createTell } from "../tell.ts";
+
+/** What one pass over the outbox has done. */
+export interface RelayPass {
+  readonly claimed: number;
+  readonly relayed: number;
+  readonly failed: number;
+  readonly dead: number;
+}
+
+/** Sends what is written in an outbox. Any number of them, in any number of processes, share one table. */
+export interface Relay extends AsyncDisposable {
+  /** Starts to look at the outbox. Does nothing the second time. */
+  start(): void;
+  /** Ends after the events in hand, in half a lease and two transactions at most. Never rejects. */
+  stop(): Promise<void>;
+  /** Passes over the outbox until nothing is due, whether or not the relay was started. For scripts and tests. */
+  drainOnce(): Promise<RelayPass>;
+  /** The check `outbox`, that of the outbox. */
+  readiness(): ReadinessCheck;
+}
+
+interface Passed extends RelayPass {
+  /** Whether there may be more that is due. */
+  readonly more: boolean;
+}
+
+const WARN_EVERY_MS = 10_000;
+const PURGE_EVERY_MS = 3_600_000;
+const MAX_PURGES = 100;
+const BUS_SHARE = 0.5;
+
+/**
+ * Makes a relay: it claims events in batches under a lease, in the order of every key (OUT-5); hands them to the bus, with
+ * no transaction open; then marks them and queues their subscribers' jobs in one transaction. Whatever dies in between has
+ * them sent again (OUT-1).
+ *
+ * @throws ConfigurationError
+ */
+export function createRelay(given: RelayOptions): Relay {
+  const options = resolveRelayOptions(given);
+  const { outbox, access, events, batch, everyMs, leaseMs, busTimeoutMs, purgeAfterDays } = options;
+  const logger = calm(options.logger);
+  const tell = createTell<RelayEvent>(options.onEvent, logger);
+  const ledger = createLedger(options);
+  const warnFault = atMostEvery(WARN_EVERY_MS, (suppressed, error: unknown) =>
+    logger?.warn(
+      { err: error, suppressed },
+      "the outbox cannot be relayed: the database does not do what it is asked",
+    ),
+  );
+  const warnFailed = atMostEvery(WARN_EVERY_MS, (suppressed, id: string, error: unknown) =>
+    logger?.warn({ event_id: id, err: error, suppressed }, "an event was not taken and is tried again"),
+  );
+
+  let nextKey = "";
+  let away = false;
+  let purgeAfter = -Infinity;
+  let stopping = false;
+  let running: Promise<void> | undefined;
+  let wake: (() => void) | undefined;
+  let rung = false;
+
+  async function pass(): Promise<Passed> {
+    // One event finds out whether a bus that was away is back.
+    const limit = away ? 1 : batch;
+    const claim = await ledger.claim(limit, nextKey);
+    nextKey = claim.nextKey;
+    for (const id of claim.spent) bury(id, new EventError("ERR_SVC_EVENT_UNDELIVERABLE", SPENT));
+
+    const parcels: Parcel[] = [];
+    const verdicts: Verdict[] = [];
+    for (const row of claim.rows) {
+      try {
+        parcels.push(parcelOf(row, events));
+      } catch (error) {
+        verdicts.push({ row, error, permanent: true });
+      }
+    }
+    const delivery = await deliver(events.bus, parcels, { callMs: busTimeoutMs, allMs: leaseMs * BUS_SHARE });
+    if (events.bus !== undefined && parcels.length > 0) away = delivery.away;
+
+    const settled = await settle(delivery.sent);
+    if (settled.published.length > 0) tell({ type: "relayed", ids: settled.published });
+    if (settled.lost.length > 0) tell({ type: "lost", ids: settled.lost });
+    for (const { parcel, error, permanent } of [...delivery.failed, ...settled.failed]) {
+      verdicts.push({ row: parcel.row, error, permanent });
+    }
+    const dead = new Set(await ledger.fail(verdicts, delivery.away));
+    for (const { row, error } of verdicts) {
+      if (dead.has(row.id)) {
+        bury(row.id, error);
+        continue;
+      }
+      warnFailed(row.id, error);
+      tell({ type: "failed", id: row.id, error, away: delivery.away });
+    }
+    await ledger.release(delivery.left.map(({ row }) => row));
+    return {
+      claimed: claim.rows.length,
+      relayed: settled.published.length,
+      failed: verdicts.length - dead.size,
+      dead: dead.size + claim.spent.length,
+      more:
+        !delivery.away &&
+        (settled.published.length > 0 ||
+          claim.rows.length >= limit ||
+          claim.spent.length > 0 ||
+          nextKey !== ""),
+    };
+  }
+
+  async function settle(sent: readonly Parcel[]): Promise<Settled> {
+    try {
+      return await ledger.settle(sent);
+    } catch (error) {
+      // Where the database answers and cannot do it, as without a job table, the events are not to blame.
+      if (!isConnectionError(error) && !(error instanceof DeadlineError)) {
+        await ledger.fail(
+          sent.map(({ row }) => ({ row, error, permanent: false })),
+          true,
+        );
+      }
+      throw error;
+    }
+  }
+
+  function bury(id: string, error: unknown): void {
+    logger?.error({ event_id: id, err: error }, "an event is dead: it is not sent any more");
+    tell({ type: "dead", id, error });
+  }
+
+  async function purge(): Promise<void> {
+    if (purgeAfterDays === 0 || performance.now() < purgeAfter) return;
+    purgeAfter = performance.now() + PURGE_EVERY_MS;
+    let count = 0;
+    for (let round = 0; round < MAX_PURGES && !stopping; round++) {
+      const purged = await ledger.purge();
+      count += purged;
+      if (purged === 0) break;
+    }
+    if (count > 0) tell({ type: "purged", count });
+  }
+
+  function pause(): Promise<void> {
+    if (stopping || rung) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, everyMs);
+      wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  async function run(): Promise<void> {
+    const silence = access.bell.onRing(() => {
+      rung = true;
+      // What is new does not bring a bus back.
+      if (!away) wake?.();
+    });
+    while (!stopping) {
+      rung = false;
+      let more = false;
+      try {
+        ({ more } = await pass());
+        await purge();
+      } catch (error) {
+        warnFault(error);
+        tell({ type: "fault", error });
+        rung = false;
+      }
+      if (away) rung = false;
+      if (!more) await pause();
+    }
+    silence();
+  }
+
+  const relay: Relay = {
+    start() {
+      if (!stopping) running ??= run();
+    },
+    async stop() {
+      stopping = true;
+      wake?.();
+      await running;
+    },
+    async drainOnce() {
+      const total = { claimed: 0, relayed: 0, failed: 0, dead: 0 };
+      for (let more = true; more && !stopping;) {
+        const passed = await pass();
+        total.claimed += passed.claimed;
+        total.relayed += passed.relayed;
+        total.failed += passed.failed;
+        total.dead += passed.dead;
+        more = passed.more;
+      }
+      return total;
+    },
+    readiness: () => outbox.readiness(),
+    [Symbol.asyncDispose]: () => relay.stop(),
+  };
+  return relay;
+}

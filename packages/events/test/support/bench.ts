@@ -1,0 +1,102 @@
+import {
+  createEvents,
+  createOutbox,
+  createRelay,
+  type Events,
+  type EventsOptions,
+  type Outbox,
+  type Relay,
+  type RelayEvent,
+  type RelayOptions,
+} from "@svc/events";
+import { createJobTable, type JobTable } from "@svc/job-table";
+import { Pool } from "pg";
+
+/** The tables of one test, on a pool of its own. */
+export interface Bench extends AsyncDisposable {
+  readonly pool: Pool;
+  readonly table: JobTable;
+  readonly outbox: Outbox;
+  readonly jobs: () => Promise<JobRow[]>;
+  readonly rows: () => Promise<OutboxRow[]>;
+  events(options?: Partial<EventsOptions<Record<string, object>>>): Events;
+  relay(events: Events, options?: Partial<RelayOptions>): Relay & { readonly told: RelayEvent[] };
+}
+
+export interface JobRow {
+  readonly id: string;
+  readonly task: string;
+  readonly payload: { readonly topic: string; readonly event: Record<string, unknown> };
+  readonly max_attempts: number;
+  readonly request_id: string | null;
+  readonly tenant_id: string | null;
+  readonly trace: unknown;
+}
+
+export interface OutboxRow {
+  readonly id: string;
+  readonly kind: string;
+  readonly destination: string;
+  readonly payload: Record<string, unknown>;
+  readonly message_key: string | null;
+  readonly request_id: string | null;
+  readonly tenant_id: string | null;
+  readonly trace: unknown;
+  readonly status: string;
+  readonly attempts: number;
+  readonly available_at: Date;
+  readonly published_at: Date | null;
+  readonly last_error: string | null;
+  /** Milliseconds until it is due. */
+  readonly due_ms: number;
+}
+
+let benches = 0;
+
+export async function openBench(url: string, max = 10): Promise<Bench> {
+  const pool = openPool(url, max);
+  benches += 1;
+  const table = createJobTable({ db: pool, name: `jobs_${benches}` });
+  const outbox = createOutbox({ db: pool, name: `outbox_${benches}` });
+  await table.ensureSchema();
+  await outbox.ensureSchema();
+  return {
+    pool,
+    table,
+    outbox,
+    jobs: async () => (await pool.query<JobRow>(`select * from ${table.name} order by task, id`)).rows,
+    rows: async () =>
+      (
+        await pool.query<OutboxRow>(
+          `select *, date_part('epoch', available_at - now()) * 1000 as due_ms
+           from ${outbox.name} order by created_at, id`,
+        )
+      ).rows,
+    events: (options = {}) => createEvents({ source: "books", table, outbox, ...options }),
+    relay: (events, options = {}) => {
+      const told: RelayEvent[] = [];
+      const relay = createRelay({
+        outbox,
+        events,
+        everyMs: 20,
+        onEvent: (event) => told.push(event),
+        ...options,
+      });
+      return Object.assign(relay, { told });
+    },
+    [Symbol.asyncDispose]: () => pool.end(),
+  };
+}
+
+export function openPool(url: string, max = 10): Pool {
+  const pool = new Pool({ connectionString: url, max });
+  pool.on("error", () => undefined);
+  return pool;
+}
+
+/** Makes every event that waits due now: leases end, and nothing is put off. */
+export async function hasten({ pool, outbox }: Bench): Promise<void> {
+  await pool.query(
+    `update ${outbox.name} set available_at = now() - interval '1 second' where status = 'pending'`,
+  );
+}
