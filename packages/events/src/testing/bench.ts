@@ -6,7 +6,7 @@ import type { BusMessage, Consumption, EventBus } from "../event-bus.ts";
 export interface EventBusBench {
   readonly bus: EventBus;
   /** Makes a further bus on the same broker, with connections of its own: another replica. The suite closes it. */
-  another(): Promise<EventBus>;
+  readonly another: () => Promise<EventBus>;
   /**
    * Cuts a bus off from the broker for good, without letting it say anything, as if its process had been killed. Without
    * it the case of dead consumers proves nothing.
@@ -15,18 +15,18 @@ export interface EventBusBench {
   /** Ends the broker and starts it again; it may forget. Without it the case of it proves nothing. */
   readonly restartBroker?: (() => Promise<void>) | undefined;
   /** Called at the end of every case, after the buses were closed. */
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 /** What one case found out, and how it ends what it began. */
 export interface Scene {
   readonly bench: EventBusBench;
   readonly bus: EventBus;
-  another(): Promise<EventBus>;
+  readonly another: () => Promise<EventBus>;
   /** A name that nobody else uses. */
   readonly name: (what: string) => string;
   /** Starts a consumption that notes what comes. */
-  gather(options: GatherOptions): Promise<Gathered>;
+  readonly gather: (options: GatherOptions) => Promise<Gathered>;
 }
 
 export interface GatherOptions {

@@ -85,8 +85,11 @@ export const faultCases: readonly Draft[] = [
       const after = messagesFor(topic, 3);
       await publishAtLast(bus, after);
       await got.has(after);
-      const { check } = bus.readiness();
-      await until("the check is healthy", async () => (await check(AbortSignal.timeout(5000))).healthy);
+      const readiness = bus.readiness();
+      await until(
+        "the check is healthy",
+        async () => (await readiness.check(AbortSignal.timeout(5000))).healthy,
+      );
     },
   },
 ];

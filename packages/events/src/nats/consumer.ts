@@ -1,0 +1,68 @@
+import type { Consumer, ConsumerInfo } from "@nats-io/jetstream";
+import { millis, nanos } from "@nats-io/transport-node";
+import { refused } from "../bus/event-bus-error.ts";
+import { BROKER, isNoConsumer } from "./errors.ts";
+import type { JetStream } from "./link.ts";
+import type { ResolvedNatsJetStream } from "./options.ts";
+
+/** A durable consumer of one group and one topic. */
+export interface BoundConsumer {
+  readonly consumer: Consumer;
+  /** After how long the server takes a message for lost, in milliseconds. */
+  readonly ackWaitMs: number;
+}
+
+/**
+ * The name of the durable consumer: neither part has a `=`, and a topic neither begins nor ends with a dot, so no two
+ * pairs share a name.
+ */
+export function durableName(group: string, topic: string): string {
+  return `${group}==${topic}`.replaceAll(".", "=");
+}
+
+/**
+ * The durable consumer of a group and a topic; made when there is none. One for each topic: so replicas with different
+ * lists of topics do not change each other's.
+ *
+ * @throws EventBusError `ERR_SVC_EVENT_BUS_REFUSED` when one is there that cannot do what is needed
+ */
+export async function ensureConsumer(
+  { manager, client }: JetStream,
+  { stream, prefix, startFrom, ackWaitMs }: ResolvedNatsJetStream,
+  group: string,
+  topic: string,
+): Promise<BoundConsumer> {
+  const name = durableName(group, topic);
+  const subject = prefix + topic;
+  const info = await found().catch((error: unknown) => {
+    if (!isNoConsumer(error)) throw error;
+    return manager.consumers.add(stream, {
+      durable_name: name,
+      filter_subject: subject,
+      ack_policy: "explicit",
+      deliver_policy: startFrom === "oldest" ? "all" : "new",
+      ack_wait: nanos(ackWaitMs),
+      max_deliver: -1,
+      max_ack_pending: 10_000,
+    });
+  });
+  check(info, subject);
+  return {
+    consumer: client.consumers.getConsumerFromInfo(info),
+    ackWaitMs: millis(info.config.ack_wait ?? nanos(30_000)),
+  };
+
+  async function found(): Promise<ConsumerInfo> {
+    return manager.consumers.info(stream, name);
+  }
+}
+
+function check({ name, config }: ConsumerInfo, subject: string): void {
+  const fault = [
+    [config.filter_subject !== subject, `reads ${config.filter_subject ?? "everything"}, not ${subject}`],
+    [config.ack_policy !== "explicit", `has the ack policy ${config.ack_policy}; it must be explicit`],
+    [config.deliver_subject !== undefined, "is a push consumer; it must be a pull consumer"],
+    [(config.max_deliver ?? -1) > 0, "gives up on messages (max_deliver); that loses them"],
+  ].find(([holds]) => holds === true);
+  if (fault !== undefined) throw refused(BROKER, `the consumer ${name} ${String(fault[1])}`);
+}

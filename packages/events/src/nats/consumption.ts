@@ -1,0 +1,233 @@
+import type { ConsumerMessages, JsMsg } from "@nats-io/jetstream";
+import type { Logger } from "@svc/context";
+import { atMostEvery, backoff, withDeadline } from "@svc/resilience";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createHand, type Held } from "../bus/hand.ts";
+import { say } from "../bus/say.ts";
+import type { BusMessage, Consumption, ConsumeOptions } from "../event-bus.ts";
+import { type BoundConsumer, ensureConsumer } from "./consumer.ts";
+import { explained } from "./errors.ts";
+import { messageOf } from "./headers.ts";
+import type { Link } from "./link.ts";
+import type { ResolvedNatsJetStream } from "./options.ts";
+import { ensureStream } from "./stream.ts";
+
+/** A consumption, and what the readiness check wants to know of it. */
+export interface RunningConsumption extends Consumption {
+  readonly group: string;
+  readonly inHand: number;
+  /** Why it cannot read at this moment. */
+  readonly trouble: string | undefined;
+}
+
+interface Taken extends Held {
+  /** The newest delivery of it: an older one cannot be acknowledged. */
+  from: JsMsg;
+}
+
+// How long one request for messages stands, and how often the server says in between that it lives.
+const FETCH_MS = 15_000;
+const HEARTBEAT_MS = 2_500;
+// Acknowledgements can be lost with a connection: what was done is known for a while, and not done again.
+const REMEMBERED = 1000;
+
+/** @throws EventBusError when stream and consumers cannot be made within `timeoutMs` */
+export async function startConsumption(
+  given: ConsumeOptions,
+  { options, link }: { readonly options: ResolvedNatsJetStream; readonly link: Link },
+): Promise<RunningConsumption> {
+  const { group, handler, concurrency = 1 } = given;
+  const topics = [...new Set(given.topics)];
+  const logger: Logger | undefined = given.logger ?? options.logger;
+  const share = Math.max(1, Math.floor(Math.max(options.prefetch, concurrency) / topics.length));
+  const stopping = new AbortController();
+  const ended = new AbortController();
+  const pause = backoff({ baseMs: 100, minMs: 100, maxMs: 5000 });
+  const retry = backoff({ baseMs: options.retryBaseMs, maxMs: options.retryMaxMs, jitter: "none" });
+  const requests = new Set<ConsumerMessages>();
+  const done = new Set<string>();
+  let roomMade = Promise.withResolvers<void>();
+  let signEveryMs = options.ackWaitMs / 3;
+  let trouble: string | undefined;
+
+  const hand = createHand<Taken>({
+    concurrency,
+    capacity: share * topics.length,
+    handler,
+    pauseMs: (deliveries) => retry(deliveries),
+    acknowledge(held) {
+      remember(held.at);
+      quietly(() => held.from.ack());
+    },
+    rejected: ({ message: { topic, id }, deliveries }, err, pauseMs) =>
+      say(
+        logger,
+        "warn",
+        { topic, group, event_id: id, deliveries: deliveries - 1, pause_ms: pauseMs, err },
+        "a message was rejected and will be tried again",
+      ),
+    room() {
+      roomMade.resolve();
+      roomMade = Promise.withResolvers();
+    },
+  });
+
+  function remember(at: string): void {
+    done.add(at);
+    const [oldest] = done;
+    if (done.size > REMEMBERED && oldest !== undefined) done.delete(oldest);
+  }
+
+  const warn = atMostEvery(10_000, (_suppressed, why: string) =>
+    say(logger, "warn", { group, broker: "nats", why }, "cannot read from the event bus; trying on"),
+  );
+
+  function failed(error: unknown): void {
+    trouble = explained(error).message;
+    if (!stopping.signal.aborted) warn(trouble);
+  }
+
+  function works(): void {
+    if (trouble === undefined) return;
+    trouble = undefined;
+    say(logger, "info", { group, broker: "nats" }, "reading from the event bus again");
+  }
+
+  async function bind(topic: string): Promise<BoundConsumer> {
+    const jetStream = await link.now();
+    await ensureStream(jetStream, options, [topic]);
+    const bound = await ensureConsumer(jetStream, options, group, topic);
+    signEveryMs = Math.min(signEveryMs, bound.ackWaitMs / 3);
+    return bound;
+  }
+
+  function take(topic: string, from: JsMsg): void {
+    if (stopping.signal.aborted) return quietly(() => from.nak());
+    const at = `${topic} ${from.seq}`;
+    const held = hand.get(at);
+    if (held !== undefined) {
+      held.from = from;
+      return;
+    }
+    if (done.has(at)) return quietly(() => from.ack());
+    const message: BusMessage | undefined = messageOf(topic, from);
+    if (message === undefined) {
+      say(logger, "error", { group, topic, sequence: from.seq }, "a message cannot be read; it is left out");
+      return quietly(() => from.ack());
+    }
+    hand.add({ at, message, deliveries: from.info.deliveryCount, from });
+  }
+
+  const inHandOf = (topic: string): number =>
+    hand.all().reduce((sum, { message }) => sum + Number(message.topic === topic), 0);
+
+  async function read(topic: string, first: BoundConsumer): Promise<void> {
+    let bound: BoundConsumer | undefined = first;
+    for (let failures = 0; !stopping.signal.aborted;) {
+      const free = share - inHandOf(topic);
+      // A request for every message would cost a round trip for each.
+      if (free < share / 2) {
+        await roomMade.promise;
+        continue;
+      }
+      try {
+        await link.connected(stopping.signal);
+        if (stopping.signal.aborted) return;
+        bound ??= await withDeadline(options.timeoutMs, () => bind(topic));
+        await receive(topic, bound, free);
+        failures = 0;
+      } catch (error) {
+        if (stopping.signal.aborted) return;
+        bound = undefined;
+        failed(error);
+        failures++;
+        await sleep(pause(failures), undefined, { signal: stopping.signal }).catch(() => undefined);
+      }
+    }
+  }
+
+  async function receive(topic: string, { consumer }: BoundConsumer, free: number): Promise<void> {
+    const request = await consumer.fetch({
+      max_messages: free,
+      expires: FETCH_MS,
+      idle_heartbeat: HEARTBEAT_MS,
+    });
+    works();
+    requests.add(request);
+    if (stopping.signal.aborted) request.stop();
+    try {
+      for await (const message of request) take(topic, message);
+    } finally {
+      requests.delete(request);
+    }
+  }
+
+  /** Says for everything in hand that it is being worked on. */
+  async function sign(): Promise<void> {
+    while (!ended.signal.aborted) {
+      await sleep(signEveryMs, undefined, { signal: ended.signal }).catch(() => undefined);
+      if (ended.signal.aborted) return;
+      for (const { from } of hand.all()) quietly(() => from.working());
+    }
+  }
+
+  // A server that comes back may know nothing of the requests that stood: new ones are made.
+  const forget = link.onReturn(() => {
+    for (const each of requests) each.stop();
+  });
+
+  const bound = await withDeadline(options.timeoutMs, async () => {
+    await ensureStream(await link.now(), options, topics);
+    return Promise.all(topics.map(async (topic) => [topic, await bind(topic)] as const));
+  }).catch((error: unknown) => {
+    forget();
+    throw error;
+  });
+  const reading = Promise.all(bound.map(([topic, first]) => read(topic, first)));
+  const signing = sign();
+  let stopped: Promise<void> | undefined;
+  const whenStopped = Promise.withResolvers<void>();
+
+  async function end(): Promise<void> {
+    stopping.abort();
+    forget();
+    roomMade.resolve();
+    for (const each of requests) each.stop();
+    for (const { from } of hand.halt()) quietly(() => from.nak());
+    await reading;
+    await withDeadline(options.stopTimeoutMs, () => hand.idle).catch(() =>
+      say(logger, "warn", { group, running: hand.size }, "handlers still run; their messages are given back"),
+    );
+    ended.abort();
+    await signing;
+    for (const { from } of hand.all()) quietly(() => from.nak());
+    // Until the server has read it, an acknowledgement is none.
+    await withDeadline(Math.min(options.timeoutMs, 1000), async () =>
+      (await link.now()).connection.flush(),
+    ).catch(() => undefined);
+    whenStopped.resolve();
+  }
+
+  const stop = (): Promise<void> => (stopped ??= end());
+  return {
+    group,
+    get inHand() {
+      return hand.size;
+    },
+    get trouble() {
+      return trouble;
+    },
+    stop,
+    stopped: whenStopped.promise,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+/** Of a connection that is closed nothing can be said any more; the server finds out by itself. */
+function quietly(tell: () => void): void {
+  try {
+    tell();
+  } catch {
+    // It is delivered again.
+  }
+}

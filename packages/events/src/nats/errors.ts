@@ -1,0 +1,56 @@
+import { JetStreamApiCodes, JetStreamApiError } from "@nats-io/jetstream";
+import { errors } from "@nats-io/transport-node";
+import { DeadlineError } from "@svc/resilience";
+import { EventBusError, refused, unavailable } from "../bus/event-bus-error.ts";
+
+export const BROKER = "NATS";
+
+/** A word about a connection that failed; never its message, which may hold the address. */
+export function connectionWord(error: unknown): string {
+  for (let each = error, depth = 0; each instanceof Error && depth < 5; each = each.cause, depth++) {
+    if (each instanceof errors.AuthorizationError || each instanceof errors.UserAuthenticationExpiredError)
+      return "the user or the password is wrong";
+    if (each instanceof errors.TimeoutError) return "no answer in time";
+    const { code } = each as NodeJS.ErrnoException;
+    if (typeof code === "string" && /^[A-Z][A-Z0-9_]{2,50}$/.test(code)) return code;
+    if (/^connection refused$/i.test(each.message)) return "ECONNREFUSED";
+  }
+  return "the connection was lost";
+}
+
+/** Whether the server answered that there is no stream of that name. */
+export function isNoStream(error: unknown): boolean {
+  return error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound;
+}
+
+/** Whether the server answered that there is no consumer of that name. */
+export function isNoConsumer(error: unknown): boolean {
+  return error instanceof JetStreamApiError && error.code === JetStreamApiCodes.ConsumerNotFound;
+}
+
+/** Whether nobody listens to what was sent: no stream, or no JetStream at all. */
+export function nobodyTook(error: unknown): boolean {
+  const said = error instanceof Error && error.cause instanceof errors.RequestError ? error.cause : error;
+  return said instanceof errors.RequestError && said.isNoResponders();
+}
+
+const MESSAGE_TOO_LARGE = 10054;
+
+/** What the caller is told. */
+export function explained(error: unknown): EventBusError {
+  if (error instanceof EventBusError) return error;
+  if (error instanceof DeadlineError)
+    return unavailable(BROKER, `no answer within ${Math.round(error.ms)} ms`);
+  if (error instanceof JetStreamApiError) {
+    const { code, status, message } = error;
+    if (code === MESSAGE_TOO_LARGE)
+      return new EventBusError("ERR_SVC_EVENT_BUS_MESSAGE", "the stream takes no message of that size");
+    const text = `${message} (${code})`;
+    return status >= 500 ? unavailable(BROKER, text) : refused(BROKER, text);
+  }
+  if (nobodyTook(error)) return refused(BROKER, "JetStream is not enabled, or no stream takes the subject");
+  if (error instanceof Error && error.cause instanceof JetStreamApiError) return explained(error.cause);
+  if (error instanceof errors.PermissionViolationError)
+    return refused(BROKER, `the user may not do this (${error.operation} on ${error.subject})`);
+  return unavailable(BROKER, connectionWord(error));
+}

@@ -1,0 +1,151 @@
+import type { CheckResult, ReadinessCheck } from "@svc/context";
+import { withDeadline } from "@svc/resilience";
+import { closedBus, EventBusError } from "../bus/event-bus-error.ts";
+import { checkConsumption, checkMessages } from "../bus/messages.ts";
+import type { BusMessage, EventBus } from "../event-bus.ts";
+import { type RunningConsumption, startConsumption } from "./consumption.ts";
+import { BROKER, explained, isNoStream, nobodyTook } from "./errors.ts";
+import { headersOf } from "./headers.ts";
+import { type JetStream, openLink } from "./link.ts";
+import { type NatsJetStreamOptions, resolveNatsJetStreamOptions } from "./options.ts";
+import { ensureStream } from "./stream.ts";
+
+// How many messages are under way at a time; others wait for them.
+const UNDER_WAY = 256;
+// What the headers of a message may need beside its key.
+const HEADER_BYTES = 512;
+const KNOWN_TOPICS = 10_000;
+
+/**
+ * An event bus on NATS JetStream (EVT-7), server 2.9 or newer: one stream; the subject of a topic is prefix + topic; the
+ * data of a message are its body, its id is in `Nats-Msg-Id`, its key percent-encoded in `Event-Key`. Each group has a
+ * durable pull consumer for each topic, named `<group>==<topic>` with `=` for every dot. Connects when it is used for the
+ * first time.
+ *
+ * A message that comes a second time within the stream's duplicate window is dropped: publishing after a failure is safe.
+ *
+ * @throws ConfigurationError for unknown or wrong options
+ * @throws EventBusError (publish, consume) `ERR_SVC_EVENT_BUS_UNAVAILABLE`, `ERR_SVC_EVENT_BUS_REFUSED`,
+ *   `ERR_SVC_EVENT_BUS_MESSAGE`, `ERR_SVC_EVENT_BUS_CLOSED`; ConfigurationError (consume)
+ */
+export function createNatsJetStreamBus(given: NatsJetStreamOptions): EventBus {
+  const options = resolveNatsJetStreamOptions(given);
+  const { stream, prefix, timeoutMs, maxBodyBytes } = options;
+  const link = openLink(options);
+  const consumptions = new Set<RunningConsumption>();
+  // Topics that the stream has been seen to take.
+  const known = new Set<string>();
+  let closed: Promise<void> | undefined;
+
+  async function prepare(jetStream: JetStream, topics: readonly string[]): Promise<void> {
+    const unknown = topics.filter((topic) => !known.has(topic));
+    if (unknown.length === 0) return;
+    await ensureStream(jetStream, options, unknown);
+    if (known.size > KNOWN_TOPICS) known.clear();
+    for (const topic of unknown) known.add(topic);
+  }
+
+  async function put({ client }: JetStream, message: BusMessage): Promise<void> {
+    const { id, topic, body } = message;
+    await client.publish(prefix + topic, body, {
+      msgID: id,
+      headers: headersOf(message),
+      timeout: timeoutMs,
+      // Another stream that takes the subject is not the one that is read.
+      expect: { streamName: stream },
+    });
+  }
+
+  async function putAll(messages: readonly BusMessage[], signal: AbortSignal): Promise<void> {
+    const jetStream = await link.now();
+    const limit = jetStream.connection.info?.max_payload ?? Infinity;
+    for (const message of messages) {
+      const bytes = Buffer.byteLength(message.body) + 3 * (message.key?.length ?? 0) + HEADER_BYTES;
+      if (bytes <= limit) continue;
+      const text = `message ${JSON.stringify(message.id)} cannot be published: the server takes ${limit} bytes at most`;
+      throw new EventBusError("ERR_SVC_EVENT_BUS_MESSAGE", text, message);
+    }
+    await prepare(jetStream, [...new Set(messages.map(({ topic }) => topic))]);
+    for (let at = 0; at < messages.length; at += UNDER_WAY) {
+      signal.throwIfAborted();
+      // All of them are sent before the first answer comes, in this order.
+      await Promise.all(messages.slice(at, at + UNDER_WAY).map((message) => put(jetStream, message)));
+    }
+  }
+
+  async function putAllOrAgain(messages: readonly BusMessage[], signal: AbortSignal): Promise<void> {
+    try {
+      await putAll(messages, signal);
+    } catch (error) {
+      // Nobody takes the subject: somebody has removed the stream, or the subject from it.
+      if (!nobodyTook(error) || known.size === 0) throw error;
+      known.clear();
+      await putAll(messages, signal);
+    }
+  }
+
+  async function check(signal: AbortSignal): Promise<CheckResult> {
+    if (closed !== undefined) return { healthy: false, detail: "closed" };
+    const meta = {
+      stream,
+      consumptions: consumptions.size,
+      in_hand: [...consumptions].reduce((sum, { inHand }) => sum + inHand, 0),
+    };
+    try {
+      await withDeadline(
+        Math.min(timeoutMs, 1500),
+        async () => (await link.now()).manager.streams.info(stream),
+        { signal },
+      );
+    } catch (error) {
+      if (isNoStream(error) && consumptions.size === 0)
+        return { healthy: options.manageStream, detail: `connected; there is no stream ${stream} yet`, meta };
+      return { healthy: false, detail: explained(error).message, meta };
+    }
+    const stuck = [...consumptions].find(({ trouble }) => trouble !== undefined);
+    if (stuck === undefined) return { healthy: true, detail: "connected", meta };
+    return { healthy: false, detail: `group ${stuck.group}: ${stuck.trouble}`, meta };
+  }
+
+  async function end(): Promise<void> {
+    await Promise.all([...consumptions].map((each) => each.stop()));
+    await link.close();
+  }
+
+  const readiness: ReadinessCheck = { name: "event-bus", critical: false, check };
+  return {
+    name: "nats-jetstream",
+    async publish(messages, { signal } = {}) {
+      if (isClosed()) throw closedBus(BROKER);
+      signal?.throwIfAborted();
+      checkMessages(messages, maxBodyBytes);
+      if (messages.length === 0) return;
+      try {
+        await withDeadline(timeoutMs, (until) => putAllOrAgain(messages, until), { signal });
+      } catch (error) {
+        signal?.throwIfAborted();
+        throw explained(error);
+      }
+    },
+    async consume(asked) {
+      checkConsumption(asked);
+      if (isClosed()) throw closedBus(BROKER);
+      try {
+        const consumption = await startConsumption(asked, { options, link });
+        consumptions.add(consumption);
+        void consumption.stopped.then(() => consumptions.delete(consumption));
+        if (isClosed()) await consumption.stop();
+        return consumption;
+      } catch (error) {
+        throw explained(error);
+      }
+    },
+    readiness: () => readiness,
+    close: () => (closed ??= end()),
+  };
+
+  // In between it may have been closed, which the compiler does not see.
+  function isClosed(): boolean {
+    return closed !== undefined;
+  }
+}

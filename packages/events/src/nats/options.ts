@@ -1,0 +1,170 @@
+import type { Logger } from "@svc/context";
+import {
+  boolean,
+  ConfigurationError,
+  either,
+  integer,
+  type Kind,
+  listOf,
+  number,
+  objectWith,
+  oneOf,
+  optional,
+  resolveOptions,
+  secret,
+  string,
+  withDefault,
+} from "@svc/options";
+import type { NatsConnection, NodeConnectionOptions } from "@nats-io/transport-node";
+import { prefix } from "../bus/messages.ts";
+
+/** What the bus sets itself, because it decides how long anything may wait. */
+type Fixed = "servers" | "port" | "reconnect" | "maxReconnectAttempts" | "waitOnFirstConnect" | "timeout";
+
+/** Further options of `connect` of `@nats-io/transport-node`: TLS, authenticators, the name of the client, and so on. */
+export type NatsConnectOptions = Omit<NodeConnectionOptions, Fixed>;
+
+/** What {@link createNatsJetStreamBus} takes. */
+export interface NatsJetStreamOptions {
+  /** `nats://user:password@host:4222`, or `tls://`; or several of one cluster. This or `connection` is required. */
+  readonly servers?: string | readonly string[] | undefined;
+  /** Further options for connecting to `servers`. Default: none. */
+  readonly connect?: NatsConnectOptions | undefined;
+  /**
+   * A connection that is there; the bus does not close it. It should reconnect for ever (`maxReconnectAttempts: -1`).
+   * Default: the bus makes its own.
+   */
+  readonly connection?: NatsConnection | undefined;
+  /** The JetStream stream. Default: `events`. */
+  readonly stream?: string | undefined;
+  /** What all subjects begin with: the subject of a topic is prefix + topic. Default: empty. */
+  readonly prefix?: string | undefined;
+  /**
+   * Whether a stream that is missing is made, and one that lacks a subject gets it. Otherwise either is an error.
+   * Default: true.
+   */
+  readonly manageStream?: boolean | undefined;
+  /** Copies of every message in a cluster, for a stream that is made. Default: 1. */
+  readonly replicas?: number | undefined;
+  /** Where a stream that is made keeps its messages. Default: `file`. */
+  readonly storage?: "file" | "memory" | undefined;
+  /**
+   * For how long a stream that is made keeps messages, read or not, in days; 0 keeps them for ever. A group that stays
+   * away for longer misses what has gone. Default: 7.
+   */
+  readonly maxAgeDays?: number | undefined;
+  /** For how long a stream that is made drops a second message with the same id, in seconds. Default: 120. */
+  readonly dedupSeconds?: number | undefined;
+  /** How long publishing may take, and making a consumption, in milliseconds. Default: 5,000. */
+  readonly timeoutMs?: number | undefined;
+  /**
+   * After how long without a sign of life a message is delivered to another consumer, in milliseconds, for consumers
+   * that are made. A consumer gives a sign every third of it, however long its handlers take. Default: 30,000.
+   */
+  readonly ackWaitMs?: number | undefined;
+  /** How many messages a consumption takes in advance. Default: 32, or its concurrency where that is more. */
+  readonly prefetch?: number | undefined;
+  /** Where a group begins that did not exist: with what is still there, or with what comes. Default: `oldest`. */
+  readonly startFrom?: "oldest" | "newest" | undefined;
+  /** Bytes that the body of a message may have; the server has a limit of its own. Default: 1,000,000. */
+  readonly maxBodyBytes?: number | undefined;
+  /** The pause after the first rejection of a handler, in milliseconds; it doubles each time. Default: 200. */
+  readonly retryBaseMs?: number | undefined;
+  /** The longest pause after a rejection, in milliseconds. Default: 30,000. */
+  readonly retryMaxMs?: number | undefined;
+  /** How long `stop()` and `close()` wait for handlers that run, in milliseconds. Default: 30,000. */
+  readonly stopTimeoutMs?: number | undefined;
+  /** Told of a server that went away or came back; a logger given to `consume` has precedence. Default: nobody. */
+  readonly logger?: Logger | undefined;
+}
+
+const SUBJECT = "createNatsJetStreamBus()";
+const milliseconds = number({ min: 10, max: 86_400_000 });
+
+const server: Kind<string> = {
+  expects: "a URL such as nats://host:4222, or tls://host:4222",
+  accepts: (value): value is string => {
+    if (typeof value !== "string" || !/^(nats|tls):\/\/[^?#\s]+$/.test(value)) return false;
+    try {
+      const { username, password, hostname, pathname } = new URL(value);
+      decodeURIComponent(username + password);
+      return hostname !== "" && /^\/?$/.test(pathname);
+    } catch {
+      return false;
+    }
+  },
+};
+
+const FIXED: readonly Fixed[] = [
+  "servers",
+  "port",
+  "reconnect",
+  "maxReconnectAttempts",
+  "waitOnFirstConnect",
+  "timeout",
+];
+
+/** The options with every default filled in. */
+export type ResolvedNatsJetStream = {
+  readonly [N in keyof NatsJetStreamOptions]-?: N extends "logger" | "connection" | "servers" | "connect"
+    ? NatsJetStreamOptions[N]
+    : NonNullable<NatsJetStreamOptions[N]>;
+};
+
+/** @throws ConfigurationError */
+export function resolveNatsJetStreamOptions(given: NatsJetStreamOptions): ResolvedNatsJetStream {
+  const resolved = resolveOptions(SUBJECT, given, {
+    servers: optional(secret(either(server, listOf(server)))),
+    connect: optional(secret(objectWith<NatsConnectOptions>("an object of options of NATS"))),
+    connection: optional(objectWith<NatsConnection>("a connection of NATS", "publish", "request", "status")),
+    stream: withDefault(
+      string({ pattern: /^[A-Za-z0-9_-]{1,64}$/, expects: "1 to 64 letters, digits, _ or -" }),
+      "events",
+    ),
+    prefix: withDefault(prefix, ""),
+    manageStream: withDefault(boolean(), true),
+    replicas: withDefault(integer({ min: 1, max: 5 }), 1),
+    storage: withDefault(oneOf("file", "memory"), "file"),
+    maxAgeDays: withDefault(number({ min: 0, max: 3650 }), 7),
+    dedupSeconds: withDefault(number({ min: 1, max: 86_400 }), 120),
+    timeoutMs: withDefault(milliseconds, 5000),
+    ackWaitMs: withDefault(milliseconds, 30_000),
+    prefetch: withDefault(integer({ min: 1, max: 10_000 }), 32),
+    startFrom: withDefault(oneOf("oldest", "newest"), "oldest"),
+    maxBodyBytes: withDefault(integer({ min: 1, max: 64 * 1024 * 1024 }), 1_000_000),
+    retryBaseMs: withDefault(milliseconds, 200),
+    retryMaxMs: withDefault(milliseconds, 30_000),
+    stopTimeoutMs: withDefault(milliseconds, 30_000),
+    logger: optional(objectWith<Logger>("a logger", "info", "warn", "error")),
+  });
+  const fault = (key: string, message: string): never => {
+    throw new ConfigurationError(SUBJECT, [{ key, message }]);
+  };
+  const { servers, connection, connect, retryBaseMs, retryMaxMs, maxAgeDays, dedupSeconds } = resolved;
+  if (servers === undefined && connection === undefined) fault("servers", "is required, or connection");
+  if (servers !== undefined && connection !== undefined)
+    fault("connection", "is another place than servers; give one of the two");
+  if (servers?.length === 0) fault("servers", "is empty; name at least one server");
+  if (connect !== undefined && connection !== undefined)
+    fault("connect", "is for servers, not for connection");
+  const fixed = Object.keys(connect ?? {}).filter((key) => (FIXED as readonly string[]).includes(key));
+  if (fixed.length > 0) fault("connect", `must not have ${fixed.join(", ")}: the bus sets that itself`);
+  if (retryMaxMs < retryBaseMs) fault("retryMaxMs", "must not be less than retryBaseMs");
+  if (maxAgeDays > 0 && dedupSeconds > maxAgeDays * 86_400)
+    fault("dedupSeconds", "must not be more than maxAgeDays: ids are forgotten with their messages");
+  return resolved;
+}
+
+/** What the servers' URLs say, in the words of the client. */
+export function connectOptionsOf(servers: string | readonly string[]): NodeConnectionOptions {
+  const urls = (typeof servers === "string" ? [servers] : servers).map((each) => new URL(each));
+  const login = urls.find(({ username }) => username !== "");
+  const user = decodeURIComponent(login?.username ?? "");
+  const pass = decodeURIComponent(login?.password ?? "");
+  return {
+    servers: urls.map(({ hostname, port }) => `${hostname}:${port === "" ? "4222" : port}`),
+    // A name alone is a token, as other clients of NATS have it.
+    ...(user === "" ? {} : pass === "" ? { token: user } : { user, pass }),
+    ...(urls.some(({ protocol }) => protocol === "tls:") ? { tls: {} } : {}),
+  };
+}
