@@ -3,6 +3,9 @@ import { databaseStall } from "./database-stall.ts";
 import { asBuilt, type Experiment, runOf } from "./harness/experiment.ts";
 import { createReport } from "./harness/report.ts";
 import { fuzz } from "./fuzz.ts";
+import { jobKills } from "./job-kills.ts";
+import { jobLeaseRaces } from "./job-lease-races.ts";
+import { jobStop } from "./job-stop.ts";
 import { keyRotation } from "./key-rotation.ts";
 import { logoutReach } from "./logout-reach.ts";
 import { logPressure } from "./log-pressure.ts";
@@ -29,6 +32,9 @@ const experiments: readonly Experiment[] = [
   logoutReach,
   redisStall,
   keyRotation,
+  jobKills,
+  jobLeaseRaces,
+  jobStop,
 ];
 
 async function main(): Promise<number> {

@@ -1,0 +1,79 @@
+import { createJobTable, type JobTable } from "@svc/job-table";
+import { setTimeout as delay } from "node:timers/promises";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Pool } from "pg";
+
+/** A job table and the effects of its jobs, as the experiment sees them. */
+export interface JobBench extends AsyncDisposable {
+  readonly pool: Pool;
+  readonly table: JobTable;
+  /** For the notes of workers. */
+  readonly folder: string;
+  rows(): Promise<readonly JobRow[]>;
+  /** How many effects each job has had. */
+  effects(): Promise<ReadonlyMap<string, number>>;
+  /** Waits until no job is left but dead ones; false when that takes longer. A database that is away is waited for. */
+  drained(ms: number): Promise<boolean>;
+}
+
+export interface JobRow {
+  readonly id: string;
+  readonly status: string;
+  readonly attempts: number;
+  readonly max_attempts: number;
+  readonly last_error: string | null;
+  /** Whether it can be claimed now. */
+  readonly free: boolean;
+}
+
+const rowsSql =
+  "select id, status, attempts, max_attempts, last_error, status = 'pending' and available_at <= now() as free from ";
+
+/** @param name of the table; the effects are in `<name>_effects` */
+export async function openJobBench(
+  url: string,
+  visibilityTimeoutSeconds: number,
+  name = "svc_jobs",
+): Promise<JobBench> {
+  const pool = new Pool({ connectionString: url, max: 4 });
+  pool.on("error", () => undefined);
+  const folder = mkdtempSync(join(tmpdir(), "svc-jobs-"));
+  const end = async (): Promise<void> => {
+    rmSync(folder, { recursive: true, force: true });
+    await pool.end();
+  };
+  try {
+    const table = createJobTable({ db: pool, name, visibilityTimeoutSeconds });
+    await table.ensureSchema();
+    await pool.query(`create table ${name}_effects (job text not null)`);
+    return {
+      pool,
+      table,
+      folder,
+      rows: async () => (await pool.query<JobRow>(`${rowsSql}${name}`)).rows,
+      async effects() {
+        const { rows } = await pool.query<{ job: string; count: number }>(
+          `select job, count(*)::int as count from ${name}_effects group by job`,
+        );
+        return new Map(rows.map(({ job, count }) => [job, count]));
+      },
+      async drained(ms) {
+        const last = performance.now() + ms;
+        while (performance.now() < last) {
+          const { pending, running } = await table
+            .stats()
+            .catch(() => ({ pending: Number.NaN, running: Number.NaN }));
+          if (pending + running === 0) return true;
+          await delay(100);
+        }
+        return false;
+      },
+      [Symbol.asyncDispose]: end,
+    };
+  } catch (error) {
+    await end();
+    throw error;
+  }
+}

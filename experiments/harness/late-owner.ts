@@ -1,0 +1,43 @@
+import type { JobTable, Lease } from "@svc/job-table";
+import { withTransaction } from "@svc/sql";
+import type { Pool } from "pg";
+
+/** What somebody whose lease has ended says of a job; each answers whether it was told so. */
+export interface LateOwner {
+  readonly name: string;
+  tell(lease: Lease): Promise<boolean>;
+}
+
+/** Every way to end a job, with the fence of a variant. */
+export function lateOwners(variant: string, table: JobTable, pool: Pool): readonly LateOwner[] {
+  const fence = fenceOf(variant);
+  if (fence !== undefined) {
+    const tell =
+      (sql: string): LateOwner["tell"] =>
+      async ({ id, attempts }) =>
+        (await pool.query(`${sql} where ${fence}`, [id, attempts])).rowCount === 0;
+    return [
+      { name: "ack", tell: tell(`delete from ${table.name}`) },
+      { name: "fail", tell: tell(`update ${table.name} set status = 'pending', last_error = 'late'`) },
+      { name: "release", tell: tell(`update ${table.name} set status = 'pending', attempts = attempts - 1`) },
+    ];
+  }
+  return [
+    { name: "ack", tell: async (lease) => !(await table.ack(lease)) },
+    { name: "fail", tell: async (lease) => (await table.fail(lease, "late")) === "lost" },
+    {
+      name: "fail for good",
+      tell: async (lease) => (await table.fail(lease, "late", { dead: true })) === "lost",
+    },
+    { name: "release", tell: async (lease) => !(await table.release(lease)) },
+    {
+      name: "ack in a transaction",
+      tell: (lease) => withTransaction(pool, async (tx) => !(await table.ack(lease, { tx }))),
+    },
+  ];
+}
+
+function fenceOf(variant: string): string | undefined {
+  if (variant === "broken-by-id") return "id = $1 and $2::int is not null";
+  return variant === "broken-by-attempts" ? "id = $1 and attempts = $2 and status = 'running'" : undefined;
+}

@@ -1,0 +1,273 @@
+import { openTestDatabase, type PostgresServer, startPostgres } from "@svc/dev-services";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { createRandom, type Random } from "./fuzz/random.ts";
+import { asBuilt, type Experiment, type Run } from "./harness/experiment.ts";
+import { type JobBench, openJobBench } from "./harness/job-bench.ts";
+import { type Hold, holdsOf, type Note, readNotes, sharedNow } from "./harness/job-notes.ts";
+import type { Report } from "./harness/report.ts";
+import { type ServiceProcess, startService } from "./harness/service-process.ts";
+import { together } from "./harness/together.ts";
+import type { KilledSettings } from "./services/job-killed.ts";
+
+/** Kills worker processes, and restarts PostgreSQL, while they work. */
+export const jobKills: Experiment = {
+  name: "job-kills",
+  description: "worker processes killed and PostgreSQL restarted while they work: every job done, once",
+  brokenVariants: ["broken-ack-first", "broken-no-inbox", "broken-read-then-write"],
+  async run(run, report) {
+    const seed = run.seed ?? Math.floor(Math.random() * 2 ** 31);
+    report.note(`seed ${seed}`);
+    const runs = run.runs ?? 1;
+    const all: Counts[] = [];
+    for (let n = 0; n < runs; n++) {
+      const name = runs === 1 ? "all" : `run ${n + 1}`;
+      const counts = await oneRun(run, createRandom(seed + n));
+      tell(name, counts, report);
+      all.push(counts);
+    }
+    if (runs > 1) tellTogether(all, report);
+  },
+};
+
+interface Size {
+  readonly jobs: number;
+  readonly workers: number;
+  readonly kills: number;
+  readonly visibilitySeconds: number;
+  readonly longestMs: number;
+  readonly meanGapMs: number;
+}
+
+function sizeOf({ quick, variant, cases }: Run): Size {
+  if (!quick) {
+    const jobs = cases ?? 10_000;
+    return { jobs, workers: 8, kills: 40, visibilitySeconds: 5, longestMs: 150, meanGapMs: 400 };
+  }
+  const small = { jobs: cases ?? 400, longestMs: 100, meanGapMs: 150 };
+  if (variant === asBuilt) return { ...small, workers: 3, kills: 6, visibilitySeconds: 3 };
+  return { ...small, workers: 2, kills: 4, visibilitySeconds: 1.5 };
+}
+
+/** What is killed or restarted, and the jobs that were held by it. */
+interface Fault {
+  readonly kind: "kill" | "restart";
+  readonly held: readonly string[];
+}
+
+interface Counts {
+  readonly size: Size;
+  readonly seconds: number;
+  readonly drained: boolean;
+  readonly faults: readonly Fault[];
+  readonly starts: ReadonlyMap<string, number>;
+  readonly ends: readonly Note[];
+  readonly effects: ReadonlyMap<string, number>;
+  readonly dead: readonly { readonly id: string; readonly max_attempts: number }[];
+  /** Rows that are neither done nor dead. */
+  readonly left: number;
+}
+
+interface Server extends AsyncDisposable {
+  readonly url: string;
+  /** Undefined where it is shared with others. */
+  readonly own: PostgresServer | undefined;
+}
+
+async function openServer({ quick, variant }: Run): Promise<Server> {
+  // What a variant is to fail with needs no restart.
+  if (quick && variant !== asBuilt) return Object.assign(await openTestDatabase(), { own: undefined });
+  const durable = { fsync: "on", synchronous_commit: "on", full_page_writes: "on" };
+  const settings = quick ? { synchronous_commit: "on" } : durable;
+  const own = await startPostgres({ purpose: "test", settings });
+  return { url: own.url, own, [Symbol.asyncDispose]: () => own.stop() };
+}
+
+async function oneRun(run: Run, random: Random): Promise<Counts> {
+  const size = sizeOf(run);
+  await using server = await openServer(run);
+  await using bench = await openJobBench(server.url, size.visibilitySeconds);
+  await bench.pool.query(
+    "create table inbox (consumer text, message_id text, primary key (consumer, message_id))",
+  );
+  const ids = Array.from({ length: size.jobs }, (_, n) => `job-${n}`);
+  await bench.table.enqueueMany(ids.map((id) => ({ id, task: "work" })));
+  const began = performance.now();
+  await using crew = await openCrew(run, random, server, bench, size);
+  const restarts: (readonly [number, number])[] = [];
+  let restarting: Promise<void> | undefined;
+  const restart = async (crash: boolean): Promise<void> => {
+    const from = sharedNow();
+    if (crash) await server.own?.kill();
+    await server.own?.restart();
+    restarts.push([from, sharedNow()]);
+  };
+  for (let n = 1; n <= size.kills; n++) {
+    await delay(random.whole(2 * size.meanGapMs));
+    await crew.kill(random.whole(size.workers));
+    if (server.own === undefined) continue;
+    // Kills go on meanwhile. Once in order, once as a crash that is recovered from.
+    if (n === Math.floor(size.kills / 3)) restarting = restart(false);
+    if (n === Math.floor((size.kills * 2) / 3)) restarting = restarting?.then(() => restart(true));
+  }
+  await restarting;
+  const drained = await bench.drained(run.quick ? 30_000 : 180_000);
+  const seconds = (performance.now() - began) / 1000;
+  const notes = crew.notes();
+  const rows = await bench.rows();
+  const starts = new Map<string, number>();
+  const all = notes.flat();
+  for (const { kind, id } of all) if (kind === "start") starts.set(id, (starts.get(id) ?? 0) + 1);
+  return {
+    size,
+    seconds,
+    drained,
+    starts,
+    faults: [...crew.kills(), ...restarts.map((span) => faultOf(span, notes))],
+    ends: all.filter(({ kind }) => kind !== "start"),
+    effects: await bench.effects(),
+    dead: rows.filter(({ status }) => status === "dead"),
+    left: rows.filter(({ status }) => status !== "dead").length,
+  };
+}
+
+function faultOf([from, to]: readonly [number, number], notes: readonly (readonly Note[])[]): Fault {
+  const held = (hold: Hold): boolean => hold.from <= to && hold.to >= from;
+  return {
+    kind: "restart",
+    held: notes.flatMap((each) =>
+      holdsOf(each)
+        .filter(held)
+        .map(({ id }) => id),
+    ),
+  };
+}
+
+/** Worker processes, each replaced when it is killed. */
+interface Crew extends AsyncDisposable {
+  kill(place: number): Promise<void>;
+  kills(): readonly Fault[];
+  /** Of every process that there was. */
+  notes(): readonly (readonly Note[])[];
+}
+
+async function openCrew(
+  run: Run,
+  random: Random,
+  { url }: Server,
+  bench: JobBench,
+  size: Size,
+): Promise<Crew> {
+  const { visibilitySeconds, longestMs, workers } = size;
+  const files: string[] = [];
+  const kills: Fault[] = [];
+  const start = async (): Promise<Member> => {
+    const notes = join(bench.folder, `worker-${files.length}`);
+    files.push(notes);
+    const settings: KilledSettings = { url, visibilitySeconds, notes, longestMs, variant: run.variant };
+    const process = await startService("job-killed.ts", settings);
+    return { process, notes, [Symbol.asyncDispose]: () => process[Symbol.asyncDispose]() };
+  };
+  const members: Promise<Member>[] = (await together(Array.from({ length: workers }, start))).map((member) =>
+    Promise.resolve(member),
+  );
+  return {
+    async kill(place) {
+      const member = await members[place];
+      if (member === undefined) return;
+      // A new one has to be at its work first.
+      for (let waited = 0; waited < 2000 && readNotes(member.notes).length === 0; waited += 20)
+        await delay(20);
+      await delay(random.whole(100));
+      member.process.signal("SIGKILL");
+      await member.process.exited;
+      const ofLate = holdsOf(readNotes(member.notes)).filter(({ to }) => to === Number.POSITIVE_INFINITY);
+      kills.push({ kind: "kill", held: ofLate.map(({ id }) => id) });
+      // The others do not wait for the new one.
+      members[place] = start();
+      members[place].catch(() => undefined);
+    },
+    kills: () => kills,
+    notes: () => files.map(readNotes),
+    async [Symbol.asyncDispose]() {
+      const open = await Promise.allSettled(members);
+      for (const each of open) if (each.status === "fulfilled") await each.value[Symbol.asyncDispose]();
+    },
+  };
+}
+
+interface Member extends AsyncDisposable {
+  readonly process: ServiceProcess;
+  readonly notes: string;
+}
+
+interface Verdict {
+  readonly kills: number;
+  readonly killsThatHeld: number;
+  readonly restarts: number;
+  readonly lost: number;
+  readonly early: number;
+  readonly tooOften: number;
+  readonly notOnce: number;
+}
+
+function judge({ size, faults, starts, effects, dead }: Counts): Verdict {
+  const held = new Map<string, number>();
+  for (const fault of faults) for (const id of new Set(fault.held)) held.set(id, (held.get(id) ?? 0) + 1);
+  const isDead = new Set(dead.map(({ id }) => id));
+  const ids = Array.from({ length: size.jobs }, (_, n) => `job-${n}`);
+  const count = (hit: (id: string) => boolean): number => ids.filter(hit).length;
+  const kills = faults.filter(({ kind }) => kind === "kill");
+  return {
+    kills: kills.length,
+    killsThatHeld: kills.filter((each) => each.held.length > 0).length,
+    restarts: faults.length - kills.length,
+    lost: count((id) => !effects.has(id) && !isDead.has(id)),
+    early: dead.filter(({ id, max_attempts: max }) => (starts.get(id) ?? 0) < max).length,
+    tooOften: count((id) => (starts.get(id) ?? 0) > 1 + (held.get(id) ?? 0)),
+    notOnce: count((id) => (effects.get(id) ?? 0) > 1),
+  };
+}
+
+function tell(name: string, counts: Counts, report: Report): void {
+  const { size, seconds, drained, starts, effects, dead, left, ends, faults } = counts;
+  const { kills, killsThatHeld, restarts, lost, early, tooOften, notOnce } = judge(counts);
+  const begun = [...starts.values()];
+  const figures: readonly (readonly [string, number])[] = [
+    ["jobs", size.jobs],
+    ["kills", kills],
+    ["kills of workers that held jobs", killsThatHeld],
+    ["jobs held at a kill or a restart", faults.reduce((sum, each) => sum + each.held.length, 0)],
+    ["restarts of PostgreSQL", restarts],
+    ["starts", begun.reduce((sum, each) => sum + each, 0)],
+    ["jobs started more than once", begun.filter((each) => each > 1).length],
+    ["starts of one job, most", begun.length === 0 ? 0 : Math.max(...begun)],
+    ["failed, to be tried again", ends.filter(({ kind }) => kind === "failed").length],
+    ["ends after the lease", ends.filter(({ kind }) => kind === "lost").length],
+    ["dead", dead.length],
+    ["jobs with one effect", [...effects.values()].filter((each) => each === 1).length],
+    ["lost", lost],
+    ["dead before their attempts were used", early],
+    ["started too often", tooOften],
+    ["effects more than once", notOnce],
+  ];
+  for (const [metric, value] of figures) report.figure(name, metric, value, "count");
+  report.figure(name, "time", seconds, "s");
+  report.rule(drained && left === 0, `${name}: all jobs come to an end (${left} have not)`);
+  report.rule(kills === size.kills && killsThatHeld > (kills > 20 ? kills / 2 : 0), `${name}: workers are killed at their work`);
+  report.rule(lost === 0, `${name}: no job is lost (${lost})`);
+  report.rule(early === 0, `${name}: none is dead before it was started as often as it may be (${early})`);
+  report.rule(
+    tooOften === 0,
+    `${name}: none is started more often than once, and once for every kill or restart while it was held (${tooOften})`,
+  );
+  report.rule(notOnce === 0, `${name}: effects come once (${notOnce} came more often)`);
+}
+
+function tellTogether(all: readonly Counts[], report: Report): void {
+  const verdicts = all.map(judge);
+  for (const metric of ["kills", "restarts", "lost", "early", "tooOften", "notOnce"] as const) {
+    const sum = verdicts.reduce((total, each) => total + each[metric], 0);
+    report.figure("all runs", metric, sum, "count");
+  }
+}

@@ -1,0 +1,337 @@
+import { openTestDatabase } from "@svc/dev-services";
+import { createJobTable, type Job, type JobTable, type NewJob } from "@svc/job-table";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { asBuilt, type Experiment, type Run } from "./harness/experiment.ts";
+import { type JobBench, openJobBench } from "./harness/job-bench.ts";
+import { type Note, readNotes } from "./harness/job-notes.ts";
+import { type LateOwner, lateOwners } from "./harness/late-owner.ts";
+import type { Report } from "./harness/report.ts";
+import { type ServiceProcess, startService } from "./harness/service-process.ts";
+import { together } from "./harness/together.ts";
+import type { LatePayload, LateSettings } from "./services/job-late.ts";
+
+const visibilitySeconds = 1;
+const overMs = 1200;
+/** Of those who come later: nothing ends theirs. */
+const longSeconds = 3600;
+
+/** Workers that outlive their leases, and jobs that no worker outlives. */
+export const jobLeaseRaces: Experiment = {
+  name: "job-lease-races",
+  description: "whoever outlives its lease changes nothing of the next owner's job; a job that kills is dead",
+  brokenVariants: ["broken-by-id", "broken-by-attempts", "broken-for-ever"],
+  async run(run, report) {
+    const { variant, quick } = run;
+    const races = run.cases ?? (quick ? 100 : 1000);
+    await using database = await openTestDatabase({ name: "lease-races" });
+    const frozen = variant === asBuilt ? Math.floor(races / 5) : 0;
+    const isLate = variant !== "broken-for-ever";
+    const each = Math.max(3, Math.round((races - frozen) / (nextOwners.length + (frozen > 0 ? 1 : 0))));
+    const scene = async (name: string, play: (scene: Scene) => Promise<void>): Promise<void> => {
+      await using bench = await openJobBench(database.url, visibilitySeconds, name);
+      const next = createJobTable({ db: bench.pool, name, visibilityTimeoutSeconds: longSeconds });
+      await play({ bench, next, url: database.url, run, report });
+    };
+    // Most of it is waiting for leases to end.
+    await together([
+      ...nextOwners.map((owner, n) =>
+        isLate ? scene(`late_${n}`, (on) => byHand(owner, each, on)) : undefined,
+      ),
+      frozen > 0 ? scene("late_same", (on) => sameInstant(each, on)) : undefined,
+      ...frozenWorkers.map((worker, n) =>
+        frozen > 0
+          ? scene(`late_frozen_${n}`, (on) =>
+              frozenWorker(worker, Math.ceil(frozen / frozenWorkers.length), on),
+            )
+          : undefined,
+      ),
+      variant === asBuilt || !isLate ? scene("late_killers", killers) : undefined,
+    ]);
+  },
+};
+
+/** A table of its own, and a client of it whose leases do not end. */
+interface Scene {
+  readonly bench: JobBench;
+  readonly next: JobTable;
+  readonly url: string;
+  readonly run: Run;
+  readonly report: Report;
+}
+
+/** Who has a job by the time that the late one ends it. */
+interface NextOwner {
+  readonly name: string;
+  /** Takes jobs whose first lease has ended, as `next` does; the row of each is as it will stay. */
+  take(next: JobTable, jobs: readonly NewJob[]): Promise<void>;
+}
+
+const nextOwners: readonly NextOwner[] = [
+  { name: "held by the next owner", take: async (next, jobs) => void (await claimAll(next, jobs)) },
+  {
+    name: "dead, retried, and held again",
+    async take(next, jobs) {
+      for (const job of await claimAll(next, jobs)) await next.fail(job, "no", { dead: true });
+      await next.retryDead(jobs.map(({ id = "" }) => id));
+      await claimAll(next, jobs);
+    },
+  },
+  {
+    name: "a new job under its id, held",
+    async take(next, jobs) {
+      for (const job of await claimAll(next, jobs)) await next.ack(job);
+      await next.enqueueMany(jobs);
+      await claimAll(next, jobs);
+    },
+  },
+  {
+    name: "a new job under its id, waiting",
+    async take(next, jobs) {
+      for (const job of await claimAll(next, jobs)) await next.ack(job);
+      await next.enqueueMany(jobs.map((job) => ({ ...job, delaySeconds: longSeconds })));
+    },
+  },
+];
+
+/** Nothing else can be claimed at this time. */
+async function claimAll(table: JobTable, jobs: readonly NewJob[]): Promise<readonly Job[]> {
+  const claimed = await table.claim(jobs.length);
+  const wanted = new Set(jobs.map(({ id }) => id));
+  if (claimed.length !== jobs.length || claimed.some(({ id }) => !wanted.has(id))) {
+    throw new Error(`${claimed.length} of ${jobs.length} jobs were claimed`);
+  }
+  return claimed;
+}
+
+async function byHand(owner: NextOwner, count: number, { bench, next, run, report }: Scene): Promise<void> {
+  const { name } = owner;
+  const owners = lateOwners(run.variant, bench.table, bench.pool);
+  const jobs = Array.from({ length: count }, (_, n) => ({ id: `job-${n}`, task: "late" }));
+  await bench.table.enqueueMany(jobs);
+  const leases = await claimAll(bench.table, jobs);
+  await delay(overMs);
+  await owner.take(next, jobs);
+  const before = await wholeRows(bench);
+  // All at once.
+  const told = await Promise.all(leases.map((lease, n) => pick(owners, n).tell(lease)));
+  tellLate(name, told.filter((each) => each).length, before, await wholeRows(bench), report);
+}
+
+function tellLate(
+  name: string,
+  told: number,
+  before: ReadonlyMap<string, string>,
+  after: ReadonlyMap<string, string>,
+  report: Report,
+): void {
+  const changed = [...before].filter(([id, row]) => after.get(id) !== row).length;
+  report.figure(name, "races", before.size, "count");
+  report.figure(name, "told that the lease is lost", told, "count");
+  report.figure(name, "jobs of others changed", changed, "count");
+  report.rule(changed === 0, `${name}: who is late changes nothing (${changed} were)`);
+  report.rule(told === before.size, `${name}: and is told so (${told} of ${before.size})`);
+}
+
+async function wholeRows({ pool, table }: JobBench): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await pool.query<{ id: string; row: string }>(
+    `select id, job::text as row from ${table.name} as job`,
+  );
+  return new Map(rows.map(({ id, row }) => [id, row]));
+}
+
+function pick(owners: readonly LateOwner[], n: number): LateOwner {
+  const owner = owners[n % owners.length];
+  if (owner === undefined) throw new Error("nobody is late");
+  return owner;
+}
+
+/** The lease has ended and nobody has the job yet: the late owner ends it while another one claims it. One of them has it. */
+async function sameInstant(count: number, { bench, next, run, report }: Scene): Promise<void> {
+  const name = "ended and claimed at once";
+  const jobs = Array.from({ length: count }, (_, n) => ({ id: `job-${n}`, task: "late" }));
+  await bench.table.enqueueMany(jobs);
+  const leases = await claimAll(bench.table, jobs);
+  await delay(overMs);
+  const owners = lateOwners(run.variant, bench.table, bench.pool);
+  const acks = owners.filter((owner) => owner.name.startsWith("ack"));
+  const claiming: Promise<readonly Job[]>[] = [];
+  const acking = leases.map((lease, n) => {
+    if (n % 2 === 0) claiming.push(next.claim(2));
+    return pick(acks, n).tell(lease);
+  });
+  const [lost, claimed] = await Promise.all([Promise.all(acking), Promise.all(claiming)]);
+  const taken = new Set(claimed.flat().map(({ id }) => id));
+  const rows = new Map((await bench.rows()).map((row) => [row.id, row]));
+  const fine = leases.filter(({ id }, n) => {
+    const row = rows.get(id);
+    return lost[n] === true
+      ? row?.status === "running" && taken.has(id)
+      : row === undefined && !taken.has(id);
+  });
+  report.figure(name, "races", leases.length, "count");
+  report.figure(name, "had by the late one", lost.filter((each) => !each).length, "count");
+  report.figure(name, "had by the next one", taken.size, "count");
+  report.rule(fine.length === leases.length, `${name}: exactly one of them has each (${fine.length})`);
+}
+
+interface FrozenWorker {
+  readonly name: string;
+  readonly payload: LatePayload;
+  /** Is asked to stop while it is frozen. */
+  readonly stops: boolean;
+}
+
+const frozenWorkers: readonly FrozenWorker[] = [
+  { name: "frozen, then its jobs are done", payload: { ms: 600, ends: "done" }, stops: false },
+  { name: "frozen, then its jobs fail", payload: { ms: 600, ends: "failed" }, stops: false },
+  { name: "frozen, then it stops", payload: { ms: 0, ends: "stopped" }, stops: true },
+];
+
+/** A worker process that is frozen for longer than its leases, and goes on. */
+async function frozenWorker(
+  { name, payload, stops }: FrozenWorker,
+  count: number,
+  { bench, next, url, report }: Scene,
+): Promise<void> {
+  const notes = join(bench.folder, "frozen");
+  const table = bench.table.name;
+  await using worker = await startService("job-late.ts", {
+    url,
+    name: table,
+    visibilitySeconds,
+    concurrency: count,
+    notes,
+    variant: asBuilt,
+  } satisfies LateSettings);
+  const jobs = Array.from({ length: count }, (_, n) => ({ id: `job-${n}`, task: "late", payload }));
+  await bench.table.enqueueMany(jobs);
+  await until(() => readNotes(notes).length >= count);
+  worker.signal("SIGSTOP");
+  await delay(overMs);
+  const held = await claimAll(next, jobs);
+  // Every other one is done meanwhile, and its id is a new job's.
+  const again = jobs.filter((_, n) => n % 2 === 0);
+  const ids = new Set(again.map(({ id }) => id));
+  for (const job of held) if (ids.has(job.id)) await next.ack(job);
+  await next.enqueueMany(again);
+  await claimAll(next, again);
+  const before = await wholeRows(bench);
+  if (stops) worker.signal("SIGTERM");
+  worker.signal("SIGCONT");
+  await until(() => readNotes(notes).length >= 2 * count);
+  const told = readNotes(notes).filter(({ kind }) => kind === "lost").length;
+  tellLate(name, told, before, await wholeRows(bench), report);
+}
+
+async function until(held: () => boolean): Promise<void> {
+  for (let waited = 0; !held() && waited < 30_000; waited += 50) await delay(50);
+}
+
+/** Jobs that end their worker whenever they run, among others. */
+async function killers({ bench, url, run, report }: Scene): Promise<void> {
+  const name = "jobs that kill their worker";
+  const count = run.quick ? 1 : 5;
+  const maxAttempts = run.quick ? 2 : 3;
+  const killing = Array.from({ length: count }, (_, n) => ({
+    id: `killer-${n}`,
+    task: "killer",
+    maxAttempts,
+  }));
+  const good = Array.from({ length: 4 * count }, (_, n) => ({ id: `good-${n}`, task: "good" }));
+  await bench.table.enqueueMany([...killing, ...good]);
+  const files: string[] = [];
+  // One at a time in each of the processes: nothing else is held when one ends.
+  const next = (): Promise<ServiceProcess> => {
+    const notes = join(bench.folder, `killer-${files.length}`);
+    files.push(notes);
+    return startService("job-late.ts", {
+      url,
+      name: bench.table.name,
+      visibilitySeconds,
+      concurrency: 1,
+      notes,
+      variant: run.variant,
+    } satisfies LateSettings);
+  };
+  const over = new AbortController();
+  const most = count * maxAttempts + 4;
+  const place = async (): Promise<void> => {
+    while (!over.signal.aborted && files.length <= most) {
+      await using worker = await next();
+      await Promise.race([worker.exited, aborted(over.signal)]);
+    }
+  };
+  const places = Array.from({ length: run.quick ? 1 : 2 }, place);
+  const tooOften = (): boolean =>
+    killing.some(({ id }) => startsOf(files.flatMap(readNotes), id) > maxAttempts);
+  let settled = false;
+  for (let waited = 0; waited < 60 && !settled && !tooOften(); waited++) settled = await bench.drained(1000);
+  // Whatever still wanted to run would run within this time.
+  if (!tooOften()) await delay(2.5 * visibilitySeconds * 1000);
+  over.abort();
+  await Promise.all(places);
+  tellKillers(
+    name,
+    { settled, maxAttempts, killing, good: good.length },
+    files.flatMap(readNotes),
+    { rows: await bench.rows(), effects: await bench.effects() },
+    report,
+  );
+}
+
+interface Killing {
+  readonly settled: boolean;
+  readonly maxAttempts: number;
+  readonly killing: readonly { readonly id: string }[];
+  readonly good: number;
+}
+
+interface Found {
+  readonly rows: Awaited<ReturnType<JobBench["rows"]>>;
+  readonly effects: ReadonlyMap<string, number>;
+}
+
+function tellKillers(
+  name: string,
+  { settled, maxAttempts, killing, good }: Killing,
+  notes: readonly Note[],
+  { rows, effects }: Found,
+  report: Report,
+): void {
+  const starts = killing.map(
+    ({ id }) => notes.filter((note) => note.id === id && note.kind === "start").length,
+  );
+  const dead = rows.filter(
+    (row) => row.status === "dead" && row.last_error === "lease expired on the last attempt",
+  );
+  const asOften = starts.filter((each) => each === maxAttempts).length;
+  report.figure(name, "jobs", killing.length, "count");
+  report.figure(name, "attempts allowed", maxAttempts, "count");
+  report.figure(
+    name,
+    "workers killed",
+    starts.reduce((sum, each) => sum + each, 0),
+    "count",
+  );
+  report.figure(name, "started as often as allowed", asOften, "count");
+  report.figure(name, "dead", dead.length, "count");
+  report.figure(name, "others done", effects.size, "count");
+  report.rule(
+    asOften === killing.length,
+    `${name}: each is started as often as it may be (${starts.join(", ")})`,
+  );
+  report.rule(settled && dead.length === killing.length, `${name}: and dead then (${dead.length})`);
+  report.rule(effects.size === good, `${name}: all others are done (${effects.size} of ${good})`);
+}
+
+function startsOf(notes: readonly Note[], id: string): number {
+  return notes.filter((note) => note.id === id && note.kind === "start").length;
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

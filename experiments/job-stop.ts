@@ -1,0 +1,196 @@
+import { openTestDatabase } from "@svc/dev-services";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { createRandom, type Random } from "./fuzz/random.ts";
+import { asBuilt, type Experiment, type Run } from "./harness/experiment.ts";
+import { type JobBench, openJobBench } from "./harness/job-bench.ts";
+import { type Note, readNotes } from "./harness/job-notes.ts";
+import { quantile, type Report } from "./harness/report.ts";
+import { startService } from "./harness/service-process.ts";
+import type { StoppedPayload, StoppedSettings } from "./services/job-stopped.ts";
+
+/** Far longer than all of it: who waits for the end of a lease is not done in time. */
+const visibilitySeconds = 300;
+/** What `stop()` waits for handlers that were told to end, and what is left to write then. */
+const settleMs = 1000;
+
+/** Stops worker processes at their work. */
+export const jobStop: Experiment = {
+  name: "job-stop",
+  description: "SIGTERM to a worker with 200 running jobs: each is finished, or given back with its attempt",
+  brokenVariants: ["broken-exit-at-once", "broken-keeps-attempts"],
+  async run(run, report) {
+    const seed = run.seed ?? Math.floor(Math.random() * 2 ** 31);
+    report.note(`seed ${seed}`);
+    const random = createRandom(seed);
+    await using database = await openTestDatabase({ name: "job-stop" });
+    await using bench = await openJobBench(database.url, visibilitySeconds);
+    await bench.pool.query(
+      "create table inbox (consumer text, message_id text, primary key (consumer, message_id))",
+    );
+    const scene: Scene = { bench, url: database.url, run, random, kinds: new Map() };
+    const runs = run.runs ?? (run.quick ? (run.variant === asBuilt ? 2 : 1) : 20);
+    const stops: Stopped[] = [];
+    let left = 0;
+    let drained = true;
+    for (let n = 0; n < runs; n++) {
+      stops.push(await stopOne(scene, n));
+      left += (await bench.rows()).length;
+      drained &&= await finish(scene, n);
+    }
+    tell(scene, stops, report);
+    const once = [...(await bench.effects()).values()].filter((each) => each === 1).length;
+    report.figure("all", "jobs left for the next worker", left, "count");
+    report.figure("all", "jobs", scene.kinds.size, "count");
+    report.figure("all", "jobs with one effect", once, "count");
+    report.rule(drained, "what was given back is done by the next worker, without waiting for a lease");
+    report.rule(once === scene.kinds.size, "no job is lost, and effects come once");
+  },
+};
+
+interface Scene {
+  readonly bench: JobBench;
+  readonly url: string;
+  readonly run: Run;
+  readonly random: Random;
+  readonly kinds: Map<string, StoppedPayload["kind"]>;
+}
+
+const drainSeconds = 1;
+const concurrency = 200;
+const extra = 40;
+const finishMs = 5000;
+
+interface Stopped {
+  readonly running: number;
+  readonly kinds: Readonly<Record<StoppedPayload["kind"], number>>;
+  readonly finished: number;
+  readonly givenBack: number;
+  /** Of those the ones whose handlers did not heed their signals. */
+  readonly deaf: number;
+  /** Neither finished nor given back with their attempt. */
+  readonly neither: number;
+  readonly leased: number;
+  readonly unstarted: number;
+  readonly exitCode: number | null;
+  readonly stopMs: number;
+}
+
+function payloadOf(random: Random): StoppedPayload {
+  const kind = random.pick(["short", "short", "heeding", "deaf"] as const);
+  // Those that are short end while it drains, for the most part.
+  return { kind, ms: kind === "short" ? 200 + random.whole(900) : 60_000 };
+}
+
+async function stopOne(scene: Scene, n: number): Promise<Stopped> {
+  const { bench, url, run, random, kinds } = scene;
+  const more = Array.from({ length: concurrency + extra }, (_, each) => {
+    const id = `job-${n}-${each}`;
+    const payload = payloadOf(random);
+    kinds.set(id, payload.kind);
+    return { id, task: "work", payload };
+  });
+  await bench.table.enqueueMany(more);
+  const notes = join(bench.folder, `worker-${n}`);
+  await using worker = await startService("job-stopped.ts", {
+    // Every other one has jobs in memory that it has not begun.
+    url,
+    concurrency,
+    prefetch: n % 2 === 0 ? 0 : extra,
+    drainSeconds,
+    notes,
+    variant: run.variant,
+    quickly: false,
+  } satisfies StoppedSettings);
+  const begun = (): readonly Note[] => readNotes(notes).filter(({ kind }) => kind === "start");
+  for (let waited = 0; begun().length < concurrency && waited < 20_000; waited += 10) await delay(10);
+  const signalled = performance.now();
+  const running = runningOf(readNotes(notes));
+  worker.signal("SIGTERM");
+  const exit = await Promise.race([worker.exited, delay(30_000, undefined, { ref: false })]);
+  const rows = new Map((await bench.rows()).map((row) => [row.id, row]));
+  const effects = await bench.effects();
+  const started = new Set(begun().map(({ id }) => id));
+  const isBack = (id: string): boolean => {
+    const row = rows.get(id);
+    return row?.status === "pending" && row.attempts === 0 && row.free;
+  };
+  const isDone = (id: string): boolean => !rows.has(id) && effects.has(id);
+  const back = [...started].filter(isBack);
+  const count = (kind: StoppedPayload["kind"]): number =>
+    running.filter((id) => kinds.get(id) === kind).length;
+  return {
+    running: running.length,
+    kinds: { short: count("short"), heeding: count("heeding"), deaf: count("deaf") },
+    finished: [...started].filter(isDone).length,
+    givenBack: back.length,
+    deaf: back.filter((id) => kinds.get(id) === "deaf").length,
+    neither: [...started].filter((id) => !isDone(id) && !isBack(id)).length,
+    leased: [...rows.values()].filter(({ status }) => status === "running").length,
+    unstarted: [...rows.keys()].filter((id) => !started.has(id) && !isBack(id)).length,
+    exitCode: exit?.code ?? null,
+    stopMs: (exit?.at ?? Number.POSITIVE_INFINITY) - signalled,
+  };
+}
+
+function runningOf(notes: readonly Note[]): readonly string[] {
+  const open = new Set<string>();
+  for (const { kind, id } of notes) {
+    if (kind === "start") open.add(id);
+    else open.delete(id);
+  }
+  return [...open];
+}
+
+/** A worker that does what is left. */
+async function finish({ bench, url }: Scene, n: number): Promise<boolean> {
+  const notes = join(bench.folder, `next-${n}`);
+  await using worker = await startService("job-stopped.ts", {
+    url,
+    concurrency: 20,
+    prefetch: 0,
+    drainSeconds,
+    notes,
+    variant: asBuilt,
+    quickly: true,
+  } satisfies StoppedSettings);
+  const drained = await bench.drained(finishMs);
+  return worker.exit === undefined && drained;
+}
+
+function tell({ run }: Scene, stops: readonly Stopped[], report: Report): void {
+  const sum = (value: (stopped: Stopped) => number): number =>
+    stops.reduce((total, each) => total + value(each), 0);
+  const times = stops.map((each) => each.stopMs);
+  const figures: readonly (readonly [string, number])[] = [
+    ["stops", stops.length],
+    ["running at the signal", sum((each) => each.running)],
+    ["of those short", sum((each) => each.kinds.short)],
+    ["of those longer than the drain", sum((each) => each.kinds.heeding)],
+    ["of those that ignore their signals", sum((each) => each.kinds.deaf)],
+    ["started and finished", sum((each) => each.finished)],
+    ["started and given back", sum((each) => each.givenBack)],
+    ["of those whose handlers went on", sum((each) => each.deaf)],
+    ["started and neither", sum((each) => each.neither)],
+    ["left with a lease", sum((each) => each.leased)],
+    ["not started, and not as before", sum((each) => each.unstarted)],
+    ["exits with 0", stops.filter((each) => each.exitCode === 0).length],
+  ];
+  for (const [metric, value] of figures) report.figure("all", metric, value, "count");
+  report.figure("all", "signal to exit, longest", Math.max(...times), "ms");
+  report.figure("all", "signal to exit, median", quantile(times, 0.5), "ms");
+  const fewest = Math.min(...stops.map((each) => each.running));
+  report.rule(fewest >= concurrency * 0.95, `${concurrency} jobs run at the signal (${fewest} at least)`);
+  report.rule(
+    sum((each) => each.neither) === 0,
+    `each is finished, or given back with its attempt (${sum((each) => each.neither)} are not)`,
+  );
+  report.rule(sum((each) => each.leased) === 0, `none is left with a lease, those neither that went on`);
+  report.rule(sum((each) => each.unstarted) === 0, "what was not begun is as it was");
+  report.rule(
+    stops.every((each) => each.exitCode === 0),
+    "every exit code is 0",
+  );
+  const atMost = drainSeconds * 1000 + settleMs + (run.quick ? 5000 : 1000);
+  report.rule(Math.max(...times) <= atMost, `it has ended after ${atMost} ms`);
+}

@@ -1,0 +1,34 @@
+import { jobKills } from "../job-kills.ts";
+import type { Collected } from "../harness/report.ts";
+import { expectBroken, expectHeld, quickRun } from "./support/quick-run.ts";
+
+describe("job-kills", function () {
+  this.timeout(120_000);
+
+  let built: Collected;
+  const broken = new Map<string, Collected>();
+
+  // Most of it is waiting, so all can be run at once.
+  before(async () => {
+    const variant = async (name: string): Promise<void> => {
+      broken.set(name, await quickRun(jobKills, { variant: name }));
+    };
+    [built] = await Promise.all([quickRun(jobKills), ...jobKills.brokenVariants.map(variant)]);
+  });
+
+  it("JOB-16 OUT-1 OUT-2 jobs outlive their workers and a restart of the database, and take effect once", () => {
+    expectHeld(built);
+  });
+
+  for (const [variant, rule] of [
+    ["broken-ack-first", /no job is lost/],
+    ["broken-no-inbox", /effects come once/],
+    ["broken-read-then-write", /none is started more often than once/],
+  ] as const) {
+    it(`fails with ${variant}`, () => {
+      const report = broken.get(variant);
+      if (report === undefined) throw new Error("it was not run");
+      expectBroken(report, rule);
+    });
+  }
+});

@@ -1,0 +1,33 @@
+import { jobStop } from "../job-stop.ts";
+import type { Collected } from "../harness/report.ts";
+import { expectBroken, expectHeld, quickRun } from "./support/quick-run.ts";
+
+describe("job-stop", function () {
+  this.timeout(120_000);
+
+  let built: Collected;
+  const broken = new Map<string, Collected>();
+
+  // Most of it is waiting, so all can be run at once.
+  before(async () => {
+    const variant = async (name: string): Promise<void> => {
+      broken.set(name, await quickRun(jobStop, { variant: name }));
+    };
+    [built] = await Promise.all([quickRun(jobStop), ...jobStop.brokenVariants.map(variant)]);
+  });
+
+  it("JOB-11 a worker that is told to stop finishes jobs or gives them back with their attempt", () => {
+    expectHeld(built);
+  });
+
+  for (const [variant, rule] of [
+    ["broken-exit-at-once", /none is left with a lease/],
+    ["broken-keeps-attempts", /each is finished, or given back/],
+  ] as const) {
+    it(`fails with ${variant}`, () => {
+      const report = broken.get(variant);
+      if (report === undefined) throw new Error("it was not run");
+      expectBroken(report, rule);
+    });
+  }
+});
