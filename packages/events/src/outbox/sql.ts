@@ -51,8 +51,8 @@ export interface ClaimedRow extends Record<string, unknown> {
   readonly message_key: string | null;
   readonly attempts: number;
   readonly lease: string;
-  /** Out of attempts: it was made dead by this claim. */
-  readonly spent: boolean;
+  /** 0: claimed. 1: out of attempts, and made dead by this claim. 2: none, but how far the claim has looked. */
+  readonly kind_of_row: 0 | 1 | 2;
 }
 
 /**
@@ -115,14 +115,14 @@ export function claimSql(table: string): string {
     row.available_at, row.created_at
 )
 select id, kind, destination, case when octet_length(payload) <= $6::int then payload end as payload, message_key,
-  attempts::int, to_char(available_at at time zone 'UTC', ${UTC_TEXT}) as lease, false as spent, created_at,
+  attempts::int, to_char(available_at at time zone 'UTC', ${UTC_TEXT}) as lease, 0 as kind_of_row, created_at,
   (select max(key) from visited) as last_key, (select count(*)::int from visited) as visited
 from claimed
 union all
-select id, '', '', null, null, attempts::int, '', true, null, null, 0 from buried
+select id, '', '', null, null, attempts::int, '', 1, null, null, 0 from buried
 union all
-select '', '', '', null, null, 0, '', false, null, (select max(key) from visited), (select count(*)::int from visited)
-order by created_at nulls last, id`;
+select '', '', '', null, null, 0, '', 2, null, (select max(key) from visited), (select count(*)::int from visited)
+order by kind_of_row, created_at, id`;
 }
 
 /** Whether a row is still held by a lease. */

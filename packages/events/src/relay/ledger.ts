@@ -108,8 +108,8 @@ export function createLedger(options: ResolvedRelay): Ledger {
       });
       const last = rows.at(-1);
       return {
-        rows: rows.slice(0, -1).filter((row) => !row.spent),
-        spent: rows.filter((row) => row.spent).map(({ id }) => id),
+        rows: rows.filter((row) => row.kind_of_row === 0),
+        spent: rows.filter((row) => row.kind_of_row === 1).map(({ id }) => id),
         nextKey: last !== undefined && last.visited >= KEYS ? (last.last_key ?? "") : "",
       };
     },

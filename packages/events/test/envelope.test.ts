@@ -1,0 +1,192 @@
+import { RequestContext, runWithContext } from "@svc/context";
+import { createEvents, type EventEnvelope, readEnvelope } from "@svc/events";
+import { rejection } from "@svc/test-support";
+import { expect } from "chai";
+import { memoryBus } from "./support/memory-bus.ts";
+
+const TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+const FULL = {
+  id: "e1",
+  type: "order.paid",
+  source: "shop",
+  occurred_at: "2026-03-01T10:00:00.5+01:00",
+  request_id: "r1",
+  tenant_id: "acme",
+  trace: { traceparent: TRACEPARENT, tracestate: "a=1" },
+  key: "o7",
+  data: { total: 5 },
+};
+
+describe("an envelope", () => {
+  const bus = memoryBus();
+  const events = createEvents({ source: "books", bus, now: () => Date.UTC(2026, 0, 2, 3, 4, 5, 6) });
+  const sent = (): unknown => JSON.parse(bus.taken.at(-1)?.body ?? "");
+
+  it("EVT-1 EVT-9 has nine fields: request_id always, tenant_id empty and trace {} where there is none", async () => {
+    const envelope = await events.publish({ type: "expense.recorded", data: { amount: 3 } });
+    expect(envelope.id).to.match(/^[0-9a-f]{32}$/);
+    expect(envelope.request_id).to.match(/^[0-9a-f]{32}$/);
+    expect(envelope).to.deep.equal({
+      id: envelope.id,
+      type: "expense.recorded",
+      source: "books",
+      occurred_at: "2026-01-02T03:04:05.006Z",
+      request_id: envelope.request_id,
+      tenant_id: "",
+      trace: {},
+      key: null,
+      data: { amount: 3 },
+    });
+    expect(sent()).to.deep.equal(envelope);
+    expect(Object.keys(sent() as object)).to.have.ordered.members(Object.keys(envelope));
+  });
+
+  it("EVT-9 has the request id, tenant and trace of the current context, unless it is given others", async () => {
+    const trace = { traceId: TRACEPARENT.slice(3, 35), traceparent: TRACEPARENT, tracestate: "a=1" };
+    const context = new RequestContext({ requestId: "r-7", tenantId: "acme", trace });
+    const [one, other] = await runWithContext(context, () =>
+      Promise.all([
+        events.publish({ type: "a", data: {} }),
+        events.publish({ type: "a", data: {}, requestId: "r-8", tenantId: null, trace: null }),
+      ]),
+    );
+    expect(one).to.deep.include({
+      request_id: "r-7",
+      tenant_id: "acme",
+      trace: { traceparent: TRACEPARENT, tracestate: "a=1" },
+    });
+    expect(other).to.deep.include({ request_id: "r-8", tenant_id: "", trace: {} });
+    const spaced = new RequestContext({ requestId: "no id" });
+    const minted = await runWithContext(spaced, () => events.publish({ type: "a", data: {} }));
+    expect(minted.request_id, "what is no request id is not passed on").to.match(/^[0-9a-f]{32}$/);
+  });
+
+  it("takes an id, key, moment, tenant and trace of the caller", async () => {
+    const given = {
+      type: "a.b",
+      id: "mine-1",
+      key: "k",
+      occurredAt: new Date("2020-01-01T00:00:00Z"),
+      tenantId: "t",
+      trace: { traceparent: TRACEPARENT },
+      data: {},
+    };
+    expect(await events.publish(given)).to.deep.include({
+      id: "mine-1",
+      key: "k",
+      occurred_at: "2020-01-01T00:00:00.000Z",
+      tenant_id: "t",
+      trace: { traceparent: TRACEPARENT },
+    });
+  });
+
+  const cyclic: Record<string, unknown> = {};
+  cyclic["self"] = cyclic;
+  const bad: readonly (readonly [string, unknown, string])[] = [
+    ["no object", "a", "an event must be an object"],
+    ["an unknown member", { type: "a", data: {}, dat: 1 }, 'an event has no "dat"'],
+    ["no type", { data: {} }, "type must be words"],
+    ["a type with spaces", { type: "a b", data: {} }, "type must be words"],
+    ["a type of empty words", { type: "a..b", data: {} }, "type must be words"],
+    ["a type that is a wildcard", { type: "a.*", data: {} }, "type must be words"],
+    ["a long type", { type: "a".repeat(201), data: {} }, "type must be words"],
+    ["no data", { type: "a" }, "data must be an object"],
+    ["a list as data", { type: "a", data: [] }, "data must be an object; it is a list"],
+    ["a date as data", { type: "a", data: new Date(0) }, "data is no object as JSON"],
+    ["data in circles", { type: "a", data: cyclic }, "data is nothing that JSON can say"],
+    ["a bigint in data", { type: "a", data: { n: 1n } }, "data is nothing that JSON can say"],
+    ["NUL in data", { type: "a", data: { s: "a\0b" } }, "data contains NUL"],
+    ["half a surrogate pair in data", { type: "a", data: { s: "\ud800" } }, "data contains NUL or half"],
+    [
+      "10 MB of data",
+      { type: "a", data: { s: "x".repeat(1e7) } },
+      "at most 1000000 are allowed (maxEventBytes)",
+    ],
+    ["an id with a space", { type: "a", data: {}, id: "a b" }, "id must be"],
+    ["a long id", { type: "a", data: {}, id: "i".repeat(129) }, "id must be"],
+    ["an empty key", { type: "a", data: {}, key: "" }, "key must have 1 to 255 characters"],
+    ["a number as key", { type: "a", data: {}, key: 7 }, "key must be a string; it is 7"],
+    ["NUL in the key", { type: "a", data: {}, key: "a\0" }, "key must have"],
+    ["a request id with a line", { type: "a", data: {}, requestId: "a\nb" }, "requestId must be"],
+    ["a number as tenant", { type: "a", data: {}, tenantId: 42 }, "tenantId must be a string"],
+    [
+      "no moment",
+      { type: "a", data: {}, occurredAt: new Date(Number.NaN) },
+      "occurredAt must be a valid Date",
+    ],
+    ["no trace", { type: "a", data: {}, trace: { traceparent: "x" } }, "trace must have a valid traceparent"],
+    [
+      "a long tracestate",
+      { type: "a", data: {}, trace: { traceparent: TRACEPARENT, tracestate: "x".repeat(513) } },
+      "trace.tracestate must have at most 512",
+    ],
+  ];
+  for (const [what, event, message] of bad) {
+    it(`is not made of ${what}, and nothing is sent`, async () => {
+      const before = bus.calls;
+      const error = await rejection(events.publish(event as { type: string; data: object }));
+      expect(error).to.include({ name: "EventError", code: "ERR_SVC_EVENT_ARGUMENT" });
+      expect(error.message).to.include(message);
+      expect(bus.calls).to.equal(before);
+    });
+  }
+
+  it("EVT-1 is read as it was written, from a text and from what that was parsed to", () => {
+    const expected: EventEnvelope = FULL;
+    expect(readEnvelope(JSON.stringify(FULL))).to.deep.equal(expected);
+    expect(readEnvelope(FULL)).to.deep.equal(expected);
+  });
+
+  it("EVT-9 is read from others who leave out or add what does no harm", () => {
+    const { id, type, source, occurred_at, data } = FULL;
+    const least = { id, type, source, occurred_at, data };
+    const expected = { ...least, request_id: "e1", tenant_id: "", trace: {}, key: null };
+    expect(readEnvelope(least)).to.deep.equal(expected);
+    expect(readEnvelope({ ...least, tenant_id: null, key: null, trace: null, more: 1 })).to.deep.equal(
+      expected,
+    );
+    expect(readEnvelope({ ...least, trace: { traceparent: "no" }, request_id: 5 })).to.deep.equal(expected);
+    const odd = readEnvelope({ ...least, id: "an id" });
+    expect(odd.request_id, "an id that is no request id stands for one").to.match(/^[0-9a-f]{32}$/);
+    expect(readEnvelope({ ...least, id: "an id" }).request_id).to.equal(odd.request_id);
+    for (const moment of [
+      "2026-03-01T10:00Z",
+      "2026-03-01 10:00:00,25+0100",
+      "2026-03-01T10:00:00.123456789-05",
+    ]) {
+      expect(readEnvelope({ ...least, occurred_at: moment }).occurred_at).to.equal(moment);
+    }
+  });
+
+  const unreadable: readonly (readonly [string, unknown, string])[] = [
+    ["no JSON", "{", "it is no JSON"],
+    ["nothing", "", "it is no JSON"],
+    ["null", "null", "it is no object"],
+    ["a list", "[]", "it is no object"],
+    ["no id", { ...FULL, id: undefined }, "id must be a text"],
+    ["an id of another kind", { ...FULL, id: 7 }, "id must be a text"],
+    ["an id with NUL", { ...FULL, id: "a\0" }, "id must be a text"],
+    ["an endless type", { ...FULL, type: "x".repeat(256) }, "type must be a text"],
+    ["no source", { ...FULL, source: "" }, "source must be a text"],
+    ["a moment without an offset", { ...FULL, occurred_at: "2026-03-01T10:00:00" }, "occurred_at must be"],
+    ["a moment that is none", { ...FULL, occurred_at: "2026-13-01T10:00:00Z" }, "occurred_at must be"],
+    ["a number as moment", { ...FULL, occurred_at: 1 }, "occurred_at must be"],
+    ["a tenant of another kind, which must not become none", { ...FULL, tenant_id: 42 }, "tenant_id must be"],
+    ["a key of another kind", { ...FULL, key: {} }, "key must be"],
+    ["a list as data", { ...FULL, data: [] }, "data must be an object"],
+    ["no data", { ...FULL, data: null }, "data must be an object"],
+  ];
+  for (const [what, given, message] of unreadable) {
+    it(`EVT-1 is not read from ${what}`, () => {
+      expect(() => readEnvelope(given))
+        .to.throw(message)
+        .that.includes({ name: "EventError", code: "ERR_SVC_EVENT_ENVELOPE" });
+    });
+  }
+
+  it("is not looked at when it is too long, in bytes", () => {
+    const body = JSON.stringify({ ...FULL, data: { s: "ä".repeat(100) } });
+    expect(readEnvelope(body, Buffer.byteLength(body)).id).to.equal("e1");
+    expect(() => readEnvelope(body, body.length)).to.throw("bytes (maxEventBytes)");
+  });
+});

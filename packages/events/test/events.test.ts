@@ -1,0 +1,299 @@
+import { testDatabase } from "@svc/dev-services";
+import { createEvents, type EventsEvent, type Subscriber } from "@svc/events";
+import { createJobTable, createWorker, type JobContext } from "@svc/job-table";
+import { collectingLogger, rejection, until } from "@svc/test-support";
+import { expect } from "chai";
+import { createHash } from "node:crypto";
+import { openBench } from "./support/bench.ts";
+import { memoryBus } from "./support/memory-bus.ts";
+
+const TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+const nothing: Subscriber = () => undefined;
+
+function message(
+  envelope: object,
+  topic = "order.paid",
+): { topic: string; id: string; key: null; body: string } {
+  return { topic, id: "m", key: null, body: JSON.stringify(envelope) };
+}
+const ORDER = {
+  id: "e1",
+  type: "order.paid",
+  source: "shop",
+  occurred_at: "2026-03-01T10:00:00Z",
+  request_id: "r1",
+  tenant_id: "acme",
+  trace: { traceparent: TRACEPARENT },
+  key: null,
+  data: { total: 5 },
+};
+
+describe("events", function () {
+  this.timeout(60_000);
+  const database = testDatabase({ name: "events" });
+
+  it("EVT-2 EVT-3 EVT-4 EVT-5 EVT-8 become jobs of their subscribers and messages of the bus, with one envelope", async () => {
+    await using bench = await openBench(database.url);
+    const bus = memoryBus();
+    const events = bench.events({
+      outbox: undefined,
+      bus,
+      topicPrefix: "eu.",
+      subscribers: {
+        "expense.recorded": { totals: nothing, "mail.owner": nothing },
+        other: { totals: nothing },
+      },
+    });
+    const event = {
+      type: "expense.recorded",
+      id: "e-1",
+      tenantId: "acme",
+      requestId: "r-1",
+      trace: { traceparent: TRACEPARENT },
+      key: "x",
+      data: { amount: 3 },
+    };
+    const envelope = await events.publish(event);
+    await events.publish(event);
+    const jobs = await bench.jobs();
+    expect(jobs.map(({ task }) => task)).to.deep.equal([
+      "expense.recorded->mail.owner",
+      "expense.recorded->totals",
+    ]);
+    for (const job of jobs) {
+      expect(job).to.deep.include({
+        id: createHash("sha256").update(`e-1/${job.task}`).digest("hex").slice(0, 32),
+        payload: { topic: "eu.expense.recorded", event: envelope },
+        max_attempts: 5,
+        request_id: "r-1",
+        tenant_id: "acme",
+        trace: { traceparent: TRACEPARENT },
+      });
+    }
+    expect(bus.taken).to.have.lengthOf(2);
+    const [taken] = bus.taken;
+    expect(taken).to.deep.include({ topic: "eu.expense.recorded", id: "e-1", key: "x" });
+    expect(JSON.parse(taken?.body ?? "")).to.deep.equal(envelope);
+    expect(events.topics).to.deep.equal(["eu.expense.recorded", "eu.other"]);
+  });
+
+  it("EVT-3 EVT-10 reach the subscribers of their type, in a job with the event's tenant and request id", async () => {
+    await using bench = await openBench(database.url);
+    const calls: unknown[] = [];
+    const note =
+      (name: string) =>
+      ({ data, request_id }: { data: object; request_id: string }, job: JobContext): void =>
+        void calls.push([name, data, request_id, job.tenantId, job.requestId]);
+    const events = createEvents<{ "expense.recorded": { id: string }; "expense.deleted": { id: string } }>({
+      source: "books",
+      table: bench.table,
+      topicPrefix: "x-",
+      subscribers: {
+        "expense.recorded": {
+          totals: (event) =>
+            note("totals")({ ...event, data: { got: event.data.id } }, {
+              tenantId: "t",
+              requestId: "r",
+            } as JobContext),
+          mail: note("mail"),
+        },
+        "expense.deleted": { totals: note("deleted") },
+      },
+    });
+    await using worker = createWorker({
+      table: bench.table,
+      handlers: events.handlers,
+      pollMs: 20,
+      concurrency: 1,
+    });
+    worker.start();
+    await events.publishMany([
+      { type: "expense.recorded", data: { id: "7" }, tenantId: "acme", requestId: "r9" },
+      { type: "expense.deleted", data: { id: "8" }, requestId: "r10" },
+    ]);
+    await until("three calls", () => calls.length === 3, 20_000);
+    expect(calls).to.have.deep.members([
+      ["totals", { got: "7" }, "r9", "t", "r"],
+      ["mail", { id: "7" }, "r9", "acme", "r9"],
+      ["deleted", { id: "8" }, "r10", undefined, "r10"],
+    ]);
+  });
+
+  it("EVT-3 a job whose payload is no event fails, and does not reach the subscriber", async () => {
+    const table = createJobTable({ db: { query: () => Promise.reject(new Error("not asked")) } });
+    const events = createEvents({
+      source: "a",
+      table,
+      subscribers: { a: { b: () => expect.fail("was called") } },
+    });
+    for (const payload of [null, {}, { topic: "a", event: "a" }]) {
+      const handler = events.handlers["a->b"];
+      const error = await rejection(Promise.resolve(handler?.(payload, {} as JobContext)));
+      expect(error).to.include({ code: "ERR_SVC_EVENT_ENVELOPE" });
+    }
+  });
+
+  it("EVT-6 that nobody would get are an error, with an outbox too", async () => {
+    await using bench = await openBench(database.url);
+    for (const outbox of [undefined, bench.outbox]) {
+      const events = bench.events({ outbox, subscribers: { known: { one: nothing } } });
+      const error = await rejection(events.publish({ type: "unknown", data: {} }));
+      expect(error).to.include({ code: "ERR_SVC_EVENT_UNDELIVERABLE" });
+      const both = [
+        { type: "known", data: {} },
+        { type: "unknown", data: {} },
+      ];
+      expect(await rejection(events.publishMany(both))).to.include({ code: "ERR_SVC_EVENT_UNDELIVERABLE" });
+    }
+    expect(await bench.jobs()).to.deep.equal([]);
+    expect(await bench.rows()).to.deep.equal([]);
+  });
+
+  it("EVT-2 belong to the caller's transaction, on the queue and in the outbox", async () => {
+    await using bench = await openBench(database.url);
+    const subscribers = { a: { one: nothing } };
+    const direct = bench.events({ outbox: undefined, subscribers });
+    const written = bench.events({ bus: memoryBus(), subscribers });
+    const client = await bench.pool.connect();
+    for (const end of ["rollback", "commit"]) {
+      await client.query("begin");
+      await direct.publish({ type: "a", data: {} }, { tx: client });
+      await written.publish({ type: "a", data: {} }, { tx: client });
+      await client.query(end);
+      const expected = end === "commit" ? 1 : 0;
+      expect(await bench.jobs(), end).to.have.lengthOf(expected);
+      expect(await bench.rows(), end).to.have.lengthOf(expected);
+    }
+    client.release();
+  });
+
+  it("EVT-2 for a bus, in a transaction, need an outbox", async () => {
+    await using bench = await openBench(database.url);
+    const bus = memoryBus();
+    const events = bench.events({ outbox: undefined, bus, subscribers: { a: { one: nothing } } });
+    const error = await rejection(events.publish({ type: "a", data: {} }, { tx: bench.pool }));
+    expect(error).to.include({ code: "ERR_SVC_EVENT_OUTBOX_NEEDED" });
+    expect(bus.calls).to.equal(0);
+    expect(await bench.jobs()).to.deep.equal([]);
+  });
+
+  it("say when the bus did not take them; published again with their id they are queued once", async () => {
+    await using bench = await openBench(database.url);
+    const bus = memoryBus();
+    const events = bench.events({ outbox: undefined, bus, subscribers: { a: { one: nothing } } });
+    bus.refuse = () => {
+      throw new Error("away");
+    };
+    const error = await rejection(events.publish({ type: "a", id: "1", data: {} }));
+    expect(error).to.include({ code: "ERR_SVC_EVENT_BUS", message: "memory did not take the events" });
+    expect((error.cause as Error).message).to.equal("away");
+    bus.refuse = () => undefined;
+    await events.publish({ type: "a", id: "1", data: {} });
+    expect(await bench.jobs()).to.have.lengthOf(1);
+    expect(bus.taken).to.have.lengthOf(1);
+  });
+
+  it("EVT-2 EVT-10 that come over a bus are queued once for local subscribers; own ones and others are not", async () => {
+    await using bench = await openBench(database.url);
+    const told: EventsEvent[] = [];
+    const events = bench.events({
+      subscribers: { "order.paid": { one: nothing, two: nothing } },
+      onEvent: (event) => told.push(event),
+    });
+    await events.receive(message(ORDER, "shop.order.paid"));
+    await events.receive(message(ORDER, "shop.order.paid"));
+    await events.receive(message({ ...ORDER, id: "e2", source: "books" }));
+    await events.receive(message({ ...ORDER, id: "e3", type: "order.sent" }));
+    const jobs = await bench.jobs();
+    expect(jobs.map(({ task }) => task)).to.deep.equal(["order.paid->one", "order.paid->two"]);
+    expect(jobs[0]).to.deep.include({
+      payload: { topic: "shop.order.paid", event: ORDER },
+      tenant_id: "acme",
+      request_id: "r1",
+      trace: { traceparent: TRACEPARENT },
+    });
+    expect(
+      told.map((event) => (event.type === "received" ? [event.jobs, event.own] : event.type)),
+    ).to.deep.equal([
+      [2, false],
+      [2, false],
+      [0, true],
+      [0, false],
+    ]);
+  });
+
+  const hostile: readonly (readonly [string, string])[] = [
+    ["no JSON", "<xml/>"],
+    ["10 MB", JSON.stringify({ ...ORDER, data: { s: "x".repeat(1e7) } })],
+    ["NUL in its data", JSON.stringify({ ...ORDER, data: { s: "a\0b" } })],
+    ["half a surrogate pair", JSON.stringify({ ...ORDER, data: { s: "\udc00" } })],
+    ["a tenant that is a list", JSON.stringify({ ...ORDER, tenant_id: ["acme"] })],
+    [
+      "data nested without end",
+      `${JSON.stringify(ORDER).slice(0, -19)}"data":{"a":${"[".repeat(2e5)}${"]".repeat(2e5)}}}`,
+    ],
+    ["a prototype", `{"__proto__":${JSON.stringify(ORDER)}}`],
+    ["nothing but numbers", "12345"],
+  ];
+  it("that come over a bus and are none are told and dropped, and do no harm", async () => {
+    await using bench = await openBench(database.url);
+    const logger = collectingLogger();
+    const told: EventsEvent[] = [];
+    const events = bench.events({
+      subscribers: { "order.paid": { one: nothing } },
+      logger,
+      onEvent: (event) => told.push(event),
+    });
+    for (const [, body] of hostile) await events.receive({ topic: "t\0", id: "1", key: null, body });
+    expect(await bench.jobs()).to.deep.equal([]);
+    expect(told.map(({ type }) => type)).to.deep.equal(hostile.map(() => "refused"));
+    expect(logger.lines, "one line in ten seconds").to.have.lengthOf(1);
+    await events.receive(message(ORDER));
+    expect(await bench.jobs()).to.have.lengthOf(1);
+  });
+
+  it("that cannot be queued are left to the bus, in bounded time", async () => {
+    const table = createJobTable({ db: { query: () => new Promise(() => undefined) } });
+    const events = createEvents({
+      source: "a",
+      table,
+      receiveTimeoutMs: 50,
+      subscribers: { "order.paid": { one: nothing } },
+    });
+    expect(await rejection(events.receive(message(ORDER)))).to.include({ code: "ERR_SVC_DEADLINE" });
+  });
+
+  const wrong: readonly (readonly [string, object, string])[] = [
+    ["no source", {}, "source: is required"],
+    ["a prefix that no broker takes", { source: "a", topicPrefix: "a b" }, "topicPrefix: must be"],
+    [
+      "subscribers without a table",
+      { source: "a", subscribers: { a: { b: nothing } } },
+      "table: is required",
+    ],
+    [
+      "a subscriber that is none",
+      { source: "a", subscribers: { a: { b: 1 } } },
+      'b of "a" must be a function',
+    ],
+    ["a type that is none", { source: "a", subscribers: { "a b": {} } }, "is no type of an event"],
+    ["a name that is none", { source: "a", subscribers: { a: { "->": nothing } } }, "a name of"],
+    ["a type without subscribers", { source: "a", subscribers: { a: nothing } }, "must be an object"],
+    ["an unknown option", { source: "a", prefix: "x" }, "prefix: is unknown"],
+  ];
+  for (const [what, options, text] of wrong) {
+    it(`are not made with ${what}`, () => {
+      expect(() => createEvents(options as { source: string }))
+        .to.throw(text)
+        .with.property("code", "ERR_SVC_CONFIGURATION");
+    });
+  }
+
+  it("are published 1,000 at a time at most", async () => {
+    const events = createEvents({ source: "a", bus: memoryBus() });
+    const many = Array.from({ length: 1001 }, () => ({ type: "a", data: {} }));
+    expect(await rejection(events.publishMany(many))).to.include({ code: "ERR_SVC_EVENT_ARGUMENT" });
+    expect(await events.publishMany([])).to.deep.equal([]);
+    expect(await events.publishMany(many.slice(1))).to.have.lengthOf(1000);
+  });
+});
