@@ -1,3 +1,4 @@
+import type { Middleware } from "@svc/context";
 import type { Database } from "@svc/database";
 import type { Service } from "@svc/express";
 import type { IdentityHandler } from "@svc/oidc-login";
@@ -11,6 +12,7 @@ import { browserSessions } from "./browser-session.ts";
 import { addDemoUsers } from "./demo-users.ts";
 import { federatedSignIn } from "./federated-sign-in.ts";
 import type { Passwords } from "./passwords.ts";
+import { onlyOperators } from "./operators.ts";
 import { refreshHook } from "./refresh-hook.ts";
 import { requireSameOrigin } from "./same-origin.ts";
 import { type SessionCookies, sessionCookies } from "./session-cookies.ts";
@@ -33,6 +35,8 @@ export interface Accounts {
   readonly store: SessionStore;
   readonly onRefresh: RefreshHook;
   readonly onIdentity: IdentityHandler;
+  /** A guard for pages that only operators see. */
+  readonly operators: Middleware;
   ensureTables(): Promise<void>;
   routes(app: Express): void;
 }
@@ -69,6 +73,7 @@ export function accounts(
     store,
     onRefresh: refreshHook({ db, prepared }),
     onIdentity: federatedSignIn(shared),
+    operators: onlyOperators(visitors),
     async ensureTables() {
       await store.ensureSchema();
       await ensureAccounts(db, async (tx) => {

@@ -6,23 +6,25 @@ import { addUser } from "./users.ts";
 /** The password of everybody in the demo, which its pages show. */
 export const demoPassword = "expenses-demo";
 
-/** A clerk and an admin of every tenant of the demo. */
-export const demoUsers: readonly Readonly<Record<"subject" | "email" | "tenant" | "role", string>>[] =
-  demoTenants.flatMap((tenant) =>
+/** A clerk and an admin of every tenant of the demo, and somebody who looks after the service. */
+export const demoUsers: readonly Readonly<Record<"subject" | "email" | "tenant" | "role", string>>[] = [
+  ...demoTenants.flatMap((tenant) =>
     ["clerk", "admin"].map((role) => ({
       subject: `${role}-of-${tenant}`,
       email: `${role}@${tenant}.example`,
       tenant,
       role,
     })),
-  );
+  ),
+  { subject: "operator", email: "operator@expenses.example", tenant: "operations", role: "operator" },
+];
 
 /** Writes them into the empty table, each with a salt of its own. */
 export async function addDemoUsers(db: Queryable, passwords: Passwords): Promise<void> {
   const stored = await Promise.all(demoUsers.map(() => passwords.hash(demoPassword)));
   for (const [index, { subject, email, tenant, role }] of demoUsers.entries()) {
-    const scopes = ["expenses:read", "expenses:write"];
-    const roles = role === "admin" ? [role] : [];
+    const scopes = role === "operator" ? [] : ["expenses:read", "expenses:write"];
+    const roles = role === "clerk" ? [] : [role];
     await addUser(db, { subject, email, password: stored[index] ?? null, tenant, scopes, roles });
   }
 }

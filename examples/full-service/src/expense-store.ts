@@ -12,23 +12,27 @@ interface ExpenseRow extends Omit<Expense, "paid_at">, Row {
 
 /** Records an expense of a tenant and returns it with its id. */
 export async function recordExpense(tx: Queryable, tenant: string, expense: NewExpense): Promise<Expense> {
-  const { rows } = await tx.query<ExpenseRow>(
+  const [recorded] = await recordExpenses(tx, tenant, [expense]);
+  if (recorded === undefined) throw new Error("an insert returned no row");
+  return recorded;
+}
+
+/** Records many in one statement. */
+export async function recordExpenses(
+  tx: Queryable,
+  tenant: string,
+  expenses: readonly NewExpense[],
+): Promise<readonly Expense[]> {
+  const rows = expenses.map((expense) => ({ id: randomBytes(16).toString("hex"), ...expense }));
+  const inserted = await tx.query<ExpenseRow>(
     `
 insert into expenses (id, tenant, category, amount, note, paid_at)
-values ($1, $2, $3, $4, $5, $6)
+select id, $2, category, amount, note, paid_at from jsonb_to_recordset($1::jsonb)
+  as row (id text, category text, amount numeric, note text, paid_at timestamptz)
 returning ${columns}`,
-    [
-      randomBytes(16).toString("hex"),
-      tenant,
-      expense.category,
-      expense.amount,
-      expense.note,
-      expense.paid_at,
-    ],
+    [JSON.stringify(rows), tenant],
   );
-  const [row] = rows;
-  if (row === undefined) throw new Error("an insert returned no row");
-  return shape(row);
+  return inserted.rows.map(shape);
 }
 
 /** The expense of an id, or undefined. */

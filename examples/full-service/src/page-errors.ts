@@ -8,7 +8,7 @@ import { home } from "./return-to.ts";
 import { withoutRetry } from "./visitor.ts";
 
 const pages =
-  /^\/(?:sign-in|account|login|sign-out|sign-out-everywhere|sessions\/.*|auth\/[^/]+\/(?:start|callback))$/;
+  /^\/(?:sign-in|account|login|sign-out|sign-out-everywhere|sessions\/.*|queue(?:\/retry)?|auth\/[^/]+\/(?:start|callback))$/;
 
 /**
  * Says to people in a page what programs are told by a problem document, and to the log the same. What nobody expected
@@ -44,7 +44,7 @@ function again(req: Request): string {
 }
 
 function messageOf(status: number, error: unknown, href: string): Message {
-  const { cause } = error as { readonly cause?: unknown };
+  const { cause, code } = error as { readonly cause?: unknown; readonly code?: unknown };
   if (cause instanceof LoginError && cause.at === "access_denied") {
     return { title: "You did not sign in", text: "Nothing has changed.", href, link: "Sign in" };
   }
@@ -56,6 +56,14 @@ function messageOf(status: number, error: unknown, href: string): Message {
   if (status === 401) {
     const text = "That sign-in took too long, was begun elsewhere, or was not accepted.";
     return { title: "That did not work", text, href, link };
+  }
+  if (status === 403 && code === "ERR_SVC_MISSING_ROLES") {
+    return {
+      title: "Not for you",
+      text: "This page is for others than you are signed in as.",
+      href: home,
+      link: "Go on",
+    };
   }
   if (status === 403) {
     const text = "The request did not come from a page of this site, so nothing was done.";

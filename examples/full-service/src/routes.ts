@@ -6,6 +6,7 @@ import type { Queryable } from "@svc/sql";
 import type { Express, Request, Response } from "express";
 import { optionalAuth, principalOf, requireRoles, requireScopes } from "@svc/jwt-auth";
 import { currentTenant, requireTenant, tenantOf } from "@svc/tenancy";
+import { recentActivity } from "./activity.ts";
 import { cursorOf } from "./cursor.ts";
 import { isExpenseId } from "./expense.ts";
 import { findExpense, listExpenses, recordExpense, totals } from "./expense-store.ts";
@@ -35,7 +36,7 @@ export function routes(app: Express, service: Service, { db, prepared, demoUsers
   app.get("/", (req, res) => {
     res
       .type("html")
-      .send(startPage({ port: req.socket.localPort, hasInfo: env !== "prod", hasDemoUsers: demoUsers }));
+      .send(startPage({ port: req.socket.localPort, isProduction: env === "prod", hasDemoUsers: demoUsers }));
   });
 
   app.get("/whoami", optionalAuth(), (req, res) => {
@@ -79,6 +80,10 @@ export function routes(app: Express, service: Service, { db, prepared, demoUsers
     const last = page.at(-1);
     const next = found.length > page.length && last ? cursorOf({ paidAt: last.paid_at, id: last.id }) : null;
     res.json({ expenses: page, next });
+  });
+
+  app.get("/activity", mayRead, async (_req: Request, res: Response) => {
+    res.json({ days: await inTenant(recentActivity) });
   });
 
   app.get("/totals", requireRoles("admin"), requireTenant(), async (_req, res) => {

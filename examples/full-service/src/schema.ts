@@ -1,5 +1,7 @@
 import type { Database } from "@svc/database";
 import { enableRowSecurity, ensureSchema, type Queryable } from "@svc/sql";
+import { ensureActivity } from "./activity.ts";
+import { ensureImports } from "./imports/schema.ts";
 import { seedDemoData } from "./seed.ts";
 
 const columns = {
@@ -38,7 +40,7 @@ const indexes = {
 };
 
 /**
- * Makes the table where it is missing, with demo data in it when asked to: both or neither, by one of any
+ * Makes the tables where they are missing, with demo data in that of expenses when asked to: both or neither, by one of any
  * number of processes that start at once. A table that is there keeps what it has. From then on a statement sees the
  * rows of the tenant that its transaction is for, whatever it asks.
  *
@@ -51,6 +53,8 @@ export function ensureExpenses(db: Database, { seed }: { readonly seed: boolean 
     // Before the rows are shut away: those of the demo belong to several tenants.
     const rows = made === "created" && seed ? await seedDemoData(tx) : 0;
     await enableRowSecurity(tx, { table: "expenses", column: "tenant" });
+    await ensureImports(tx);
+    await ensureActivity(tx);
     return rows;
   };
   return db.transaction(work, { isolation: "read committed" });

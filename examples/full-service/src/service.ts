@@ -1,12 +1,16 @@
 import type { Environment } from "@svc/config";
 import type { ReadinessCheck } from "@svc/context";
 import type { Service, ServiceOptions } from "@svc/express";
-import { ConfigurationError, type Fault } from "@svc/options";
 import { accounts, type Accounts } from "./accounts.ts";
+import { type Data, dataIn } from "./data.ts";
+import type { FileLimits } from "./imports/file.ts";
+import type { ImportJobOptions } from "./imports/job.ts";
+import { importRoutes } from "./imports/routes.ts";
+import { laterWork } from "./later-work.ts";
+import { onceDone } from "./once-done.ts";
 import { pageErrors } from "./page-errors.ts";
 import { createPasswords, type PasswordsOptions } from "./passwords.ts";
 import { routes } from "./routes.ts";
-import { ensureExpenses } from "./schema.ts";
 import { lateStore } from "./session-store.ts";
 
 /** What the example adds to the options of a service. */
@@ -20,14 +24,17 @@ export interface ExpensesOptions {
   readonly demoUsers?: boolean | undefined;
   /** How passwords are kept. Default: as `createPasswords()` does by itself. */
   readonly passwords?: PasswordsOptions | undefined;
+  /** How much a file of expenses may be, and is worked on at a time. Default: as the parts do by themselves. */
+  readonly imports?: (FileLimits & Pick<ImportJobOptions, "stepRows">) | undefined;
+  /** What this process does. Default: it answers requests and works on jobs. */
+  readonly role?: ServiceOptions["role"];
 }
 
 /** How the service is put together; the tests use it without listening. */
-export function expensesService(
-  env: Environment,
-  { seed = false, demoUsers = false, passwords: kept }: ExpensesOptions = {},
-): ServiceOptions {
-  const passwords = createPasswords(kept);
+export function expensesService(env: Environment, options: ExpensesOptions = {}): ServiceOptions {
+  const { demoUsers = false } = options;
+  const passwords = createPasswords(options.passwords);
+  let data: Data | undefined;
   let prepare: (() => Promise<void>) | undefined;
   let people: Accounts | undefined;
   const table: ReadinessCheck = {
@@ -35,10 +42,15 @@ export function expensesService(
     critical: true,
     async check() {
       // Whoever waits for the service to become ready makes the tables, where the database came late.
-      await prepare?.();
+      await (prepare ?? data?.prepared)?.();
       return { healthy: true, detail: "the tables are there" };
     },
   };
+
+  function dataOf(service: Service): Data {
+    data ??= dataIn(service, options);
+    return data;
+  }
 
   /** The parts that need the service. They are asked by requests, and those come later than the service. */
   function ofPeople(): Accounts {
@@ -49,6 +61,7 @@ export function expensesService(
   return {
     config: new URL("../service.toml", import.meta.url),
     env,
+    role: options.role,
     checks: [table],
     auth: {
       tokenFrom: (req) => ofPeople().cookies.accessTokenOf(req),
@@ -56,51 +69,21 @@ export function expensesService(
       onRefresh: (principal, signal) => ofPeople().onRefresh(principal, signal),
       onIdentity: (identity, req, res) => ofPeople().onIdentity(identity, req, res),
     },
+    queue: { guard: (req, res, next) => ofPeople().operators(req, res, next) },
+    ...laterWork(dataOf, options.imports),
     routes(app, service) {
-      refuseDemo(service, { seed, demoUsers });
-      const { db } = service;
-      if (db === undefined) {
-        throw new ConfigurationError("the expenses service", [
-          { key: "plugins.enabled", message: "must contain database" },
-        ]);
-      }
+      const { db, jobs, prepared: preparedData } = dataOf(service);
       const made = accounts(service, { db, passwords, demoUsers, prepared: () => prepared() });
       const prepared = onceDone(async () => {
-        const rows = await ensureExpenses(db, { seed });
-        if (rows > 0) service.log.info({ rows }, "demo data written");
+        await preparedData();
         await made.ensureTables();
       });
       prepare = prepared;
       people = made;
       routes(app, service, { db, prepared, demoUsers });
+      importRoutes(app, { db, jobs, prepared, limits: options.imports });
       made.routes(app);
       app.use(pageErrors);
     },
-  };
-}
-
-function refuseDemo({ config }: Service, { seed, demoUsers }: ExpensesOptions): void {
-  if (config.service.env !== "prod") return;
-  const faults: Fault[] = [];
-  if (seed === true) {
-    faults.push({ key: "seed", message: "demo data are refused in prod; start without them, or elsewhere" });
-  }
-  if (demoUsers === true) {
-    const message =
-      "people whose password everybody knows are refused in prod; start without them, or elsewhere";
-    faults.push({ key: "demoUsers", message });
-  }
-  if (faults.length > 0) throw new ConfigurationError("the expenses service", faults);
-}
-
-/** Runs it until it has succeeded once; whoever asks meanwhile waits for the same run. */
-function onceDone(run: () => Promise<void>): () => Promise<void> {
-  let done: Promise<void> | undefined;
-  return () => {
-    done ??= run().catch((error: unknown) => {
-      done = undefined;
-      throw error;
-    });
-    return done;
   };
 }

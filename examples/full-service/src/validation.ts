@@ -11,14 +11,30 @@ export function newExpense(body: unknown): NewExpense {
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
     throw unprocessable([{ type: "object", loc: ["body"], msg: "must be a JSON object" }]);
   }
-  const fields = new Fields("body", Object.entries(body), bodyMembers);
+  const { expense, issues } = readExpense("body", body);
+  if (expense === undefined) throw unprocessable(issues);
+  return expense;
+}
+
+/** What a row of a file, or a body, says: an expense, or what is wrong with it. */
+export interface ReadExpense {
+  readonly expense: NewExpense | undefined;
+  readonly issues: readonly ValidationIssue[];
+}
+
+/** @param place where it stands, for what is said of it */
+export function readExpense(place: string, values: object): ReadExpense {
+  const fields = new Fields(place, Object.entries(values), bodyMembers);
   const category = fields.required("category", knownCategory);
   const amount = fields.required("amount", decimal);
   const note = fields.optional("note", noteText) ?? "";
   const paid_at = fields.required("paid_at", time);
-  // One that is undefined has left an issue, so nothing is returned then.
-  fields.throwIssues();
-  return { category, amount, note, paid_at } as NewExpense;
+  const isWhole = category !== undefined && amount !== undefined && paid_at !== undefined;
+  const { issues } = fields;
+  return {
+    expense: isWhole && issues.length === 0 ? { category, amount, note, paid_at } : undefined,
+    issues,
+  };
 }
 
 /** The filter of a query string. @throws ProblemError 422 that lists all that is wrong with it */
@@ -107,6 +123,10 @@ class Fields {
     if (value === undefined)
       this.#issues.push(this.#issue("value", name, `must be ${reading.expects}`, input));
     return value;
+  }
+
+  get issues(): readonly ValidationIssue[] {
+    return this.#issues;
   }
 
   throwIssues(): void {

@@ -11,6 +11,7 @@ import { logIn } from "./support/sign-in.ts";
 const claims: readonly (readonly [RegExp, number])[] = [
   [/a 401 problem/, 401],
   [/a 404 problem/, 404],
+  [/who sign in first/, 303],
   [/./, 200],
 ];
 
@@ -62,7 +63,7 @@ describe("the start page", () => {
 
   it("has links that answer what it says of them", async () => {
     const all = await links();
-    expect(all).to.have.length(8);
+    expect(all).to.have.length(9);
     for (const [href, words] of all) {
       const { status, type } = await request(running.url).get(href);
       const expected = claims.find(([pattern]) => pattern.test(words))?.[1];
@@ -102,6 +103,7 @@ describe("the start page", () => {
     expect(text)
       .to.contain('href="/health"')
       .and.not.to.contain('href="/info"')
+      .and.not.to.contain('href="/queue"')
       .and.not.to.contain("expenses-demo");
   });
 });

@@ -3,6 +3,12 @@ import { home } from "../return-to.ts";
 import { markup } from "./html.ts";
 import { layout } from "./layout.ts";
 
+/** What somebody of the demo may do beyond what everybody of a tenant may. */
+const abilities: Readonly<Record<string, string>> = {
+  admin: ", who may see totals",
+  operator: ", who looks after the queue",
+};
+
 /** What the page shows. */
 export interface SignInPage {
   /** A path of this site. */
@@ -43,7 +49,7 @@ ${
   markup`<h2>People of the demo</h2>
 <p>The password of all of them is <code>${demoPassword}</code>.</p>
 <ul>
-${demoUsers.map(({ email, role }) => markup`<li>${email}${role === "admin" && ", who may see totals"}</li>`)}
+${demoUsers.map(({ email, role }) => markup`<li>${email}${abilities[role] ?? ""}</li>`)}
 </ul>`
 }
 ${returnTo === home && markup`<p><a href="/">What is this?</a></p>`}`;

@@ -6,8 +6,8 @@ import { layout } from "./layout.ts";
 export interface StartPageFacts {
   /** Where the service listens; shown in the example call. */
   readonly port: number | undefined;
-  /** Whether there is `/info`. */
-  readonly hasInfo: boolean;
+  /** Some pages are not there then. */
+  readonly isProduction: boolean;
   /** Whether the people of the demo are there. */
   readonly hasDemoUsers: boolean;
 }
@@ -21,12 +21,15 @@ const links = [
   ["/ready", "can it serve? With what it found out about its database"],
   ["/info", "what is in it?"],
   ["/metrics", "how many requests, how fast?"],
+  ["/queue", "what waits to be done, for operators, who sign in first"],
 ] as const;
 
+const notInProduction: readonly string[] = ["/info", "/queue"];
+
 /** What a newcomer sees first: an HTML document. */
-export function startPage({ port = 8000, hasInfo, hasDemoUsers }: StartPageFacts): string {
+export function startPage({ port = 8000, isProduction, hasDemoUsers }: StartPageFacts): string {
   const items = links
-    .filter(([href]) => hasInfo || href !== "/info")
+    .filter(([href]) => !isProduction || !notInProduction.includes(href))
     .map(([href, text]) => markup`<li><a href="${href}">${href}</a>: ${text}</li>`);
   const main = markup`<h1>Expenses</h1>
 <p>A small service that keeps the expenses of many tenants in PostgreSQL. Those of the demo are

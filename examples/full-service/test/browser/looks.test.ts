@@ -38,6 +38,7 @@ describe("the pages", function () {
         "a /ready",
         "a /info",
         "a /metrics",
+        "a /queue",
         "a sign in",
         "pre",
       ],

@@ -1,0 +1,70 @@
+import type { Database } from "@svc/database";
+import type { JobHandler } from "@svc/job-table";
+import type { Queryable } from "@svc/sql";
+import type { Expense, NewExpense } from "../expense.ts";
+import { recordExpenses } from "../expense-store.ts";
+import { readExpense } from "../validation.ts";
+import { type Header, type ImportFailure, isImportId, type StagedRow } from "./import.ts";
+import { holdImport, importDone, importProgress, takeRows } from "./store.ts";
+
+/** What {@link importJob} stands on. */
+export interface ImportJobOptions {
+  readonly db: Database;
+  readonly prepared: () => Promise<void>;
+  /** Is told what was recorded, in the transaction in which it was. */
+  readonly announce: (tx: Queryable, expenses: readonly Expense[]) => Promise<void>;
+  /** Rows of one transaction. Default: 200. */
+  readonly stepRows?: number | undefined;
+}
+
+export const importTask = "expenses.import";
+
+/**
+ * Works through a file, some rows at a time, as the tenant whose file it is. A row is taken out of what is to be done, made
+ * an expense, announced and counted in one transaction: however often the job is cut off and begun again, each row
+ * becomes one expense.
+ */
+export function importJob({ db, prepared, announce, stepRows = 200 }: ImportJobOptions): JobHandler {
+  /** @returns whether there may be more to do */
+  async function step(tx: Queryable, id: string, tenant: string): Promise<boolean> {
+    const header = await holdImport(tx, id);
+    // Done, or taken away meanwhile: nothing is left of it.
+    if (header === undefined) return false;
+    const rows = await takeRows(tx, id, stepRows);
+    const { expenses, failures } = sorted(header, rows);
+    const recorded = await recordExpenses(tx, tenant, expenses);
+    await announce(tx, recorded);
+    await importProgress(tx, id, recorded.length, failures);
+    if (rows.length === stepRows) return true;
+    await importDone(tx, id);
+    return false;
+  }
+
+  return async (payload, { tenantId, signal }) => {
+    const { import: id } = payload as { readonly import: string };
+    if (!isImportId(id) || tenantId === undefined) throw new Error("this job names no import of a tenant");
+    await prepared();
+    do signal.throwIfAborted();
+    while (await db.withTenant(tenantId, (tx) => step(tx, id, tenantId)));
+  };
+}
+
+function sorted(
+  header: Header,
+  rows: readonly StagedRow[],
+): { readonly expenses: readonly NewExpense[]; readonly failures: readonly ImportFailure[] } {
+  const expenses: NewExpense[] = [];
+  const failures: ImportFailure[] = [];
+  for (const { line, fields } of rows) {
+    if (fields.length !== header.length) {
+      const msg = `must have ${header.length} fields; it has ${fields.length}`;
+      failures.push({ line, errors: [{ loc: ["row"], msg }] });
+      continue;
+    }
+    const values = header.map((name, index) => [name, fields[index]] as const);
+    const { expense, issues } = readExpense("row", Object.fromEntries(values));
+    if (expense === undefined) failures.push({ line, errors: issues.map(({ loc, msg }) => ({ loc, msg })) });
+    else expenses.push(expense);
+  }
+  return { expenses, failures };
+}

@@ -1,0 +1,74 @@
+import { randomBytes } from "node:crypto";
+import type { Database } from "@svc/database";
+import { requireContentType } from "@svc/json-body";
+import type { JobTable } from "@svc/job-table";
+import { requireScopes } from "@svc/jwt-auth";
+import { notFoundError } from "@svc/problem";
+import { currentTenant, requireTenant } from "@svc/tenancy";
+import type { Express, Request, Response } from "express";
+import { checkEncoding, type FileLimits, readFile } from "./file.ts";
+import { isImportId } from "./import.ts";
+import { importTask } from "./job.ts";
+import { beginImport, dropImport, findImport, importQueued, stageRows } from "./store.ts";
+
+/** What {@link importRoutes} stands on. */
+export interface ImportRoutesOptions {
+  readonly db: Database;
+  readonly jobs: JobTable;
+  readonly prepared: () => Promise<void>;
+  /** Default: as `readFile()` does by itself. */
+  readonly limits?: FileLimits | undefined;
+}
+
+/** `POST /expenses/import` takes a file of expenses, `GET /imports/:id` says how far it is. */
+export function importRoutes(app: Express, { db, jobs, prepared, limits }: ImportRoutesOptions): void {
+  app.post(
+    "/expenses/import",
+    requireScopes("expenses:write"),
+    requireTenant(),
+    requireContentType("text/csv"),
+    async (req: Request, res: Response) => {
+      checkEncoding(req);
+      await prepared();
+      const tenant = currentTenant();
+      const id = randomBytes(16).toString("hex");
+      let isBegun = false;
+      try {
+        // One short transaction for some rows: a slow client holds no connection of the database.
+        const rows = await readFile(
+          req,
+          (header, batch) =>
+            db.withTenant(tenant, async (tx) => {
+              if (!isBegun) await beginImport(tx, id, tenant, header);
+              await stageRows(tx, id, tenant, batch);
+              isBegun = true;
+            }),
+          limits,
+        );
+        await db.withTenant(tenant, async (tx) => {
+          await importQueued(tx, id, rows);
+          await jobs.enqueue({ id: `import-${id}`, task: importTask, payload: { import: id } }, { tx });
+        });
+        res.status(202).location(`/imports/${id}`).json({ id, state: "queued", rows });
+      } catch (error) {
+        // What stays where this fails too is taken away at night.
+        if (isBegun) await db.withTenant(tenant, (tx) => dropImport(tx, id)).catch(() => undefined);
+        throw error;
+      }
+    },
+  );
+
+  app.get(
+    "/imports/:id",
+    requireScopes("expenses:read"),
+    requireTenant(),
+    async (req: Request<{ id: string }>, res: Response) => {
+      const { id } = req.params;
+      if (!isImportId(id)) throw notFoundError("no import has this id");
+      await prepared();
+      const found = await db.withTenant(currentTenant(), (tx) => findImport(tx, id));
+      if (found === undefined) throw notFoundError("no import has this id");
+      res.json(found);
+    },
+  );
+}
