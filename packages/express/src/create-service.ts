@@ -131,6 +131,8 @@ export async function createService(options?: ServiceOptions): Promise<Service> 
     metrics: plugins.metrics,
     db: plugins.db,
     jobs: plugins.jobs,
+    events: plugins.events,
+    inbox: plugins.inbox,
     cache: plugins.cache,
     auth: plugins.auth,
     issuer: plugins.issuer,

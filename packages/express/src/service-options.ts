@@ -20,7 +20,14 @@ import type { LineDestination } from "@svc/log";
 import type { Schedules } from "@svc/scheduler";
 import type { Express } from "express";
 import type { AuthCode } from "./plugins/auth.ts";
-import type { JobCode, JobDatabase, QueueCode, Role, ServiceJobs } from "./plugins/job-code.ts";
+import type {
+  JobCode,
+  JobDatabase,
+  QueueCode,
+  Role,
+  ServiceJobs,
+  ServiceSubscribers,
+} from "./plugins/job-code.ts";
 import { resolveJobCode } from "./plugins/job-options.ts";
 import type { Service } from "./service.ts";
 
@@ -54,6 +61,11 @@ export interface ServiceOptions {
    * on no jobs.
    */
   readonly jobs?: ServiceJobs | undefined;
+  /**
+   * For every type of event its subscribers by name, `(event, job, service) => ...`; each runs as a job. Needs the plugins
+   * `events` and `queue`. Default none.
+   */
+  readonly subscribers?: ServiceSubscribers | undefined;
   /**
    * What is queued when, by name: `{ cron: "30 2 * * *", zone: "Europe/Berlin", task }` or `{ everySeconds: 60, task }`. Needs
    * the plugin `queue`, and a handler in `jobs` for every task where this process works on jobs. Default none.
@@ -108,24 +120,29 @@ export interface ResolvedServiceOptions {
 
 /** @throws ConfigurationError */
 export function resolveServiceOptions(given: ServiceOptions | undefined): ResolvedServiceOptions {
-  const { jobs, schedules, role, queue, db, ...resolved } = resolveOptions("createService()", given, {
-    config: optional(either(string(), either(fileUrl, inline))),
-    env: optional(secret(objectWith<Environment>("an object of environment variables by name"))),
-    profile: withDefault(oneOf("full", "reduced"), "full"),
-    kind: withDefault(oneOf("api"), "api"),
-    routes: optional(func<NonNullable<ServiceOptions["routes"]>>()),
-    app: optional(objectWith<Express>("an Express application", "use", "set", "get")),
-    middleware: withDefault(listOf(func<Middleware>()), []),
-    auth: optional(objectWith<AuthCode>(`an object { ${ofAuth.join(", ")} }`)),
-    jobs: optional(objectWith<ServiceJobs>("an object with a handler for every task")),
-    schedules: optional(objectWith<Schedules>("an object of schedules by name")),
-    role: withDefault(oneOf("server", "worker", "both"), "both"),
-    queue: optional(objectWith<QueueCode>("an object { guard }")),
-    db: optional(objectWith<JobDatabase>("a pool or a database")),
-    checks: withDefault(listOf(objectWith<ReadinessCheck>("a readiness check", "check")), []),
-    logDestination: optional(objectWith<LineDestination>("a destination", "write")),
-    signals: withDefault(boolean(), true),
-  });
+  const { jobs, subscribers, schedules, role, queue, db, ...resolved } = resolveOptions(
+    "createService()",
+    given,
+    {
+      config: optional(either(string(), either(fileUrl, inline))),
+      env: optional(secret(objectWith<Environment>("an object of environment variables by name"))),
+      profile: withDefault(oneOf("full", "reduced"), "full"),
+      kind: withDefault(oneOf("api"), "api"),
+      routes: optional(func<NonNullable<ServiceOptions["routes"]>>()),
+      app: optional(objectWith<Express>("an Express application", "use", "set", "get")),
+      middleware: withDefault(listOf(func<Middleware>()), []),
+      auth: optional(objectWith<AuthCode>(`an object { ${ofAuth.join(", ")} }`)),
+      jobs: optional(objectWith<ServiceJobs>("an object with a handler for every task")),
+      subscribers: optional(objectWith<ServiceSubscribers>("an object of subscribers by type of event")),
+      schedules: optional(objectWith<Schedules>("an object of schedules by name")),
+      role: withDefault(oneOf("server", "worker", "both"), "both"),
+      queue: optional(objectWith<QueueCode>("an object { guard }")),
+      db: optional(objectWith<JobDatabase>("a pool or a database")),
+      checks: withDefault(listOf(objectWith<ReadinessCheck>("a readiness check", "check")), []),
+      logDestination: optional(objectWith<LineDestination>("a destination", "write")),
+      signals: withDefault(boolean(), true),
+    },
+  );
   if (resolved.profile === "reduced" && resolved.config !== undefined) {
     const message = "is read by the full profile only; the reduced one is configured by the environment";
     throw new ConfigurationError("createService()", [{ key: "config", message }]);
@@ -135,7 +152,10 @@ export function resolveServiceOptions(given: ServiceOptions | undefined): Resolv
     const faults = unknown.map((key) => ({ key: `auth.${key}`, message: unknownOption(key, ofAuth) }));
     throw new ConfigurationError("createService()", faults);
   }
-  return { ...resolved, work: resolveJobCode({ jobs, schedules, role, queue, db }, resolved.profile) };
+  return {
+    ...resolved,
+    work: resolveJobCode({ jobs, subscribers, schedules, role, queue, db }, resolved.profile),
+  };
 }
 
 const ofAuth = [

@@ -1,6 +1,7 @@
 import type { Cache } from "@svc/cache";
 import type { Config } from "@svc/config";
 import type { Database } from "@svc/database";
+import type { Events, Inbox } from "@svc/events";
 import type { HealthMiddleware } from "@svc/health";
 import type { JobTable } from "@svc/job-table";
 import type { JwtAuth } from "@svc/jwt-auth";
@@ -30,6 +31,10 @@ export interface Service extends AsyncDisposable {
   readonly db: Database | undefined;
   /** With plugin `queue`: where jobs are queued. Its table is there once the service has started. */
   readonly jobs: JobTable | undefined;
+  /** With plugin `events`: what publishes them. */
+  readonly events: Events | undefined;
+  /** With plugin `events`, where there is a database: does the work of an event once, `inbox.once(tx, ...)`. */
+  readonly inbox: Inbox | undefined;
   /** With plugin `cache`. */
   readonly cache: Cache | undefined;
   /** With plugin `auth`; its verifier serves whoever takes tokens from elsewhere. */

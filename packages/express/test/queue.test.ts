@@ -415,7 +415,7 @@ describe("jobs that are configured wrongly", () => {
     expect(await refusal({ toml: plugins('ticks_table = "a.b.c"'), schedules: { nightly } })).to.contain(
       "plugin.queue.ticks_table: must be",
     );
-    expect(await refusal({ role: "worker" })).to.contain("role: worker needs the plugin queue");
+    expect(await refusal({ role: "worker" })).to.contain("role: worker has nothing to work on");
     expect(await refusal({ toml: on, role: "worker" })).to.contain("role: worker has nothing to work on");
     expect(await refusal({ toml: on, jobs: { a: 7 } as never })).to.contain("jobs.a: must be a function");
     expect(await refusal({ toml: on, queue: { gaurd: 1 } as never })).to.contain("gaurd: is unknown");

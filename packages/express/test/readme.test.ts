@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { loggingTable, serviceTable } from "@svc/config";
+import { createDatabase } from "@svc/database";
 import { testDatabase } from "@svc/dev-services";
 import { codeBlocks, runSample } from "@svc/test-support";
 import { expect } from "chai";
@@ -47,7 +48,7 @@ describe("README of @svc/express", function () {
 
   it("OIDC-15 has people sign in through a provider", async () => {
     const env = { GITHUB_SECRET: "g", ACME_SECRET: "a", SVC_AUTH_SECRET: "s".repeat(32) };
-    const files = { "service.toml": `[service]\nname = "orders"\n${await toml(6)}` };
+    const files = { "service.toml": `[service]\nname = "orders"\n${await toml(7)}` };
     await using sample = await runSample(readme, 2, { env, files });
     const answer = await fetch(`${await sample.url}/auth/github/start`, { redirect: "manual" });
     expect([answer.status, answer.headers.get("location")?.split("?")[0]]).to.deep.equal([
@@ -56,18 +57,24 @@ describe("README of @svc/express", function () {
     ]);
   });
 
-  it("works on jobs that a request has queued", async () => {
-    const file = `[service]\nname = "orders"\n[plugins]\nenabled = ["database", "queue"]\n`;
-    const files = { "service.toml": `${file}[plugin.database]\nurl = "\${DATABASE_URL}"\n` };
-    await using sample = await runSample(readme, 3, { files, env: { DATABASE_URL: database.url } });
-    const answer = await fetch(`${await sample.url}/mails`, {
+  it("works on jobs, events and schedules", async () => {
+    const enabled = '[plugins]\nenabled = ["database", "queue", "events"]\n';
+    const file = `[service]\nname = "orders"\n${enabled}[plugin.database]\nurl = "\${DATABASE_URL}"\n`;
+    await using db = createDatabase({ url: database.url });
+    await db.query("create table orders (customer text)");
+    await using sample = await runSample(readme, 3, {
+      files: { "service.toml": file },
+      env: { DATABASE_URL: database.url },
+    });
+    const url = await sample.url;
+    const answer = await fetch(`${url}/orders`, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: '{"to":"ann"}',
     });
-    expect(`${answer.status},${await answer.text()}`).to.match(/^202,\{"id":"\w{32}","enqueued":true\}$/);
-    while (!sample.stdout().includes('"message":"job done"')) await delay(20);
-    expect(sample.stdout()).to.match(/"to":"ann","attempt":1,.*"message":"sending"/);
+    expect(`${answer.status},${await answer.text()}`).to.match(/^201,\{"event":"[\w-]+"\}$/);
+    while (!/"to":"ann","message":"sending"/.test(sample.stdout())) await delay(20);
+    expect(await (await fetch(`${url}/info`)).text()).to.match(/"name":"monthly","task":"report.month"/);
   });
 
   it("serves an application that exists", async () => {
@@ -117,30 +124,38 @@ describe("README of @svc/express", function () {
     expect(keys).to.have.length(settingsIn(plugin.queue ?? {}));
   });
 
+  it("EVT-8 OUT-5 shows every key of events with its default", async () => {
+    const enabled = '[service]\nname = "orders"\n[plugins]\nenabled = ["events"]\n';
+    const shown = await configOf(`${enabled}${await toml(4)}`);
+    expect(shown).to.deep.equal(await configOf(enabled));
+    const keys = (await toml(4)).match(/^(?:# )?\w+ =/gm) ?? [];
+    expect(keys).to.have.length(settingsIn(shown.plugin));
+  });
+
   it("shows every key of the cache with its default", async () => {
     const env = { REDIS_URL: "redis://127.0.0.1:1" };
     const enabled = '[service]\nname = "orders"\n[plugins]\nenabled = ["cache"]\n';
-    const shown = await configOf(`${enabled}${await toml(4)}`, env);
+    const shown = await configOf(`${enabled}${await toml(5)}`, env);
     const defaults = await configOf(`${enabled}[plugin.cache]\nurl = "\${REDIS_URL}"\n`, env);
     expect(shown).to.deep.equal(defaults);
-    const keys = (await toml(4)).match(/^\w+ =/gm) ?? [];
+    const keys = (await toml(5)).match(/^\w+ =/gm) ?? [];
     expect(keys).to.have.length(settingsIn(defaults.plugin));
   });
 
   it("AUTH-38 TEN-23 shows every key of auth and tenancy with its default", async () => {
     const env = { SVC_AUTH_JWKS_URL: "https://127.0.0.1:1/keys", SVC_TENANCY_BASE_DOMAIN: "example.com" };
     const enabled = '[service]\nname = "orders"\n[plugins]\nenabled = ["auth", "tenancy"]\n';
-    const shown = await configOf(`${enabled}${await toml(5)}`, env);
+    const shown = await configOf(`${enabled}${await toml(6)}`, env);
     const defaults = await configOf(enabled, env);
     expect(shown).to.deep.equal(defaults);
-    const keys = (await toml(5)).match(/^(?:# )?\w+ =/gm) ?? [];
+    const keys = (await toml(6)).match(/^(?:# )?\w+ =/gm) ?? [];
     expect(keys).to.have.length(settingsIn(defaults.plugin));
   });
 
   it("OIDC-15 shows every key of a provider with its default", async () => {
     const env = { GITHUB_SECRET: "g", ACME_SECRET: "a", SVC_AUTH_SECRET: "s" };
     const acme = "[plugin.auth.providers.acme]";
-    const [around = "", ofAcme = ""] = `[service]\nname = "orders"\n${await toml(6)}`.split(acme);
+    const [around = "", ofAcme = ""] = `[service]\nname = "orders"\n${await toml(7)}`.split(acme);
     const shown = await configOf(around + acme + ofAcme, env);
     const optional = /^(?:algorithms|client_authentication|iss_required) = .*$/gm;
     expect(ofAcme.match(optional)).to.have.length(3);

@@ -2,6 +2,7 @@ import type { Tables } from "@svc/config";
 import { authTable, type AuthSettings } from "./auth-table.ts";
 import { cacheTable, type CacheSettings } from "./cache.ts";
 import { databaseTable, type DatabaseSettings } from "./database.ts";
+import { type EventsSettings, eventsTable } from "./events-table.ts";
 import { metricsTable, type MetricsSettings } from "./metrics.ts";
 import { queueTable, type QueueSettings } from "./queue.ts";
 import { observabilityTable, type ObservabilitySettings } from "./observability.ts";
@@ -13,6 +14,7 @@ export type PluginSettings = {
   readonly metrics: MetricsSettings;
   readonly database: DatabaseSettings;
   readonly queue: QueueSettings;
+  readonly events: EventsSettings;
   readonly cache: CacheSettings;
   readonly auth: AuthSettings;
   readonly tenancy: TenancySettings;
@@ -23,6 +25,7 @@ export const pluginTables: Tables<PluginSettings> = {
   metrics: metricsTable,
   database: databaseTable,
   queue: queueTable,
+  events: eventsTable,
   cache: cacheTable,
   auth: authTable,
   tenancy: tenancyTable,

@@ -1,11 +1,12 @@
 import type { Middleware } from "@svc/context";
 import { ConfigurationError, type Fault, func, optional, resolveOptions } from "@svc/options";
 import type { Schedules } from "@svc/scheduler";
-import type { JobCode, JobDatabase, QueueCode, Role, ServiceJobs } from "./job-code.ts";
+import type { JobCode, JobDatabase, QueueCode, Role, ServiceJobs, ServiceSubscribers } from "./job-code.ts";
 
 /** The options of `createService()` that are about jobs. */
 export interface JobOptions {
   readonly jobs: ServiceJobs | undefined;
+  readonly subscribers: ServiceSubscribers | undefined;
   readonly schedules: Schedules | undefined;
   readonly role: Role;
   readonly queue: QueueCode | undefined;
@@ -15,17 +16,23 @@ export interface JobOptions {
 /** @throws ConfigurationError */
 export function resolveJobCode(options: JobOptions, profile: "full" | "reduced"): JobCode {
   if (profile === "reduced") refuseInReduced(options);
-  const { jobs = {}, schedules = {}, role, queue, db } = options;
-  const faults = faultsOfHandlers("jobs", jobs);
+  const { jobs = {}, subscribers = {}, schedules = {}, role, queue, db } = options;
+  const faults = [
+    ...faultsOfHandlers("jobs", jobs),
+    ...Object.entries(subscribers).flatMap(([type, named]) => faultsOfHandlers(`subscribers.${type}`, named)),
+  ];
   if (faults.length > 0) throw new ConfigurationError("createService()", faults);
   const { guard } = resolveOptions("queue of createService()", queue, {
     guard: optional(func<Middleware>()),
   });
-  return { jobs, schedules, role, guard, db };
+  return { jobs, subscribers, schedules, role, guard, db };
 }
 
 /** What is no function in a table of functions. */
 function faultsOfHandlers(option: string, handlers: Readonly<Record<string, unknown>>): Fault[] {
+  if (typeof handlers !== "object" || handlers === null) {
+    return [{ key: option, message: "must be an object of functions by name" }];
+  }
   return Object.entries(handlers)
     .filter(([, handler]) => typeof handler !== "function")
     .map(([name]) => ({ key: `${option}.${name}`, message: "must be a function" }));

@@ -1,9 +1,13 @@
 import type { Database } from "@svc/database";
+import type { Events, Inbox } from "@svc/events";
 import type { JobHandler, JobTable } from "@svc/job-table";
 import type { MetricsMiddleware } from "@svc/metrics";
 import { ConfigurationError } from "@svc/options";
 import type { Service } from "../service.ts";
-import { boundJobs, type JobCode, refuseUseless } from "./job-code.ts";
+import type { BackgroundPart } from "../work/parts.ts";
+import type { EventsSettings } from "./events-table.ts";
+import { eventsPlugin } from "./events.ts";
+import { boundJobs, boundSubscribers, type JobCode, refuseUseless } from "./job-code.ts";
 import type { PluginContext, PluginParts } from "./plugin.ts";
 import { queuePage } from "./queue-page.ts";
 import { queuePlugin, type QueueSettings } from "./queue.ts";
@@ -13,6 +17,7 @@ import { workerPlugin } from "./worker.ts";
 /** What of the configuration is about jobs. */
 export interface JobSettings {
   readonly queue: QueueSettings | undefined;
+  readonly events: EventsSettings | undefined;
 }
 
 /** What jobs need of the other plugins. */
@@ -22,71 +27,121 @@ export interface JobSurroundings {
   readonly serviceOf: () => Service;
 }
 
-/** What jobs add to a service. */
+/** What jobs and events add to a service. */
 export interface JobParts {
-  readonly jobs: JobTable | undefined;
   readonly queue: PluginParts | undefined;
+  readonly eventParts: PluginParts | undefined;
+  /** What runs beside the server, in the order in which it is stopped: what makes jobs, then what works on them. */
+  readonly work: readonly BackgroundPart[];
+  readonly jobs: JobTable | undefined;
+  readonly events: Events | undefined;
+  readonly inbox: Inbox | undefined;
 }
 
-/** The queue and what works on it. */
+/** The queue, events, and what works on them. */
 export async function jobParts(
-  { queue: settings }: JobSettings,
+  settings: JobSettings,
   context: PluginContext,
   code: JobCode,
   { db, metrics, serviceOf }: JobSurroundings,
 ): Promise<JobParts> {
-  if (settings === undefined) {
-    refuseWithoutQueue(code);
-    return { jobs: undefined, queue: undefined };
-  }
-  const queue = await queuePlugin(settings, context, code.db ?? db);
-  const { jobs } = queue;
-  const worksHere = code.role !== "server";
-  const own = boundJobs(code.jobs, serviceOf);
-  const schedules = await schedulerPlugin(settings, context, {
-    table: jobs,
-    schedules: code.schedules,
-    tasks: Object.keys(own),
-    runs: worksHere,
-  });
-  const handlers: Readonly<Record<string, JobHandler>> = own;
-  const tasks = Object.keys(handlers);
-  const worker =
-    worksHere && tasks.length > 0
-      ? await workerPlugin(settings, context, { table: jobs, handlers, metrics })
+  refuseUnused(settings, code);
+  const works = code.role !== "server";
+  const queue = settings.queue && (await queuePlugin(settings.queue, context, code.db ?? db));
+  const events =
+    settings.events &&
+    (await eventsPlugin(settings.events, context, {
+      jobs: queue?.jobs,
+      db: code.db ?? db,
+      subscribers: boundSubscribers(code.subscribers, serviceOf),
+      works,
+    }));
+  const handlers = allHandlers(boundJobs(code.jobs, serviceOf), events?.events.handlers ?? {});
+  const onTable =
+    settings.queue && queue
+      ? await onTheTable(settings.queue, context, code, { jobs: queue.jobs, handlers, metrics, works })
       : undefined;
-  const parts: readonly PluginParts[] = [schedules, worker, queue].filter((each) => each !== undefined);
-  const work = parts.flatMap((each) => each.work ?? []);
-  if (code.role === "worker" && work.length === 0) {
-    refuseIdle("has nothing to work on: give createService() jobs or schedules");
-  }
-  const nextTicks = schedules && (() => schedules.scheduler.nextTicks());
+  const work = [...(onTable?.feeds ?? []), ...(events?.work ?? []), ...(onTable?.worker ?? [])];
+  if (code.role === "worker" && work.length === 0) refuseIdle();
   return {
-    jobs,
-    queue: {
-      checks: [queue, worker, schedules].flatMap((each) => each?.checks ?? []),
-      schemas: [queue, schedules].flatMap((each) => each?.schemas ?? []),
-      work,
-      page:
-        code.role === "worker"
-          ? undefined
-          : await queuePage(
-              { table: jobs, path: settings.page, guard: code.guard, schedules: nextTicks },
-              context,
-            ),
-      info: () => ({ table: settings.name, role: code.role, tasks, schedules: nextTicks?.() ?? [] }),
+    queue: queue && {
+      ...onTable?.parts,
+      checks: [...(queue.checks ?? []), ...(onTable?.parts.checks ?? [])],
+      schemas: [...(queue.schemas ?? []), ...(onTable?.parts.schemas ?? [])],
     },
+    eventParts: events,
+    work,
+    jobs: queue?.jobs,
+    events: events?.events,
+    inbox: events?.inbox,
   };
 }
 
-function refuseWithoutQueue(code: JobCode): void {
-  for (const option of ["jobs", "schedules"] as const) {
-    if (Object.keys(code[option]).length > 0) refuseUseless(option, "queue");
-  }
-  if (code.db !== undefined) refuseUseless("db", "queue");
-  if (code.role === "worker") refuseIdle("needs the plugin queue");
+interface OnTable {
+  readonly parts: PluginParts;
+  readonly feeds: readonly BackgroundPart[];
+  readonly worker: readonly BackgroundPart[];
 }
 
-function refuseIdle(message: string): never {
-  throw new ConfigurationError("createService()", [{ key: "role", message: `worker ${message}` }]);
+/** The worker, the schedules and the page. */
+async function onTheTable(
+  settings: QueueSettings,
+  context: PluginContext,
+  code: JobCode,
+  around: {
+    readonly jobs: JobTable;
+    readonly handlers: Readonly<Record<string, JobHandler>>;
+    readonly metrics: MetricsMiddleware | undefined;
+    readonly works: boolean;
+  },
+): Promise<OnTable> {
+  const { jobs: table, handlers, metrics, works } = around;
+  const { schedules, role, guard } = code;
+  const tasks = Object.keys(handlers);
+  const scheduled = await schedulerPlugin(settings, context, { table, schedules, tasks, runs: works });
+  const worker =
+    works && tasks.length > 0
+      ? await workerPlugin(settings, context, { table, handlers, metrics })
+      : undefined;
+  const nextTicks = scheduled && (() => scheduled.scheduler.nextTicks());
+  const page = { table, path: settings.page, guard, schedules: nextTicks };
+  return {
+    parts: {
+      checks: [...(worker?.checks ?? []), ...(scheduled?.checks ?? [])],
+      schemas: scheduled?.schemas,
+      page: role === "worker" ? undefined : await queuePage(page, context),
+      info: () => ({ table: settings.name, role, tasks, schedules: nextTicks?.() ?? [] }),
+    },
+    feeds: scheduled?.work ?? [],
+    worker: worker?.work ?? [],
+  };
+}
+
+function allHandlers(
+  jobs: Readonly<Record<string, JobHandler>>,
+  subscribers: Readonly<Record<string, JobHandler>>,
+): Readonly<Record<string, JobHandler>> {
+  const [twice] = Object.keys(jobs).filter((task) => Object.hasOwn(subscribers, task));
+  if (twice !== undefined) {
+    const message = "is the task of a subscriber; give the job another name";
+    throw new ConfigurationError("createService()", [{ key: `jobs.${twice}`, message }]);
+  }
+  return { ...jobs, ...subscribers };
+}
+
+// Code that nobody will ever call must not be taken for code that is.
+function refuseUnused({ queue, events }: JobSettings, code: JobCode): void {
+  const isGiven = (option: "jobs" | "schedules" | "subscribers"): boolean =>
+    Object.keys(code[option]).length > 0;
+  for (const option of ["jobs", "schedules"] as const) {
+    if (queue === undefined && isGiven(option)) refuseUseless(option, "queue");
+  }
+  if (events === undefined && isGiven("subscribers")) refuseUseless("subscribers", "events");
+  if (queue === undefined && events === undefined && code.db !== undefined) refuseUseless("db", "queue");
+}
+
+function refuseIdle(): never {
+  const message =
+    "worker has nothing to work on: give createService() jobs, subscribers or schedules, and enable their plugins";
+  throw new ConfigurationError("createService()", [{ key: "role", message }]);
 }

@@ -2,6 +2,7 @@ import type { Cache } from "@svc/cache";
 import type { Config } from "@svc/config";
 import type { Middleware, ReadinessCheck } from "@svc/context";
 import type { Database } from "@svc/database";
+import type { Events, Inbox } from "@svc/events";
 import type { JwtAuth } from "@svc/jwt-auth";
 import type { MetricsMiddleware } from "@svc/metrics";
 import type { TokenIssuer } from "@svc/token-issuer";
@@ -44,6 +45,8 @@ export interface StartedPlugins {
   readonly metrics: MetricsMiddleware | undefined;
   readonly db: Database | undefined;
   readonly jobs: JobTable | undefined;
+  readonly events: Events | undefined;
+  readonly inbox: Inbox | undefined;
   readonly cache: Cache | undefined;
   readonly auth: JwtAuth | undefined;
   readonly issuer: TokenIssuer | undefined;
@@ -76,7 +79,7 @@ export async function startPlugins(
   const database = plugin.database && (await databasePlugin(plugin.database, context));
   const jobs = await noted(
     refusals,
-    jobParts({ queue: plugin.queue }, context, jobCode, {
+    jobParts({ queue: plugin.queue, events: plugin.events }, context, jobCode, {
       db: database?.db,
       metrics: metrics?.metrics,
       serviceOf,
@@ -101,6 +104,7 @@ export async function startPlugins(
     ["metrics", metrics],
     ["database", database],
     ["queue", jobs?.queue],
+    ["events", jobs?.eventParts],
     ["cache", cache],
     ["auth", auth],
     ["tenancy", tenancy],
@@ -124,11 +128,13 @@ export async function startPlugins(
     info: () => named.map(({ name, info }) => ({ ...(typeof info === "function" ? info() : info), name })),
     providers: Object.keys(plugin.auth?.providers ?? {}),
     stopHooks: parts.flatMap((each) => (each.onStop === undefined ? [] : [each.onStop])),
-    work: parts.flatMap((each) => each.work ?? []),
+    work: jobs?.work ?? [],
     schemas: parts.flatMap((each) => each.schemas ?? []),
     metrics: metrics?.metrics,
     db: database?.db,
     jobs: jobs?.jobs,
+    events: jobs?.events,
+    inbox: jobs?.inbox,
     cache: cache?.cache,
     auth: auth?.auth,
     issuer: auth?.issuer,

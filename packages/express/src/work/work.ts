@@ -22,6 +22,9 @@ export interface Work {
   hurry(): Promise<void>;
 }
 
+/** How long what was told to hurry is waited for, in milliseconds; at most a fifth of the time before. */
+const longestGraceMs = 2000;
+
 /** @param parts in the order in which they are stopped */
 export function createWork(
   parts: readonly BackgroundPart[],
@@ -71,10 +74,23 @@ export function createWork(
     start: () => void run(),
     async stop(afterMs) {
       stopped ??= stopAll();
-      const timer = setTimeout(() => void hurry(), afterMs);
-      await stopped;
-      clearTimeout(timer);
+      if (await endsWithin(stopped, afterMs)) return;
+      // A relay whose bus hangs gives nothing back: its leases end by themselves.
+      if (!(await endsWithin(hurry(), Math.min(afterMs / 5, longestGraceMs)))) {
+        logger.warn({ timeout_ms: afterMs }, "what runs beside the server did not stop in time");
+      }
     },
     hurry,
   };
+}
+
+/** Whether something has ended after so many milliseconds. */
+async function endsWithin(something: Promise<void>, ms: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const time = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), ms);
+  });
+  const ended = await Promise.race([something.then(() => true), time]);
+  clearTimeout(timer);
+  return ended;
 }

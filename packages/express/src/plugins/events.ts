@@ -1,0 +1,142 @@
+import type { Events, Inbox, Outbox, SubscribersOf } from "@svc/events";
+import type { JobTable } from "@svc/job-table";
+import { ConfigurationError } from "@svc/options";
+import type { BackgroundPart, SchemaPart } from "../work/parts.ts";
+import type { Table } from "@svc/config";
+import { type EventsSettings, eventsTable } from "./events-table.ts";
+import { eventBus } from "./event-bus.ts";
+import { forgetting } from "./inbox-pruning.ts";
+import type { JobDatabase } from "./job-code.ts";
+import { namedAsConfigured } from "./named-as-configured.ts";
+import type { PluginContext, PluginParts } from "./plugin.ts";
+
+/** What events take from elsewhere. */
+export interface EventsSurroundings {
+  readonly jobs: JobTable | undefined;
+  readonly db: JobDatabase | undefined;
+  readonly subscribers: SubscribersOf<Record<string, object>>;
+  /** Whether this process works on what waits. */
+  readonly works: boolean;
+}
+
+type EventsParts = PluginParts & { readonly events: Events; readonly inbox: Inbox | undefined };
+
+/** What publishes, and what carries events on: relay, bus, subscribers. */
+export async function eventsPlugin(
+  settings: EventsSettings,
+  context: PluginContext,
+  { jobs, db, subscribers, works }: EventsSurroundings,
+): Promise<EventsParts> {
+  const { logger, profile, service } = context;
+  const types = Object.keys(subscribers);
+  if (types.length > 0 && jobs === undefined) refuseWithoutQueue();
+  const writes = settings.outbox ?? settings.bus !== "none";
+  if (writes && db === undefined) refuseWithoutDatabase();
+  const { createBusConsumer, createEvents, createInbox, createOutbox, createRelay } =
+    await import("@svc/events");
+  const named = <T>(
+    maker: string,
+    options: Readonly<Record<string, keyof EventsSettings>>,
+    make: () => T,
+  ): T => namedAsConfigured({ plugin: "events", table: tableOf(options), profile, maker }, make);
+
+  const outbox =
+    writes && db !== undefined
+      ? named("createOutbox()", { name: "outboxTable" }, () =>
+          createOutbox({ db, name: settings.outboxTable }),
+        )
+      : undefined;
+  const inbox =
+    db === undefined
+      ? undefined
+      : named("createInbox()", { name: "inboxTable" }, () => createInbox({ name: settings.inboxTable }));
+  const bus = await eventBus(settings, context);
+  const { topicPrefix, maxEventBytes } = settings;
+  const events = named("createEvents()", {}, () =>
+    createEvents({
+      source: service,
+      table: jobs,
+      subscribers,
+      outbox,
+      bus,
+      topicPrefix,
+      maxEventBytes,
+      logger,
+    }),
+  );
+  const work: BackgroundPart[] = [];
+  if (works && outbox !== undefined) {
+    const relay = createRelay({
+      outbox,
+      events,
+      batch: settings.relayBatch,
+      everyMs: Math.round(settings.relayEverySeconds * 1000),
+      leaseSeconds: settings.relayLeaseSeconds,
+      maxAttempts: settings.relayMaxAttempts,
+      purgeAfterDays: settings.outboxRetentionDays,
+      logger,
+    });
+    work.push({ name: "relay", start: () => relay.start(), stop: () => relay.stop() });
+  }
+  const group = settings.consumerGroup ?? service;
+  if (works && bus !== undefined && events.topics.length > 0) {
+    const consumer = named("createBusConsumer()", { group: "consumerGroup" }, () =>
+      createBusConsumer({ bus, events, group, concurrency: settings.consumeConcurrency, logger }),
+    );
+    work.push({ name: "bus consumer", start: () => consumer.start(), stop: () => consumer.stop() });
+  }
+  if (works && inbox !== undefined && db !== undefined && settings.inboxRetentionDays > 0) {
+    work.push(forgetting(inbox, db, settings.inboxRetentionDays, logger));
+  }
+  // With an outbox a process that only serves leaves the bus to others.
+  const usesBus = works || outbox === undefined;
+  return {
+    events,
+    inbox,
+    work,
+    schemas: tablesOf(outbox, inbox, db),
+    checks: [outbox?.readiness(), usesBus ? bus?.readiness() : undefined].filter(
+      (each) => each !== undefined,
+    ),
+    onStop: bus && ["close", () => bus.close()],
+    info: {
+      bus: settings.bus,
+      outbox: writes,
+      subscribers: types,
+      ...(bus && works ? { consumer_group: group } : {}),
+    },
+  };
+}
+
+/** The tables, the relay's in front: what subscribers do hangs on it. */
+function tablesOf(
+  outbox: Outbox | undefined,
+  inbox: Inbox | undefined,
+  db: JobDatabase | undefined,
+): readonly SchemaPart[] {
+  const tables: SchemaPart[] = [];
+  if (outbox !== undefined) {
+    tables.push({ key: "plugin.events.outbox_table", ensureSchema: () => outbox.ensureSchema() });
+  }
+  if (inbox !== undefined && db !== undefined) {
+    tables.push({ key: "plugin.events.inbox_table", ensureSchema: () => inbox.ensureSchema(db) });
+  }
+  return tables;
+}
+
+/** The keys of the file, some of them by the names that an option has. */
+function tableOf(renamed: Readonly<Record<string, keyof EventsSettings>>): Table<Record<string, unknown>> {
+  const options = Object.entries(renamed).map(([option, setting]) => [option, eventsTable.keys[setting]]);
+  return { keys: { ...eventsTable.keys, ...Object.fromEntries(options) } };
+}
+
+function refuseWithoutQueue(): never {
+  const message = "are jobs: enable the plugin queue, or take subscribers away";
+  throw new ConfigurationError("createService()", [{ key: "subscribers", message }]);
+}
+
+function refuseWithoutDatabase(): never {
+  const message =
+    "is a table: enable the plugin database, give createService() a db of your own, or set it to false";
+  throw new ConfigurationError("the service", [{ key: "plugin.events.outbox", message }]);
+}
