@@ -1,0 +1,95 @@
+import { testDatabase } from "@svc/dev-services";
+import { createBusConsumer, type EventBus } from "@svc/events";
+import { collectingLogger, rejection, until } from "@svc/test-support";
+import { expect } from "chai";
+import { openBench } from "./support/bench.ts";
+import { memoryBus } from "./support/memory-bus.ts";
+
+const ORDER = {
+  id: "e1",
+  type: "order.paid",
+  source: "shop",
+  occurred_at: "2026-03-01T10:00:00Z",
+  data: {},
+};
+const MESSAGE = { topic: "order.paid", id: "e1", key: null, body: JSON.stringify(ORDER) };
+const subscribers = { "order.paid": { one: () => undefined } };
+
+describe("a consumer of a bus", function () {
+  this.timeout(60_000);
+  const database = testDatabase({ name: "events-consumer" });
+
+  it("EVT-2 EVT-10 queues what comes for local subscribers, until it is stopped", async () => {
+    await using bench = await openBench(database.url);
+    const bus = memoryBus();
+    const asked: Parameters<EventBus["consume"]>[0][] = [];
+    const consume = bus.consume.bind(bus);
+    bus.consume = (options) => {
+      asked.push(options);
+      return consume(options);
+    };
+    const events = bench.events({ subscribers, topicPrefix: "eu." });
+    const consumer = createBusConsumer({ bus, events, group: "books" });
+    expect(consumer.subscribed).to.equal(false);
+    consumer.start();
+    consumer.start();
+    await until("it is subscribed", () => consumer.subscribed);
+    expect(asked).to.have.lengthOf(1);
+    expect(asked[0]).to.deep.include({ group: "books", topics: ["eu.order.paid"], concurrency: 1 });
+    await bus.deliver(MESSAGE);
+    expect(await bench.jobs()).to.have.lengthOf(1);
+    await consumer.stop();
+    await consumer.stop();
+    expect(consumer.subscribed).to.equal(false);
+    await bus.deliver({ ...MESSAGE, body: JSON.stringify({ ...ORDER, id: "e2" }) });
+    expect(await bench.jobs()).to.have.lengthOf(1);
+  });
+
+  it("rejects what could not be queued, so that the bus delivers it again", async () => {
+    await using bench = await openBench(database.url);
+    const bus = memoryBus();
+    await using consumer = createBusConsumer({ bus, events: bench.events({ subscribers }), group: "books" });
+    consumer.start();
+    await until("it is subscribed", () => consumer.subscribed);
+    await bench.pool.query(`drop table ${bench.table.name}`);
+    expect(await rejection(bus.deliver(MESSAGE))).to.include({ code: "42P01" });
+    await bench.table.ensureSchema();
+    await bus.deliver(MESSAGE);
+    expect(await bench.jobs()).to.have.lengthOf(1);
+  });
+
+  it("goes on trying while the bus is away, and can be stopped then", async () => {
+    await using bench = await openBench(database.url);
+    const bus = memoryBus();
+    const consume = bus.consume.bind(bus);
+    let tries = 0;
+    let away = true;
+    bus.consume = async (options) => {
+      tries += 1;
+      if (away) throw new Error("away");
+      return consume(options);
+    };
+    const logger = collectingLogger();
+    const events = bench.events({ subscribers });
+    const options = { bus, events, group: "books", retryMs: 1, logger };
+    const stopped = createBusConsumer({ ...options, retryMs: 60_000 });
+    stopped.start();
+    await until("it has tried", () => tries === 1);
+    await stopped.stop();
+    await using consumer = createBusConsumer(options);
+    consumer.start();
+    await until("it has tried again", () => tries >= 4);
+    expect(logger.at("warn"), "one line in ten seconds, of each").to.have.lengthOf(2);
+    away = false;
+    await until("it is subscribed", () => consumer.subscribed);
+  });
+
+  it("is not made where there is nothing to consume, or no group", async () => {
+    await using bench = await openBench(database.url);
+    const bus = memoryBus();
+    const events = bench.events();
+    expect(() => createBusConsumer({ bus, events, group: "books" })).to.throw("no type has a subscriber");
+    expect(() => createBusConsumer({ bus, events, group: "a b", topics: ["x"] })).to.throw("group: must be");
+    expect(createBusConsumer({ bus, events, group: "books", topics: ["x"] }).subscribed).to.equal(false);
+  });
+});

@@ -1,0 +1,137 @@
+import { testDatabase } from "@svc/dev-services";
+import type { BusMessage, EventEnvelope } from "@svc/events";
+import { createWorker } from "@svc/job-table";
+import { until } from "@svc/test-support";
+import { expect } from "chai";
+import { setTimeout as sleep } from "node:timers/promises";
+import { openBench } from "./support/bench.ts";
+import { effect, prepareEffects } from "./support/effects.ts";
+import { memoryBus } from "./support/memory-bus.ts";
+
+describe("several replicas", function () {
+  this.timeout(90_000);
+  const database = testDatabase({ name: "events-replicas" });
+
+  it("OUT-6 OUT-1 OUT-2 relay 400 events once and consume them once, two relays and two workers taking part", async () => {
+    await using bench = await openBench(database.url, 20);
+    await prepareEffects(bench.pool);
+    const taken: string[] = [];
+    // What a broker and its network take.
+    const bus = Object.assign(memoryBus(), {
+      async publish(messages: readonly BusMessage[]) {
+        await sleep(5);
+        taken.push(...messages.map(({ id }) => id));
+      },
+    });
+    const replica = (by: string): ReturnType<typeof bench.events> => {
+      const note = effect(bench.pool, "totals", by);
+      const totals = async (event: EventEnvelope, job: Parameters<typeof note>[1]): Promise<void> => {
+        await sleep(1);
+        await note(event, job);
+      };
+      return bench.events({ bus, subscribers: { "expense.recorded": { totals } } });
+    };
+    const replicas = [replica("first"), replica("second")];
+    const workers = replicas.map(({ handlers }) =>
+      createWorker({ table: bench.table, handlers, pollMs: 20, concurrency: 4 }),
+    );
+    const relays = replicas.map((events) => bench.relay(events, { batch: 20 }));
+    const expected = new Set<string>();
+    for (let batch = 0; batch < 4; batch++) {
+      const events = Array.from({ length: 100 }, (_, n) => ({
+        type: "expense.recorded",
+        data: { n },
+        key: n % 2 === 0 ? null : `key-${n % 20}`,
+      }));
+      const envelopes = await replicas[batch % 2]?.publishMany(events);
+      for (const { id } of envelopes ?? []) expected.add(id);
+    }
+    for (const each of [...workers, ...relays]) each.start();
+    const effects = async (): Promise<{ event: string; by: string }[]> =>
+      (await bench.pool.query<{ event: string; by: string }>("select * from effects")).rows;
+    await until("400 effects", async () => (await effects()).length >= 400, 60_000);
+    await until("no job is left", async () => (await bench.jobs()).length === 0);
+    await Promise.all([...workers, ...relays].map((each) => each.stop()));
+
+    const done = await effects();
+    expect(expected.size).to.equal(400);
+    expect(taken.toSorted()).to.deep.equal([...expected].toSorted());
+    expect(done.map(({ event }) => event).toSorted()).to.deep.equal([...expected].toSorted());
+    const relayed = relays.map(({ told }) =>
+      told.flatMap((event) => (event.type === "relayed" ? event.ids : [])),
+    );
+    expect(relayed.flat().toSorted()).to.deep.equal([...expected].toSorted());
+    for (const ids of relayed) expect(ids, "each relay took part").to.not.deep.equal([]);
+    for (const by of ["first", "second"]) {
+      expect(
+        done.some((each) => each.by === by),
+        `the ${by} worker took part`,
+      ).to.equal(true);
+    }
+    expect(await bench.outbox.stats()).to.deep.equal({ pending: 0, published: 400, dead: 0 });
+  });
+
+  it("OUT-5 OUT-1 keep the order of every key while a bus takes some and fails, again and again", async () => {
+    await using bench = await openBench(database.url, 20);
+    const taken: BusMessage[] = [];
+    let calls = 0;
+    const bus = Object.assign(memoryBus(), {
+      async publish(messages: readonly BusMessage[]) {
+        calls += 1;
+        await sleep(calls % 3);
+        // Every third call takes a part and fails; a call of one may take it and fail as well.
+        const upTo = calls % 3 === 0 ? calls % (messages.length + 1) : messages.length;
+        taken.push(...messages.slice(0, upTo));
+        if (calls % 3 === 0) throw new Error("a part is missing");
+      },
+    });
+    const events = bench.events({ bus });
+    const keys = Array.from({ length: 8 }, (_, n) => `key-${n}`);
+    for (let n = 0; n < 20; n++) {
+      await events.publishMany(keys.map((key) => ({ type: "a", key, data: { n }, id: `${key}:${n}` })));
+    }
+    const relays = [bench.relay(events, { batch: 12 }), bench.relay(events, { batch: 12 })];
+    for (const relay of relays) relay.start();
+    await until(
+      "all are published",
+      async () => {
+        // Nobody waits for what was put off.
+        await bench.pool.query(
+          `update ${bench.outbox.name} set available_at = now() where status = 'pending' and last_error is not null`,
+        );
+        return (await bench.outbox.stats()).published === 160;
+      },
+      60_000,
+    );
+    await Promise.all(relays.map((relay) => relay.stop()));
+    for (const key of keys) {
+      const first = new Set(taken.filter((message) => message.key === key).map(({ id }) => id));
+      expect([...first]).to.deep.equal(Array.from({ length: 20 }, (_, n) => `${key}:${n}`));
+    }
+    for (const { told } of relays) {
+      expect(told.some(({ type }) => type === "relayed")).to.equal(true);
+      expect(told.some(({ type }) => type === "failed")).to.equal(true);
+    }
+  });
+
+  it("OUT-5 the order of a key is that in which its events were written, not that in which transactions began", async () => {
+    await using bench = await openBench(database.url);
+    const bus = memoryBus();
+    const events = bench.events({ bus });
+    const early = await bench.pool.connect();
+    const late = await bench.pool.connect();
+    await early.query("begin; select now()");
+    await late.query("begin");
+    await events.publishMany(
+      [1, 2, 3].map((n) => ({ type: "a", id: `late-${n}`, key: "k", data: {} })),
+      { tx: late },
+    );
+    await late.query("commit");
+    await events.publish({ type: "a", id: "early", key: "k", data: {} }, { tx: early });
+    await early.query("commit");
+    early.release();
+    late.release();
+    await bench.relay(events).drainOnce();
+    expect(bus.taken.map(({ id }) => id)).to.deep.equal(["late-1", "late-2", "late-3", "early"]);
+  });
+});

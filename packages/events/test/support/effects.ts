@@ -1,0 +1,21 @@
+import { createInbox, type EventEnvelope, type Subscriber } from "@svc/events";
+import { withTransaction } from "@svc/sql";
+import type { Pool } from "pg";
+
+const inbox = createInbox();
+
+/** Makes the tables of subscribers that change something once for every event. */
+export async function prepareEffects(pool: Pool): Promise<void> {
+  await inbox.ensureSchema(pool);
+  await pool.query("create table if not exists effects (consumer text, event text, by text)");
+}
+
+/** A subscriber that writes a line, through the inbox. */
+export function effect(pool: Pool, consumer: string, by = ""): Subscriber {
+  return (event: EventEnvelope) =>
+    withTransaction(pool, (tx) =>
+      inbox.once(tx, consumer, event.id, () =>
+        tx.query("insert into effects values ($1, $2, $3)", [consumer, event.id, by]),
+      ),
+    );
+}
