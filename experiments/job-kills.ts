@@ -1,4 +1,5 @@
 import { openTestDatabase, type PostgresServer, startPostgres } from "@svc/dev-services";
+import { createInbox } from "@svc/events";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { createRandom, type Random } from "./fuzz/random.ts";
@@ -87,9 +88,7 @@ async function oneRun(run: Run, random: Random): Promise<Counts> {
   const size = sizeOf(run);
   await using server = await openServer(run);
   await using bench = await openJobBench(server.url, size.visibilitySeconds);
-  await bench.pool.query(
-    "create table inbox (consumer text, message_id text, primary key (consumer, message_id))",
-  );
+  await createInbox().ensureSchema(bench.pool);
   const ids = Array.from({ length: size.jobs }, (_, n) => `job-${n}`);
   await bench.table.enqueueMany(ids.map((id) => ({ id, task: "work" })));
   const began = performance.now();
@@ -254,7 +253,10 @@ function tell(name: string, counts: Counts, report: Report): void {
   for (const [metric, value] of figures) report.figure(name, metric, value, "count");
   report.figure(name, "time", seconds, "s");
   report.rule(drained && left === 0, `${name}: all jobs come to an end (${left} have not)`);
-  report.rule(kills === size.kills && killsThatHeld > (kills > 20 ? kills / 2 : 0), `${name}: workers are killed at their work`);
+  report.rule(
+    kills === size.kills && killsThatHeld > (kills > 20 ? kills / 2 : 0),
+    `${name}: workers are killed at their work`,
+  );
   report.rule(lost === 0, `${name}: no job is lost (${lost})`);
   report.rule(early === 0, `${name}: none is dead before it was started as often as it may be (${early})`);
   report.rule(

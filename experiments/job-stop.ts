@@ -1,4 +1,5 @@
 import { openTestDatabase } from "@svc/dev-services";
+import { createInbox } from "@svc/events";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { createRandom, type Random } from "./fuzz/random.ts";
@@ -25,9 +26,7 @@ export const jobStop: Experiment = {
     const random = createRandom(seed);
     await using database = await openTestDatabase({ name: "job-stop" });
     await using bench = await openJobBench(database.url, visibilitySeconds);
-    await bench.pool.query(
-      "create table inbox (consumer text, message_id text, primary key (consumer, message_id))",
-    );
+    await createInbox().ensureSchema(bench.pool);
     const scene: Scene = { bench, url: database.url, run, random, kinds: new Map() };
     const runs = run.runs ?? (run.quick ? (run.variant === asBuilt ? 2 : 1) : 20);
     const stops: Stopped[] = [];
@@ -58,7 +57,8 @@ interface Scene {
 
 const drainSeconds = 1;
 const concurrency = 200;
-const extra = 40;
+/** In memory, not begun: a worker that fetches as much has a claim under way while it works. */
+const prefetch = 240;
 const finishMs = 5000;
 
 interface Stopped {
@@ -84,7 +84,7 @@ function payloadOf(random: Random): StoppedPayload {
 
 async function stopOne(scene: Scene, n: number): Promise<Stopped> {
   const { bench, url, run, random, kinds } = scene;
-  const more = Array.from({ length: concurrency + extra }, (_, each) => {
+  const more = Array.from({ length: 3 * concurrency }, (_, each) => {
     const id = `job-${n}-${each}`;
     const payload = payloadOf(random);
     kinds.set(id, payload.kind);
@@ -96,7 +96,7 @@ async function stopOne(scene: Scene, n: number): Promise<Stopped> {
     // Every other one has jobs in memory that it has not begun.
     url,
     concurrency,
-    prefetch: n % 2 === 0 ? 0 : extra,
+    prefetch: n % 2 === 0 ? 0 : prefetch,
     drainSeconds,
     notes,
     variant: run.variant,

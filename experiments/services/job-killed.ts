@@ -1,3 +1,4 @@
+import { createInbox } from "@svc/events";
 import { createJobTable, createWorker, type JobHandler } from "@svc/job-table";
 import { withTransaction } from "@svc/sql";
 import { setTimeout as delay } from "node:timers/promises";
@@ -21,6 +22,7 @@ const pool = new Pool({ connectionString: url, max: 8 });
 pool.on("error", () => undefined);
 const table = createJobTable({ db: pool, visibilityTimeoutSeconds: visibilitySeconds });
 const notes = openNotes(file);
+const inbox = createInbox();
 const effectSql = "insert into svc_jobs_effects (job) values ($1)";
 
 const share: Readonly<Record<string, number>> = { "broken-no-inbox": 0, "broken-ack-first": longestMs };
@@ -34,11 +36,7 @@ const work: JobHandler = async (_payload, job) => {
   if (variant === "broken-no-inbox") await pool.query(effectSql, [job.id]);
   else {
     await withTransaction(pool, async (tx) => {
-      const { rows } = await tx.query(
-        "insert into inbox (consumer, message_id) values ('work', $1) on conflict do nothing returning 1 as one",
-        [job.id],
-      );
-      if (rows.length > 0) await tx.query(effectSql, [job.id]);
+      await inbox.once(tx, "work", job.id, () => tx.query(effectSql, [job.id]));
     });
   }
   await delay(afterMs);

@@ -1,3 +1,4 @@
+import { createInbox } from "@svc/events";
 import { createJobTable, createWorker, type Job, type JobHandler } from "@svc/job-table";
 import { withTransaction } from "@svc/sql";
 import { setTimeout as delay } from "node:timers/promises";
@@ -36,16 +37,15 @@ const pool = new Pool({ connectionString: url, max: 12 });
 pool.on("error", () => undefined);
 const table = createJobTable({ db: pool });
 const notes = openNotes(file);
+const inbox = createInbox();
 
 const work: JobHandler = async ({ kind, ms }: StoppedPayload, job) => {
   notes.write("start", job);
   if (!quickly) await delay(ms, undefined, kind === "heeding" ? { signal: job.signal } : {});
   await withTransaction(pool, async (tx) => {
-    const { rows } = await tx.query(
-      "insert into inbox (consumer, message_id) values ('work', $1) on conflict do nothing returning 1 as one",
-      [job.id],
+    await inbox.once(tx, "work", job.id, () =>
+      tx.query("insert into svc_jobs_effects (job) values ($1)", [job.id]),
     );
-    if (rows.length > 0) await tx.query("insert into svc_jobs_effects (job) values ($1)", [job.id]);
   });
 };
 
