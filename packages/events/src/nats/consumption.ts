@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createHand, type Held } from "../bus/hand.ts";
 import { say } from "../bus/say.ts";
 import type { BusMessage, Consumption, ConsumeOptions } from "../event-bus.ts";
-import { type BoundConsumer, ensureConsumer } from "./consumer.ts";
+import { type BoundConsumer, durableName, ensureConsumer } from "./consumer.ts";
 import { explained } from "./errors.ts";
 import { messageOf } from "./headers.ts";
 import type { Link } from "./link.ts";
@@ -188,23 +188,42 @@ export async function startConsumption(
   let stopped: Promise<void> | undefined;
   const whenStopped = Promise.withResolvers<void>();
 
+  /**
+   * A server may lose sight, until its patience ends, of the first message that is given back while a request stands
+   * whose subscription has ended; a question about the consumer has it clear such requests away.
+   */
+  async function giveBack(list: readonly Taken[]): Promise<void> {
+    const concerned = [...new Set(list.map(({ message: { topic } }) => topic))];
+    if (list.length === 0) return;
+    await inAMoment(async () => {
+      const { manager } = await link.now();
+      await Promise.all(
+        concerned.map((topic) => manager.consumers.info(options.stream, durableName(group, topic))),
+      );
+    });
+    for (const { from } of list) quietly(() => from.nak());
+  }
+
+  /** Something that is worth a second at the end, and no more. */
+  async function inAMoment(run: () => Promise<unknown>): Promise<void> {
+    await withDeadline(Math.min(options.timeoutMs, 1000), run).catch(() => undefined);
+  }
+
   async function end(): Promise<void> {
     stopping.abort();
     forget();
     roomMade.resolve();
     for (const each of requests) each.stop();
-    for (const { from } of hand.halt()) quietly(() => from.nak());
+    await giveBack(hand.halt());
     await reading;
     await withDeadline(options.stopTimeoutMs, () => hand.idle).catch(() =>
       say(logger, "warn", { group, running: hand.size }, "handlers still run; their messages are given back"),
     );
     ended.abort();
     await signing;
-    for (const { from } of hand.all()) quietly(() => from.nak());
+    await giveBack(hand.all());
     // Until the server has read it, an acknowledgement is none.
-    await withDeadline(Math.min(options.timeoutMs, 1000), async () =>
-      (await link.now()).connection.flush(),
-    ).catch(() => undefined);
+    await inAMoment(async () => (await link.now()).connection.flush());
     whenStopped.resolve();
   }
 
