@@ -2,8 +2,19 @@ export { createService } from "./create-service.ts";
 export type { AuthCode } from "./plugins/auth.ts";
 export type { PluginSettings } from "./plugins/built.ts";
 export type { DatabaseSettings } from "./plugins/database.ts";
+export type { EventsSettings } from "./plugins/events-table.ts";
+export type {
+  JobDatabase,
+  QueueCode,
+  Role,
+  ServiceJobHandler,
+  ServiceJobs,
+  ServiceSubscriber,
+  ServiceSubscribers,
+} from "./plugins/job-code.ts";
 export type { MetricsSettings } from "./plugins/metrics.ts";
 export type { ObservabilitySettings } from "./plugins/observability.ts";
+export type { QueueSettings } from "./plugins/queue.ts";
 export { serve, type Serving } from "./serve.ts";
 export type { ServeOptions } from "./serve-options.ts";
 export type { Service, ServiceLogger } from "./service.ts";

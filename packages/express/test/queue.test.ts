@@ -401,7 +401,13 @@ describe("jobs that are configured wrongly", () => {
     expect(await refusal({ toml: plugins("visibility_timeout = 10\njob_timeout = 10") })).to.contain(
       "plugin.queue.job_timeout: must be less than visibility_timeout, 10; it is 10",
     );
-    expect(await refusal({ jobs })).to.contain("jobs: is of no use without the plugin queue");
+    const unused = await refusal({
+      jobs,
+      db: { query: () => Promise.reject(new Error()) },
+      queue: { guard: () => undefined },
+    });
+    for (const option of ["jobs", "db", "queue"])
+      expect(unused).to.contain(`${option}: is of no use without the plugin queue`);
     const nightly = { cron: "30 2 * * *", task: "b" };
     expect(await refusal({ schedules: { nightly } })).to.contain(
       "schedules: is of no use without the plugin queue",

@@ -2,7 +2,6 @@ import type { Middleware } from "@svc/context";
 import type { JobContext, JobHandler, JobTableOptions } from "@svc/job-table";
 import type { EventEnvelope, Subscriber } from "@svc/events";
 import type { Schedules } from "@svc/scheduler";
-import { ConfigurationError } from "@svc/options";
 import type { Service } from "../service.ts";
 
 // A method's parameters may be narrower than its type says: a handler names the payload that it expects.
@@ -74,10 +73,4 @@ export function boundSubscribers(
       ),
     ]),
   );
-}
-
-/** @throws ConfigurationError for code that the configuration makes useless */
-export function refuseUseless(option: string, plugin: string): never {
-  const message = `is of no use without the plugin ${plugin}; enable it, or take ${option} away`;
-  throw new ConfigurationError("createService()", [{ key: option, message }]);
 }

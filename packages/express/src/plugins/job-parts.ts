@@ -7,7 +7,7 @@ import type { Service } from "../service.ts";
 import type { BackgroundPart } from "../work/parts.ts";
 import type { EventsSettings } from "./events-table.ts";
 import { eventsPlugin } from "./events.ts";
-import { boundJobs, boundSubscribers, type JobCode, refuseUseless } from "./job-code.ts";
+import { boundJobs, boundSubscribers, type JobCode } from "./job-code.ts";
 import type { PluginContext, PluginParts } from "./plugin.ts";
 import { queuePage } from "./queue-page.ts";
 import { queuePlugin, type QueueSettings } from "./queue.ts";
@@ -131,13 +131,25 @@ function allHandlers(
 
 // Code that nobody will ever call must not be taken for code that is.
 function refuseUnused({ queue, events }: JobSettings, code: JobCode): void {
-  const isGiven = (option: "jobs" | "schedules" | "subscribers"): boolean =>
-    Object.keys(code[option]).length > 0;
-  for (const option of ["jobs", "schedules"] as const) {
-    if (queue === undefined && isGiven(option)) refuseUseless(option, "queue");
-  }
-  if (events === undefined && isGiven("subscribers")) refuseUseless("subscribers", "events");
-  if (queue === undefined && events === undefined && code.db !== undefined) refuseUseless("db", "queue");
+  const isGiven = (value: object): boolean => Object.keys(value).length > 0;
+  const needs: readonly (readonly [option: string, plugin: string, isUseless: boolean])[] = [
+    ["jobs", "queue", queue === undefined && isGiven(code.jobs)],
+    ["subscribers", "events", events === undefined && isGiven(code.subscribers)],
+    ["schedules", "queue", queue === undefined && isGiven(code.schedules)],
+    ["queue", "queue", queue === undefined && code.guard !== undefined],
+    ["db", "queue", queue === undefined && events === undefined && code.db !== undefined],
+  ];
+  const faults = needs.flatMap(([option, plugin, isUseless]) =>
+    isUseless
+      ? [
+          {
+            key: option,
+            message: `is of no use without the plugin ${plugin}; enable it, or take ${option} away`,
+          },
+        ]
+      : [],
+  );
+  if (faults.length > 0) throw new ConfigurationError("createService()", faults);
 }
 
 function refuseIdle(): never {
