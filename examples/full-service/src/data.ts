@@ -1,4 +1,5 @@
 import type { Database } from "@svc/database";
+import type { Events, Inbox } from "@svc/events";
 import type { Service } from "@svc/express";
 import type { JobTable } from "@svc/job-table";
 import { ConfigurationError, type Fault } from "@svc/options";
@@ -9,6 +10,8 @@ import { ensureExpenses } from "./schema.ts";
 export interface Data {
   readonly db: Database;
   readonly jobs: JobTable;
+  readonly events: Events;
+  readonly inbox: Inbox;
   /** Resolves once the tables are there; asked every time, because the database may come later than the service. */
   readonly prepared: () => Promise<void>;
 }
@@ -22,15 +25,17 @@ export interface Demo {
 /** @throws ConfigurationError without a database, and for a demo in `prod` */
 export function dataIn(service: Service, demo: Demo): Data {
   refuseDemo(service, demo);
-  const { db, jobs, log } = service;
-  if (db === undefined || jobs === undefined) {
+  const { db, jobs, events, inbox, log } = service;
+  if (db === undefined || jobs === undefined || events === undefined || inbox === undefined) {
     throw new ConfigurationError("the expenses service", [
-      { key: "plugins.enabled", message: "must contain database and queue" },
+      { key: "plugins.enabled", message: "must contain database, queue and events" },
     ]);
   }
   return {
     db,
     jobs,
+    events,
+    inbox,
     prepared: onceDone(async () => {
       const rows = await ensureExpenses(db, { seed: demo.seed === true });
       if (rows > 0) log.info({ rows }, "demo data written");

@@ -1,18 +1,36 @@
 import type { Service, ServiceOptions } from "@svc/express";
+import { countExpense } from "./activity.ts";
 import type { Data } from "./data.ts";
 import { importJob, type ImportJobOptions, importTask } from "./imports/job.ts";
 import { pruneJob, pruneTask } from "./imports/prune.ts";
+import { announcer, recorded } from "./recorded.ts";
 
 /** What the service does later, in the worker of this process or of another one. */
 export function laterWork(
   dataOf: (service: Service) => Data,
   { stepRows }: Pick<ImportJobOptions, "stepRows"> = {},
-): Pick<ServiceOptions, "jobs"> {
+): Pick<ServiceOptions, "jobs" | "subscribers" | "schedules"> {
   return {
     jobs: {
-      [importTask]: (payload, job, service) =>
-        importJob({ ...dataOf(service), stepRows, announce: async () => undefined })(payload, job),
+      [importTask](payload, job, service) {
+        const { events, ...data } = dataOf(service);
+        return importJob({ ...data, stepRows, announce: announcer(events) })(payload, job);
+      },
       [pruneTask]: (payload, job, service) => pruneJob(dataOf(service))(payload, job),
+    },
+    subscribers: {
+      [recorded]: {
+        async activity({ id, tenant_id: tenant, occurred_at: occurredAt }, _job, service) {
+          const { db, inbox, prepared } = dataOf(service);
+          await prepared();
+          await db.withTenant(tenant, (tx) =>
+            inbox.once(tx, "activity", id, () => countExpense(tx, tenant, occurredAt)),
+          );
+        },
+      },
+    },
+    schedules: {
+      "prune-imports": { cron: "30 3 * * *", zone: "Europe/Berlin", task: pruneTask },
     },
   };
 }

@@ -11,6 +11,7 @@ import { cursorOf } from "./cursor.ts";
 import { isExpenseId } from "./expense.ts";
 import { findExpense, listExpenses, recordExpense, totals } from "./expense-store.ts";
 import { startPage } from "./pages/start-page.ts";
+import type { Announce } from "./recorded.ts";
 import { expenseFilter, newExpense } from "./validation.ts";
 
 /** What the routes stand on. */
@@ -18,11 +19,16 @@ export interface RoutesOptions {
   readonly db: Database;
   /** Resolves once the table is there; asked at every request, because the database may come later than the service. */
   readonly prepared: () => Promise<void>;
+  readonly announce: Announce;
   /** Whether the people of the demo are there. */
   readonly demoUsers: boolean;
 }
 
-export function routes(app: Express, service: Service, { db, prepared, demoUsers }: RoutesOptions): void {
+export function routes(
+  app: Express,
+  service: Service,
+  { db, prepared, announce, demoUsers }: RoutesOptions,
+): void {
   const { env } = service.config.service;
   const mayRead = [requireScopes("expenses:read"), requireTenant()];
   const mayWrite = [requireScopes("expenses:write"), requireTenant()];
@@ -60,7 +66,11 @@ export function routes(app: Express, service: Service, { db, prepared, demoUsers
     requireContentType("application/json"),
     async (req: Request, res: Response) => {
       const expense = newExpense(req.body);
-      const recorded = await inTenant((tx) => recordExpense(tx, currentTenant(), expense));
+      const recorded = await inTenant(async (tx) => {
+        const made = await recordExpense(tx, currentTenant(), expense);
+        await announce(tx, [made]);
+        return made;
+      });
       res.status(201).location(`/expenses/${recorded.id}`).json(recorded);
     },
   );

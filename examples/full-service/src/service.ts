@@ -10,6 +10,7 @@ import { laterWork } from "./later-work.ts";
 import { onceDone } from "./once-done.ts";
 import { pageErrors } from "./page-errors.ts";
 import { createPasswords, type PasswordsOptions } from "./passwords.ts";
+import { announcer } from "./recorded.ts";
 import { routes } from "./routes.ts";
 import { lateStore } from "./session-store.ts";
 
@@ -72,7 +73,7 @@ export function expensesService(env: Environment, options: ExpensesOptions = {})
     queue: { guard: (req, res, next) => ofPeople().operators(req, res, next) },
     ...laterWork(dataOf, options.imports),
     routes(app, service) {
-      const { db, jobs, prepared: preparedData } = dataOf(service);
+      const { db, jobs, events, prepared: preparedData } = dataOf(service);
       const made = accounts(service, { db, passwords, demoUsers, prepared: () => prepared() });
       const prepared = onceDone(async () => {
         await preparedData();
@@ -80,7 +81,7 @@ export function expensesService(env: Environment, options: ExpensesOptions = {})
       });
       prepare = prepared;
       people = made;
-      routes(app, service, { db, prepared, demoUsers });
+      routes(app, service, { db, prepared, announce: announcer(events), demoUsers });
       importRoutes(app, { db, jobs, prepared, limits: options.imports });
       made.routes(app);
       app.use(pageErrors);

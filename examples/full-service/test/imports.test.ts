@@ -5,6 +5,7 @@ import { gzipSync } from "node:zlib";
 import type { Import } from "../src/imports/import.ts";
 import { caller } from "./support/caller.ts";
 import { list, walk } from "./support/expenses.ts";
+import { untilActivity } from "./support/activity.ts";
 import { header, rowsOf, sendFile, untilImport } from "./support/files.ts";
 import { serviceFor } from "./support/running-service.ts";
 
@@ -73,6 +74,7 @@ describe("a file of expenses", function () {
     const { recorded, failed } = await untilImport(running.url, place, undefined, "steps");
     expect({ recorded, failed }).to.deep.equal({ recorded: 60, failed: 0 });
     expect(await walk(running.url, { tenant: "steps", limit: "100" })).to.have.length(60);
+    await untilActivity(running.url, 60, "steps");
   });
 
   it("TEN-6 AUTH-15 is for those who may write, and nobody else's tenant sees it", async () => {

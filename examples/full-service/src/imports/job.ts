@@ -1,8 +1,9 @@
 import type { Database } from "@svc/database";
 import type { JobHandler } from "@svc/job-table";
 import type { Queryable } from "@svc/sql";
-import type { Expense, NewExpense } from "../expense.ts";
+import type { NewExpense } from "../expense.ts";
 import { recordExpenses } from "../expense-store.ts";
+import type { Announce } from "../recorded.ts";
 import { readExpense } from "../validation.ts";
 import { type Header, type ImportFailure, isImportId, type StagedRow } from "./import.ts";
 import { holdImport, importDone, importProgress, takeRows } from "./store.ts";
@@ -11,8 +12,7 @@ import { holdImport, importDone, importProgress, takeRows } from "./store.ts";
 export interface ImportJobOptions {
   readonly db: Database;
   readonly prepared: () => Promise<void>;
-  /** Is told what was recorded, in the transaction in which it was. */
-  readonly announce: (tx: Queryable, expenses: readonly Expense[]) => Promise<void>;
+  readonly announce: Announce;
   /** Rows of one transaction. Default: 200. */
   readonly stepRows?: number | undefined;
 }

@@ -1,5 +1,9 @@
+import { createDatabase } from "@svc/database";
+import { createJobTable } from "@svc/job-table";
 import { expect } from "chai";
 import type { Page } from "playwright-core";
+import { importTask } from "../../src/imports/job.ts";
+import { beginImport, findImport, importQueued, stageRows } from "../../src/imports/store.ts";
 import { accessibilityFaults, tabThrough, takeScreenshot } from "./support/looks.ts";
 import { otherPage } from "./support/other-page.ts";
 import { otherHosts, testSite } from "./support/site.ts";
@@ -136,6 +140,40 @@ describe("the pages", function () {
       await takeScreenshot(page, `${name}-narrow`);
     });
   }
+
+  it("JOB-32 lets an operator have a dead letter tried again: a file is imported after all", async () => {
+    await using db = createDatabase({ url: site.databaseUrl });
+    const [tenant, id] = ["harbour-cafe", "0123456789abcdef0123456789abcdef"];
+    await db.withTenant(tenant, async (tx) => {
+      await beginImport(tx, id, tenant, ["category", "amount", "paid_at"]);
+      await stageRows(tx, id, tenant, [{ line: 2, fields: ["meals", "7.00", "2026-03-01T12:00:00Z"] }]);
+      await importQueued(tx, id, 1);
+      await createJobTable({ db }).enqueue(
+        { task: importTask, payload: { import: id }, tenantId: tenant },
+        { tx },
+      );
+      // As three workers would have left it.
+      await tx.query(
+        "update svc_jobs set status = 'dead', attempts = 3, last_error = 'Error: the disk is full'",
+      );
+    });
+    const { page } = await site.visitor();
+    await page.goto("/queue");
+    await signInWithPassword(page, "operator@expenses.example");
+    expect(placeOf(page)).to.equal("/queue");
+    expect(await page.getByRole("row", { name: importTask }).textContent()).to.contain("the disk is full");
+    expect(await accessibilityFaults(page)).to.deep.equal([]);
+    await takeScreenshot(page, "queue-dead-letter");
+    await follow(page.getByRole("button", { name: `Retry ${importTask}` }));
+    expect(await page.getByRole("status").textContent()).to.contain("1");
+    await takeScreenshot(page, "queue-retried");
+    for (let tries = 0; tries < 1500; tries++) {
+      const found = await db.withTenant(tenant, (tx) => findImport(tx, id));
+      if (found?.state === "done") return expect(found.recorded).to.equal(1);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    throw new Error("the file is not imported");
+  });
 
   it("can be used by the keyboard alone: sign-in, a wrong password, and sign-out", async () => {
     const { page } = await site.visitor();

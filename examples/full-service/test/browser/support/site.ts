@@ -23,6 +23,8 @@ export interface Site extends TestBrowser {
   readonly origin: string;
   /** The key and certificate of every host here, for a server that a test adds: on one of `otherHosts`, say. */
   readonly certificate: Certificate;
+  /** What the service reaches its database by. */
+  readonly databaseUrl: string;
   /** The lines that the service has logged so far. */
   logged(): string;
 }
@@ -37,7 +39,8 @@ export function testSite(name: string, { hasBroken = false }: { readonly hasBrok
   const browser = testBrowser([certificate]);
   const database = testDatabase({ name: `browser ${name}` });
   const toStop: (() => Promise<void> | void)[] = [];
-  let running: { readonly origin: string; readonly service: ServiceProcess } | undefined;
+  let running:
+    { readonly origin: string; readonly databaseUrl: string; readonly service: ServiceProcess } | undefined;
 
   before("the service, a proxy and a provider", async function () {
     this.timeout(60_000);
@@ -55,16 +58,17 @@ export function testSite(name: string, { hasBroken = false }: { readonly hasBrok
     const [redirectUri = "", ofBroken = ""] = redirectUris;
     const broken = hasBroken ? brokenProvider(provider, ofBroken) : "";
     writeFileSync(file, stagingConfiguration(provider, redirectUri) + broken);
+    const databaseUrl = await serviceUrl(database.url);
     const service = await startServiceProcess(file, {
       SVC_ENV: "staging",
       SVC_PORT: "0",
       SVC_AUTH_SECRET: secret,
-      DATABASE_URL: await serviceUrl(database.url),
+      DATABASE_URL: databaseUrl,
       NODE_EXTRA_CA_CERTS: authority,
     });
     toStop.push(() => service.stop());
     proxy.forwardTo(service.port);
-    running = { origin, service };
+    running = { origin, databaseUrl, service };
   });
 
   after("stop them", async function () {
@@ -80,6 +84,9 @@ export function testSite(name: string, { hasBroken = false }: { readonly hasBrok
     certificate,
     get origin() {
       return started().origin;
+    },
+    get databaseUrl() {
+      return started().databaseUrl;
     },
     visitor: (options = {}) => browser.visitor({ baseURL: started().origin, ...options }),
     logged: () => started().service.output(),

@@ -1,0 +1,24 @@
+import type { Events, NewEvent } from "@svc/events";
+import type { Queryable } from "@svc/sql";
+import type { Expense } from "./expense.ts";
+
+/** The type of the event. */
+export const recorded = "expense.recorded";
+
+/** What others are told of an expense. */
+export type RecordedExpense = Pick<Expense, "id" | "category" | "amount" | "paid_at">;
+
+/** Tells, in the transaction that wrote them, that expenses were recorded: both or neither. */
+export type Announce = (tx: Queryable, expenses: readonly Expense[]) => Promise<void>;
+
+export function announcer(events: Events): Announce {
+  return async (tx, expenses) => {
+    if (expenses.length === 0) return;
+    await events.publishMany(expenses.map(eventOf), { tx });
+  };
+}
+
+function eventOf({ id, category, amount, paid_at }: Expense): NewEvent {
+  const data: RecordedExpense = { id, category, amount, paid_at };
+  return { type: recorded, key: id, data };
+}
