@@ -74,12 +74,19 @@ function parse(line: string, variables: ReadonlyMap<string, string>): Call {
     if (word === "-i" || word === "-s") continue;
     const value = word.startsWith("-") ? (words[++i] ?? "") : word;
     if (word === "-X") method = knownMethod(value);
+    else if (word === "--data-binary") [method, body] = ["POST", fileOf(value)];
     else if (word === "-d") [method, body] = [method === "GET" ? "POST" : method, value];
     else if (word === "-H") headers[value.split(": ")[0] ?? ""] = value.split(": ")[1] ?? "";
     else if (word.startsWith("-")) throw new Error(`${word} of ${line} is not understood here`);
     else url = word;
   }
   return { method, url, headers, body };
+}
+
+/** The content of `@path`, from the root of the repository on. */
+function fileOf(path: string): string {
+  if (!path.startsWith("@")) throw new Error(`${path} is no file`);
+  return readFileSync(new URL(`../../${path.slice(1)}`, import.meta.url), "utf8");
 }
 
 function knownMethod(name: string): Call["method"] {

@@ -7,6 +7,6 @@ describe("the README of the full service", () => {
   const running = serviceFor(testDatabase({ name: "readme" }), { seed: true, demoUsers: true });
 
   it("shows calls that answer what it says", async () => {
-    expect(await makeCalls(new URL("../README.md", import.meta.url), running.url)).to.equal(18);
+    expect(await makeCalls(new URL("../README.md", import.meta.url), running.url)).to.equal(23);
   });
 });
