@@ -1,4 +1,4 @@
-import { testDatabase, testPostgresServer } from "@svc/dev-services";
+import { openTestLogin, testDatabase, testPostgresServer } from "@svc/dev-services";
 import { createJobTable } from "@svc/job-table";
 import { collectingLogger, until } from "@svc/test-support";
 import { expect } from "chai";
@@ -58,6 +58,59 @@ describe("a worker whose database fails", function () {
       await working.worker.stop();
       await bench.pool.end();
       await pool.end();
+    });
+
+    it("waits while there is no connection to be had, and goes on", async () => {
+      await using bench = await openBench(database.url);
+      await using login = await openTestLogin({
+        url: database.url,
+        attributes: "connection limit 3",
+        grants: [`grant all on ${bench.table.name} to login`],
+      });
+      const others = await Promise.all([1, 2, 3].map(() => openClient(login.url)));
+      const pool = openPool(login.url);
+      const table = createJobTable({ db: pool, name: bench.table.name });
+      const working = work({ ...bench, table }, { handlers: { a: () => undefined } });
+      await working.told("fault", 2);
+      const faults = working.events.flatMap((event) => (event.type === "fault" ? [event.error] : []));
+      expect(faults[0]).to.include({ code: "53300" });
+      expect(await table.readiness().check(new AbortController().signal)).to.deep.equal({
+        healthy: false,
+        detail: "not answering (SQLSTATE 53300)",
+      });
+      await Promise.all(others.map((each) => each.end()));
+      await bench.table.enqueue({ task: "a" });
+      await working.told("done");
+      await working.worker.stop();
+      await pool.end();
+      expect(await bench.rows()).to.deep.equal([]);
+    });
+
+    it("waits while the server that answers takes no writes, as one does before it is promoted", async () => {
+      await using bench = await openBench(database.url);
+      await using admin = await openClient(database.url);
+      const readOnly = (yes: boolean): Promise<unknown> =>
+        admin.query(`do $$ begin
+          execute format('alter database %I set default_transaction_read_only = ${yes ? "on" : "off"}', current_database());
+          perform pg_terminate_backend(pid) from pg_stat_activity
+            where datname = current_database() and pid <> pg_backend_pid();
+        end $$`);
+      const { opened, open } = gate();
+      await bench.table.enqueue({ id: "under way", task: "a" });
+      await using working = work(bench, { handlers: { a: () => opened } });
+      await until("it runs", () => working.worker.running === 1);
+      await readOnly(true);
+      open();
+      await until("it says so", () =>
+        working.events.some(
+          (event) => event.type === "fault" && (event.error as { code?: unknown }).code === "25006",
+        ),
+      );
+      await readOnly(false);
+      await working.told("done");
+      await bench.table.enqueue({ task: "a" });
+      await working.told("done", 2);
+      expect(await bench.rows()).to.deep.equal([]);
     });
 
     it("gives up a statement that hangs, and goes on", async () => {
