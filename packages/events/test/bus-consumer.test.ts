@@ -3,7 +3,7 @@ import { createBusConsumer, type EventBus } from "@svc/events";
 import { collectingLogger, rejection, until } from "@svc/test-support";
 import { expect } from "chai";
 import { openBench } from "./support/bench.ts";
-import { memoryBus } from "./support/memory-bus.ts";
+import { obedientBus } from "./support/obedient-bus.ts";
 
 const ORDER = {
   id: "e1",
@@ -21,7 +21,7 @@ describe("a consumer of a bus", function () {
 
   it("EVT-2 EVT-10 queues what comes for local subscribers, until it is stopped", async () => {
     await using bench = await openBench(database.url);
-    const bus = memoryBus();
+    const bus = obedientBus();
     const asked: Parameters<EventBus["consume"]>[0][] = [];
     const consume = bus.consume.bind(bus);
     bus.consume = (options) => {
@@ -47,7 +47,7 @@ describe("a consumer of a bus", function () {
 
   it("rejects what could not be queued, so that the bus delivers it again", async () => {
     await using bench = await openBench(database.url);
-    const bus = memoryBus();
+    const bus = obedientBus();
     await using consumer = createBusConsumer({ bus, events: bench.events({ subscribers }), group: "books" });
     consumer.start();
     await until("it is subscribed", () => consumer.subscribed);
@@ -60,7 +60,7 @@ describe("a consumer of a bus", function () {
 
   it("goes on trying while the bus is away, and can be stopped then", async () => {
     await using bench = await openBench(database.url);
-    const bus = memoryBus();
+    const bus = obedientBus();
     const consume = bus.consume.bind(bus);
     let tries = 0;
     let away = true;
@@ -86,7 +86,7 @@ describe("a consumer of a bus", function () {
 
   it("is not made where there is nothing to consume, or no group", async () => {
     await using bench = await openBench(database.url);
-    const bus = memoryBus();
+    const bus = obedientBus();
     const events = bench.events();
     expect(() => createBusConsumer({ bus, events, group: "books" })).to.throw("no type has a subscriber");
     expect(() => createBusConsumer({ bus, events, group: "a b", topics: ["x"] })).to.throw("group: must be");

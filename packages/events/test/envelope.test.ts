@@ -2,7 +2,7 @@ import { RequestContext, runWithContext } from "@svc/context";
 import { createEvents, type EventEnvelope, readEnvelope } from "@svc/events";
 import { rejection } from "@svc/test-support";
 import { expect } from "chai";
-import { memoryBus } from "./support/memory-bus.ts";
+import { obedientBus } from "./support/obedient-bus.ts";
 
 const TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 const FULL = {
@@ -18,7 +18,7 @@ const FULL = {
 };
 
 describe("an envelope", () => {
-  const bus = memoryBus();
+  const bus = obedientBus();
   const events = createEvents({ source: "books", bus, now: () => Date.UTC(2026, 0, 2, 3, 4, 5, 6) });
   const sent = (): unknown => JSON.parse(bus.taken.at(-1)?.body ?? "");
 

@@ -5,7 +5,7 @@ import { collectingLogger, rejection, until } from "@svc/test-support";
 import { expect } from "chai";
 import { createHash } from "node:crypto";
 import { openBench } from "./support/bench.ts";
-import { memoryBus } from "./support/memory-bus.ts";
+import { obedientBus } from "./support/obedient-bus.ts";
 
 const TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 const nothing: Subscriber = () => undefined;
@@ -34,7 +34,7 @@ describe("events", function () {
 
   it("EVT-2 EVT-3 EVT-4 EVT-5 EVT-8 become jobs of their subscribers and messages of the bus, with one envelope", async () => {
     await using bench = await openBench(database.url);
-    const bus = memoryBus();
+    const bus = obedientBus();
     const events = bench.events({
       outbox: undefined,
       bus,
@@ -153,7 +153,7 @@ describe("events", function () {
     await using bench = await openBench(database.url);
     const subscribers = { a: { one: nothing } };
     const direct = bench.events({ outbox: undefined, subscribers });
-    const written = bench.events({ bus: memoryBus(), subscribers });
+    const written = bench.events({ bus: obedientBus(), subscribers });
     const client = await bench.pool.connect();
     for (const end of ["rollback", "commit"]) {
       await client.query("begin");
@@ -169,7 +169,7 @@ describe("events", function () {
 
   it("EVT-2 for a bus, in a transaction, need an outbox", async () => {
     await using bench = await openBench(database.url);
-    const bus = memoryBus();
+    const bus = obedientBus();
     const events = bench.events({ outbox: undefined, bus, subscribers: { a: { one: nothing } } });
     const error = await rejection(events.publish({ type: "a", data: {} }, { tx: bench.pool }));
     expect(error).to.include({ code: "ERR_SVC_EVENT_OUTBOX_NEEDED" });
@@ -179,7 +179,7 @@ describe("events", function () {
 
   it("say when the bus did not take them; published again with their id they are queued once", async () => {
     await using bench = await openBench(database.url);
-    const bus = memoryBus();
+    const bus = obedientBus();
     const events = bench.events({ outbox: undefined, bus, subscribers: { a: { one: nothing } } });
     bus.refuse = () => {
       throw new Error("away");
@@ -290,7 +290,7 @@ describe("events", function () {
   }
 
   it("are published 1,000 at a time at most", async () => {
-    const events = createEvents({ source: "a", bus: memoryBus() });
+    const events = createEvents({ source: "a", bus: obedientBus() });
     const many = Array.from({ length: 1001 }, () => ({ type: "a", data: {} }));
     expect(await rejection(events.publishMany(many))).to.include({ code: "ERR_SVC_EVENT_ARGUMENT" });
     expect(await events.publishMany([])).to.deep.equal([]);

@@ -9,7 +9,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { hasten, openBench } from "./support/bench.ts";
 import { effect, prepareEffects } from "./support/effects.ts";
-import { memoryBus } from "./support/memory-bus.ts";
+import { obedientBus } from "./support/obedient-bus.ts";
 
 const script = fileURLToPath(new URL("support/dying-relay.ts", import.meta.url));
 
@@ -22,7 +22,7 @@ describe("a relay that is killed", function () {
     const { pool } = bench;
     await prepareEffects(pool);
     await pool.query("create table sent (id text, body text)");
-    const bus = Object.assign(memoryBus(), {
+    const bus = Object.assign(obedientBus(), {
       async publish(messages: readonly BusMessage[]) {
         for (const { id, body } of messages) await pool.query("insert into sent values ($1, $2)", [id, body]);
       },

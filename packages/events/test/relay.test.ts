@@ -3,7 +3,7 @@ import { createRelay, type Relay } from "@svc/events";
 import { collectingLogger, until } from "@svc/test-support";
 import { expect } from "chai";
 import { type Bench, hasten, openBench } from "./support/bench.ts";
-import { memoryBus, permanent } from "./support/memory-bus.ts";
+import { obedientBus, permanent } from "./support/obedient-bus.ts";
 
 const nothing = (): void => undefined;
 const subscribers = { a: { one: nothing } };
@@ -20,7 +20,7 @@ describe("a relay", function () {
   afterEach(() => bench[Symbol.asyncDispose]());
 
   it("OUT-1 OUT-5 EVT-2 EVT-8 sends events to the bus, then marks them and queues their jobs", async () => {
-    const bus = memoryBus();
+    const bus = obedientBus();
     const events = bench.events({ bus, subscribers, topicPrefix: "eu." });
     const envelope = await events.publish({
       type: "a",
@@ -50,7 +50,7 @@ describe("a relay", function () {
   });
 
   it("OUT-5 holds no transaction while the bus is at work", async () => {
-    const bus = memoryBus();
+    const bus = obedientBus();
     const events = bench.events({ bus, subscribers });
     await events.publish({ type: "a", data: {} });
     let open: unknown;
@@ -84,7 +84,7 @@ describe("a relay", function () {
   });
 
   it("OUT-5 puts off what fails by min(2^attempts, 300) seconds, and makes it dead after 20 attempts", async () => {
-    const bus = memoryBus();
+    const bus = obedientBus();
     const events = bench.events({ bus, subscribers });
     await events.publish({ type: "a", id: "bad", data: {} });
     bus.refuse = () => {
@@ -117,7 +117,7 @@ describe("a relay", function () {
   });
 
   it("OUT-5 makes dead at the first try what nobody could ever get, and holds nothing else up", async () => {
-    const bus = memoryBus();
+    const bus = obedientBus();
     bus.refuse = (messages) => {
       if (messages.some(({ id }) => id === "large")) throw permanent("too large for the broker");
     };
@@ -157,7 +157,7 @@ describe("a relay", function () {
   });
 
   it("OUT-5 keeps the order of every key when one fails: what comes after it waits, others do not", async () => {
-    const bus = memoryBus();
+    const bus = obedientBus();
     const events = bench.events({ bus, subscribers });
     for (const id of ids(1, 6))
       await events.publish({ type: "a", id, data: {}, key: Number(id) % 2 === 0 ? "even" : "odd" });
@@ -181,7 +181,7 @@ describe("a relay", function () {
   });
 
   it("a bus that is away only delays: nothing dies, readiness says so, and then all is sent in order", async () => {
-    const bus = memoryBus();
+    const bus = obedientBus();
     const events = bench.events({ bus, subscribers });
     const all = ids(1, 30);
     for (const id of all) await events.publish({ type: "a", id, data: {}, key: "k" });
@@ -216,7 +216,7 @@ describe("a relay", function () {
   });
 
   it("a bus that hangs costs bounded time", async () => {
-    const bus = memoryBus();
+    const bus = obedientBus();
     const signals: (AbortSignal | undefined)[] = [];
     bus.publish = (_messages, options) => {
       signals.push(options?.signal);
@@ -251,14 +251,14 @@ describe("a relay", function () {
   });
 
   it("OUT-5 one that outlives its lease marks nothing, queues nothing and puts nothing off", async () => {
-    const bus = memoryBus();
+    const bus = obedientBus();
     const events = bench.events({ bus, subscribers });
     await events.publish({ type: "a", id: "1", data: {} });
     const other = bench.relay(events);
     const gate = Promise.withResolvers<void>();
     const slow = bench.events({
       subscribers,
-      bus: Object.assign(memoryBus(), { publish: () => gate.promise }),
+      bus: Object.assign(obedientBus(), { publish: () => gate.promise }),
     });
     const late = bench.relay(slow);
     const lateDone = late.drainOnce();
@@ -331,7 +331,7 @@ describe("a relay", function () {
   });
 
   it("OUT-5 takes what is behind a key with many events, and many keys, in as few claims as it can", async () => {
-    const bus = memoryBus();
+    const bus = obedientBus();
     const events = bench.events({ bus, subscribers });
     const outbox = bench.outbox.name;
     await bench.pool.query(`insert into ${outbox} (id, destination, payload, message_key, created_at)
@@ -350,7 +350,7 @@ describe("a relay", function () {
   });
 
   it("ends after the events in hand, and starts once", async () => {
-    const bus = memoryBus();
+    const bus = obedientBus();
     const gate = Promise.withResolvers<void>();
     bus.publish = async (messages) => {
       await gate.promise;

@@ -6,7 +6,7 @@ import { expect } from "chai";
 import { setTimeout as sleep } from "node:timers/promises";
 import { openBench } from "./support/bench.ts";
 import { effect, prepareEffects } from "./support/effects.ts";
-import { memoryBus } from "./support/memory-bus.ts";
+import { obedientBus } from "./support/obedient-bus.ts";
 
 describe("several replicas", function () {
   this.timeout(90_000);
@@ -17,7 +17,7 @@ describe("several replicas", function () {
     await prepareEffects(bench.pool);
     const taken: string[] = [];
     // What a broker and its network take.
-    const bus = Object.assign(memoryBus(), {
+    const bus = Object.assign(obedientBus(), {
       async publish(messages: readonly BusMessage[]) {
         await sleep(5);
         taken.push(...messages.map(({ id }) => id));
@@ -75,7 +75,7 @@ describe("several replicas", function () {
     await using bench = await openBench(database.url, 20);
     const taken: BusMessage[] = [];
     let calls = 0;
-    const bus = Object.assign(memoryBus(), {
+    const bus = Object.assign(obedientBus(), {
       async publish(messages: readonly BusMessage[]) {
         calls += 1;
         await sleep(calls % 3);
@@ -116,7 +116,7 @@ describe("several replicas", function () {
 
   it("OUT-5 the order of a key is that in which its events were written, not that in which transactions began", async () => {
     await using bench = await openBench(database.url);
-    const bus = memoryBus();
+    const bus = obedientBus();
     const events = bench.events({ bus });
     const early = await bench.pool.connect();
     const late = await bench.pool.connect();

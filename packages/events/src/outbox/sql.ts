@@ -8,6 +8,10 @@ const UTC_TEXT = `'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`;
 export const SPENT = "lease expired on the last attempt";
 const MAX_BURIED = 100;
 
+// The words for `pending` where rows are found by their id: with that one the planner may take the index of what waits,
+// which has the id as well, and read all of it.
+const WAITING = "status not in ('published', 'dead')";
+
 /** A statement and what goes into it. */
 export interface Query {
   readonly text: string;
@@ -69,6 +73,7 @@ export interface ClaimedRow extends Record<string, unknown> {
  */
 export function claimSql(table: string): string {
   const ready = `status = 'pending' and available_at <= ${NOW}`;
+  const found = `${WAITING} and available_at <= ${NOW}`;
   return `with recursive visited (id, key, n) as (
   (select id, message_key, 1 from ${table} where status = 'pending' and message_key >= $3::text
   order by message_key, created_at, id limit 1)
@@ -79,11 +84,11 @@ export function claimSql(table: string): string {
   ) as next where visited.n < $4::int
 ), heads as materialized (
   select id, message_key, created_at, attempts from ${table}
-  where id = any(array(select id from visited)) and ${ready}
+  where id = any(array(select id from visited)) and ${found}
   order by created_at, id limit $1::int for update skip locked
 ), free as materialized (
   select id, created_at, attempts from ${table} where message_key is null and ${ready}
-  order by created_at, id limit $1::int for update skip locked
+  order by message_key, created_at, id limit $1::int for update skip locked
 ), behind as materialized (
   select next.id, next.created_at, next.n from heads cross join lateral (
     select id, created_at, row_number() over chain as n,
@@ -100,7 +105,7 @@ export function claimSql(table: string): string {
   where attempts >= $5::int limit ${MAX_BURIED}
 ), buried as (
   update ${table} as row set status = 'dead', last_error = '${SPENT}'
-  where id = any(array(select id from spent)) and ${ready}
+  where id = any(array(select id from spent)) and ${found}
   returning row.id, row.attempts
 ), claimed as (
   update ${table} as row set attempts = row.attempts + 1, available_at = ${NOW} + $2::float8 * interval '1 second'
@@ -110,7 +115,7 @@ export function claimSql(table: string): string {
       union all select id, created_at, 0 from free where attempts < $5::int
       union all select id, created_at, n from behind
     ) as all_kinds order by n, created_at limit $1::int
-  )) and ${ready}
+  )) and ${found}
   returning row.id, row.kind, row.destination, row.payload::text as payload, row.message_key, row.attempts,
     row.available_at, row.created_at
 )
@@ -126,7 +131,7 @@ order by kind_of_row, created_at, id`;
 }
 
 /** Whether a row is still held by a lease. */
-const HELD = `row.id = lease.id and row.status = 'pending' and row.attempts = lease.attempts
+const HELD = `row.id = lease.id and row.${WAITING} and row.attempts = lease.attempts
     and row.available_at = lease.until`;
 const LEASES = "unnest($1::text[], $2::int[], $3::timestamptz[]";
 

@@ -17,7 +17,8 @@ const SERVERS_SHARE = 0.9;
 
 /**
  * A transaction that ends in time, whatever the database does. A connection of a pool that hangs is closed: the pool has its
- * place back in any case. Without sequential scans the plan of a claim is right for a table of every size.
+ * place back in any case. The
+ * plan of a claim is that for a large table, whatever the planner has heard of its size.
  */
 export function boundedTransaction<T>(
   db: Database,
@@ -27,6 +28,7 @@ export function boundedTransaction<T>(
   const settings = {
     statement_timeout: String(Math.max(1, Math.floor(ms * SERVERS_SHARE))),
     enable_seqscan: "off",
+    enable_bitmapscan: "off",
     jit: "off",
   };
   return withDeadline(ms, (signal) =>

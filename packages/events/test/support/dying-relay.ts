@@ -1,14 +1,14 @@
 import { createEvents, createOutbox, createRelay } from "@svc/events";
 import { createJobTable } from "@svc/job-table";
 import { Pool } from "pg";
-import { memoryBus } from "./memory-bus.ts";
+import { obedientBus } from "./obedient-bus.ts";
 
 // A relay in a process of its own, which is killed when its broker has the events and before it hears so.
 const [url = "", jobs = "", outboxName = ""] = process.argv.slice(2);
 const pool = new Pool({ connectionString: url });
 const table = createJobTable({ db: pool, name: jobs });
 const outbox = createOutbox({ db: pool, name: outboxName });
-const bus = Object.assign(memoryBus(), {
+const bus = Object.assign(obedientBus(), {
   async publish(messages: readonly { readonly id: string; readonly body: string }[]) {
     for (const { id, body } of messages) await pool.query("insert into sent values ($1, $2)", [id, body]);
     process.stdout.write("sent\n");
