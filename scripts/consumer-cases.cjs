@@ -147,6 +147,34 @@ const cases = {
     assert.match(asked.join(" "), /insert into "jobs"/i);
     assert.throws(() => createWorker({ table, handlers: {}, concurrency: 0 }), /concurrency/);
   },
+  async events({ use }) {
+    const { createEvents, createInbox } = await use("@svc/events");
+    const { createJobTable } = await use("@svc/job-table");
+    const asked = [];
+    const db = {
+      async query(text) {
+        asked.push(text);
+        return { rows: [{ id: "1" }], rowCount: 1 };
+      },
+    };
+    const subscribers = { "order.paid": { audit() {} } };
+    const events = createEvents({ source: "shop", table: createJobTable({ db }), subscribers });
+    assert.deepEqual(Object.keys(events.handlers), ["order.paid->audit"]);
+    await assert.rejects(events.publish({ type: "order.lost", data: {} }), /order\.lost/);
+    assert.equal((await createInbox().once(db, "audit", "1", () => 7)).value, 7);
+    const { eventBusCases } = await use("@svc/events/testing");
+    assert.equal(typeof eventBusCases, "function");
+    for (const entry of ["redis-streams", "nats-jetstream"]) assert.ok(await use(`@svc/events/${entry}`));
+  },
+  async scheduler({ use }) {
+    const { createScheduler } = await use("@svc/scheduler");
+    const { createJobTable } = await use("@svc/job-table");
+    const table = createJobTable({ db: { query: async () => ({ rows: [], rowCount: 0 }) } });
+    const schedules = { nightly: { cron: "30 2 * * *", zone: "Europe/Berlin", task: "prune" } };
+    const [next] = createScheduler({ table, schedules }).nextTicks();
+    assert.equal(next.task, "prune");
+    assert.throws(() => createScheduler({ table, schedules: { bad: { cron: "x", task: "y" } } }), /bad/);
+  },
   async "token-issuer"({ use, app }) {
     const { authRoutes, createKeyRing, createTokenIssuer } = await use("@svc/token-issuer");
     const keys = createKeyRing({ secret: "0123456789abcdef0123456789abcdef" });
