@@ -3,10 +3,12 @@ import { setTimeout as delay } from "node:timers/promises";
 import { currentContext } from "@svc/context";
 import { createDatabase, enableRowSecurity } from "@svc/database";
 import { openTestLogin, testDatabase } from "@svc/dev-services";
+import { notFoundError } from "@svc/problem";
 import { signToken } from "@svc/test-support";
 import { expect } from "chai";
 import request from "supertest";
 import { runChild } from "./support/child.ts";
+import { onBothMajors } from "./support/majors.ts";
 import { makeService, startService, type TestService } from "./support/test-service.ts";
 
 const secret = randomBytes(32).toString("base64");
@@ -46,7 +48,7 @@ describe("the plugin queue", function () {
   const database = testDatabase({ name: "express-queue" });
   const env = (more = {}): Record<string, string> => ({ DATABASE_URL: database.url, ...more });
 
-  it("JOB-1 JOB-27 works on jobs of the table that the file names, in the context of who queued them", async () => {
+  it("JOB-1 JOB-27 RDY-15 works on jobs of the table that the file names, in the context of who queued them", async () => {
     const { promise: done, resolve } = Promise.withResolvers<Record<string, unknown>>();
     await using test = await startService({
       toml: plugins('name = "mail_jobs"\ndepth_every = 0.05'),
@@ -211,18 +213,58 @@ describe("the plugin queue", function () {
     expect([await status(prod, admin), await status(prod, admin, "/queue")]).to.deep.equal([404, 404]);
   });
 
-  it("JOB-32 leaves a path to the application's own route, and goes where the file says", async () => {
-    await using test = await startService({
-      toml: plugins('page = "/jobs"', '"database", "queue"'),
-      env: env(),
-      routes: (app) => {
-        app.get("/jobs", (_req, res) => void res.send("mine"));
-        app.get("/queue", (_req, res) => void res.send("mine, too"));
-      },
+  onBothMajors((express) => {
+    it("JOB-32 leaves a path to the application's own route, and goes where the file says", async () => {
+      await using test = await startService({
+        app: express(),
+        toml: plugins('page = "/jobs"', '"database", "queue"'),
+        env: env(),
+        routes: (app) => {
+          app.get("/jobs", (_req, res) => void res.send("mine"));
+          app.get("/queue", (_req, res) => void res.send("mine, too"));
+        },
+      });
+      expect((await request(test.url).get("/jobs")).text).to.equal("mine");
+      expect((await request(test.url).get("/queue")).text).to.equal("mine, too");
+      expect((await request(test.url).get("/jobs/stats")).status).to.equal(200);
     });
-    expect((await request(test.url).get("/jobs")).text).to.equal("mine");
-    expect((await request(test.url).get("/queue")).text).to.equal("mine, too");
-    expect((await request(test.url).get("/jobs/stats")).status).to.equal(200);
+
+    it("JOB-32 JOB-12 asks the guard behind the application's middleware, and retries what is dead", async () => {
+      const operators = new WeakSet();
+      await using test = await startService({
+        app: express(),
+        toml: plugins('name = "dead_jobs"', '"database", "queue"'),
+        env: env(),
+        middleware: [
+          (req, _res, next) => {
+            if (req.headers["x-operator"] === "ann") operators.add(req);
+            next();
+          },
+        ],
+        queue: {
+          guard: (req, _res, next) => next(operators.has(req) ? undefined : notFoundError("nothing")),
+        },
+      });
+      const { jobs } = test.service;
+      await jobs?.enqueue({ id: "d", task: "mail.send" });
+      const [job] = (await jobs?.claim()) ?? [];
+      await jobs?.fail(job ?? expect.fail(), "the mail server is away", { dead: true });
+      expect((await request(test.url).get("/queue")).status).to.equal(404);
+      const page = await request(test.url).get("/queue").set("X-Operator", "ann");
+      expect(page.text).to.contain("the mail server is away");
+      expect(page.headers["content-security-policy"])
+        .to.contain("default-src 'none'")
+        .and.contain("style-src");
+      const retried = await request(test.url)
+        .post("/queue/retry")
+        .set({ "X-Operator": "ann", Origin: test.url })
+        .type("form")
+        .send({ id: "d" });
+      expect(retried.status).to.equal(303);
+      expect(await statsOf(test)).to.deep.equal({ pending: 1, running: 0, dead: 0 });
+      const [again] = (await jobs?.claim()) ?? [];
+      expect(await jobs?.ack(again ?? expect.fail())).to.equal(true);
+    });
   });
 
   it("works on jobs without serving as a worker, and serves without working as a server", async () => {

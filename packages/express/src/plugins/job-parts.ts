@@ -62,7 +62,8 @@ export async function jobParts(
       ? await onTheTable(settings.queue, context, code, { jobs: queue.jobs, handlers, metrics, works })
       : undefined;
   const work = [...(onTable?.feeds ?? []), ...(events?.work ?? []), ...(onTable?.worker ?? [])];
-  if (code.role === "worker" && work.length === 0) refuseIdle();
+  // Upkeep is no reason for a process of its own.
+  if (code.role === "worker" && work.every(({ name }) => name === "inbox")) refuseIdle();
   return {
     queue: queue && {
       ...onTable?.parts,
