@@ -5,6 +5,11 @@ import type { OffsetAt } from "./zone.ts";
 
 const DAY_MS = 86_400_000;
 
+interface Offsets {
+  readonly least: number;
+  readonly greatest: number;
+}
+
 /**
  * The moments of a cron expression in a zone (SCH-3). A calendar without a zone says which local times there are; what the
  * clocks of the zone make of each of them is decided here:
@@ -17,10 +22,16 @@ export function cronTimes(fields: CronFields, offsetAt: OffsetAt): Times {
   const calendar = calendarOf(fields);
   const everyHour = fields.hours.length === 24;
 
-  /** The least and the greatest offset near a moment: local times of neighbouring moments lie between them. */
-  function offsetsNear(ms: number): { readonly least: number; readonly greatest: number } {
-    const near = [offsetAt(ms - DAY_MS), offsetAt(ms), offsetAt(ms + DAY_MS)];
-    return { least: Math.min(...near), greatest: Math.max(...near) };
+  /** The least and the greatest offset near a moment: the local times of moments beside it lie between them. */
+  function offsetsNear(ms: number): Offsets {
+    const wide = offsetsWithin(ms, DAY_MS);
+    // A change has an effect on twice its size before and after it, and on nothing further away.
+    return wide.least === wide.greatest ? wide : offsetsWithin(ms, 2 * (wide.greatest - wide.least));
+  }
+
+  function offsetsWithin(ms: number, widthMs: number): Offsets {
+    const offsets = [offsetAt(ms - widthMs), offsetAt(ms), offsetAt(ms + widthMs)];
+    return { least: Math.min(...offsets), greatest: Math.max(...offsets) };
   }
 
   /** The moments of a local time, which is given as if it were one of UTC. */

@@ -2,14 +2,31 @@
 export type OffsetAt = (ms: number) => number;
 
 const OFFSET = /GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?$/;
+const HOUR_MS = 3_600_000;
+const MAX_HOURS = 256;
 
 /** @throws RangeError for what is no zone */
 export function offsetsOf(zone: string): OffsetAt {
   const format = new Intl.DateTimeFormat("en-US", { timeZone: zone, timeZoneName: "longOffset" });
   if (format.resolvedOptions().timeZone === "UTC") return () => 0;
-  return (ms) => {
+
+  function read(ms: number): number {
     const [, sign, hours, minutes, seconds = 0] = OFFSET.exec(format.format(ms)) ?? [];
     const size = (Number(hours ?? 0) * 3600 + Number(minutes ?? 0) * 60 + Number(seconds)) * 1000;
     return sign === "-" ? -size : size;
+  }
+
+  // By hours of UTC: reading one costs more than all the rest. NaN: the clocks are changed within it.
+  const hours = new Map<number, number>();
+  return (ms) => {
+    const hour = Math.floor(ms / HOUR_MS);
+    let offset = hours.get(hour);
+    if (offset === undefined) {
+      const first = read(hour * HOUR_MS);
+      offset = read((hour + 1) * HOUR_MS - 1) === first ? first : Number.NaN;
+      if (hours.size >= MAX_HOURS) hours.clear();
+      hours.set(hour, offset);
+    }
+    return Number.isNaN(offset) ? read(ms) : offset;
   };
 }

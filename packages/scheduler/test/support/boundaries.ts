@@ -1,0 +1,6 @@
+/** Which of the scheduler's statements this is. */
+export function boundaryOf(text: string): "read" | "begin" | "fire" | "prune" {
+  if (text.startsWith("select wanted.name")) return "read";
+  if (text.startsWith("insert into")) return "begin";
+  return text.startsWith("with claimed as") ? "fire" : "prune";
+}
