@@ -107,13 +107,23 @@ async function requireFree(port: number, host: string): Promise<void> {
   await new Promise((resolve) => server.close(resolve));
 }
 
+type Checks = Awaited<ReturnType<Service["health"]["report"]>>["checks"];
+
+/** Whether what is not ready will be, within seconds and by itself. */
+function isOnItsWay(checks: Checks): boolean {
+  // On a busy machine the passwords of the first people take longer than a check may.
+  if (checks["expenses"]?.status === "timeout") return true;
+  // What works on the queue begins a moment after the server.
+  const isLate = checks["worker"]?.healthy === false || checks["scheduler"]?.healthy === false;
+  return isLate && checks["database"]?.healthy === true;
+}
+
 async function tellWhereToLook({ address, health }: Service): Promise<void> {
   // Asking makes the table, so the first request need not; and the lines of the start are out before this
   // one.
   let { checks } = await health.report();
-  // On a busy machine the passwords of the first people take longer than a check may.
-  for (let tries = 1; checks["expenses"]?.status === "timeout" && tries < 10; tries++) {
-    await sleep(500);
+  for (let tries = 1; isOnItsWay(checks) && tries < 20; tries++) {
+    await sleep(250);
     ({ checks } = await health.report());
   }
   const failing = Object.entries(checks).filter(([, check]) => !check.healthy);
