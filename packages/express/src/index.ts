@@ -6,7 +6,7 @@ export type { EventsSettings } from "./plugins/events-table.ts";
 export type {
   JobDatabase,
   QueueCode,
-  Role,
+  ServiceRole,
   ServiceJobHandler,
   ServiceJobs,
   ServiceSubscriber,

@@ -24,7 +24,7 @@ import type {
   JobCode,
   JobDatabase,
   QueueCode,
-  Role,
+  ServiceRole,
   ServiceJobs,
   ServiceSubscribers,
 } from "./plugins/job-code.ts";
@@ -75,7 +75,7 @@ export interface ServiceOptions {
    * Whether this process answers the application's requests (`server`), works on jobs (`worker`), or both. A worker still
    * answers `/health`, `/ready`, `/info` and `/metrics`; `routes` and `middleware` are not used. Default `both`.
    */
-  readonly role?: Role | undefined;
+  readonly role?: ServiceRole | undefined;
   /** What the plugin `queue` takes from code: who sees its page. Default none. */
   readonly queue?: QueueCode | undefined;
   /**

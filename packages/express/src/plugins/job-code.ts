@@ -23,7 +23,7 @@ export type ServiceSubscriber = Handlers["subscriber"];
 export type ServiceSubscribers = Readonly<Record<string, Readonly<Record<string, ServiceSubscriber>>>>;
 
 /** What a process does: answer requests, run what waits, or both. */
-export type Role = "server" | "worker" | "both";
+export type ServiceRole = "server" | "worker" | "both";
 
 /** Where jobs stand. */
 export type JobDatabase = JobTableOptions["db"];
@@ -42,7 +42,7 @@ export interface JobCode {
   readonly jobs: ServiceJobs;
   readonly subscribers: ServiceSubscribers;
   readonly schedules: Schedules;
-  readonly role: Role;
+  readonly role: ServiceRole;
   readonly guard: Middleware | undefined;
   readonly db: JobDatabase | undefined;
 }

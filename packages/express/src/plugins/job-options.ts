@@ -1,14 +1,21 @@
 import type { Middleware } from "@svc/context";
 import { ConfigurationError, type Fault, func, optional, resolveOptions } from "@svc/options";
 import type { Schedules } from "@svc/scheduler";
-import type { JobCode, JobDatabase, QueueCode, Role, ServiceJobs, ServiceSubscribers } from "./job-code.ts";
+import type {
+  JobCode,
+  JobDatabase,
+  QueueCode,
+  ServiceRole,
+  ServiceJobs,
+  ServiceSubscribers,
+} from "./job-code.ts";
 
 /** The options of `createService()` that are about jobs. */
 export interface JobOptions {
   readonly jobs: ServiceJobs | undefined;
   readonly subscribers: ServiceSubscribers | undefined;
   readonly schedules: Schedules | undefined;
-  readonly role: Role;
+  readonly role: ServiceRole;
   readonly queue: QueueCode | undefined;
   readonly db: JobDatabase | undefined;
 }
