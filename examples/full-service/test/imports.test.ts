@@ -1,15 +1,17 @@
 import { testDatabase } from "@svc/dev-services";
 import { expect } from "chai";
 import { createDatabase } from "@svc/database";
+import { once } from "node:events";
+import { type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
 import { gzipSync } from "node:zlib";
 import type { Import } from "../src/imports/import.ts";
-import { caller } from "./support/caller.ts";
+import { caller, tokenOf } from "./support/caller.ts";
 import { list, walk } from "./support/expenses.ts";
 import { untilActivity } from "./support/activity.ts";
 import { header, rowsOf, sendFile, untilImport } from "./support/files.ts";
 import { serviceFor } from "./support/running-service.ts";
 
-const limits = { maxRows: 130, batchRows: 25, stepRows: 20 };
+const limits = { maxRows: 400, batchRows: 25, stepRows: 20 };
 
 describe("a file of expenses", function () {
   this.timeout(30_000);
@@ -110,7 +112,7 @@ describe("a file of expenses", function () {
       "with a quote within": [`${good}me"als,1`, 422, /line 3 has a quote in a field/],
       "with NUL": [`${good}meals\0,1`, 422, /line 3 contains NUL/],
       "with a row without end": [good + "x".repeat(9000), 422, /line 3 is longer than 8192/],
-      "of too many rows": [`${header}\n${rowsOf(131)}`, 413, /130 rows/],
+      "of too many rows": [`${header}\n${rowsOf(401)}`, 413, /400 rows/],
       "too large": ["x".repeat(2_200_000), 413, /2097152 bytes/],
     };
     for (const [what, [sent, status, says, headers]] of Object.entries(wrong)) {
@@ -129,6 +131,40 @@ describe("a file of expenses", function () {
         expect((await list(running.url, { tenant: "wrong" })).expenses).to.deep.equal([]);
       });
     }
+  });
+
+  /** Begins a file that comes in pieces, without saying how long it is. */
+  function begun(tenant: string): ClientRequest {
+    const headers = { Authorization: `Bearer ${tokenOf(tenant)}`, "Content-Type": "text/csv" };
+    const sending = httpRequest(`${running.url}/expenses/import`, { method: "POST", headers });
+    sending.on("error", () => undefined);
+    sending.write(`${header}\n${rowsOf(limits.batchRows + 1)}`);
+    return sending;
+  }
+
+  async function untilStaged(tenant: string, count: number): Promise<void> {
+    for (let tries = 0; tries < 1500 && (await staged(tenant)) !== count; tries++) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    expect(await staged(tenant)).to.equal(count);
+  }
+
+  it("that is not sent to its end leaves nothing", async () => {
+    const sending = begun("gone");
+    await untilStaged("gone", 1);
+    sending.destroy();
+    await untilStaged("gone", 0);
+  });
+
+  it("LIM-3 that becomes too large on the way is refused, and leaves nothing", async () => {
+    const sending = begun("large");
+    await untilStaged("large", 1);
+    const answered = once(sending, "response") as Promise<[IncomingMessage]>;
+    sending.end(`meals,1,2026-03-01T12:00:00Z,${"x".repeat(8000)}\n`.repeat(300));
+    const [answer] = await answered;
+    expect(answer.statusCode).to.equal(413);
+    sending.destroy();
+    await untilStaged("large", 0);
   });
 
   it("may fail in every row, of which it shows a hundred", async () => {
