@@ -27,14 +27,14 @@ const hurried = new Map<Runner, Promise<void>>();
 function exitHurried(runner: Runner): void {
   worstCode = 1;
   hurried.set(runner, runner.hurry());
-  setTimeout(() => process.exit(1), hurryMs).unref();
+  setTimeout(() => process.exit(1), hurryMs);
   // The other services are told of the same signal in this turn.
   setImmediate(() => void Promise.all(hurried.values()).finally(() => process.exit(1)));
 }
 
 /**
- * Ties a runner to the process: the first signal stops it in order and exits with 0, a second one exits with 1 at
- * once; an uncaught error or rejection logs one fatal line (without a logger it goes to standard error, as Node
+ * Ties a runner to the process: the first signal stops it in order and exits with 0, a second one has jobs given
+ * back and exits with 1 at once, a third one does not wait for that; an uncaught error or rejection logs one fatal line (without a logger it goes to standard error, as Node
  * would have it), stops and exits with 1. A process manager that cannot
  * send signals may send the message `shutdown`.
  *
