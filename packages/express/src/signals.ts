@@ -33,10 +33,10 @@ function exitHurried(runner: Runner): void {
 }
 
 /**
- * Ties a runner to the process: the first signal stops it in order and exits with 0, a second one has jobs given
- * back and exits with 1 at once, a third one does not wait for that; an uncaught error or rejection logs one fatal line (without a logger it goes to standard error, as Node
- * would have it), stops and exits with 1. A process manager that cannot
- * send signals may send the message `shutdown`.
+ * Ties a runner to the process: the first signal stops it in order and exits with 0, a second one has jobs given back
+ * and exits with 1 at once, a third one does not even wait for that; an uncaught error or rejection logs one fatal
+ * line (without a logger it goes to standard error, as Node would have it), stops and exits with 1. A process manager
+ * that cannot send signals may send the message `shutdown`.
  *
  * @returns a function that unties it
  */

@@ -60,7 +60,9 @@ describe("the plugin events", function () {
         },
       },
     });
-    await using expenses = await startService(named("expenses"));
+    // What a server writes down is sent by a worker of the same service.
+    await using expenses = await startService({ ...named("expenses"), role: "server" });
+    await using relay = await startService({ ...named("expenses"), role: "worker" });
     const { db, events } = expenses.service;
     await db?.transaction(async (tx) => {
       await events?.publish({ type: "expense.recorded", data: { id: "e-1" }, tenantId: "acme" }, { tx });
@@ -68,6 +70,9 @@ describe("the plugin events", function () {
     expect(await got).to.deep.equal({ id: "e-1", by: "expenses", as: "mailer", tenant: "acme" });
     await readyOnce(mailer, "event-bus", true);
     await readyOnce(expenses, "outbox", true);
+    await readyOnce(relay, "event-bus", true);
+    const { checks } = (await request(expenses.url).get("/ready")).body as { checks: object };
+    expect(checks).to.have.keys("database", "queue", "outbox");
     const info = await request(mailer.url).get("/info");
     expect((info.body as { plugins: object[] }).plugins).to.deep.include({
       name: "events",
