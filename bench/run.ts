@@ -4,9 +4,17 @@ import { budget } from "./budget.ts";
 import { http } from "./http/bench.ts";
 import { keyset } from "./keyset/bench.ts";
 import { queue } from "./queue/bench.ts";
+import { queueDepth } from "./queue-depth/bench.ts";
 import { tokens } from "./tokens/bench.ts";
 
-const benches: Readonly<Record<string, Bench>> = { http, keyset, tokens, queue, budget };
+const benches: Readonly<Record<string, Bench>> = {
+  http,
+  keyset,
+  tokens,
+  queue,
+  "queue-depth": queueDepth,
+  budget,
+};
 
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
@@ -42,7 +50,7 @@ async function main(): Promise<number> {
 
 function usage(): string {
   const names = Object.entries(benches).map(
-    ([name, { description }]) => `  ${name.padEnd(8)} ${description}`,
+    ([name, { description }]) => `  ${name.padEnd(12)} ${description}`,
   );
   return [
     "npm run bench -- <name> [--json] [--quick] [--socket] [--record] [--only case,case] [--rounds N]",

@@ -78,26 +78,48 @@ export function claimSql(table: string, inTimeMs?: number): string {
 select * from claimed union all select * from buried order by available_ms`;
 }
 
+/** What a worker's claim in between answers: a job, or without a task what became of finished ones. */
+export interface HotRow extends Record<string, unknown> {
+  readonly id: string;
+  readonly task: string | null;
+  readonly payload: unknown;
+  readonly attempts: number;
+  readonly max_attempts: number;
+  readonly request_id: string | null;
+  readonly tenant_id: string | null;
+  readonly trace: unknown;
+  readonly available_ms: number;
+  readonly lease: string;
+}
+
 /**
  * A worker's claim in between (JOB-25): pending jobs alone, from `$3` on, in milliseconds since the epoch. Old snapshots of
- * other sessions keep the rows of claimed jobs from being cleared away; `$3` steps over them. With `acked` it deletes
- * finished jobs in the same statement, which is one commit instead of two: `$4`, `$5`, `$6` are their leases.
+ * other sessions keep the rows of claimed jobs from being cleared away; `$3` steps over them. The rows are found again by
+ * where they lie: they are locked, so they stay there. A lease is the same for all of one statement and made into a
+ * text once.
+ *
+ * With `acked` it deletes finished jobs in the same statement, which is one commit instead of two: `$4`, `$5`, `$6` are their
+ * leases. The last row tells in `attempts` how many of them were held, and in `payload` which, where not all were.
  */
 export function hotClaimSql(table: string, acked: boolean, inTimeMs?: number): string {
+  const due = `status = 'pending' and available_at <= ${NOW}`;
   const deleted = acked ? `, acked as (${deleteSql(table, 4)})` : "";
-  const union = acked
-    ? ` union all select id, null, null, null, null, null, null, null, null, null, null, null from acked`
-    : "";
+  const counted = `
+union all select null, null, case when count(*) < cardinality($4::text[]) then to_jsonb(array_agg(id)) end,
+  count(*)::int, null, null, null, null, null, null from acked`;
   return `with claimed as (
   update ${table} as job ${take}
-  where id = any(array(
-    select id from ${table}
-    where status = 'pending' and available_at <= ${NOW} and available_at >= to_timestamp($3::float8 / 1000)${promptly(inTimeMs)}
+  where ctid = any(array(
+    select ctid from ${table}
+    where ${due} and available_at >= to_timestamp($3::float8 / 1000)${promptly(inTimeMs)}
     order by available_at limit $1::int for update skip locked
-  ))
-  returning ${returned(false)}
+  )) and ${due}
+  returning job.id, job.task, job.payload, job.attempts::int, job.max_attempts::int, job.request_id, job.tenant_id, job.trace,
+    date_part('epoch', job.available_at) * 1000 as available_ms, job.locked_until
 )${deleted}
-select * from claimed${union} order by available_ms`;
+select id, task, payload, attempts, max_attempts, request_id, tenant_id, trace, available_ms,
+  (select to_char(locked_until at time zone 'UTC', ${UTC_TEXT}) from claimed limit 1) as lease
+from claimed${acked ? counted : ""} order by available_ms`;
 }
 
 /**
@@ -112,6 +134,22 @@ export function deleteSql(table: string, first: number): string {
   return `delete from ${table} as job
     using unnest($${first}::text[], $${first + 1}::int[], $${first + 2}::timestamptz[]) as lease (id, attempts, locked_until)
     where ${HELD} returning job.id`;
+}
+
+/** @param nowMs when the claim was, by the clock of the server */
+export function hotJobOf(row: HotRow, nowMs: number): Job {
+  return {
+    id: row.id,
+    task: row.task ?? "",
+    payload: row.payload,
+    attempts: row.attempts,
+    maxAttempts: row.max_attempts,
+    requestId: row.request_id ?? undefined,
+    tenantId: row.tenant_id ?? undefined,
+    trace: storedCarrier(row.trace),
+    lockedUntil: row.lease,
+    waitedMs: Math.max(0, nowMs - row.available_ms),
+  };
 }
 
 export function jobOf(row: ClaimedRow): Job {

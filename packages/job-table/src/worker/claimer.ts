@@ -1,5 +1,5 @@
 import type { Job } from "../job.ts";
-import { type ClaimedRow, claimSql, hotClaimSql, jobOf } from "../sql/claim.ts";
+import { type ClaimedRow, claimSql, hotClaimSql, hotJobOf, type HotRow, jobOf } from "../sql/claim.ts";
 import type { Ends } from "./ends.ts";
 import type { Session } from "./session.ts";
 
@@ -44,9 +44,9 @@ export function createClaimer(
   let from = -Infinity;
 
   async function sweep(session: Session, limit: number): Promise<Claimed> {
-    const at = performance.now();
+    // At once: a claim that is sent behind this one need not look at everything too.
+    sweptAt = performance.now();
     const rows = await session.query<ClaimedRow>("svc_job_claim", full, [limit, visibilityTimeoutSeconds]);
-    sweptAt = at;
     const jobs = rows.filter(({ spent }) => !spent).map(jobOf);
     return { jobs, spent: rows.filter(({ spent }) => spent).map(jobOf), more: jobs.length === limit };
   }
@@ -54,7 +54,7 @@ export function createClaimer(
   async function pending(session: Session, limit: number, ends: Ends): Promise<Claimed> {
     const done = ends.takeDone();
     const started = from;
-    let rows: ClaimedRow[];
+    let rows: HotRow[];
     try {
       const values: unknown[] = [limit, visibilityTimeoutSeconds, started];
       if (done.length === 0) rows = await session.query("svc_job_hot_claim", hot, values);
@@ -70,13 +70,19 @@ export function createClaimer(
       ends.giveBack(done);
       throw error;
     }
-    const claimed = done.length === 0 ? rows : rows.filter(({ spent }) => spent !== null);
-    if (done.length > 0) {
-      ends.recordDone(done, new Set(rows.filter(({ spent }) => spent === null).map(({ id }) => id)));
+    const acked = done.length === 0 ? undefined : rows.pop();
+    if (acked !== undefined) {
+      const held = acked.attempts === done.length ? done.map(({ job }) => job.id) : acked.payload;
+      ends.recordDone(done, new Set<unknown>(Array.isArray(held) ? held : []));
     }
-    const filled = claimed.length === limit;
-    from = filled ? (claimed.at(-1)?.available_ms ?? -Infinity) - MARGIN_MS : -Infinity;
-    return { jobs: claimed.map(jobOf), spent: [], more: filled || started !== -Infinity };
+    const filled = rows.length === limit;
+    from = filled ? (rows.at(-1)?.available_ms ?? -Infinity) - MARGIN_MS : -Infinity;
+    const nowMs = Date.parse(rows[0]?.lease ?? "") - visibilityTimeoutSeconds * 1000;
+    return {
+      jobs: rows.map((row) => hotJobOf(row, nowMs)),
+      spent: [],
+      more: filled || started !== -Infinity,
+    };
   }
 
   return {

@@ -14,6 +14,8 @@ import {
 export interface Session {
   /** Sends a statement. `name` is its own, whatever the values are. Connects first where there is no connection. */
   query<R extends Row>(name: string, text: string, values: unknown[]): Promise<R[]>;
+  /** Whether a statement may be given while another one is under way: it is sent next, and its time begins then. */
+  readonly queues: boolean;
   close(): void;
 }
 
@@ -50,6 +52,8 @@ export function createOwnSession(
   { onNotify, onPooler }: Listeners,
 ): Session {
   let current: PooledConnection | undefined;
+  let busy = false;
+  const waiting: (() => void)[] = [];
   const serverMs = Math.max(1, Math.floor(timeoutMs * SERVERS_SHARE));
   const settings = [
     `set statement_timeout = ${serverMs}`,
@@ -94,7 +98,10 @@ export function createOwnSession(
   }
 
   return {
+    queues: true,
     async query<R extends Row>(name: string, text: string, values: unknown[]): Promise<R[]> {
+      if (busy) await new Promise<void>((resolve) => void waiting.push(resolve));
+      busy = true;
       let used: PooledConnection | undefined = current;
       try {
         return await withDeadline(timeoutMs, async (signal) => {
@@ -105,6 +112,11 @@ export function createOwnSession(
         // One that hangs too: the answer that comes later would be taken for that of the next statement.
         if (current !== undefined && (used === undefined || used === current)) drop(current);
         throw error;
+      } finally {
+        // It is sent before whoever gets this answer does anything with it.
+        const next = waiting.shift();
+        if (next === undefined) busy = false;
+        else next();
       }
     },
     close() {
@@ -159,6 +171,7 @@ export function createSharedSession(db: Database, timeoutMs: number): Session {
   }
 
   return {
+    queues: false,
     query: <R extends Row>(_name: string, text: string, values: unknown[]) =>
       withDeadline(timeoutMs, (signal) =>
         isPool(db) ? onLent<R>(db, signal, text, values) : inTurn<R>(db, signal, text, values),

@@ -8,8 +8,8 @@ import { runHandler, RunningJob } from "./running-job.ts";
 export interface Slots {
   /** Handlers that run, those not counted whose job has ended without them. */
   readonly running: number;
-  /** How many jobs may be claimed now. */
-  room(): number;
+  /** How many jobs may be claimed now, beside those that have been asked for. */
+  room(asked: number): number;
   /** Starts jobs, or keeps them for the next free slot. */
   accept(jobs: readonly Job[], claimedAt: number): void;
   /** Nothing is started from now on: what waits is given back. */
@@ -135,12 +135,12 @@ export function createSlots(
     get running() {
       return running.size;
     },
-    room() {
+    room(asked) {
       const all = concurrency + prefetch;
       // What the database has not taken yet is bounded too.
       if (closed || left >= concurrency || ends.size > 2 * all) return 0;
-      const room = all - running.size - waiting.length;
-      return waiting.length === 0 || room * 2 >= all ? room : 0;
+      const room = all - running.size - waiting.length - asked;
+      return waiting.length + asked === 0 || room >= Math.floor(all / 2) ? room : 0;
     },
     accept(jobs, claimedAt) {
       for (const job of jobs) {

@@ -4,7 +4,7 @@ import { atMostEvery, backoff } from "@svc/resilience";
 import { safeErrorText } from "@svc/sql";
 import { channelOf } from "../notifier.ts";
 import { createBell } from "./bell.ts";
-import { createClaimer } from "./claimer.ts";
+import { type Claimed, createClaimer } from "./claimer.ts";
 import { calm } from "./calm-logger.ts";
 import { createEnds } from "./ends.ts";
 import { createTell } from "./events.ts";
@@ -28,6 +28,13 @@ export interface Worker extends AsyncDisposable {
   readiness(): ReadinessCheck;
 }
 
+/** A claim under way. */
+interface Claim {
+  readonly limit: number;
+  readonly claimedAt: number;
+  readonly answer: Promise<Claimed>;
+}
+
 const WARN_EVERY_MS = 10_000;
 const HOUR_MS = 3_600_000;
 // How long aborted handlers may take to end by themselves, and how long ends are written at the end.
@@ -44,7 +51,17 @@ const outside = AsyncLocalStorage.snapshot();
  */
 export function createWorker(given: WorkerOptions): Worker {
   const options = resolveWorkerOptions(given);
-  const { table, on, pollMs, commandTimeoutMs, visibilityMs, drainMs, depthEverySeconds } = options;
+  const {
+    table,
+    on,
+    concurrency,
+    prefetch,
+    pollMs,
+    commandTimeoutMs,
+    visibilityMs,
+    drainMs,
+    depthEverySeconds,
+  } = options;
   const logger = calm(options.logger);
   const tell = createTell(options.onEvent, logger);
   const bell = createBell();
@@ -96,23 +113,55 @@ export function createWorker(given: WorkerOptions): Worker {
   let hurry: (() => void) | undefined;
   let depth: NodeJS.Timeout | undefined;
   let counting = false;
+  // A worker that fetches ahead, and finds all that it asks for, claims by halves: one is on its way while the other one is
+  // worked on.
+  const halves = prefetch >= concurrency && session.queues;
+  const half = Math.ceil((concurrency + prefetch) / 2);
+  let ahead: Claim | undefined;
+  let asked = 0;
+  let flowing = false;
+
+  function ask(room: number): Claim {
+    const limit = halves && flowing ? Math.min(room, half) : room;
+    hungry = false;
+    asked += limit;
+    const claim = { limit, claimedAt: performance.now(), answer: claimer.claim(session, limit, ends) };
+    // It may fail before anybody waits for it.
+    claim.answer.catch(() => undefined);
+    return claim;
+  }
+
+  async function answered({ limit, claimedAt, answer }: Claim): Promise<void> {
+    let claimed: Claimed;
+    try {
+      claimed = await answer;
+    } finally {
+      asked -= limit;
+    }
+    const { jobs, spent, more } = claimed;
+    hungry ||= more;
+    flowing = jobs.length === limit;
+    if (jobs.length > 0) tell({ type: "claimed", jobs });
+    for (const job of spent) report.spent(job);
+    slots.accept(jobs, claimedAt);
+  }
 
   /** One statement, or a wait for something to do. */
   async function step(): Promise<void> {
-    const room = stopping === undefined ? slots.room() : 0;
-    if (room > 0 && (hungry || claimer.untilSweep() <= 0)) {
+    const room = (): number => (stopping === undefined ? slots.room(asked) : 0);
+    let current = ahead;
+    ahead = undefined;
+    if (current === undefined && room() > 0 && (hungry || claimer.untilSweep() <= 0)) {
       // A claim records those that are done, and no others.
       if (ends.urgent) await ends.flush(session);
-      hungry = false;
-      const claimedAt = performance.now();
-      const { jobs, spent, more } = await claimer.claim(session, room, ends);
-      hungry ||= more;
-      if (jobs.length > 0) tell({ type: "claimed", jobs });
-      for (const job of spent) report.spent(job);
-      slots.accept(jobs, claimedAt);
+      if (room() > 0) current = ask(room());
+    }
+    if (current !== undefined) {
+      if (halves && flowing && !ends.urgent && room() > 0) ahead = ask(room());
+      await answered(current);
     } else if (ends.size > 0) await ends.flush(session);
     else {
-      await bell.wait(stopping === undefined && room > 0 ? claimer.untilSweep() : pollMs);
+      await bell.wait(room() > 0 ? claimer.untilSweep() : pollMs);
       return;
     }
     if (failures > 0) logger?.info({ table: table.name, failures }, "the job table answers again");
@@ -123,7 +172,8 @@ export function createWorker(given: WorkerOptions): Worker {
     for (;;) {
       // What a claim brings that took longer is given back all the same.
       const gaveUp = failures > 0 && performance.now() > giveUpAt;
-      if (stopping !== undefined && slots.running === 0 && (ends.size === 0 || gaveUp)) return;
+      if (stopping !== undefined && slots.running === 0 && ahead === undefined && (ends.size === 0 || gaveUp))
+        return;
       const pause = pauseUntil - performance.now();
       if (pause > 0) {
         await bell.wait(pause);
