@@ -1,7 +1,7 @@
 import type { ValidationIssue } from "@svc/problem";
 
-/** What has become of a file. */
-export type ImportState = "queued" | "running" | "done";
+/** What has become of a file; `stalled`: its job is dead, until an operator has it tried again. */
+export type ImportState = "queued" | "running" | "stalled" | "done";
 
 /** A row that was not recorded, and why. */
 export interface ImportFailure {

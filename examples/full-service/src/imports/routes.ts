@@ -9,7 +9,7 @@ import type { Express, Request, Response } from "express";
 import { checkEncoding, type FileLimits, readFile } from "./file.ts";
 import { isImportId } from "./import.ts";
 import { importTask } from "./job.ts";
-import { beginImport, dropImport, findImport, importQueued, stageRows } from "./store.ts";
+import { beginImport, dropImport, findImport, importJobId, importQueued, stageRows } from "./store.ts";
 
 /** What {@link importRoutes} stands on. */
 export interface ImportRoutesOptions {
@@ -47,7 +47,7 @@ export function importRoutes(app: Express, { db, jobs, prepared, limits }: Impor
         );
         await db.withTenant(tenant, async (tx) => {
           await importQueued(tx, id, rows);
-          await jobs.enqueue({ id: `import-${id}`, task: importTask, payload: { import: id } }, { tx });
+          await jobs.enqueue({ id: importJobId(id), task: importTask, payload: { import: id } }, { tx });
         });
         res.status(202).location(`/imports/${id}`).json({ id, state: "queued", rows });
       } catch (error) {
@@ -66,7 +66,7 @@ export function importRoutes(app: Express, { db, jobs, prepared, limits }: Impor
       const { id } = req.params;
       if (!isImportId(id)) throw notFoundError("no import has this id");
       await prepared();
-      const found = await db.withTenant(currentTenant(), (tx) => findImport(tx, id));
+      const found = await db.withTenant(currentTenant(), (tx) => findImport(tx, id, jobs.name));
       if (found === undefined) throw notFoundError("no import has this id");
       res.json(found);
     },

@@ -1,4 +1,4 @@
-import type { Queryable, Row } from "@svc/sql";
+import { qualified, type Queryable, type Row } from "@svc/sql";
 import { type Header, type Import, type ImportFailure, shownFailures, type StagedRow } from "./import.ts";
 
 interface ImportRow extends Omit<Import, "created_at" | "finished_at">, Row {
@@ -43,12 +43,20 @@ export async function dropImport(tx: Queryable, id: string): Promise<void> {
   await tx.query("delete from imports where id = $1", [id]);
 }
 
-export async function findImport(tx: Queryable, id: string): Promise<Import | undefined> {
+/** The job of an import. */
+export function importJobId(id: string): string {
+  return `import-${id}`;
+}
+
+/** @param jobTable where its job is, while there is one */
+export async function findImport(tx: Queryable, id: string, jobTable: string): Promise<Import | undefined> {
   const { rows } = await tx.query<ImportRow>(
     `
-select id, state, rows, recorded, failed, failures, created_at, finished_at
+select id, rows, recorded, failed, failures, created_at, finished_at,
+  case when exists(select from ${qualified(jobTable)} as job where job.id = $2 and job.status = 'dead')
+    then 'stalled' else state end as state
 from imports where id = $1 and state <> 'receiving'`,
-    [id],
+    [id, importJobId(id)],
   );
   const [row] = rows;
   return (
