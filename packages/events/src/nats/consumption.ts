@@ -1,24 +1,15 @@
 import type { ConsumerMessages, JsMsg } from "@nats-io/jetstream";
-import type { Logger } from "@svc/context";
-import { atMostEvery, backoff, withDeadline } from "@svc/resilience";
+import { backoff, withDeadline } from "@svc/resilience";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createHand, type Held } from "../bus/hand.ts";
-import { say } from "../bus/say.ts";
-import type { BusMessage, Consumption, ConsumeOptions } from "../event-bus.ts";
+import { createJournal, type RunningConsumption } from "../bus/running.ts";
+import type { BusMessage, ConsumeOptions } from "../event-bus.ts";
 import { type BoundConsumer, durableName, ensureConsumer } from "./consumer.ts";
 import { explained } from "./errors.ts";
 import { messageOf } from "./headers.ts";
 import type { Link } from "./link.ts";
 import type { ResolvedNatsJetStream } from "./options.ts";
 import { ensureStream } from "./stream.ts";
-
-/** A consumption, and what the readiness check wants to know of it. */
-export interface RunningConsumption extends Consumption {
-  readonly group: string;
-  readonly inHand: number;
-  /** Why it cannot read at this moment. */
-  readonly trouble: string | undefined;
-}
 
 interface Taken extends Held {
   /** The newest delivery of it: an older one cannot be acknowledged. */
@@ -38,7 +29,7 @@ export async function startConsumption(
 ): Promise<RunningConsumption> {
   const { group, handler, concurrency = 1 } = given;
   const topics = [...new Set(given.topics)];
-  const logger: Logger | undefined = given.logger ?? options.logger;
+  const journal = createJournal(given.logger ?? options.logger, "nats", group);
   const share = Math.max(1, Math.floor(Math.max(options.prefetch, concurrency) / topics.length));
   const stopping = new AbortController();
   const ended = new AbortController();
@@ -48,24 +39,17 @@ export async function startConsumption(
   const done = new Set<string>();
   let roomMade = Promise.withResolvers<void>();
   let signEveryMs = options.ackWaitMs / 3;
-  let trouble: string | undefined;
 
   const hand = createHand<Taken>({
     concurrency,
     capacity: share * topics.length,
     handler,
-    pauseMs: (deliveries) => retry(deliveries),
+    pauseMs: retry,
     acknowledge(held) {
       remember(held.at);
       quietly(() => held.from.ack());
     },
-    rejected: ({ message: { topic, id }, deliveries }, err, pauseMs) =>
-      say(
-        logger,
-        "warn",
-        { topic, group, event_id: id, deliveries: deliveries - 1, pause_ms: pauseMs, err },
-        "a message was rejected and will be tried again",
-      ),
+    rejected: (held, error, pauseMs) => journal.rejected(held, error, pauseMs),
     room() {
       roomMade.resolve();
       roomMade = Promise.withResolvers();
@@ -76,21 +60,6 @@ export async function startConsumption(
     done.add(at);
     const [oldest] = done;
     if (done.size > REMEMBERED && oldest !== undefined) done.delete(oldest);
-  }
-
-  const warn = atMostEvery(10_000, (_suppressed, why: string) =>
-    say(logger, "warn", { group, broker: "nats", why }, "cannot read from the event bus; trying on"),
-  );
-
-  function failed(error: unknown): void {
-    trouble = explained(error).message;
-    if (!stopping.signal.aborted) warn(trouble);
-  }
-
-  function works(): void {
-    if (trouble === undefined) return;
-    trouble = undefined;
-    say(logger, "info", { group, broker: "nats" }, "reading from the event bus again");
   }
 
   async function bind(topic: string): Promise<BoundConsumer> {
@@ -112,7 +81,7 @@ export async function startConsumption(
     if (done.has(at)) return quietly(() => from.ack());
     const message: BusMessage | undefined = messageOf(topic, from);
     if (message === undefined) {
-      say(logger, "error", { group, topic, sequence: from.seq }, "a message cannot be read; it is left out");
+      journal.unreadable({ topic, sequence: from.seq });
       return quietly(() => from.ack());
     }
     hand.add({ at, message, deliveries: from.info.deliveryCount, from });
@@ -133,13 +102,16 @@ export async function startConsumption(
       try {
         await link.connected(stopping.signal);
         if (stopping.signal.aborted) return;
-        bound ??= await withDeadline(options.timeoutMs, () => bind(topic));
+        if (bound === undefined) {
+          bound = await withDeadline(options.timeoutMs, () => bind(topic));
+          journal.works();
+        }
         await receive(topic, bound, free);
         failures = 0;
       } catch (error) {
         if (stopping.signal.aborted) return;
         bound = undefined;
-        failed(error);
+        journal.failed(explained(error));
         failures++;
         await sleep(pause(failures), undefined, { signal: stopping.signal }).catch(() => undefined);
       }
@@ -152,7 +124,6 @@ export async function startConsumption(
       expires: FETCH_MS,
       idle_heartbeat: HEARTBEAT_MS,
     });
-    works();
     requests.add(request);
     if (stopping.signal.aborted) request.stop();
     try {
@@ -216,9 +187,7 @@ export async function startConsumption(
     for (const each of requests) each.stop();
     await giveBack(hand.halt());
     await reading;
-    await withDeadline(options.stopTimeoutMs, () => hand.idle).catch(() =>
-      say(logger, "warn", { group, running: hand.size }, "handlers still run; their messages are given back"),
-    );
+    await withDeadline(options.stopTimeoutMs, () => hand.idle).catch(() => journal.abandoned(hand.size));
     ended.abort();
     await signing;
     await giveBack(hand.all());
@@ -234,7 +203,7 @@ export async function startConsumption(
       return hand.size;
     },
     get trouble() {
-      return trouble;
+      return journal.trouble;
     },
     stop,
     stopped: whenStopped.promise,

@@ -1,9 +1,10 @@
 import type { CheckResult, ReadinessCheck } from "@svc/context";
 import { withDeadline } from "@svc/resilience";
 import { closedBus, EventBusError } from "../bus/event-bus-error.ts";
+import type { RunningConsumption } from "../bus/running.ts";
 import { checkConsumption, checkMessages } from "../bus/messages.ts";
 import type { BusMessage, EventBus } from "../event-bus.ts";
-import { type RunningConsumption, startConsumption } from "./consumption.ts";
+import { startConsumption } from "./consumption.ts";
 import { BROKER, explained, isNoStream, nobodyTook } from "./errors.ts";
 import { headersOf } from "./headers.ts";
 import { type JetStream, openLink } from "./link.ts";

@@ -1,9 +1,10 @@
 import type { CheckResult, ReadinessCheck } from "@svc/context";
 import { withDeadline } from "@svc/resilience";
 import { closedBus } from "../bus/event-bus-error.ts";
+import type { RunningConsumption } from "../bus/running.ts";
 import { checkConsumption, checkMessages } from "../bus/messages.ts";
 import type { BusMessage, EventBus } from "../event-bus.ts";
-import { type RunningConsumption, startConsumption } from "./consumption.ts";
+import { blockMs, startConsumption } from "./consumption.ts";
 import { BROKER, explained } from "./errors.ts";
 import { clientsOf, openLine } from "./line.ts";
 import { type RedisStreamsOptions, resolveRedisStreamsOptions } from "./options.ts";
@@ -94,7 +95,7 @@ export function createRedisStreamsBus(given: RedisStreamsOptions): EventBus {
     async consume(asked) {
       checkConsumption(asked);
       if (closed !== undefined) throw closedBus(BROKER);
-      const reader = openLine(make, connectMs, Math.min(5000, minIdleMs) + Math.max(3000, timeoutMs));
+      const reader = openLine(make, connectMs, blockMs(minIdleMs) + Math.max(3000, timeoutMs));
       try {
         const consumption = await startConsumption(asked, { options, commands, reader, keyOf });
         consumptions.add(consumption);

@@ -25,6 +25,7 @@ export interface Scene {
   readonly another: () => Promise<EventBus>;
   /** A name that nobody else uses. */
   readonly name: (what: string) => string;
+  readonly until: Until;
   /** Starts a consumption that notes what comes. */
   readonly gather: (options: GatherOptions) => Promise<Gathered>;
 }
@@ -35,7 +36,7 @@ export interface GatherOptions {
   readonly topics: readonly string[];
   readonly concurrency?: number | undefined;
   /** Called with what has come, after it was noted. */
-  readonly then?: ((message: BusMessage, deliveries: number) => unknown) | undefined;
+  readonly doing?: ((message: BusMessage, deliveries: number) => unknown) | undefined;
 }
 
 export interface Gathered {
@@ -48,15 +49,17 @@ export interface Gathered {
   has(messages: readonly BusMessage[]): Promise<void>;
 }
 
-const PATIENCE_MS = 20_000;
+/** Waits until something holds, for so long that only a bus that never gets there fails. */
+export type Until = (what: string, holds: () => boolean | Promise<boolean>) => Promise<void>;
 
-/** Waits until something holds; only a bus that never gets there fails, however slow the machine is. */
-export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  const end = performance.now() + PATIENCE_MS;
-  while (!(await holds())) {
-    if (performance.now() > end) throw new Error(`not within ${PATIENCE_MS / 1000} s: ${what}`);
-    await sleep(5);
-  }
+function untilWithin(ms: number): Until {
+  return async (what, holds) => {
+    const end = performance.now() + ms;
+    while (!(await holds())) {
+      if (performance.now() > end) throw new Error(`not within ${ms / 1000} s: ${what}`);
+      await sleep(5);
+    }
+  };
 }
 
 let count = 0;
@@ -72,37 +75,28 @@ export function messagesFor(topic: string, many: number): readonly BusMessage[] 
   return Array.from({ length: many }, () => messageFor(topic));
 }
 
-/** Publishes, again and again while the bus cannot. */
-export async function publishAtLast(bus: EventBus, messages: readonly BusMessage[]): Promise<void> {
-  await until("the bus takes messages", async () => {
-    try {
-      await bus.publish(messages);
-      return true;
-    } catch {
-      return false;
-    }
-  });
-}
-
 /** Runs a case on a bench of its own, and ends all that it began. */
 export async function onBench(
   open: () => Promise<EventBusBench>,
+  patienceMs: number,
   play: (scene: Scene) => Promise<void>,
 ): Promise<void> {
   const bench = await open();
+  const until = untilWithin(patienceMs);
   const buses = new Set([bench.bus]);
   const word = randomBytes(6).toString("hex");
   try {
     await play({
       bench,
       bus: bench.bus,
+      until,
       name: (what) => `suite.${word}.${what}`,
       async another() {
         const bus = await bench.another();
         buses.add(bus);
         return bus;
       },
-      async gather({ bus = bench.bus, group, topics, concurrency, then }) {
+      async gather({ bus = bench.bus, group, topics, concurrency, doing }) {
         const deliveries: { readonly message: BusMessage; readonly deliveries: number }[] = [];
         const ids = (): string[] => deliveries.map(({ message }) => message.id);
         const consumption = await bus.consume({
@@ -111,7 +105,7 @@ export async function onBench(
           concurrency,
           async handler(message, info) {
             deliveries.push({ message, deliveries: info.deliveries });
-            await then?.(message, info.deliveries);
+            await doing?.(message, info.deliveries);
           },
         });
         return {

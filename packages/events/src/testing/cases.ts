@@ -16,13 +16,15 @@ export interface EventBusSuite {
   readonly deduplicates?: boolean | undefined;
   /** Whether a new group gets what was published before it. Default: true. */
   readonly keepsEarlier?: boolean | undefined;
+  /** How long a case waits for what must happen before it fails, in milliseconds. Default: 20,000. */
+  readonly patienceMs?: number | undefined;
 }
 
 /** One case of the suite: `it(name, run)` in any test runner. */
 export interface EventBusCase {
   /** A sentence that states the behaviour, with the id of the rule. */
   readonly name: string;
-  /** Rejects when the bus does not behave so; takes up to 20 s then. */
+  /** Rejects when the bus does not behave so, after `patienceMs` where it has to wait for something that does not come. */
   readonly run: () => Promise<void>;
 }
 
@@ -39,9 +41,9 @@ export interface Draft {
  * are independent and work in any order.
  */
 export function eventBusCases(suite: EventBusSuite): readonly EventBusCase[] {
-  const { open, ordered = true, deduplicates = true, keepsEarlier = true } = suite;
+  const { open, ordered = true, deduplicates = true, keepsEarlier = true, patienceMs = 20_000 } = suite;
   const has = { ordered, deduplicates, keepsEarlier };
   return [...deliveryCases, ...faultCases, ...lifeCases]
     .filter(({ needs }) => needs === undefined || has[needs])
-    .map(({ name, play }) => ({ name: `EVT-7 ${name}`, run: () => onBench(open, play) }));
+    .map(({ name, play }) => ({ name: `EVT-7 ${name}`, run: () => onBench(open, patienceMs, play) }));
 }

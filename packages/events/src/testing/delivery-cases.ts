@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BusMessage } from "../event-bus.ts";
-import { messageFor, messagesFor, until } from "./bench.ts";
+import { messageFor, messagesFor } from "./bench.ts";
 import type { Draft } from "./cases.ts";
 
 const idsOf = (messages: readonly BusMessage[]): string[] => messages.map(({ id }) => id);
@@ -74,7 +74,7 @@ export const deliveryCases: readonly Draft[] = [
   },
   {
     name: "gives a message to one consumer of a group",
-    async play({ bus, another, gather, name }) {
+    async play({ bus, another, gather, name, until }) {
       const topic = name("split");
       const group = name("replicas");
       const both = [
@@ -123,7 +123,7 @@ export const deliveryCases: readonly Draft[] = [
   {
     name: "keeps the order of each key, whatever the concurrency",
     needs: "ordered",
-    async play({ bus, gather, name }) {
+    async play({ bus, gather, name, until }) {
       const topic = name("ordered");
       const messages = Array.from({ length: 60 }, (_, at) => messageFor(topic, { key: `key ${at % 5}` }));
       const handled: BusMessage[] = [];
@@ -131,7 +131,7 @@ export const deliveryCases: readonly Draft[] = [
         group: name("readers"),
         topics: [topic],
         concurrency: 4,
-        async then(message) {
+        async doing(message) {
           await sleep(handled.length % 3);
           handled.push(message);
         },
@@ -161,7 +161,7 @@ export const deliveryCases: readonly Draft[] = [
         group: name("readers"),
         topics: [topic],
         concurrency: 3,
-        async then() {
+        async doing() {
           most = Math.max(most, ++running);
           if (running === 3) full.resolve();
           await full.promise;

@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
-import { messageFor, messagesFor, publishAtLast, until } from "./bench.ts";
+import { messageFor, messagesFor } from "./bench.ts";
 import type { Draft } from "./cases.ts";
 
 /** What happens when something goes wrong. */
 export const faultCases: readonly Draft[] = [
   {
     name: "delivers again what a handler rejected, and says how often it did",
-    async play({ bus, gather, name }) {
+    async play({ bus, gather, name, until }) {
       const topic = name("rejected");
       const message = messageFor(topic);
       const other = messageFor(topic);
       const got = await gather({
         group: name("readers"),
         topics: [topic],
-        then({ id }, deliveries) {
+        doing({ id }, deliveries) {
           if (id === message.id && deliveries < 3) throw new Error("not yet");
         },
       });
@@ -28,7 +28,7 @@ export const faultCases: readonly Draft[] = [
   {
     name: "lets nothing of the same key overtake what was rejected",
     needs: "ordered",
-    async play({ bus, gather, name }) {
+    async play({ bus, gather, name, until }) {
       const topic = name("overtaken");
       const messages = Array.from({ length: 4 }, () => messageFor(topic, { key: "same" }));
       const handled: string[] = [];
@@ -37,7 +37,7 @@ export const faultCases: readonly Draft[] = [
         group: name("readers"),
         topics: [topic],
         concurrency: 4,
-        then({ id }) {
+        doing({ id }) {
           if (id === messages[1]?.id && ++failures < 3) throw new Error("not yet");
           handled.push(id);
         },
@@ -52,7 +52,7 @@ export const faultCases: readonly Draft[] = [
   },
   {
     name: "gives what a dead consumer had in hand to another one",
-    async play({ bench, bus, another, gather, name }) {
+    async play({ bench, bus, another, gather, name, until }) {
       const { breakConnection } = bench;
       if (breakConnection === undefined) return;
       const topic = name("orphans");
@@ -60,7 +60,7 @@ export const faultCases: readonly Draft[] = [
       const messages = messagesFor(topic, 3);
       const dying = await another();
       const never = Promise.withResolvers<void>();
-      const first = await gather({ group, topics: [topic], bus: dying, then: () => never.promise });
+      const first = await gather({ group, topics: [topic], bus: dying, doing: () => never.promise });
       await bus.publish(messages);
       await until("the first one has begun", () => first.deliveries.length > 0);
       await breakConnection(dying);
@@ -73,7 +73,7 @@ export const faultCases: readonly Draft[] = [
   },
   {
     name: "goes on after the broker was away",
-    async play({ bench, bus, gather, name }) {
+    async play({ bench, bus, gather, name, until }) {
       const { restartBroker } = bench;
       if (restartBroker === undefined) return;
       const topic = name("restart");
@@ -83,7 +83,12 @@ export const faultCases: readonly Draft[] = [
       await got.has(before);
       await restartBroker();
       const after = messagesFor(topic, 3);
-      await publishAtLast(bus, after);
+      await until("the bus takes messages", () =>
+        bus.publish(after).then(
+          () => true,
+          () => false,
+        ),
+      );
       await got.has(after);
       const readiness = bus.readiness();
       await until(

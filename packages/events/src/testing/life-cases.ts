@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
-import { messageFor, until } from "./bench.ts";
+import { messageFor } from "./bench.ts";
 import type { Draft } from "./cases.ts";
 
 /** How a bus ends, and what it says of itself. */
 export const lifeCases: readonly Draft[] = [
   {
     name: "finishes at a stop what is in hand, and leaves the rest to others",
-    async play({ bus, another, gather, name }) {
+    async play({ bus, another, gather, name, until }) {
       const topic = name("stop");
       const group = name("replicas");
       const messages = Array.from({ length: 4 }, () => messageFor(topic, { key: "same" }));
       const gate = Promise.withResolvers<void>();
-      const got = await gather({ group, topics: [topic], then: () => gate.promise });
+      const got = await gather({ group, topics: [topic], doing: () => gate.promise });
       await bus.publish(messages);
       await until("the first one has begun", () => got.deliveries.length > 0);
       let ended = false;

@@ -1,0 +1,67 @@
+import type { Logger } from "@svc/context";
+import { atMostEvery } from "@svc/resilience";
+import type { Consumption } from "../event-bus.ts";
+import type { EventBusError } from "./event-bus-error.ts";
+import type { Held } from "./hand.ts";
+import { say } from "./say.ts";
+
+/** A consumption, and what the readiness check wants to know of it. */
+export interface RunningConsumption extends Consumption {
+  readonly group: string;
+  readonly inHand: number;
+  /** Why it cannot read at this moment. */
+  readonly trouble: string | undefined;
+}
+
+/** What a consumption tells the log, and whether it can read at this moment. */
+export interface Journal {
+  readonly trouble: string | undefined;
+  /** Reading has failed; said at most every 10 s. */
+  failed(why: EventBusError): void;
+  /** Reading works. */
+  works(): void;
+  /** A handler has rejected a message. */
+  rejected(held: Held, error: unknown, pauseMs: number): void;
+  /** Something in the stream is no message of ours. */
+  unreadable(where: object): void;
+  /** Handlers have not ended in time. */
+  abandoned(running: number): void;
+}
+
+const AGAIN_EVERY_MS = 10_000;
+
+export function createJournal(logger: Logger | undefined, broker: string, group: string): Journal {
+  let trouble: string | undefined;
+  const warn = atMostEvery(AGAIN_EVERY_MS, (_suppressed, why: string) =>
+    say(logger, "warn", { group, broker, why }, "cannot read from the event bus; trying on"),
+  );
+  return {
+    get trouble() {
+      return trouble;
+    },
+    failed(why) {
+      trouble = why.message;
+      warn(trouble);
+    },
+    works() {
+      if (trouble === undefined) return;
+      trouble = undefined;
+      say(logger, "info", { group, broker }, "reading from the event bus again");
+    },
+    rejected({ message: { topic, id }, deliveries }, err, pauseMs) {
+      const fields = { topic, group, event_id: id, deliveries: deliveries - 1, pause_ms: pauseMs, err };
+      say(logger, "warn", fields, "a message was rejected and will be tried again");
+    },
+    unreadable(where) {
+      say(
+        logger,
+        "error",
+        { group, ...where },
+        "an entry is no message that was published here; it is left out",
+      );
+    },
+    abandoned(running) {
+      say(logger, "warn", { group, running }, "handlers still run; their messages are given back");
+    },
+  };
+}

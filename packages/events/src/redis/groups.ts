@@ -1,0 +1,82 @@
+import { withDeadline } from "@svc/resilience";
+import type { Redis } from "ioredis";
+import { type Entry, entriesOf } from "./entries.ts";
+import { replyWord } from "./errors.ts";
+import type { Line } from "./line.ts";
+import { RECLAIM, REFRESH, RELEASE, runScript, type Script, TIDY } from "./scripts.ts";
+
+/** One consumer of a group, as far as its streams in Redis are concerned. Every call ends in bounded time. */
+export interface GroupMember {
+  /** Makes the group at every stream that has none. */
+  makeGroups(): Promise<void>;
+  acknowledge(stream: string, ids: readonly string[]): Promise<void>;
+  /** Says that entries are being worked on; answers which of them are somebody else's by now. */
+  refresh(stream: string, ids: readonly string[]): Promise<readonly string[]>;
+  /** Takes over at most so many entries that were left alone, each with how often it was delivered. */
+  reclaim(
+    stream: string,
+    count: number,
+  ): Promise<readonly { readonly entry: Entry; readonly deliveries: number }[]>;
+  /** Leaves everything to whoever looks next; entries that are named get a count of deliveries. */
+  release(stream: string, counts: readonly (readonly [id: string, deliveries: number])[]): Promise<void>;
+  /** Removes consumers that are long gone, and entries that every group is done with. */
+  tidy(stream: string): Promise<void>;
+}
+
+export function createGroupMember(
+  line: Line,
+  names: {
+    readonly group: string;
+    readonly consumer: string;
+    readonly streams: readonly string[];
+    readonly startFrom: "oldest" | "newest";
+  },
+  { timeoutMs, minIdleMs }: { readonly timeoutMs: number; readonly minIdleMs: number },
+): GroupMember {
+  const { group, consumer, streams, startFrom } = names;
+  const idleMs = Math.ceil(minIdleMs);
+  const cursors = new Map<string, string>();
+
+  function ask<T>(send: (client: Redis) => Promise<T>): Promise<T> {
+    return withDeadline(timeoutMs, () => line.send(send), { onTimeout: () => line.renew() });
+  }
+
+  const run = (script: Script, stream: string, ...args: readonly (string | number)[]): Promise<unknown> =>
+    ask((client) => runScript(client, script, [stream], [group, ...args]));
+
+  return {
+    async makeGroups() {
+      for (const stream of streams) {
+        try {
+          await ask((client) =>
+            client.xgroup("CREATE", stream, group, startFrom === "oldest" ? "0" : "$", "MKSTREAM"),
+          );
+        } catch (error) {
+          if (replyWord(error) !== "BUSYGROUP") throw error;
+        }
+      }
+    },
+    async acknowledge(stream, ids) {
+      await ask((client) => client.xack(stream, group, ...ids));
+    },
+    async refresh(stream, ids) {
+      const lost = await run(REFRESH, stream, consumer, ...ids);
+      return Array.isArray(lost) ? lost.map(String) : [];
+    },
+    async reclaim(stream, count) {
+      const answer = await run(RECLAIM, stream, consumer, idleMs, cursors.get(stream) ?? "0-0", count);
+      if (!Array.isArray(answer)) return [];
+      const [cursor, list] = answer as readonly unknown[];
+      cursors.set(stream, String(cursor));
+      return (list as readonly (readonly unknown[])[]).flatMap((each) =>
+        entriesOf([each]).map((entry) => ({ entry, deliveries: Number(each[2]) })),
+      );
+    },
+    async release(stream, counts) {
+      await run(RELEASE, stream, consumer, idleMs, ...counts.flat());
+    },
+    async tidy(stream) {
+      await run(TIDY, stream, 4 * idleMs);
+    },
+  };
+}
