@@ -72,6 +72,11 @@ export function createPasses(
     return undefined;
   }
 
+  async function greet(name: string, nowMs: number): Promise<undefined> {
+    await store.begin(name, nowMs);
+    failing.delete(name);
+  }
+
   async function fire(schedule: ResolvedSchedule, ms: number, nowMs: number): Promise<FiredTick | undefined> {
     const { name, task } = schedule;
     const made = await store.fire(schedule, ms);
@@ -104,24 +109,27 @@ export function createPasses(
       const { serverMs, lastMs } = await store.read(names);
       const nowMs = now === undefined ? serverMs : now();
       onTime(nowMs);
-      const unseen = names.filter((name) => !lastMs.has(name));
-      if (unseen.length > 0) await store.begin(unseen, nowMs);
 
       const fired: FiredTick[] = [];
       const failed: { name: string; error: unknown }[] = [];
       const under: Promise<void>[] = [];
       for (const schedule of schedules) {
         const { name } = schedule;
+        if (lanes.isBusy(name)) continue;
         const last = lastMs.get(name);
-        if (last === undefined || lanes.isBusy(name)) continue;
-        const ms = dueOf(schedule, last, nowMs);
-        // Somebody else has done it.
-        if (ms === undefined) failing.delete(name);
-        if (ms === undefined || (!retry && performance.now() < (failing.get(name) ?? -Infinity))) continue;
-        const doubtful = failing.has(name);
+        const ms = last === undefined ? undefined : dueOf(schedule, last, nowMs);
+        if (last !== undefined && ms === undefined) {
+          // Somebody else has done it, if it was due.
+          failing.delete(name);
+          continue;
+        }
+        const retryAt = failing.get(name);
+        if (retryAt !== undefined && !retry && performance.now() < retryAt) continue;
         // Until it is known what has become of it, it is not due to be tried again.
-        if (doubtful) failing.set(name, Infinity);
-        const attempt = lanes.enter(name, doubtful, () => fire(schedule, ms, nowMs));
+        if (retryAt !== undefined) failing.set(name, Infinity);
+        const attempt = lanes.enter(name, retryAt !== undefined, () =>
+          ms === undefined ? greet(name, nowMs) : fire(schedule, ms, nowMs),
+        );
         under.push(
           attempt.then(
             (tick) => void (tick === undefined || fired.push(tick)),

@@ -12,8 +12,8 @@ export interface Known {
 /** The table of ticks. Every call is one statement. */
 export interface TickStore {
   read(names: readonly string[]): Promise<Known>;
-  /** Notes that schedules exist from a moment on: their first tick is the next one, whoever is alive then. */
-  begin(names: readonly string[], ms: number): Promise<void>;
+  /** Notes that a schedule exists from a moment on: its first tick is the next one, whoever is alive then. */
+  begin(name: string, ms: number): Promise<void>;
   /** Claims a tick and queues its job (SCH-4). Undefined: it is somebody else's, or older than one that was claimed. */
   fire(schedule: ResolvedSchedule, ms: number): Promise<{ readonly enqueued: boolean } | undefined>;
   /** Deletes ticks of before a moment, the newest of each schedule never. True when more are left. */
@@ -38,13 +38,13 @@ from unnest($1::text[]) as wanted (name)`,
       return { serverMs: rows[0]?.server_ms ?? Number.NaN, lastMs };
     },
 
-    async begin(names, ms) {
+    async begin(name, ms) {
       await access.query(
         `insert into ${ticks} (name, fire_at, claimed_by, claimed_at)
-select wanted.name, $2::timestamptz, null, statement_timestamp() from unnest($1::text[]) as wanted (name)
-where not exists (select from ${ticks} as tick where tick.name = wanted.name)
+select $1::text, $2::timestamptz, null, statement_timestamp()
+where not exists (select from ${ticks} where name = $1::text)
 on conflict do nothing`,
-        [names, new Date(ms).toISOString()],
+        [name, new Date(ms).toISOString()],
       );
     },
 

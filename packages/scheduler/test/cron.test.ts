@@ -1,6 +1,5 @@
 import { createJobTable } from "@svc/job-table";
-import { createScheduler, type Schedule, type SchedulerOptions } from "@svc/scheduler";
-import { rejection } from "@svc/test-support";
+import { createScheduler } from "@svc/scheduler";
 import { expect } from "chai";
 import fc from "fast-check";
 import { momentsOf, wallOf } from "./support/oracle.ts";

@@ -1,0 +1,250 @@
+import { mock } from "node:test";
+import { testDatabase } from "@svc/dev-services";
+import { createJobTable } from "@svc/job-table";
+import {
+  createScheduler,
+  jobIdOf,
+  type Scheduler,
+  type SchedulerEvent,
+  type SchedulerOptions,
+} from "@svc/scheduler";
+import { collectingLogger, rejection, until } from "@svc/test-support";
+import { expect } from "chai";
+import { MINUTE_MS, minutes, NOON, openBench, openPool } from "./support/bench.ts";
+import { type FakeDatabase, fakeDatabase } from "./support/fake-database.ts";
+
+const beat = { everySeconds: 60, task: "beat" } as const;
+
+function on(db: FakeDatabase, options: Partial<SchedulerOptions> = {}): Scheduler {
+  return createScheduler({
+    table: createJobTable({ db }),
+    schedules: { beat },
+    now: () => NOON,
+    commandTimeoutMs: 30,
+    ...options,
+  });
+}
+
+const health = async (scheduler: Scheduler): Promise<string | undefined> =>
+  (await scheduler.readiness().check(AbortSignal.timeout(1000))).detail;
+
+describe("a scheduler in trouble", function () {
+  this.timeout(60_000);
+  const database = testDatabase({ name: "scheduler-faults" });
+
+  it("a schedule that the database refuses blocks no other, and is tried again", async () => {
+    await using bench = await openBench(database.url);
+    await bench.pool.query(`create function refuse() returns trigger language plpgsql as
+      $$ begin if new.task = 'bad' then raise 'no such task here'; end if; return new; end $$`);
+    await bench.pool.query(
+      `create trigger refuse before insert on ${bench.table.name} for each row execute function refuse()`,
+    );
+    const events: SchedulerEvent[] = [];
+    const scheduler = bench.scheduler({
+      schedules: { bad: { ...beat, task: "bad" }, good: beat, other: beat },
+      onEvent: (event) => events.push(event),
+    });
+    await scheduler.runDue();
+    bench.nowMs += MINUTE_MS;
+    const { fired, failed } = await scheduler.runDue();
+    expect(fired.map(({ name }) => name).sort()).to.deep.equal(["good", "other"]);
+    expect(failed.map(({ name }) => name)).to.deep.equal(["bad"]);
+    expect(events.filter(({ type }) => type === "failed")).to.have.lengthOf(1);
+    // Nothing was claimed of it: a statement is done whole, or not at all.
+    expect((await bench.claims()).map(({ name }) => name).sort()).to.deep.equal(["good", "other"]);
+    await bench.pool.query(`drop trigger refuse on ${bench.table.name}`);
+    bench.nowMs += 5000;
+    expect((await scheduler.runDue()).fired.map(({ name }) => name)).to.deep.equal(["bad"]);
+  });
+
+  it("a new schedule whose name the table does not take blocks no other", async () => {
+    await using bench = await openBench(database.url);
+    await bench.pool.query(`alter table ${bench.ticks} alter name type varchar(8)`);
+    const scheduler = bench.scheduler({ schedules: { "a name that is long": beat, beat } });
+    expect((await scheduler.runDue()).failed.map(({ name }) => name)).to.deep.equal(["a name that is long"]);
+    bench.nowMs += MINUTE_MS;
+    expect((await scheduler.runDue()).fired.map(({ name }) => name)).to.deep.equal(["beat"]);
+  });
+
+  it("a schedule that waits for a lock blocks no other, and is given up in bounded time", async () => {
+    await using bench = await openBench(database.url);
+    const scheduler = bench.scheduler({ schedules: { stuck: beat, good: beat }, commandTimeoutMs: 100 });
+    await scheduler.runDue();
+    bench.nowMs += MINUTE_MS;
+    const holder = await bench.pool.connect();
+    const id = jobIdOf("stuck", new Date(bench.nowMs).toISOString());
+    await holder.query("begin");
+    await holder.query(`insert into ${bench.table.name} (id, task) values ($1, 'held')`, [id]);
+    const { fired, failed } = await scheduler.runDue();
+    expect(fired.map(({ name }) => name)).to.deep.equal(["good"]);
+    expect(failed.map(({ name, error }) => `${name} ${(error as { code: string }).code}`)).to.deep.equal([
+      "stuck ERR_SVC_DEADLINE",
+    ]);
+    await holder.query("rollback");
+    holder.release();
+    await scheduler.runDue();
+    // The statement that was given up may have been done by the server in the meantime: by one of the two, once.
+    await until("the tick", async () => (await bench.claims()).length === 2);
+    expect(await bench.jobs()).to.have.lengthOf(2);
+  });
+
+  it("started, it fires what is due by the database's clock, says so in the log, and stops", async () => {
+    await using bench = await openBench(database.url);
+    const logger = collectingLogger();
+    const scheduler = bench.scheduler({
+      schedules: { hourly: { everySeconds: 3600, task: "a" } },
+      now: undefined,
+      logger,
+    });
+    expect(await health(scheduler)).to.equal("not started");
+    await scheduler.runDue();
+    await bench.pool.query(`update ${bench.ticks} set fire_at = fire_at - interval '2 hours'`);
+    scheduler.start();
+    scheduler.start();
+    await until("the job", async () => (await bench.jobs()).length === 1);
+    expect(await health(scheduler)).to.equal("on time");
+    expect(scheduler.readiness()).to.include({ name: "scheduler", critical: false });
+    await scheduler.stop();
+    expect(await health(scheduler)).to.equal("stopped");
+    const [line] = logger.lines;
+    expect(line).to.deep.include({ level: "info", message: "a tick was queued" });
+    expect(line?.fields).to.include({ schedule: "hourly", task: "a" });
+    expect((await rejection(() => scheduler.start())).message).to.include("does not start again");
+  });
+
+  it("a server that is restarted loses no tick", async () => {
+    const pool = openPool(database.url, 2);
+    await using bench = await openBench(database.url, pool);
+    const scheduler = bench.scheduler({ schedules: { beat } });
+    await scheduler.runDue();
+    bench.nowMs += MINUTE_MS;
+    const admin = openPool(database.url, 1);
+    await admin.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
+    );
+    await admin.end();
+    const first = await scheduler.runDue().catch(() => ({ fired: [] }));
+    const second = await scheduler.runDue();
+    expect([...minutes(first.fired), ...minutes(second.fired)]).to.deep.equal([1]);
+  });
+
+  it("a database that hangs costs bounded time: of a pass, of the check and of stopping", async () => {
+    const db = fakeDatabase();
+    db.fate.read = "hangs";
+    const events: string[] = [];
+    const logger = collectingLogger();
+    const scheduler = on(db, { onEvent: ({ type }) => events.push(type), logger });
+    expect(await rejection(scheduler.runDue())).to.include({ code: "ERR_SVC_DEADLINE" });
+    scheduler.start();
+    await until("the fault", () => events.length === 1);
+    expect(events).to.deep.equal(["fault"]);
+    expect(await health(scheduler)).to.equal("not answering (ERR_SVC_DEADLINE)");
+    expect(logger.lines.map(({ level, message }) => `${level} ${message}`)).to.deep.equal([
+      "error the scheduler cannot reach its ticks",
+    ]);
+    await scheduler.stop();
+    expect(db.sent.read).to.equal(2);
+  });
+
+  it("when the statements of many schedules hang, those behind them are not waited for", async () => {
+    const db = fakeDatabase();
+    db.fate.fire = "hangs";
+    const names = Array.from({ length: 20 }, (_, n) => `s${n}`);
+    for (const name of names) db.last.set(name, NOON - 2 * MINUTE_MS);
+    const scheduler = on(db, { schedules: Object.fromEntries(names.map((name) => [name, beat])) });
+    const { failed } = await scheduler.runDue();
+    expect(failed.map(({ name }) => name).sort()).to.deep.equal(names.toSorted());
+    expect(db.sent.fire).to.be.below(10);
+    expect(failed.filter(({ error }) => String(error).includes("not tried"))).to.have.lengthOf(
+      20 - db.sent.fire,
+    );
+  });
+
+  it("a schedule that fails is not tried at every look at the others", async () => {
+    const db = fakeDatabase();
+    db.fate.fire = "fails";
+    db.last.set("beat", NOON - 2 * MINUTE_MS);
+    const logger = collectingLogger();
+    const scheduler = on(db, { logger });
+    scheduler.start();
+    await until("the look after the failure", () => db.sent.read === 2);
+    expect(await health(scheduler)).to.equal("1 schedule(s) fail, beat among them");
+    expect(logger.lines[0]?.fields).to.deep.equal({ schedule: "beat", reason: "Error" });
+    await scheduler.stop();
+    expect(db.sent.fire).to.equal(1);
+  });
+
+  it("listeners and loggers that throw change nothing", async () => {
+    const db = fakeDatabase();
+    db.last.set("beat", NOON - 2 * MINUTE_MS);
+    const fail = (): never => {
+      throw new Error("no");
+    };
+    const scheduler = on(db, { onEvent: fail, logger: { info: fail, warn: fail, error: fail } });
+    expect((await scheduler.runDue()).fired).to.have.lengthOf(1);
+    db.last.set("beat", NOON - MINUTE_MS);
+    const rejecting = on(db, { onEvent: () => Promise.reject(new Error("no")) as unknown as void });
+    expect((await rejecting.runDue()).fired).to.have.lengthOf(1);
+  });
+
+  it("deleting old ticks that fails is told, and takes nothing from the ticks", async () => {
+    const db = fakeDatabase();
+    db.fate.prune = "fails";
+    db.last.set("beat", NOON - 2 * MINUTE_MS);
+    const events: string[] = [];
+    const { fired } = await on(db, { onEvent: ({ type }) => events.push(type) }).runDue();
+    expect(fired).to.have.lengthOf(1);
+    expect(events.sort()).to.deep.equal(["fault", "fired"]);
+  });
+
+  it("a table with moments that no clock shows does no harm", async () => {
+    const db = fakeDatabase();
+    for (const [name, last] of [
+      ["a", Infinity],
+      ["b", -Infinity],
+      ["c", 8.64e17],
+    ] as const)
+      db.last.set(name, last);
+    const schedules = { a: beat, b: { cron: "@daily", task: "b" }, c: { cron: "@daily", task: "c" } };
+    const { fired } = await on(db, { schedules }).runDue();
+    expect(fired.map(({ name, at }) => `${name} ${at}`)).to.deep.equal(["b 2026-01-05T00:00:00.000Z"]);
+  });
+
+  describe("between its looks", () => {
+    beforeEach(() => mock.timers.enable({ apis: ["setTimeout"] }));
+    afterEach(() => mock.timers.reset());
+
+    /** Lets time pass, and all that follows from it happen. */
+    async function pass(clock: { ms: number }, ms: number): Promise<void> {
+      clock.ms += ms;
+      mock.timers.tick(ms);
+      for (let turn = 0; turn < 10; turn++) await new Promise<void>((resolve) => void setImmediate(resolve));
+    }
+
+    it("sleeps until the next tick and at most 30 s, and after an error 5 s", async () => {
+      const clock = { ms: NOON };
+      const db = fakeDatabase();
+      const scheduler = on(db, { schedules: { soon: { everySeconds: 45, task: "a" } }, now: () => clock.ms });
+      scheduler.start();
+      await pass(clock, 0);
+      const looks: number[] = [];
+      const look = async (ms: number): Promise<void> => {
+        await pass(clock, ms);
+        looks.push(db.sent.read);
+      };
+      await look(29_999);
+      await look(1);
+      await look(15_000);
+      await look(1);
+      expect(looks).to.deep.equal([1, 2, 2, 3]);
+      expect(db.sent.fire).to.equal(1);
+      db.fate.read = "fails";
+      await look(30_000);
+      await look(4999);
+      delete db.fate.read;
+      await look(1);
+      expect(looks.slice(4)).to.deep.equal([4, 4, 5]);
+      await scheduler.stop();
+    });
+  });
+});

@@ -1,0 +1,40 @@
+import type { Connectable, Row } from "@svc/sql";
+import { boundaryOf } from "./boundaries.ts";
+
+type Kind = ReturnType<typeof boundaryOf>;
+
+/** A database of no tables: it counts statements, and answers, fails or hangs as it is told. */
+export interface FakeDatabase extends Connectable {
+  readonly sent: Record<Kind, number>;
+  /** What becomes of each kind of statement; an answer where nothing is said. */
+  readonly fate: Partial<Record<Kind, "fails" | "hangs">>;
+  /** The newest ticks by name, in milliseconds. */
+  readonly last: Map<string, number>;
+}
+
+export function fakeDatabase(): FakeDatabase {
+  const database: FakeDatabase = {
+    sent: { read: 0, begin: 0, fire: 0, prune: 0 },
+    fate: {},
+    last: new Map(),
+    connect: async () => ({
+      release: () => undefined,
+      query: async <R extends Row>(text: string, values: unknown[] = []) => {
+        const kind = boundaryOf(text);
+        database.sent[kind] += 1;
+        if (database.fate[kind] === "fails") throw new Error("the database says no");
+        if (database.fate[kind] === "hangs") await new Promise(() => undefined);
+        return { rows: answerTo(kind, database.last, values) as R[] };
+      },
+    }),
+  };
+  return database;
+}
+
+function answerTo(kind: Kind, last: Map<string, number>, values: unknown[]): Row[] {
+  if (kind === "read") {
+    return (values[0] as string[]).map((name) => ({ name, server_ms: 0, last_ms: last.get(name) ?? null }));
+  }
+  if (kind === "begin" || kind === "fire") last.set(String(values[0]), Date.parse(String(values[1])));
+  return kind === "prune" ? [{ gone: 0 }] : [{ claimed: true, enqueued: true }];
+}
