@@ -6,7 +6,7 @@ import type { Database, PooledConnection } from "@svc/sql";
 import { rejection, until } from "@svc/test-support";
 import { expect } from "chai";
 import { Client } from "pg";
-import { openBench } from "./support/bench.ts";
+import { hasten, openBench } from "./support/bench.ts";
 import { obedientBus } from "./support/obedient-bus.ts";
 
 const subscribers = { a: { one: () => undefined } };
@@ -58,6 +58,10 @@ describe("a relay and its database", function () {
       await cutter.query(
         "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
       );
+      const before = told.length;
+      await until("a pass is cut, or the next one is over", () => told.length > before);
+      // What a pass that was cut held would wait for the end of its lease.
+      await hasten(bench);
     }
     await cutter.end();
     await until("all are published", async () => {
