@@ -268,7 +268,7 @@ describe("cron", () => {
           if (expected.length < MOST) expect(found.at(-1)).to.be.above(end);
         },
       ),
-      { numRuns: 200, interruptAfterTimeLimit: 1500, markInterruptAsFailure: false },
+      { numRuns: 200, interruptAfterTimeLimit: 1000, markInterruptAsFailure: false },
     );
   });
 });

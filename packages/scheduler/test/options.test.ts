@@ -9,7 +9,7 @@ function refusal(options: object): Promise<Error> {
   return rejection(() => createScheduler({ table, schedules: {}, ...options } as SchedulerOptions));
 }
 
-describe("what is refused", () => {
+describe("createScheduler()", () => {
   const expressions: readonly (readonly [string, string])[] = [
     ["* * * *", "must have 5 fields (minute, hour, day of month, month, day of week); it has 4"],
     ["0 * * * * *", "it has 6; there are no seconds and no years"],
@@ -44,7 +44,7 @@ describe("what is refused", () => {
     ["0 ".repeat(400), "is longer than 512 characters"],
   ];
   for (const [cron, message] of expressions) {
-    it(`SCH-3 ${JSON.stringify(cron.slice(0, 40))}, naming the schedule and the field`, async () => {
+    it(`SCH-3 refuses ${JSON.stringify(cron.slice(0, 40))}, naming the schedule and the field`, async () => {
       const error = await refusal({ schedules: { nightly: { cron, task: "a" } } });
       expect(error).to.include({ code: "ERR_SVC_CONFIGURATION" });
       expect(error.message).to.include(
@@ -74,7 +74,7 @@ describe("what is refused", () => {
   ];
   for (const [schedule, message] of schedules) {
     const what = typeof schedule === "string" ? schedule : Object.entries(schedule as object).join(" ");
-    it(`SCH-2 SCH-3 a schedule with ${JSON.stringify(what)}`, async () => {
+    it(`SCH-2 SCH-3 refuses a schedule with ${JSON.stringify(what)}`, async () => {
       expect((await refusal({ schedules: { it: schedule } })).message).to.include(message);
     });
   }
@@ -98,14 +98,14 @@ describe("what is refused", () => {
     [{ zone: "UTC" }, "zone: is unknown"],
   ];
   for (const [given, message] of options) {
-    it(JSON.stringify(given).slice(0, 60), async () => {
+    it(`refuses ${JSON.stringify(given).slice(0, 60)}, saying ${message}`, async () => {
       const error = await refusal(given);
       expect(error).to.include({ code: "ERR_SVC_CONFIGURATION" });
       expect(error.message).to.include(message);
     });
   }
 
-  it("all faults are told at once", async () => {
+  it("tells all faults at once", async () => {
     const wrong = {
       a: { cron: "x", task: "a" },
       b: { everySeconds: 0, task: "a" },

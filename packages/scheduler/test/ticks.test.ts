@@ -1,9 +1,11 @@
 import { testDatabase } from "@svc/dev-services";
 import { runWithContext, RequestContext } from "@svc/context";
+import { createJobTable } from "@svc/job-table";
 import { jobIdOf, type SchedulerEvent } from "@svc/scheduler";
 import { createHash } from "node:crypto";
 import { expect } from "chai";
 import { type Bench, MINUTE_MS, minutes, NOON, openBench } from "./support/bench.ts";
+import { boundaryOf } from "./support/boundaries.ts";
 
 const everyMinute = { everySeconds: 60, task: "beat" } as const;
 
@@ -207,6 +209,51 @@ describe("ticks", function () {
     await bench.pool.query(`delete from ${bench.ticks} where fire_at < $1`, [new Date(bench.nowMs)]);
     expect((await early.runDue()).fired).to.deep.equal([]);
     expect(await bench.jobs()).to.deep.equal([]);
+  });
+
+  it("SCH-1 SCH-4 a process that is held up between looking and claiming claims nothing older than what others have", async () => {
+    const schedules = { beat: everyMinute };
+    const others = bench.scheduler({ schedules });
+    await others.runDue();
+    let meanwhile: (() => Promise<unknown>) | undefined;
+    const db = {
+      async connect() {
+        const client = await bench.pool.connect();
+        return Object.assign(Object.create(client) as typeof client, {
+          release: (error?: Error) => client.release(error),
+          async query(text: string, values: unknown[]) {
+            const answer = await client.query(text, values);
+            if (boundaryOf(text) === "read") await meanwhile?.();
+            return answer;
+          },
+        });
+      },
+    };
+    const slow = bench.scheduler({ schedules, table: createJobTable({ db, name: bench.table.name }) });
+    bench.nowMs += MINUTE_MS;
+    const then = bench.nowMs;
+    const late = bench.scheduler({
+      schedules,
+      table: createJobTable({ db, name: bench.table.name }),
+      now: () => then,
+    });
+    // The same tick, whose job is done and gone.
+    meanwhile = async () => {
+      await others.runDue();
+      await bench.pool.query(`delete from ${bench.table.name}`);
+    };
+    expect((await slow.runDue()).fired).to.deep.equal([]);
+    // An older one, which nobody has claimed.
+    meanwhile = async () => {
+      bench.nowMs += MINUTE_MS;
+      await others.runDue();
+      await bench.pool.query(`delete from ${bench.ticks} where fire_at < $1`, [new Date(bench.nowMs)]);
+      await bench.pool.query(`delete from ${bench.table.name}`);
+    };
+    await bench.pool.query(`delete from ${bench.ticks} where fire_at = $1`, [new Date(then)]);
+    expect((await late.runDue()).fired).to.deep.equal([]);
+    expect(await bench.jobs()).to.deep.equal([]);
+    expect(await bench.claims()).to.have.lengthOf(1);
   });
 
   it("wakes a worker that listens, within the same statement", async () => {
