@@ -10,7 +10,7 @@ import { type JobTableOptions, type ResolvedOptions, resolveTableOptions } from 
 import { isShared, send } from "./query.ts";
 import { createCheck } from "./readiness.ts";
 import { ensureTable, type Migration, tableMigrations } from "./schema.ts";
-import { type ClaimedRow, claimSql, deleteSql, jobOf } from "./sql/claim.ts";
+import { type ClaimedRow, claimSql, deleteSql, deleteValues, jobOf } from "./sql/claim.ts";
 import { failSql, leaseValues, releaseSql } from "./sql/end.ts";
 import { enqueueOne, enqueueRows } from "./sql/enqueue.ts";
 import {
@@ -143,7 +143,7 @@ export function createJobTable(given: JobTableOptions): JobTable {
     },
     async ack(lease, { tx } = {}) {
       checkLease(lease);
-      return (await rowsOf(deleteSql(sql, 1), leaseValues([lease]), tx)).length === 1;
+      return (await rowsOf(deleteSql(sql, 1), deleteValues([lease]), tx)).length === 1;
     },
     async fail(lease, error, { tx, dead = false } = {}) {
       checkLease(lease);

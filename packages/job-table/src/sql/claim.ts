@@ -1,4 +1,4 @@
-import type { Job } from "../job.ts";
+import type { Job, Lease } from "../job.ts";
 import { storedCarrier } from "../trace.ts";
 
 /** What a claim answers: a job, or with `spent` one that was found at the end of its last lease and is dead now (JOB-22). */
@@ -95,14 +95,14 @@ export interface HotRow extends Record<string, unknown> {
 /**
  * A worker's claim in between (JOB-25): pending jobs alone, from `$3` on, in milliseconds since the epoch. Old snapshots of
  * other sessions keep the rows of claimed jobs from being cleared away; `$3` steps over them. The rows are found again by
- * where they lie: they are locked, so they stay there. A lease is the same for all of one statement and made into a
- * text once.
+ * where they lie: they are locked, so they stay there. That they are still due is said in words that no index knows: a
+ * plan that was made for an empty table must not read all that are. A lease is the same for all of one statement and made
+ * into a text once.
  *
- * With `acked` it deletes finished jobs in the same statement, which is one commit instead of two: `$4`, `$5`, `$6` are their
- * leases. The last row tells in `attempts` how many of them were held, and in `payload` which, where not all were.
+ * With `acked` it deletes finished jobs in the same statement, which is one commit instead of two: `$4` to `$7` are their leases.
+ * The last row tells in `attempts` how many of them were held, and in `payload` which, where not all were.
  */
 export function hotClaimSql(table: string, acked: boolean, inTimeMs?: number): string {
-  const due = `status = 'pending' and available_at <= ${NOW}`;
   const deleted = acked ? `, acked as (${deleteSql(table, 4)})` : "";
   const counted = `
 union all select null, null, case when count(*) < cardinality($4::text[]) then to_jsonb(array_agg(id)) end,
@@ -111,9 +111,9 @@ union all select null, null, case when count(*) < cardinality($4::text[]) then t
   update ${table} as job ${take}
   where ctid = any(array(
     select ctid from ${table}
-    where ${due} and available_at >= to_timestamp($3::float8 / 1000)${promptly(inTimeMs)}
+    where status = 'pending' and available_at <= ${NOW} and available_at >= to_timestamp($3::float8 / 1000)${promptly(inTimeMs)}
     order by available_at limit $1::int for update skip locked
-  )) and ${due}
+  )) and job.status not in ('running', 'dead') and job.available_at - interval '0' <= ${NOW}
   returning job.id, job.task, job.payload, job.attempts::int, job.max_attempts::int, job.request_id, job.tenant_id, job.trace,
     date_part('epoch', job.available_at) * 1000 as available_ms, job.locked_until
 )${deleted}
@@ -129,11 +129,26 @@ from claimed${acked ? counted : ""} order by available_ms`;
 export const HELD = `job.id = lease.id and job.status not in ('pending', 'dead') and job.attempts = lease.attempts
     and job.locked_until = lease.locked_until`;
 
-/** Deletes jobs by the leases in three lists from `$first` on, and answers the ids of those that were held. */
+/**
+ * Deletes jobs by their leases, in four lists from `$first` on ({@link deleteValues}), and answers the ids of those that were
+ * held. Leases of one claim end at one moment: it is sent, and read, once.
+ */
 export function deleteSql(table: string, first: number): string {
+  const held = HELD.replace("lease.locked_until", `($${first + 3}::timestamptz[])[lease.moment]`);
   return `delete from ${table} as job
-    using unnest($${first}::text[], $${first + 1}::int[], $${first + 2}::timestamptz[]) as lease (id, attempts, locked_until)
-    where ${HELD} returning job.id`;
+    using unnest($${first}::text[], $${first + 1}::int[], $${first + 2}::int[]) as lease (id, attempts, moment)
+    where ${held} returning job.id`;
+}
+
+/** Ids, attempts, for each lease which of the moments is its end, and the moments. */
+export function deleteValues(leases: readonly Lease[]): [string[], number[], number[], string[]] {
+  const moments: string[] = [];
+  const places = leases.map(({ lockedUntil }) => {
+    if (moments.at(-1) === lockedUntil) return moments.length;
+    const at = moments.indexOf(lockedUntil);
+    return at >= 0 ? at + 1 : moments.push(lockedUntil);
+  });
+  return [leases.map(({ id }) => id), leases.map(({ attempts }) => attempts), places, moments];
 }
 
 /** @param nowMs when the claim was, by the clock of the server */

@@ -1,5 +1,13 @@
 import type { Job } from "../job.ts";
-import { type ClaimedRow, claimSql, hotClaimSql, hotJobOf, type HotRow, jobOf } from "../sql/claim.ts";
+import {
+  type ClaimedRow,
+  claimSql,
+  deleteValues,
+  hotClaimSql,
+  hotJobOf,
+  type HotRow,
+  jobOf,
+} from "../sql/claim.ts";
 import type { Ends } from "./ends.ts";
 import type { Session } from "./session.ts";
 
@@ -59,11 +67,7 @@ export function createClaimer(
       const values: unknown[] = [limit, visibilityTimeoutSeconds, started];
       if (done.length === 0) rows = await session.query("svc_job_hot_claim", hot, values);
       else {
-        const leases = [
-          done.map(({ job }) => job.id),
-          done.map(({ job }) => job.attempts),
-          done.map(({ job }) => job.lockedUntil),
-        ];
+        const leases = deleteValues(done.map(({ job }) => job));
         rows = await session.query("svc_job_fused_claim", fused, [...values, ...leases]);
       }
     } catch (error) {

@@ -1,4 +1,4 @@
-import { type ClaimedRow, deleteSql } from "../sql/claim.ts";
+import { type ClaimedRow, deleteSql, deleteValues } from "../sql/claim.ts";
 import { failSql, leaseValues, releaseSql } from "../sql/end.ts";
 import { errorText } from "../error-text.ts";
 import type { Job } from "../job.ts";
@@ -90,7 +90,11 @@ export function createEnds(
     giveBack,
     async flush(session) {
       await batch("done", async (ends) => {
-        const rows = await session.query<Pick<ClaimedRow, "id">>("svc_job_ack", deleting, leases(ends));
+        const rows = await session.query<Pick<ClaimedRow, "id">>(
+          "svc_job_ack",
+          deleting,
+          deleteValues(ends.map(({ job }) => job)),
+        );
         recordDone(ends, new Set(rows.map(({ id }) => id)));
       });
       await batch("failed", async (ends) => {

@@ -10,7 +10,14 @@ import { createEnds } from "./ends.ts";
 import { createTell } from "./events.ts";
 import { resolveWorkerOptions, type WorkerOptions } from "./options.ts";
 import { createReport } from "./report.ts";
-import { createOwnSession, createSharedSession, listeningPool, SERVERS_SHARE } from "./session.ts";
+import {
+  createOwnSession,
+  createSharedSession,
+  isLarge,
+  listeningPool,
+  SERVERS_SHARE,
+  type Session,
+} from "./session.ts";
 import { createSlots } from "./slots.ts";
 
 /** Drains a job table. */
@@ -40,6 +47,7 @@ const HOUR_MS = 3_600_000;
 // How long aborted handlers may take to end by themselves, and how long ends are written at the end.
 const SETTLE_MS = 1000;
 const FLUSH_MS = 5000;
+const RECORDER_PAUSE_MS = 10_000;
 
 // A worker that is started by a request or a job is no part of it: nor is what its listeners queue.
 const outside = AsyncLocalStorage.snapshot();
@@ -117,6 +125,16 @@ export function createWorker(given: WorkerOptions): Worker {
   // worked on.
   const halves = prefetch >= concurrency && session.queues;
   const half = Math.ceil((concurrency + prefetch) / 2);
+  // There ends are recorded meanwhile, as long as that succeeds.
+  const recorder =
+    halves && pool !== undefined && isLarge(pool)
+      ? createOwnSession(pool, undefined, commandTimeoutMs, {
+          onNotify: () => undefined,
+          onPooler: warnOfPooler,
+        })
+      : undefined;
+  let recording: Promise<void> | undefined;
+  let recordFrom = -Infinity;
   let ahead: Claim | undefined;
   let asked = 0;
   let flowing = false;
@@ -146,9 +164,26 @@ export function createWorker(given: WorkerOptions): Worker {
     slots.accept(jobs, claimedAt);
   }
 
+  const isUnderWay = (): boolean => ahead !== undefined || recording !== undefined;
+
+  async function record(to: Session): Promise<void> {
+    try {
+      await ends.flush(to);
+    } catch (error) {
+      recordFrom = performance.now() + RECORDER_PAUSE_MS;
+      warn(error);
+      tell({ type: "fault", error });
+    }
+    recording = undefined;
+    bell.ring();
+  }
+
   /** One statement, or a wait for something to do. */
   async function step(): Promise<void> {
     const room = (): number => (stopping === undefined ? slots.room(asked) : 0);
+    if (stopping !== undefined) await recording;
+    else if (recorder !== undefined && flowing && ends.size > 0 && performance.now() >= recordFrom)
+      recording ??= record(recorder);
     let current = ahead;
     ahead = undefined;
     if (current === undefined && room() > 0 && (hungry || claimer.untilSweep() <= 0)) {
@@ -172,7 +207,7 @@ export function createWorker(given: WorkerOptions): Worker {
     for (;;) {
       // What a claim brings that took longer is given back all the same.
       const gaveUp = failures > 0 && performance.now() > giveUpAt;
-      if (stopping !== undefined && slots.running === 0 && ahead === undefined && (ends.size === 0 || gaveUp))
+      if (stopping !== undefined && slots.running === 0 && !isUnderWay() && (ends.size === 0 || gaveUp))
         return;
       const pause = pauseUntil - performance.now();
       if (pause > 0) {
@@ -219,6 +254,7 @@ export function createWorker(given: WorkerOptions): Worker {
       );
     }
     session.close();
+    recorder?.close();
   }
 
   async function idle(): Promise<void> {
