@@ -188,9 +188,9 @@ export async function startConsumption(
   async function end(): Promise<void> {
     stopping.abort();
     roomMade.resolve();
+    const unstarted = hand.halt();
     reader.close();
     await reading;
-    const unstarted = hand.halt();
     await withDeadline(options.stopTimeoutMs, () => hand.idle).catch(() => journal.abandoned(hand.size));
     ended.abort();
     await looking;

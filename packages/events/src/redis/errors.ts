@@ -58,6 +58,16 @@ export function explained(error: unknown): EventBusError {
   const word = replyWord(error);
   if (word === undefined) return unavailable(BROKER, `the connection was lost (${connectionWord(error)})`);
   if (PASSING.has(word)) return unavailable(BROKER, `it cannot do this now (${word})`);
+  return refusal(word);
+}
+
+function refusal(word: string): EventBusError {
   const hint = HINTS[word];
   return refused(BROKER, hint === undefined ? word : `${hint} (${word})`);
+}
+
+/** What the caller is told while there is no connection, by the word about the last one that failed. */
+export function notConnected(word: string | undefined): EventBusError {
+  if (word === "WRONGPASS" || word === "NOAUTH") return refusal(word);
+  return unavailable(BROKER, word ?? "no connection");
 }

@@ -1,7 +1,7 @@
 import { backoff } from "@svc/resilience";
 import { Redis, type RedisOptions } from "ioredis";
-import { closedBus, unavailable } from "../bus/event-bus-error.ts";
-import { BROKER, connectionWord, isOfSelect } from "./errors.ts";
+import { closedBus } from "../bus/event-bus-error.ts";
+import { BROKER, connectionWord, isOfSelect, notConnected } from "./errors.ts";
 
 /** One connection, made when it is needed for the first time, made anew whenever it is lost. */
 export interface Line {
@@ -104,8 +104,7 @@ export function openLine(make: MakeClient, connectTimeoutMs: number, silentMs: n
     return made;
   }
 
-  const away = (): Error =>
-    closed ? closedBus(BROKER) : unavailable(BROKER, lastFailure ?? "no connection");
+  const away = (): Error => (closed ? closedBus(BROKER) : notConnected(lastFailure));
 
   return {
     async send(use) {

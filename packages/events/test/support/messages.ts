@@ -1,0 +1,21 @@
+import type { BusMessage } from "@svc/events";
+
+let count = 0;
+
+/** A topic that nobody else uses. */
+export function topicName(what: string): string {
+  count++;
+  return `case-${count}.${what}`;
+}
+
+/** So many messages of a topic, each with an id of its own. */
+export function messages(topic: string, many: number, changes: Partial<BusMessage> = {}): BusMessage[] {
+  return Array.from({ length: many }, () => {
+    count++;
+    return { topic, id: `id-${count}`, key: null, body: JSON.stringify({ count }), ...changes };
+  });
+}
+
+export function idsOf(list: readonly BusMessage[]): string[] {
+  return list.map(({ id }) => id);
+}
