@@ -197,6 +197,18 @@ describe("a scheduler in trouble", function () {
     expect(events.sort()).to.deep.equal(["fault", "fired"]);
   });
 
+  it("goes on deleting at its next look while there are more than one statement takes", async () => {
+    const db = fakeDatabase();
+    db.old = 10_000;
+    const scheduler = on(db);
+    await scheduler.runDue();
+    await scheduler.runDue();
+    db.old = 9999;
+    await scheduler.runDue();
+    await scheduler.runDue();
+    expect(db.sent.prune).to.equal(3);
+  });
+
   it("a table with moments that no clock shows does no harm", async () => {
     const db = fakeDatabase();
     for (const [name, last] of [

@@ -10,6 +10,8 @@ export interface FakeDatabase extends Connectable {
   readonly fate: Partial<Record<Kind, "fails" | "hangs">>;
   /** The newest ticks by name, in milliseconds. */
   readonly last: Map<string, number>;
+  /** How many old ticks one statement finds. */
+  old: number;
 }
 
 export function fakeDatabase(): FakeDatabase {
@@ -17,6 +19,7 @@ export function fakeDatabase(): FakeDatabase {
     sent: { read: 0, begin: 0, fire: 0, prune: 0 },
     fate: {},
     last: new Map(),
+    old: 0,
     connect: async () => ({
       release: () => undefined,
       query: async <R extends Row>(text: string, values: unknown[] = []) => {
@@ -24,17 +27,17 @@ export function fakeDatabase(): FakeDatabase {
         database.sent[kind] += 1;
         if (database.fate[kind] === "fails") throw new Error("the database says no");
         if (database.fate[kind] === "hangs") await new Promise(() => undefined);
-        return { rows: answerTo(kind, database.last, values) as R[] };
+        return { rows: answerTo(kind, database, values) as R[] };
       },
     }),
   };
   return database;
 }
 
-function answerTo(kind: Kind, last: Map<string, number>, values: unknown[]): Row[] {
+function answerTo(kind: Kind, { last, old }: FakeDatabase, values: unknown[]): Row[] {
   if (kind === "read") {
     return (values[0] as string[]).map((name) => ({ name, server_ms: 0, last_ms: last.get(name) ?? null }));
   }
   if (kind === "begin" || kind === "fire") last.set(String(values[0]), Date.parse(String(values[1])));
-  return kind === "prune" ? [{ gone: 0 }] : [{ claimed: true, enqueued: true }];
+  return kind === "prune" ? [{ gone: old }] : [{ claimed: true, enqueued: true }];
 }
