@@ -21,7 +21,7 @@ describe("a file of expenses", function () {
   let tooLarge: Promise<number | undefined>;
   before("a file that is too large", async () => {
     // Makes the tables.
-    await list(running.url);
+    await list(running.url, {});
     tooLarge = sendTooLarge();
     tooLarge.catch(() => undefined);
   });
