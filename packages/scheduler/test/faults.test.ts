@@ -123,9 +123,19 @@ describe("a scheduler in trouble", function () {
       "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
     );
     await admin.end();
-    const first = await scheduler.runDue().catch(() => ({ fired: [] }));
-    const second = await scheduler.runDue();
-    expect([...minutes(first.fired), ...minutes(second.fired)]).to.deep.equal([1]);
+    const fired: number[] = [];
+    let failures = 0;
+    // Each connection of the pool may be found broken once.
+    for (let look = 0; look < 4; look++) {
+      try {
+        fired.push(...minutes((await scheduler.runDue()).fired));
+      } catch {
+        failures += 1;
+      }
+    }
+    expect(failures).to.be.below(3);
+    expect(fired).to.deep.equal([1]);
+    expect(await bench.jobs()).to.have.lengthOf(1);
   });
 
   it("a database that hangs costs bounded time: of a pass, of the check and of stopping", async () => {
