@@ -3,11 +3,13 @@
 set -euo pipefail
 
 packages=(
-  redis-server # a real Redis for the tests that want one
-  prometheus   # promtool, which checks what /metrics says
-  pgbouncer    # the pooler that tenants must survive
-  chromium     # a real browser signs in
-  nats-server  # an event bus
+  redis-server      # a real Redis for the tests that want one
+  prometheus        # promtool, which checks what /metrics says
+  pgbouncer         # the pooler that tenants must survive
+  chromium          # a real browser signs in
+  nats-server       # an event bus
+  postgresql-client # psql, which the consumer in Python uses
+  python3           # the same
 )
 
 missing=()
