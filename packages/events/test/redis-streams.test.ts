@@ -138,7 +138,7 @@ describe("the bus on Redis Streams", function () {
       await two.consume({ group: "readers", topics: [topic], handler });
       await one.publish([message]);
       await until("it has begun", () => begun > 0);
-      await sleep(500);
+      await sleep(350);
       expect(begun).to.equal(1);
       gate.resolve();
       await until(
@@ -299,8 +299,8 @@ describe("the bus on Redis Streams", function () {
       await raw.set(topic, "something else");
       const bus = busWith();
       for (const operation of [
-        bus.publish(messages(topic, 1)),
-        bus.consume({ group: "g", topics: [topic], handler: () => Promise.resolve() }),
+        () => bus.publish(messages(topic, 1)),
+        () => bus.consume({ group: "g", topics: [topic], handler: () => Promise.resolve() }),
       ]) {
         const error = await rejection(operation);
         expect(error.code).to.equal("ERR_SVC_EVENT_BUS_REFUSED");
@@ -376,6 +376,27 @@ describe("the bus on Redis Streams", function () {
         await raw.config("SET", "requirepass", "");
       }
       expect(await raw.xlen(topic)).to.equal(1);
+    });
+
+    it("EVT-7 says in the log that Redis has gone and that it has come back, and reads on", async () => {
+      const topic = topicName("away");
+      const logger = collectingLogger();
+      const bus = busWith({ logger });
+      const got = await collect(bus, "readers", topic);
+      await server.kill();
+      await until("it is said", () => logger.at("warn").length > 0);
+      expect(logger.texts[0]).to.match(/^warn cannot read from the event bus; trying on .*"group":"readers"/);
+      await server.restart();
+      await until("it is said, too", () => logger.at("info").length > 0);
+      expect(logger.at("info")).to.deep.equal(["reading from the event bus again"]);
+      const list = messages(topic, 1);
+      await until("it takes messages", () =>
+        bus.publish(list).then(
+          () => true,
+          () => false,
+        ),
+      );
+      await until("it has come", () => got.length === 1);
     });
 
     it("EVT-7 ends at once what is under way when it is closed", async () => {

@@ -18,7 +18,7 @@ interface Taken extends Held {
 
 // How long one request for messages stands, and how often the server says in between that it lives.
 const FETCH_MS = 15_000;
-const HEARTBEAT_MS = 2_500;
+const HEARTBEAT_MS = 2_000;
 // Acknowledgements can be lost with a connection: what was done is known for a while, and not done again.
 const REMEMBERED = 1000;
 
@@ -37,6 +37,8 @@ export async function startConsumption(
   const retry = backoff({ baseMs: options.retryBaseMs, maxMs: options.retryMaxMs, jitter: "none" });
   const requests = new Set<ConsumerMessages>();
   const done = new Set<string>();
+  // How often requests and consumers may have been forgotten.
+  let forgotten = 0;
   let roomMade = Promise.withResolvers<void>();
   let signEveryMs = options.ackWaitMs / 3;
 
@@ -92,6 +94,7 @@ export async function startConsumption(
 
   async function read(topic: string, first: BoundConsumer): Promise<void> {
     let bound: BoundConsumer | undefined = first;
+    let known = forgotten;
     for (let failures = 0; !stopping.signal.aborted;) {
       const free = share - inHandOf(topic);
       // A request for every message would cost a round trip for each.
@@ -102,7 +105,8 @@ export async function startConsumption(
       try {
         await link.connected(stopping.signal);
         if (stopping.signal.aborted) return;
-        if (bound === undefined) {
+        if (bound === undefined || known !== forgotten) {
+          known = forgotten;
           bound = await withDeadline(options.timeoutMs, () => bind(topic));
           journal.works();
         }
@@ -142,8 +146,8 @@ export async function startConsumption(
     }
   }
 
-  // A server that comes back may know nothing of the requests that stood: new ones are made.
-  const forget = link.onReturn(() => {
+  const forget = link.onForgotten(() => {
+    forgotten++;
     for (const each of requests) each.stop();
   });
 

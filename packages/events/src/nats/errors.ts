@@ -5,11 +5,18 @@ import { EventBusError, refused, unavailable } from "../bus/event-bus-error.ts";
 
 export const BROKER = "NATS";
 
+const LOGIN = "the user or the password is wrong";
+
+/** What the caller is told while there is no connection, by the word about the last one that failed. */
+export function notConnected(word: string | undefined): EventBusError {
+  return word === LOGIN ? refused(BROKER, word) : unavailable(BROKER, word ?? "no connection");
+}
+
 /** A word about a connection that failed; never its message, which may hold the address. */
 export function connectionWord(error: unknown): string {
   for (let each = error, depth = 0; each instanceof Error && depth < 5; each = each.cause, depth++) {
     if (each instanceof errors.AuthorizationError || each instanceof errors.UserAuthenticationExpiredError)
-      return "the user or the password is wrong";
+      return LOGIN;
     if (each instanceof errors.TimeoutError) return "no answer in time";
     const { code } = each as NodeJS.ErrnoException;
     if (typeof code === "string" && /^[A-Z][A-Z0-9_]{2,50}$/.test(code)) return code;
@@ -52,5 +59,5 @@ export function explained(error: unknown): EventBusError {
   if (error instanceof Error && error.cause instanceof JetStreamApiError) return explained(error.cause);
   if (error instanceof errors.PermissionViolationError)
     return refused(BROKER, `the user may not do this (${error.operation} on ${error.subject})`);
-  return unavailable(BROKER, connectionWord(error));
+  return notConnected(connectionWord(error));
 }

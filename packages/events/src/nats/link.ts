@@ -2,8 +2,8 @@ import { jetstream, type JetStreamClient, jetstreamManager, type JetStreamManage
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { backoff } from "@svc/resilience";
 import { setTimeout as sleep } from "node:timers/promises";
-import { closedBus, unavailable } from "../bus/event-bus-error.ts";
-import { BROKER, connectionWord } from "./errors.ts";
+import { closedBus } from "../bus/event-bus-error.ts";
+import { BROKER, connectionWord, notConnected } from "./errors.ts";
 import { connectOptionsOf, type ResolvedNatsJetStream } from "./options.ts";
 
 /** A connection with what is spoken over it. */
@@ -22,8 +22,10 @@ export interface Link {
   now(): Promise<JetStream>;
   /** Resolves when there is a connection, or the signal aborts. */
   connected(signal: AbortSignal): Promise<void>;
-  /** Called when a connection that was lost is there again. Answers how to end that. */
-  onReturn(tell: () => void): () => void;
+  /** Called when requests that stand may be known to nobody any more. Answers how to end that. */
+  onForgotten(tell: () => void): () => void;
+  /** Says that they may be: the server was away, or the stream was made anew. */
+  forgotten(): void;
   close(): Promise<void>;
 }
 
@@ -43,6 +45,10 @@ export function openLink(options: ResolvedNatsJetStream): Link {
     const all = [...waiters];
     waiters.clear();
     for (const tell of all) tell();
+  }
+
+  function forgotten(): void {
+    for (const tell of listeners) tell();
   }
 
   function giveUpHope(why?: unknown): void {
@@ -77,7 +83,7 @@ export function openLink(options: ResolvedNatsJetStream): Link {
           if (++tries > 1) giveUpHope();
         } else if (type === "reconnect") {
           came();
-          for (const tell of listeners) tell();
+          forgotten();
         }
       }
     })();
@@ -126,8 +132,7 @@ export function openLink(options: ResolvedNatsJetStream): Link {
     }
   }
 
-  const away = (): Error =>
-    closing.signal.aborted ? closedBus(BROKER) : unavailable(BROKER, lastFailure ?? "no connection");
+  const away = (): Error => (closing.signal.aborted ? closedBus(BROKER) : notConnected(lastFailure));
 
   /** Also says whether there is a connection at this moment. */
   function started(): boolean {
@@ -151,10 +156,11 @@ export function openLink(options: ResolvedNatsJetStream): Link {
         if (!up && !hoping) await sleep(50, undefined, { signal }).catch(() => undefined);
       }
     },
-    onReturn(tell) {
+    onForgotten(tell) {
       listeners.add(tell);
       return () => void listeners.delete(tell);
     },
+    forgotten,
     async close() {
       closing.abort();
       settle();

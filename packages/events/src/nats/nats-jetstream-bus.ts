@@ -1,5 +1,6 @@
 import type { CheckResult, ReadinessCheck } from "@svc/context";
 import { withDeadline } from "@svc/resilience";
+import { setTimeout as sleep } from "node:timers/promises";
 import { closedBus, EventBusError } from "../bus/event-bus-error.ts";
 import type { RunningConsumption } from "../bus/running.ts";
 import { checkConsumption, checkMessages } from "../bus/messages.ts";
@@ -16,6 +17,7 @@ const UNDER_WAY = 256;
 // What the headers of a message may need beside its key.
 const HEADER_BYTES = 512;
 const KNOWN_TOPICS = 10_000;
+const TRIES = 10;
 
 /**
  * An event bus on NATS JetStream (EVT-7), server 2.9 or newer: one stream; the subject of a topic is prefix + topic; the
@@ -41,7 +43,7 @@ export function createNatsJetStreamBus(given: NatsJetStreamOptions): EventBus {
   async function prepare(jetStream: JetStream, topics: readonly string[]): Promise<void> {
     const unknown = topics.filter((topic) => !known.has(topic));
     if (unknown.length === 0) return;
-    await ensureStream(jetStream, options, unknown);
+    if (await ensureStream(jetStream, options, unknown)) link.forgotten();
     if (known.size > KNOWN_TOPICS) known.clear();
     for (const topic of unknown) known.add(topic);
   }
@@ -66,22 +68,30 @@ export function createNatsJetStreamBus(given: NatsJetStreamOptions): EventBus {
       const text = `message ${JSON.stringify(message.id)} cannot be published: the server takes ${limit} bytes at most`;
       throw new EventBusError("ERR_SVC_EVENT_BUS_MESSAGE", text, message);
     }
-    await prepare(jetStream, [...new Set(messages.map(({ topic }) => topic))]);
+    const topics = [...new Set(messages.map(({ topic }) => topic))];
+    for (let attempt = 1; ; attempt++) {
+      await prepare(jetStream, topics);
+      try {
+        await putInOrder(jetStream, messages, signal);
+        return;
+      } catch (error) {
+        // Somebody has removed the stream, or another replica has written its subjects over ours.
+        if (!nobodyTook(error) || attempt === TRIES) throw error;
+        known.clear();
+        await sleep(Math.random() * 10 * attempt, undefined, { signal });
+      }
+    }
+  }
+
+  async function putInOrder(
+    jetStream: JetStream,
+    messages: readonly BusMessage[],
+    signal: AbortSignal,
+  ): Promise<void> {
     for (let at = 0; at < messages.length; at += UNDER_WAY) {
       signal.throwIfAborted();
       // All of them are sent before the first answer comes, in this order.
       await Promise.all(messages.slice(at, at + UNDER_WAY).map((message) => put(jetStream, message)));
-    }
-  }
-
-  async function putAllOrAgain(messages: readonly BusMessage[], signal: AbortSignal): Promise<void> {
-    try {
-      await putAll(messages, signal);
-    } catch (error) {
-      // Nobody takes the subject: somebody has removed the stream, or the subject from it.
-      if (!nobodyTook(error) || known.size === 0) throw error;
-      known.clear();
-      await putAll(messages, signal);
     }
   }
 
@@ -122,7 +132,7 @@ export function createNatsJetStreamBus(given: NatsJetStreamOptions): EventBus {
       checkMessages(messages, maxBodyBytes);
       if (messages.length === 0) return;
       try {
-        await withDeadline(timeoutMs, (until) => putAllOrAgain(messages, until), { signal });
+        await withDeadline(timeoutMs, (until) => putAll(messages, until), { signal });
       } catch (error) {
         signal?.throwIfAborted();
         throw explained(error);

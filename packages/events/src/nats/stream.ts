@@ -8,7 +8,7 @@ import type { ResolvedNatsJetStream } from "./options.ts";
 const TRIES = 10;
 
 /**
- * Makes sure that the stream takes some topics.
+ * Makes sure that the stream takes some topics; answers whether it had to be made.
  *
  * @throws EventBusError `ERR_SVC_EVENT_BUS_REFUSED` when it does not and is not to be changed, or cannot do what is needed
  */
@@ -16,7 +16,7 @@ export async function ensureStream(
   { manager }: JetStream,
   options: ResolvedNatsJetStream,
   topics: readonly string[],
-): Promise<void> {
+): Promise<boolean> {
   const { stream, prefix, manageStream } = options;
   // Under a prefix that is a word of its own everything is the stream's; otherwise every subject is named.
   const wanted = prefix.endsWith(".") ? [`${prefix}>`] : topics.map((topic) => prefix + topic);
@@ -25,7 +25,7 @@ export async function ensureStream(
       const { config } = await manager.streams.info(stream);
       checkStream(config);
       const missing = wanted.filter((each) => !config.subjects.some((pattern) => covers(pattern, each)));
-      if (missing.length === 0) return;
+      if (missing.length === 0) return false;
       if (!manageStream) {
         const has = config.subjects.slice(0, 10).join(", ");
         throw refused(BROKER, `the stream ${stream} does not take ${missing.join(", ")}; it takes ${has}`);
@@ -34,7 +34,7 @@ export async function ensureStream(
     } catch (error) {
       if (isNoStream(error)) {
         if (!manageStream) throw refused(BROKER, `there is no stream ${stream}`);
-        if (await made()) return;
+        if (await made()) return true;
       } else if (!isConflict(error) || attempt === TRIES) {
         throw error;
       }
