@@ -76,10 +76,7 @@ const delivered: readonly (readonly Rule[])[] = [
         "The reduced profile emits no spans and passes trace context through unchanged",
         { package: "request-id" },
       ],
-      "PROF-5": [
-        "The reduced profile has no queue worker",
-        { package: "job-table", status: "planned", outside: false },
-      ],
+      "PROF-5": ["The reduced profile has no queue worker", { package: "express", outside: false }],
       "PROF-6": ["The reduced profile offers the service kind api alone", { outside: false }],
       "PROF-7": [
         "The full profile has the service kinds api, web and gateway",
@@ -130,7 +127,7 @@ const delivered: readonly (readonly Rule[])[] = [
       ],
       "RDY-15": [
         "The queue check is critical when its table is unreachable; dead jobs are a note",
-        { ...decided, package: "job-table", status: "planned", profile: "full" },
+        { ...decided, package: "job-table", profile: "full" },
       ],
       "RDY-16": ["The cache check is never critical", { ...decided, package: "cache", profile: "full" }],
       "RDY-17": [
@@ -138,10 +135,7 @@ const delivered: readonly (readonly Rule[])[] = [
         { package: "telemetry", status: "planned", profile: "full" },
       ],
       "RDY-18": ["Metrics never make readiness critical", { ...decided, package: "metrics" }],
-      "RDY-19": [
-        "The event bus check is never critical",
-        { ...decided, package: "events", status: "planned", profile: "full" },
-      ],
+      "RDY-19": ["The event bus check is never critical", { ...decided, package: "events", profile: "full" }],
       "RDY-20": [
         "From SIGTERM on /ready answers 503 with the critical check shutdown: shutting down",
         decided,
@@ -745,10 +739,7 @@ const planned: readonly (readonly Rule[])[] = [
     "job-queue",
     { package: "job-table", profile: "full" },
     {
-      "JOB-1": [
-        "Jobs stand in a relational table, svc_jobs unless [plugin.queue] name says otherwise",
-        { status: "planned" },
-      ],
+      "JOB-1": "Jobs stand in a relational table, svc_jobs unless [plugin.queue] name says otherwise",
       "JOB-2": "The table has thirteen columns of fixed types",
       "JOB-3": "A job id is 32 hex by default; inserting an existing id does nothing",
       "JOB-4": "A claim takes one row atomically, skipping locked ones, ordered by available_at",
@@ -794,16 +785,13 @@ const planned: readonly (readonly Rule[])[] = [
         { ...decided, outside: false },
       ],
       "JOB-31": ["dead(), retryDead() and stats() serve the operator", { ...decided, outside: false }],
-      "JOB-32": [
-        "/queue and /queue/stats are mounted where the application wants them, guarded",
-        { ...decided, status: "planned" },
-      ],
+      "JOB-32": ["/queue and /queue/stats are mounted where the application wants them, guarded", decided],
     },
   ),
 
   section(
     "events",
-    { package: "events", status: "planned", profile: "full" },
+    { package: "events", profile: "full" },
     {
       "EVT-1": "An event has an envelope of nine fields",
       "EVT-2": "Events go on the queue and, when configured, on the bus with the same envelope",
@@ -823,7 +811,7 @@ const planned: readonly (readonly Rule[])[] = [
 
   section(
     "outbox-and-inbox",
-    { package: "events", status: "planned", profile: "full" },
+    { package: "events", profile: "full" },
     {
       "OUT-1": "Delivery is at least once",
       "OUT-2":
@@ -837,7 +825,7 @@ const planned: readonly (readonly Rule[])[] = [
 
   section(
     "scheduler",
-    { package: "scheduler", status: "planned", profile: "full" },
+    { package: "scheduler", profile: "full" },
     {
       "SCH-1": "Several replicas enqueue exactly once per tick",
       "SCH-2": ["Intervals are anchored at the Unix epoch, at least 1 s", { ...decided, outside: false }],
