@@ -100,7 +100,7 @@ describe("the plans of the statements", function () {
     const client = await pool.connect();
     await client.query("set enable_seqscan = off; set plan_cache_mode = force_generic_plan");
     expect([...statements.keys()]).to.include.members(["svc_job_claim", "svc_job_fail"]);
-    expect([...statements.keys()].some((name) => /hot|fused/.test(name))).to.equal(true);
+    expect([...statements.keys()].some((name) => /few|hot|fused/.test(name))).to.equal(true);
     for (const { name, text, values } of statements.values()) {
       await client.query(`prepare ${name} as ${text}`);
       const parameters = values.map((value) => client.escapeLiteral(literalOf(value))).join(", ");
@@ -108,7 +108,7 @@ describe("the plans of the statements", function () {
       const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
       expect(plan, `${name}\n${plan}`).not.to.match(/Seq Scan/);
       if (name !== "svc_job_claim") expect(plan, `${name}\n${plan}`).not.to.include("empty_running_idx");
-      if (!/hot|fused/.test(name)) continue;
+      if (!/few|hot|fused/.test(name)) continue;
       // Once, to find jobs in their order; they are taken by where they lie.
       expect(plan.split("empty_pending_idx"), `${name}\n${plan}`).to.have.lengthOf(2);
       expect(plan).to.match(

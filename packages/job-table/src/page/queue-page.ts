@@ -92,7 +92,14 @@ function deadRow(row: DeadLetterRow, action: string): Html {
   return markup`<tr>${named(row)}
 <td class="error">${error ?? "none"}${cut && " …"}</td>
 <td>${time(created)}</td>
-<td><form method="post" action="${action}"><button name="id" value="${id}">Retry<span class="hidden"> ${task}, ${shownId(id)}</span></button></form></td></tr>`;
+<td><form method="post" action="${action}">${idButton(id)}Retry<span class="hidden"> ${task}, ${shownId(id)}</span></button></form></td></tr>`;
+}
+
+/** A form has no other line breaks than CR LF: an id that has some is sent as text that has none. */
+function idButton(id: string): Html {
+  return /[\r\n]/.test(id)
+    ? markup`<button name="encoded" value="${encodeURIComponent(id)}">`
+    : markup`<button name="id" value="${id}">`;
 }
 
 function scheduleTable(rows: readonly ScheduleRow[]): Html {

@@ -83,8 +83,13 @@ function guarded(
     if (error === undefined || error === null) admitted();
     else next(error);
   };
-  // A guard may be an async function; its rejection is a refusal.
-  const returned: unknown = guard(req, res, decide);
+  // A guard may be an async function; its rejection is a refusal, and so is what it throws.
+  let returned: unknown;
+  try {
+    returned = guard(req, res, decide);
+  } catch (error) {
+    decide(error ?? new Error("the guard threw nothing"));
+  }
   if (returned instanceof Promise) {
     returned.catch((error: unknown) => decide(error ?? new Error("the guard rejected")));
   }

@@ -11,7 +11,7 @@ const MAX_IDS = 1000;
 const closing = { headers: { Connection: "close" } } as const;
 
 /**
- * Which dead letters a form asks for: `all`, or `id` once or many times. Takes `req.body` where something has parsed it, and
+ * Which dead letters a form asks for: `all`, or `id` once or many times; `encoded` is an id that is percent-encoded. Takes `req.body` where something has parsed it, and
  * reads it otherwise.
  *
  * @throws ProblemError 400, 413 or 415
@@ -23,13 +23,25 @@ export async function retryFormOf(req: WithBody): Promise<readonly string[] | "a
   }
   const { body } = req;
   const fields = isParsed(req, body) ? fieldsOf(body) : fieldsOfText(await textOf(req, body));
-  const ids = fields("id");
+  const ids = [...fields("id"), ...fields("encoded").map(decoded)];
   const all = fields("all").length > 0;
   if (all && ids.length === 0) return "all";
   if (all || ids.length === 0 || ids.length > MAX_IDS || ids.some((id) => id.includes("\0"))) {
-    throw badRequest("the form must have either id or all", { code: "ERR_SVC_BODY_MALFORMED" });
+    throw malformed();
   }
   return ids;
+}
+
+function malformed(): ProblemError {
+  return badRequest("the form must have either id or all", { code: "ERR_SVC_BODY_MALFORMED" });
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw malformed();
+  }
 }
 
 type Fields = (name: string) => readonly string[];

@@ -92,15 +92,35 @@ export interface HotRow extends Record<string, unknown> {
   readonly lease: string;
 }
 
+/** Up to so many jobs are claimed by the shorter statement. */
+export const FEW = 10;
+
+const hotColumns = `job.id, job.task, job.payload, job.attempts::int, job.max_attempts::int, job.request_id, job.tenant_id,
+    job.trace, date_part('epoch', job.available_at) * 1000 as available_ms`;
+
+// The rows are found again by where they lie: they are locked, so they stay there. That they are still due is said in words
+// that no index knows: a plan that was made for an empty table must not read all that are.
+const hotUpdate = (table: string, inTimeMs: number | undefined): string => `update ${table} as job ${take}
+  where ctid = any(array(
+    select ctid from ${table}
+    where status = 'pending' and available_at <= ${NOW} and available_at >= to_timestamp($3::float8 / 1000)${promptly(inTimeMs)}
+    order by available_at limit $1::int for update skip locked
+  )) and job.status not in ('running', 'dead') and job.available_at - interval '0' <= ${NOW}`;
+
 /**
  * A worker's claim in between (JOB-25): pending jobs alone, from `$3` on, in milliseconds since the epoch. Old snapshots of
- * other sessions keep the rows of claimed jobs from being cleared away; `$3` steps over them. The rows are found again by
- * where they lie: they are locked, so they stay there. That they are still due is said in words that no index knows: a
- * plan that was made for an empty table must not read all that are. A lease is the same for all of one statement and made
- * into a text once.
- *
- * With `acked` it deletes finished jobs in the same statement, which is one commit instead of two: `$4` to `$7` are their leases.
- * The last row tells in `attempts` how many of them were held, and in `payload` which, where not all were.
+ * other sessions keep the rows of claimed jobs from being cleared away; `$3` steps over them. Answers in no order; as short
+ * as can be, for a few jobs: to begin with a statement costs more than a job.
+ */
+export function fewClaimSql(table: string, inTimeMs?: number): string {
+  return `${hotUpdate(table, inTimeMs)}
+  returning ${hotColumns}, to_char(job.locked_until at time zone 'UTC', ${UTC_TEXT}) as lease`;
+}
+
+/**
+ * The same for many: a lease is the same for all of them and made into a text once. With `acked` it deletes finished jobs in
+ * the same statement, which is one commit instead of two: `$4` to `$7` are their leases. The last row tells in `attempts` how
+ * many of them were held, and in `payload` which, where not all were.
  */
 export function hotClaimSql(table: string, acked: boolean, inTimeMs?: number): string {
   const deleted = acked ? `, acked as (${deleteSql(table, 4)})` : "";
@@ -108,14 +128,8 @@ export function hotClaimSql(table: string, acked: boolean, inTimeMs?: number): s
 union all select null, null, case when count(*) < cardinality($4::text[]) then to_jsonb(array_agg(id)) end,
   count(*)::int, null, null, null, null, null, null from acked`;
   return `with claimed as (
-  update ${table} as job ${take}
-  where ctid = any(array(
-    select ctid from ${table}
-    where status = 'pending' and available_at <= ${NOW} and available_at >= to_timestamp($3::float8 / 1000)${promptly(inTimeMs)}
-    order by available_at limit $1::int for update skip locked
-  )) and job.status not in ('running', 'dead') and job.available_at - interval '0' <= ${NOW}
-  returning job.id, job.task, job.payload, job.attempts::int, job.max_attempts::int, job.request_id, job.tenant_id, job.trace,
-    date_part('epoch', job.available_at) * 1000 as available_ms, job.locked_until
+  ${hotUpdate(table, inTimeMs)}
+  returning ${hotColumns}, job.locked_until
 )${deleted}
 select id, task, payload, attempts, max_attempts, request_id, tenant_id, trace, available_ms,
   (select to_char(locked_until at time zone 'UTC', ${UTC_TEXT}) from claimed limit 1) as lease

@@ -19,8 +19,8 @@ export function enqueueOne(table: string, row: NewRow, channel: string | undefin
   const insert = `insert into ${table} (${COLUMNS})
   values (${rowSql(1)})
   on conflict (id) do nothing returning id`;
-  const text =
-    channel === undefined ? insert : `with made as (${insert}) select id, pg_notify($10, '') from made`;
+  // Nothing is told where nothing was inserted.
+  const text = channel === undefined ? insert : `${insert}, pg_notify($10, '')`;
   const values = valuesOf(row);
   if (channel !== undefined) values.push(channel);
   return { text, values };

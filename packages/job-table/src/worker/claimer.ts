@@ -3,6 +3,8 @@ import {
   type ClaimedRow,
   claimSql,
   deleteValues,
+  FEW,
+  fewClaimSql,
   hotClaimSql,
   hotJobOf,
   type HotRow,
@@ -46,6 +48,7 @@ export function createClaimer(
   inTimeMs?: number,
 ): Claimer {
   const full = claimSql(table, inTimeMs);
+  const few = fewClaimSql(table, inTimeMs);
   const hot = hotClaimSql(table, false, inTimeMs);
   const fused = hotClaimSql(table, true, inTimeMs);
   let sweptAt = -Infinity;
@@ -65,7 +68,10 @@ export function createClaimer(
     let rows: HotRow[];
     try {
       const values: unknown[] = [limit, visibilityTimeoutSeconds, started];
-      if (done.length === 0) rows = await session.query("svc_job_hot_claim", hot, values);
+      if (done.length === 0 && limit <= FEW) {
+        rows = await session.query<HotRow>("svc_job_few_claim", few, values);
+        rows.sort((a, b) => a.available_ms - b.available_ms);
+      } else if (done.length === 0) rows = await session.query("svc_job_hot_claim", hot, values);
       else {
         const leases = deleteValues(done.map(({ job }) => job));
         rows = await session.query("svc_job_fused_claim", fused, [...values, ...leases]);

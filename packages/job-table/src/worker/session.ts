@@ -9,6 +9,7 @@ import {
   type QueryResult,
   type Row,
 } from "@svc/sql";
+import { heardGreeting } from "./greeting.ts";
 
 /** Where a worker's statements go. */
 export interface Session {
@@ -20,7 +21,7 @@ export interface Session {
 }
 
 interface Emitter {
-  on(event: "error" | "notification" | "end", listener: () => void): unknown;
+  on(event: "error" | "notification" | "end", listener: (message?: unknown) => void): unknown;
   removeListener(event: "error", listener: () => void): unknown;
 }
 
@@ -30,6 +31,9 @@ export const SERVERS_SHARE = 0.9;
 /** Who hears of what a connection tells. */
 export interface Listeners {
   readonly onNotify: () => void;
+  /** What this one tells the others when it connects, and who hears what they tell. Default: nothing, nobody. */
+  readonly greeting?: string | undefined;
+  readonly onGreeting?: ((greeting: string) => void) | undefined;
   /** The server that answers is another one than the driver speaks to: its sessions may be everybody's. */
   readonly onPooler: () => void;
 }
@@ -49,7 +53,7 @@ export function createOwnSession(
   pool: Connectable,
   channel: string | undefined,
   timeoutMs: number,
-  { onNotify, onPooler }: Listeners,
+  { onNotify, greeting, onGreeting, onPooler }: Listeners,
 ): Session {
   let current: PooledConnection | undefined;
   let busy = false;
@@ -63,6 +67,9 @@ export function createOwnSession(
     "set plan_cache_mode = force_generic_plan",
     "set jit = off",
     ...(channel === undefined ? [] : [`listen ${identifier(channel)}`]),
+    ...(channel === undefined || greeting === undefined
+      ? []
+      : [`select pg_notify(${quoted(channel)}, ${quoted(greeting)})`]),
     "select pg_backend_pid() as pid",
   ].join("; ");
 
@@ -86,7 +93,11 @@ export function createOwnSession(
     };
     emitter.on?.("error", lost);
     emitter.on?.("end", lost);
-    emitter.on?.("notification", onNotify);
+    emitter.on?.("notification", (message) => {
+      const heard = heardGreeting(message);
+      if (heard === undefined) onNotify();
+      else if (heard !== greeting) onGreeting?.(heard);
+    });
     current = connection;
     try {
       if (isPooled(connection, await connection.query(settings))) onPooler();
@@ -123,6 +134,11 @@ export function createOwnSession(
       if (current !== undefined) drop(current);
     },
   };
+}
+
+/** A text in a statement that takes no parameters, whatever `standard_conforming_strings` is. */
+function quoted(text: string): string {
+  return `E'${text.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`;
 }
 
 /** Whether the process that answered is another one than that which greeted: poolers give out numbers of their own. */

@@ -9,6 +9,7 @@ import { calm } from "./calm-logger.ts";
 import { createEnds } from "./ends.ts";
 import { createTell } from "./events.ts";
 import { resolveWorkerOptions, type WorkerOptions } from "./options.ts";
+import { greetingOf, tasksIn } from "./greeting.ts";
 import { createReport } from "./report.ts";
 import {
   createOwnSession,
@@ -91,6 +92,13 @@ export function createWorker(given: WorkerOptions): Worker {
       "the connection of the worker goes through a pooler: unless that one pools sessions, listen must be false",
     ),
   );
+  const greeting = greetingOf(options.handlers.keys());
+  const warnOfOthers = atMostEvery(HOUR_MS, (_suppressed, theirs: string) =>
+    logger?.warn(
+      { table: table.name, handlers: tasksIn(greeting), others: tasksIn(theirs) },
+      "another worker of this table has other handlers: each claims every job, and makes those dead that it has none for",
+    ),
+  );
   const pool = options.listen ? listeningPool(on.db) : undefined;
   const inTimeMs = pool === undefined ? commandTimeoutMs * SERVERS_SHARE : undefined;
   const claimer = createClaimer(on.quotedTable, on.visibilityTimeoutSeconds, pollMs, inTimeMs);
@@ -102,6 +110,8 @@ export function createWorker(given: WorkerOptions): Worker {
             hungry = true;
             bell.ring();
           },
+          greeting,
+          onGreeting: warnOfOthers,
           onPooler: warnOfPooler,
         });
   const delay = backoff({ baseMs: 100, maxMs: 5000, minMs: 50 });
