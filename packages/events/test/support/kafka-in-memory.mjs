@@ -33,22 +33,19 @@ export class Kafka {
       commitOffsets: async ([{ topic, offset }]) => positions.set(topic, Number(offset)),
       async run({ eachMessage }) {
         let busy = false;
-        timer = setInterval(async () => {
+        const look = async () => {
           if (busy) return;
           busy = true;
           for (const [topic, position] of positions) {
             const message = logOf(topic)[position];
             if (message === undefined) continue;
             const pause = () => () => undefined;
-            await eachMessage({
-              topic,
-              partition: 0,
-              message: { ...message, offset: String(position) },
-              pause,
-            });
+            const offset = String(position);
+            await eachMessage({ topic, partition: 0, message: { ...message, offset }, pause });
           }
           busy = false;
-        }, 5);
+        };
+        timer = setInterval(() => void look(), 5);
       },
     };
   }
