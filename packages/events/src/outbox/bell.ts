@@ -6,23 +6,31 @@ export interface Bell {
   onRing(listener: () => void): () => void;
 }
 
-// What is not committed by then is found at the next look.
-const LATER_MS = 20;
+// Most transactions are committed at the first, nearly all at the second; what is not is found at the next look.
+const LATER_MS = [20, 300];
 
 export function createBell(): Bell {
   const listeners = new Set<() => void>();
-  let timer: NodeJS.Timeout | undefined;
+  const timers = new Map<number, NodeJS.Timeout>();
 
   function strike(): void {
-    timer = undefined;
     for (const listener of listeners) listener();
+  }
+
+  function strikeIn(ms: number): void {
+    if (timers.has(ms)) return;
+    const timer = setTimeout(() => {
+      timers.delete(ms);
+      strike();
+    }, ms);
+    timers.set(ms, timer.unref());
   }
 
   return {
     ring({ later }) {
       if (listeners.size === 0) return;
       if (!later) strike();
-      else timer ??= setTimeout(strike, LATER_MS).unref();
+      else for (const ms of LATER_MS) strikeIn(ms);
     },
     onRing(listener) {
       listeners.add(listener);
