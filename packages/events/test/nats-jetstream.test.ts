@@ -187,6 +187,21 @@ describe("the bus on NATS JetStream", function () {
   });
 
   describe("messages", () => {
+    it("EVT-7 may have any id, the longest topic and the longest group", async () => {
+      const topic = topicName("x".repeat(280)).padEnd(300, "y");
+      const ids = ["50 % off", "%41", "Zürich/東京 🚀", "a=b:c", "i".repeat(255)];
+      const list = ids.map((id) => ({ ...messages(topic, 1, { key: id })[0], id }) as BusMessage);
+      const got: BusMessage[] = [];
+      await busWith().consume({
+        group: "g.".repeat(50),
+        topics: [topic],
+        handler: async (message) => Promise.resolve(void got.push(message)),
+      });
+      await busWith().publish(list);
+      await until("all have come", () => got.length === list.length);
+      expect(got).to.deep.equal(list);
+    });
+
     it("EVT-7 are stored once in the duplicate window, in their order, however many there are", async () => {
       const topic = topicName("many");
       const list = messages(topic, 700, { key: "k" });

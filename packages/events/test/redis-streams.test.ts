@@ -275,7 +275,7 @@ describe("the bus on Redis Streams", function () {
         [{ topic: "two words" }, /its topic must be letters, digits, _ and - in words .*"two words"/],
         [{ topic: "a..b" }, /its topic/],
         [{ topic: "" }, /its topic/],
-        [{ topic: "x".repeat(161) }, /at most 160 characters/],
+        [{ topic: "x".repeat(301) }, /at most 300 characters/],
         [{ id: "" }, /its id/],
         [{ id: "a\r\nb" }, /its id/],
         [{ key: "\uD800" }, /its key/],
@@ -428,7 +428,7 @@ describe("the bus on Redis Streams", function () {
     }
     const handler = (): Promise<void> => Promise.resolve();
     for (const [options, text] of [
-      [{ group: "a b", topics: ["x"], handler }, /group: must be letters/],
+      [{ group: "a b", topics: ["x"], handler }, /group: must be 1 to 100 letters/],
       [{ group: "a", topics: [], handler }, /topics: must be a list of at least one/],
       [{ group: "a", topics: [">"], handler }, /topics: must be letters/],
       [{ group: "a", topics: ["x"], handler, concurrency: 0 }, /concurrency: must be a whole number/],

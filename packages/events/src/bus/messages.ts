@@ -4,9 +4,9 @@ import { EventBusError } from "./event-bus-error.ts";
 
 // What is legal as a Redis key, as a NATS subject, as a part of a file's name and as a Kafka topic alike.
 const NAME = /^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/;
-const TOPIC_LENGTH = 160;
-const GROUP_LENGTH = 64;
-const ID_LENGTH = 200;
+const TOPIC_LENGTH = 300;
+const GROUP = /^[\w.-]{1,100}$/;
+const ID_LENGTH = 255;
 const KEY_LENGTH = 1000;
 
 const WORDS = "letters, digits, _ and - in words that are separated by single dots";
@@ -19,9 +19,10 @@ export const prefix: Kind<string> = {
     (value === "" || (value.length <= 64 && NAME.test(value.replace(/\.$/, "")))),
 };
 
-function whyNoName(name: unknown, longest: number): string | undefined {
+function whyNoTopic(name: unknown): string | undefined {
   if (typeof name !== "string" || name === "") return "must be a string that is not empty";
-  if (name.length > longest) return `must have at most ${longest} characters; it has ${name.length}`;
+  if (name.length > TOPIC_LENGTH)
+    return `must have at most ${TOPIC_LENGTH} characters; it has ${name.length}`;
   return NAME.test(name) ? undefined : `must be ${WORDS}; it is ${JSON.stringify(name.slice(0, 100))}`;
 }
 
@@ -41,11 +42,16 @@ export function checkMessages(messages: readonly BusMessage[], maxBodyBytes: num
 }
 
 function faultOf({ topic, id, key, body }: BusMessage, maxBodyBytes: number): string | undefined {
-  const topicFault = whyNoName(topic, TOPIC_LENGTH);
+  const topicFault = whyNoTopic(topic);
   if (topicFault !== undefined) return `its topic ${topicFault}`;
-  // It travels in a header: printable ASCII.
-  if (typeof id !== "string" || !/^[!-~]+$/.test(id) || id.length > ID_LENGTH) {
-    return `its id must be 1 to ${ID_LENGTH} printable ASCII characters without spaces`;
+  if (
+    typeof id !== "string" ||
+    id === "" ||
+    id.length > ID_LENGTH ||
+    /\p{Cc}/u.test(id) ||
+    !id.isWellFormed()
+  ) {
+    return `its id must have 1 to ${ID_LENGTH} characters, none of them a control character`;
   }
   if (key !== null && (typeof key !== "string" || key.length > KEY_LENGTH || !key.isWellFormed())) {
     return `its key must be null or a string of at most ${KEY_LENGTH} characters`;
@@ -64,9 +70,10 @@ export function checkConsumption({ group, topics, handler, concurrency }: Consum
   const add = (key: string, message: string | undefined): void => {
     if (message !== undefined) faults.push({ key, message });
   };
-  add("group", whyNoName(group, GROUP_LENGTH));
+  if (typeof group !== "string" || !GROUP.test(group))
+    add("group", "must be 1 to 100 letters, digits, . _ or -");
   if (!Array.isArray(topics) || topics.length === 0) add("topics", "must be a list of at least one topic");
-  else for (const topic of topics) add("topics", whyNoName(topic, TOPIC_LENGTH));
+  else for (const topic of topics) add("topics", whyNoTopic(topic));
   if (typeof handler !== "function") add("handler", "must be a function");
   if (
     concurrency !== undefined &&

@@ -1,5 +1,6 @@
 import type { Consumer, ConsumerInfo } from "@nats-io/jetstream";
 import { millis, nanos } from "@nats-io/transport-node";
+import { createHash } from "node:crypto";
 import { refused } from "../bus/event-bus-error.ts";
 import { BROKER, isNoConsumer } from "./errors.ts";
 import type { JetStream } from "./link.ts";
@@ -12,12 +13,18 @@ export interface BoundConsumer {
   readonly ackWaitMs: number;
 }
 
+// The server takes 255 characters.
+const LONGEST_NAME = 240;
+
 /**
- * The name of the durable consumer: neither part has a `=`, and a topic neither begins nor ends with a dot, so no two
- * pairs share a name.
+ * The name of the durable consumer. A topic has no dot at its ends and no two in a row, so no two pairs of group and
+ * topic share a name.
  */
 export function durableName(group: string, topic: string): string {
-  return `${group}==${topic}`.replaceAll(".", "=");
+  const name = `${group}==${topic}`.replaceAll(".", "=");
+  if (name.length <= LONGEST_NAME) return name;
+  const digest = createHash("sha256").update(name).digest("hex").slice(0, 40);
+  return `${name.slice(0, LONGEST_NAME - 41)}=${digest}`;
 }
 
 /**

@@ -7,21 +7,22 @@ import { checkConsumption, checkMessages } from "../bus/messages.ts";
 import type { BusMessage, EventBus } from "../event-bus.ts";
 import { startConsumption } from "./consumption.ts";
 import { BROKER, explained, isNoStream, nobodyTook } from "./errors.ts";
-import { headersOf } from "./headers.ts";
+import { encoded, headersOf } from "./headers.ts";
 import { type JetStream, openLink } from "./link.ts";
 import { type NatsJetStreamOptions, resolveNatsJetStreamOptions } from "./options.ts";
 import { ensureStream } from "./stream.ts";
 
 // How many messages are under way at a time; others wait for them.
 const UNDER_WAY = 256;
-// What the headers of a message may need beside its key.
+// What the headers of a message may need beside id and key.
 const HEADER_BYTES = 512;
 const KNOWN_TOPICS = 10_000;
 const TRIES = 10;
 
 /**
  * An event bus on NATS JetStream (EVT-7), server 2.9 or newer: one stream; the subject of a topic is prefix + topic; the
- * data of a message are its body, its id is in `Nats-Msg-Id`, its key percent-encoded in `Event-Key`. Each group has a
+ * data of a message are its body, its id is in `Nats-Msg-Id` and its key in `Event-Key`, percent-encoded where
+ * they are not printable ASCII. Each group has a
  * durable pull consumer for each topic, named `<group>==<topic>` with `=` for every dot. Connects when it is used for the
  * first time.
  *
@@ -51,7 +52,7 @@ export function createNatsJetStreamBus(given: NatsJetStreamOptions): EventBus {
   async function put({ client }: JetStream, message: BusMessage): Promise<void> {
     const { id, topic, body } = message;
     await client.publish(prefix + topic, body, {
-      msgID: id,
+      msgID: encoded(id),
       headers: headersOf(message),
       timeout: timeoutMs,
       // Another stream that takes the subject is not the one that is read.
@@ -63,7 +64,8 @@ export function createNatsJetStreamBus(given: NatsJetStreamOptions): EventBus {
     const jetStream = await link.now();
     const limit = jetStream.connection.info?.max_payload ?? Infinity;
     for (const message of messages) {
-      const bytes = Buffer.byteLength(message.body) + 3 * (message.key?.length ?? 0) + HEADER_BYTES;
+      const bytes =
+        Buffer.byteLength(message.body) + encoded(message.id + (message.key ?? "")).length + HEADER_BYTES;
       if (bytes <= limit) continue;
       const text = `message ${JSON.stringify(message.id)} cannot be published: the server takes ${limit} bytes at most`;
       throw new EventBusError("ERR_SVC_EVENT_BUS_MESSAGE", text, message);
