@@ -437,6 +437,30 @@ describe("createWorker", function () {
     }
   });
 
+  it("JOB-20 is warned of workers with other handlers on its table, and not of those with the same", async () => {
+    await using bench = await openBench(database.url);
+    const logger = collectingLogger();
+    const quiet = collectingLogger();
+    const b = (): void => undefined;
+    await using first = work(bench, { logger, handlers: { b, "it's \\ a": b } });
+    await bench.table.enqueue({ task: "b" });
+    await first.told("done");
+    await using alike = work(bench, { logger: quiet, handlers: { "it's \\ a": b, b } });
+    let queued = 1;
+    await until("both have worked", async () => {
+      await bench.table.enqueue({ task: "b" });
+      queued += 1;
+      return alike.ids("done").length > 0;
+    });
+    await until("all are done", () => first.ids("done").length + alike.ids("done").length === queued);
+    expect(logger.at("warn")).to.deep.equal([]);
+    await using other = work(bench, { handlers: { c: b } });
+    await until("both were warned", () => logger.at("warn").length === 1 && quiet.at("warn").length === 1);
+    expect(logger.at("warn")[0]).to.include("another worker of this table has other handlers");
+    expect(logger.texts.at(-1)).to.include(JSON.stringify({ others: '["c"]' }).slice(1, -1));
+    expect(other.ids("fault")).to.deep.equal([]);
+  });
+
   it("two workers share a table, and every job is done once", async () => {
     await using bench = await openBench(database.url);
     const other = openPool(database.url);

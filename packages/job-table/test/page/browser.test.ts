@@ -43,6 +43,8 @@ describe("the queue page in Chromium", function () {
     await table.enqueue({ id: "report-1", task: "report.month", tenantId: "nordic-bikes" });
     await table.claim();
     await table.enqueue({ task: "sweep", availableAt: new Date(Date.now() - 200_000) });
+    // Written by hand: a form sends no line break as it is.
+    const odd = ["a\rb", "a\nb", "a\r\nb", "../?id=%0a&all=1", `"><i id="x`, " ", ""];
     const schedules = () => [{ name: "nightly", task: "report.make", at: "2026-01-02T02:30:00.000Z" }];
     await using server = await serve("express 5", [queueRoutes({ table, schedules })], "/admin");
     const context = await browser?.newContext({ javaScriptEnabled: false });
@@ -83,6 +85,21 @@ describe("the queue page in Chromium", function () {
     await again.getByRole("button", { name: "Retry all 2 dead letters" }).click();
     await again.getByText("2 dead letters are pending again.").waitFor();
     expect(await accessibilityFaults(again)).to.deep.equal([]);
+    await bench.pool.query(
+      "insert into mail_jobs (id, task, status, last_error) select id, $2, 'dead', $2 from unnest($1::text[]) as id",
+      [odd, "<img src=x onerror=alert(1)></table>"],
+    );
+    await again.reload();
+    expect(await accessibilityFaults(again)).to.deep.equal([]);
+    expect(await again.locator("img, #x").count()).to.equal(0);
+    for (let left = odd.length; left > 0; left--) {
+      await again
+        .getByRole("button", { name: /^Retry </ })
+        .first()
+        .click();
+      await again.getByText("1 dead letter is pending again.").waitFor();
+      expect(await again.getByRole("button", { name: /^Retry </ }).count()).to.equal(left - 1);
+    }
     expect(complaints).to.deep.equal([]);
     await Promise.all([context?.close(), narrow?.close()]);
   });

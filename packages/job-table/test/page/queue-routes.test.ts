@@ -192,6 +192,7 @@ describe("queueRoutes()", function () {
           [form({ ids: "a" }), 400],
           [form({ id: "a", all: "1" }), 400],
           [form("id=a%00"), 400],
+          [form({ encoded: "%" }), 400],
           [form({ id: "x".repeat(20_000) }), 413],
           [form({ all: "1" }, { "content-type": "application/json" }), 415],
         ];
@@ -293,6 +294,15 @@ describe("queueRoutes()", function () {
     expect(text)
       .to.include(`<small>${"é".repeat(64)}…</small>`)
       .and.include(`value="${"é".repeat(100)}"`);
+  });
+
+  it("JOB-32 what a guard throws is a refusal", async () => {
+    const table = createJobTable({ db: { query: () => Promise.reject(new Error("sent")) } });
+    const guard: Middleware = () => {
+      throw forbidden("not you");
+    };
+    await using server = await serve("bare http", [queueRoutes({ table, guard })]);
+    expect((await fetch(`${server.url}/queue/stats`)).status).to.equal(403);
   });
 
   it("the rejection of an asynchronous guard is a refusal", async () => {
