@@ -187,6 +187,42 @@ describe("a relay, when something is wrong,", function () {
     expect((await bench.rows())[0]).to.include({ status: "published", attempts: 2 });
   });
 
+  it("OUT-5 one that outlives its lease marks nothing, also when the next one holds it for as many attempts", async () => {
+    const bus = obedientBus();
+    const gate = Promise.withResolvers<void>();
+    bus.publish = () => gate.promise;
+    const events = bench.events({ bus, subscribers });
+    await events.publish({ type: "a", id: "1", data: {} });
+    const late = bench.relay(events);
+    const done = late.drainOnce();
+    await until("it is claimed", async () => (await bench.rows())[0]?.attempts === 1);
+    // As another relay leaves it that has given it back and claimed it again.
+    await bench.pool.query(`update ${bench.outbox.name} set available_at = now() + interval '50 seconds'`);
+    gate.resolve();
+    expect(await done).to.include({ relayed: 0 });
+    expect(late.told).to.deep.equal([{ type: "lost", ids: ["1"] }]);
+    expect((await bench.rows())[0]).to.include({ status: "pending", attempts: 1 });
+    expect(await bench.jobs()).to.deep.equal([]);
+  });
+
+  it("OUT-5 a dead event that is retried goes first, and nothing overtakes one that was put off", async () => {
+    const bus = obedientBus();
+    const events = bench.events({ bus, subscribers });
+    for (const id of ids(1, 4)) await events.publish({ type: "a", id, data: {}, key: "k" });
+    bus.refuse = (messages) => {
+      if (messages.some(({ id }) => id === "001")) throw permanent("not this one");
+      if (messages.some(({ id }) => id === "002")) throw new Error("not now");
+    };
+    const relay = bench.relay(events);
+    expect(await relay.drainOnce()).to.include({ dead: 1, failed: 1, relayed: 0 });
+    bus.refuse = nothing;
+    await bench.outbox.retryDead(["001"]);
+    expect(await relay.drainOnce()).to.include({ relayed: 1 });
+    await hasten(bench);
+    await relay.drainOnce();
+    expect(bus.taken.map(({ id }) => id)).to.deep.equal(ids(1, 4));
+  });
+
   it("one event that no job can hold dies alone", async () => {
     const events = bench.events({ subscribers, maxEventBytes: 3_000_000 });
     await events.publish({ type: "a", id: "1", data: {} });
