@@ -192,6 +192,18 @@ describe("events that are configured wrongly", () => {
     return expect.fail("it started");
   }
 
+  it("are warned of settings that mean nothing without their bus", async () => {
+    const { service, lines } = await makeService({
+      ...on('url = "redis://user:hunter2@127.0.0.1:1"\nkey_prefix = "a"\nstream = "b"'),
+      env: { DATABASE_URL: "postgres://127.0.0.1:1/x" },
+    });
+    await service.stop();
+    expect(lines.map(({ message }) => message)).to.include.members(
+      ["url", "key_prefix", "stream"].map((key) => `[plugin.events] ${key} is not used: bus is "none"`),
+    );
+    expect(JSON.stringify(lines)).not.to.contain("hunter2");
+  });
+
   it("stop the start, naming the setting and no secret", async () => {
     expect(await refusal({ subscribers })).to.contain("subscribers: is of no use without the plugin events");
     expect(await refusal({ ...on("", '"database", "events"'), subscribers })).to.contain(
@@ -207,6 +219,14 @@ describe("events that are configured wrongly", () => {
     expect(await refusal(on('bus = "redis"'))).to.contain(
       'plugin.events.url: is required with bus = "redis", for example "${REDIS_URL}"',
     );
+    for (const name of ["consumer_group", "topic_prefix"]) {
+      const message = await refusal(on(`${name} = "a..b"`));
+      expect(message).to.contain(`plugin.events.${name}: must be`);
+    }
+    const config = {
+      toml: `[service]\nname = "my service"\n${plugins("x", 'bus = "redis"\nurl = "redis://127.0.0.1:1"')}`,
+    };
+    expect(await refusal({ config, subscribers })).to.contain("plugin.events.consumer_group: is required");
     expect(await refusal(on('bus = "kafka"'))).to.contain("plugin.events.bus: must be");
     for (const bus of ["redis", "nats"]) {
       const message = await refusal(on(`bus = "${bus}"\nurl = "http://user:hunter2@127.0.0.1"`));

@@ -170,12 +170,20 @@ describe("the plugin queue", function () {
     });
   });
 
-  it("stops the start for a table that is another one, naming the key and the column", async () => {
+  it("CFG-12 stops the start for tables that are other ones, naming the keys and the columns", async () => {
     await using db = createDatabase({ url: database.url });
     await db.query("create table other_jobs (id integer)");
-    const { service } = await makeService({ toml: plugins('name = "other_jobs"'), env: env() });
+    await db.query("create table other_ticks (id integer)");
+    const { service } = await makeService({
+      toml: plugins('name = "other_jobs"\nticks_table = "other_ticks"'),
+      env: env(),
+      jobs: { a: () => undefined },
+      schedules: { often: { everySeconds: 1, task: "a" } },
+    });
     const message = await service.start().catch(String);
-    expect(message).to.match(/plugin\.queue\.name: names a table that is another one: .*task/);
+    expect(message)
+      .to.match(/plugin\.queue\.name: names a table that is another one: .*task/)
+      .and.to.match(/plugin\.queue\.ticks_table: names a table that is another one: .*fire_at/);
     expect(await service.stop()).to.equal(0);
   });
 
@@ -466,8 +474,42 @@ describe("jobs that are configured wrongly", () => {
     expect(await refusal({ role: "worker" })).to.contain("role: worker has nothing to work on");
     expect(await refusal({ toml: on, role: "worker" })).to.contain("role: worker has nothing to work on");
     expect(await refusal({ toml: on, jobs: { a: 7 } as never })).to.contain("jobs.a: must be a function");
+    // Of what a Map holds, or a class, nobody would ever be called.
+    class Mails {
+      send(): void {}
+    }
+    for (const wrong of [new Map([["a", jobs.a]]), [jobs.a], new Mails()]) {
+      expect(await refusal({ toml: on, jobs: wrong as never })).to.contain("jobs: must be a plain object");
+    }
     expect(await refusal({ toml: on, queue: { gaurd: 1 } as never })).to.contain("gaurd: is unknown");
     expect(await refusal({ toml: on, jobs, role: "boss" as never })).to.contain("role: must be");
+  });
+
+  it("CFG-12 have all faults of tables, schedules and subscribers named at once", async () => {
+    const message = await refusal({
+      toml: `${plugins('ticks_table = "a.b.c"', '"database", "queue", "events"')}
+        [plugin.events]\noutbox = true\noutbox_table = "a.b.c"\ninbox_table = "d.e.f"\n`,
+      jobs,
+      subscribers: { "a b": { note: () => undefined } },
+      schedules: {
+        nightly: { cron: "61 * * * *", task: "b" },
+        nothing: null as never,
+      },
+    });
+    for (const fault of [
+      "plugin.events.outbox_table: must be",
+      "plugin.events.inbox_table: must be",
+      'subscribers: "a b"',
+      'schedules.nightly.task: "b" has no handler',
+      "schedules.nightly.cron: ",
+      "schedules.nothing: ",
+    ]) {
+      expect(message).to.contain(fault);
+    }
+    const noDatabase = await refusal({ toml: plugins("", '"queue", "events"'), role: "worker" });
+    expect(noDatabase)
+      .to.contain("plugins.enabled: contains queue")
+      .and.to.contain("role: worker has nothing to work on");
   });
 
   it("PROF-5 are refused in the reduced profile, which has no queue worker", async () => {

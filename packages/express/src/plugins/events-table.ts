@@ -1,5 +1,15 @@
 import type { Table, TableFault } from "@svc/config";
-import { boolean, integer, number, oneOf, optional, secret, string, withDefault } from "@svc/options";
+import {
+  boolean,
+  ConfigurationError,
+  integer,
+  number,
+  oneOf,
+  optional,
+  secret,
+  string,
+  withDefault,
+} from "@svc/options";
 
 /** `[plugin.events]`. */
 export interface EventsSettings {
@@ -40,7 +50,10 @@ export interface EventsSettings {
 }
 
 const days = integer({ min: 0, max: 3650 });
-const name = /^[\w.-]{1,100}$/;
+// What every bus takes in the names of its topics and groups.
+const words = "letters, digits, _ and - in words with single dots between them";
+const group = /^(?=.{1,64}$)[\w-]+(?:\.[\w-]+)*$/;
+const prefix = /^(?=.{0,64}$)(?:[\w-]+(?:\.[\w-]+)*\.?)?$/;
 
 export const eventsTable: Table<EventsSettings> = {
   keys: {
@@ -51,15 +64,15 @@ export const eventsTable: Table<EventsSettings> = {
       kind: withDefault(
         string({
           allowEmpty: true,
-          pattern: /^[\w.-]{0,100}$/,
-          expects: "at most 100 letters, digits, ., _ or -",
+          pattern: prefix,
+          expects: `at most 64 characters: ${words}; a dot may end it`,
         }),
         "",
       ),
     },
     consumerGroup: {
       key: "consumer_group",
-      kind: optional(string({ pattern: name, expects: "1 to 100 letters, digits, ., _ or -" })),
+      kind: optional(string({ pattern: group, expects: `1 to 64 characters: ${words}` })),
     },
     consumeConcurrency: {
       key: "consume_concurrency",
@@ -90,3 +103,30 @@ export const eventsTable: Table<EventsSettings> = {
     return [{ key: "url", message: `is required with bus = "${bus}", for example "${variable}"` }];
   },
 };
+
+/** Whether events are written down before they are sent. */
+export function writesOutbox({ outbox, bus }: Pick<EventsSettings, "outbox" | "bus">): boolean {
+  return outbox ?? bus !== "none";
+}
+
+/**
+ * Whose replicas share the events of the bus.
+ *
+ * @throws ConfigurationError when that is the name of the service, and no bus takes it
+ */
+export function groupOf({ consumerGroup }: EventsSettings, service: string): string {
+  if (consumerGroup !== undefined) return consumerGroup;
+  if (group.test(service)) return service;
+  const message = `is required: the name of the service, ${JSON.stringify(service)}, is not 1 to 64 characters: ${words}`;
+  throw new ConfigurationError("the service", [{ key: "plugin.events.consumer_group", message }]);
+}
+
+/** Settings that are there and mean nothing, by their keys. */
+export function unusedKeys({ bus, url, keyPrefix, stream }: EventsSettings): readonly string[] {
+  const unused: readonly (readonly [key: string, isUnused: boolean])[] = [
+    ["url", bus === "none" && url !== undefined],
+    ["key_prefix", bus !== "redis" && keyPrefix !== ""],
+    ["stream", bus !== "nats" && stream !== "events"],
+  ];
+  return unused.flatMap(([key, isUnused]) => (isUnused ? [key] : []));
+}

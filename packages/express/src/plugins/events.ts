@@ -1,9 +1,9 @@
 import type { Events, Inbox, Outbox, SubscribersOf } from "@svc/events";
 import type { JobTable } from "@svc/job-table";
-import { ConfigurationError } from "@svc/options";
+import { ConfigurationError, type Fault } from "@svc/options";
 import type { BackgroundPart, SchemaPart } from "../work/parts.ts";
 import type { Table } from "@svc/config";
-import { type EventsSettings, eventsTable } from "./events-table.ts";
+import { type EventsSettings, eventsTable, groupOf, unusedKeys, writesOutbox } from "./events-table.ts";
 import { eventBus } from "./event-bus.ts";
 import { forgetting } from "./inbox-pruning.ts";
 import type { JobDatabase } from "./job-code.ts";
@@ -19,7 +19,7 @@ export interface EventsSurroundings {
   readonly works: boolean;
 }
 
-type EventsParts = PluginParts & { readonly events: Events; readonly inbox: Inbox | undefined };
+type EventsParts = PluginParts & { readonly events: Events | undefined; readonly inbox: Inbox | undefined };
 
 /** What publishes, and what carries events on: relay, bus, subscribers. */
 export async function eventsPlugin(
@@ -27,36 +27,41 @@ export async function eventsPlugin(
   context: PluginContext,
   { jobs, db, subscribers, works }: EventsSurroundings,
 ): Promise<EventsParts> {
-  const { logger, profile, service } = context;
+  const { logger, noted, profile, service } = context;
   const types = Object.keys(subscribers);
-  if (types.length > 0 && jobs === undefined) refuseWithoutQueue();
-  const writes = settings.outbox ?? settings.bus !== "none";
-  if (writes && db === undefined) refuseWithoutDatabase();
+  const writes = writesOutbox(settings);
+  await noted(() => refuseLacks({ subscribers: types, jobs, writes, db }));
+  for (const key of unusedKeys(settings)) {
+    logger.warn({}, `[plugin.events] ${key} is not used: bus is "${settings.bus}"`);
+  }
   const { createBusConsumer, createEvents, createInbox, createOutbox, createRelay } =
     await import("@svc/events");
   const named = <T>(
     maker: string,
     options: Readonly<Record<string, keyof EventsSettings>>,
     make: () => T,
-  ): T => namedAsConfigured({ plugin: "events", table: tableOf(options), profile, maker }, make);
+  ): Promise<T | undefined> =>
+    noted(() => namedAsConfigured({ plugin: "events", table: tableOf(options), profile, maker }, make));
 
   const outbox =
     writes && db !== undefined
-      ? named("createOutbox()", { name: "outboxTable" }, () =>
+      ? await named("createOutbox()", { name: "outboxTable" }, () =>
           createOutbox({ db, name: settings.outboxTable }),
         )
       : undefined;
   const inbox =
     db === undefined
       ? undefined
-      : named("createInbox()", { name: "inboxTable" }, () => createInbox({ name: settings.inboxTable }));
-  const bus = await eventBus(settings, context);
+      : await named("createInbox()", { name: "inboxTable" }, () =>
+          createInbox({ name: settings.inboxTable }),
+        );
+  const bus = await noted(() => eventBus(settings, context));
   const { topicPrefix, maxEventBytes } = settings;
-  const events = named("createEvents()", {}, () =>
+  const events = await named("createEvents()", {}, () =>
     createEvents({
       source: service,
       table: jobs,
-      subscribers,
+      subscribers: jobs === undefined ? {} : subscribers,
       outbox,
       bus,
       topicPrefix,
@@ -65,7 +70,7 @@ export async function eventsPlugin(
     }),
   );
   const work: BackgroundPart[] = [];
-  if (works && outbox !== undefined) {
+  if (works && outbox !== undefined && events !== undefined) {
     const relay = createRelay({
       outbox,
       events,
@@ -78,11 +83,11 @@ export async function eventsPlugin(
     });
     work.push({ name: "relay", start: () => relay.start(), stop: () => relay.stop() });
   }
-  const group = settings.consumerGroup ?? service;
-  if (works && bus !== undefined && events.topics.length > 0) {
-    const consumer = named("createBusConsumer()", { group: "consumerGroup" }, () =>
-      createBusConsumer({ bus, events, group, concurrency: settings.consumeConcurrency, logger }),
-    );
+  const consumes = works && bus !== undefined && types.length > 0;
+  const group = consumes ? await noted(() => groupOf(settings, service)) : undefined;
+  if (group !== undefined && bus !== undefined && events !== undefined) {
+    const concurrency = settings.consumeConcurrency;
+    const consumer = createBusConsumer({ bus, events, group, concurrency, logger });
     work.push({ name: "bus consumer", start: () => consumer.start(), stop: () => consumer.stop() });
   }
   if (works && inbox !== undefined && db !== undefined && settings.inboxRetentionDays > 0) {
@@ -103,7 +108,7 @@ export async function eventsPlugin(
       bus: settings.bus,
       outbox: writes,
       subscribers: types,
-      ...(bus && works ? { consumer_group: group } : {}),
+      ...(group === undefined ? {} : { consumer_group: group }),
     },
   };
 }
@@ -130,13 +135,23 @@ function tableOf(renamed: Readonly<Record<string, keyof EventsSettings>>): Table
   return { keys: { ...eventsTable.keys, ...Object.fromEntries(options) } };
 }
 
-function refuseWithoutQueue(): never {
-  const message = "are jobs: enable the plugin queue, or take subscribers away";
-  throw new ConfigurationError("createService()", [{ key: "subscribers", message }]);
-}
-
-function refuseWithoutDatabase(): never {
-  const message =
-    "is a table: enable the plugin database, give createService() a db of your own, or set it to false";
-  throw new ConfigurationError("the service", [{ key: "plugin.events.outbox", message }]);
+function refuseLacks(given: {
+  readonly subscribers: readonly string[];
+  readonly jobs: JobTable | undefined;
+  readonly writes: boolean;
+  readonly db: JobDatabase | undefined;
+}): void {
+  const faults: Fault[] = [];
+  if (given.subscribers.length > 0 && given.jobs === undefined) {
+    faults.push({
+      key: "subscribers",
+      message: "are jobs: enable the plugin queue, or take subscribers away",
+    });
+  }
+  if (given.writes && given.db === undefined) {
+    const message =
+      "is a table: enable the plugin database, give createService() a db of your own, or set it to false";
+    faults.push({ key: "plugin.events.outbox", message });
+  }
+  if (faults.length > 0) throw new ConfigurationError("the service", faults);
 }

@@ -37,8 +37,11 @@ export function resolveJobCode(options: JobOptions, profile: "full" | "reduced")
 
 /** What is no function in a table of functions. */
 function faultsOfHandlers(option: string, handlers: Readonly<Record<string, unknown>>): Fault[] {
-  if (typeof handlers !== "object" || handlers === null) {
-    return [{ key: option, message: "must be an object of functions by name" }];
+  // Of a Map, or of the methods of a class, nobody would ever be called.
+  const prototype: unknown =
+    typeof handlers === "object" && handlers !== null ? Object.getPrototypeOf(handlers) : undefined;
+  if (prototype !== null && prototype !== Object.prototype) {
+    return [{ key: option, message: "must be a plain object of functions by name" }];
   }
   return Object.entries(handlers)
     .filter(([, handler]) => typeof handler !== "function")

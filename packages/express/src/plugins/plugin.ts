@@ -15,6 +15,11 @@ export interface PluginContext {
   readonly profile: "full" | "reduced";
   /** Whether the application has a route for a path; known when requests come. */
   readonly hasRoute: (path: string) => boolean;
+  /**
+   * Makes something that may be refused: its faults are told together with those of everything else (CFG-12). Answers
+   * undefined then; what hangs on it is left out.
+   */
+  readonly noted: <P>(make: () => P | Promise<P>) => Promise<P | undefined>;
 }
 
 /** What a plugin adds to a service. */

@@ -18,16 +18,16 @@ export interface ScheduleSurroundings {
 /** The scheduler, its check and its table; undefined without schedules. */
 export async function schedulerPlugin(
   { ticksTable, retentionDays }: QueueSettings,
-  { logger, profile }: PluginContext,
+  { logger, noted, profile }: PluginContext,
   { table, schedules, tasks, runs }: ScheduleSurroundings,
 ): Promise<(PluginParts & { readonly scheduler: Scheduler }) | undefined> {
   if (Object.keys(schedules).length === 0) return undefined;
+  if (tasks.length > 0) await noted(() => refuseUnhandled(schedules, tasks));
   const { createScheduler } = await import("@svc/scheduler");
   const by = { plugin: "queue", table: queueTable, profile, maker: "createScheduler()" } as const;
   const scheduler = namedAsConfigured(by, () =>
     createScheduler({ table, schedules, ticksTable, retentionDays, logger }),
   );
-  if (tasks.length > 0) refuseUnhandled(schedules, tasks);
   if (!runs) return { scheduler };
   return {
     scheduler,
@@ -40,7 +40,8 @@ export async function schedulerPlugin(
 // Its job would be dead at every tick.
 function refuseUnhandled(schedules: Schedules, tasks: readonly string[]): void {
   const faults = Object.entries(schedules)
-    .filter(([, { task }]) => !tasks.includes(task))
+    // What is no schedule is refused by the scheduler.
+    .filter(([, schedule]) => typeof schedule?.task === "string" && !tasks.includes(schedule.task))
     .map(([name, { task }]) => ({
       key: `schedules.${name}.task`,
       message: `${JSON.stringify(task)} has no handler in jobs; there are ${tasks.join(", ")}`,

@@ -21,6 +21,7 @@ import { jobParts } from "./job-parts.ts";
 import { metricsPlugin } from "./metrics.ts";
 import { observability } from "./observability.ts";
 import type { PluginContext, PluginParts } from "./plugin.ts";
+import { createRefusals } from "./refusals.ts";
 import { signInParts } from "./sign-in.ts";
 import { tenancyPlugin } from "./tenancy.ts";
 
@@ -71,30 +72,28 @@ export async function startPlugins(
   { logger, profile, auth: authCode, work: jobCode, serviceOf, hasRoute }: PluginSurroundings,
 ): Promise<StartedPlugins> {
   const { name, version, env } = service;
-  const context: PluginContext = { service: name, version, logger, env, profile, hasRoute };
+  const { noted, error: refused } = createRefusals();
+  const context: PluginContext = { service: name, version, logger, env, profile, hasRoute, noted };
   if (authCode !== undefined && plugin.auth === undefined) refuseAuthCode();
-  const refusals: ConfigurationError[] = [];
   const lines = plugin.observability && observability(plugin.observability, logger);
   const metrics = plugin.metrics && (await metricsPlugin(plugin.metrics, context));
   const database = plugin.database && (await databasePlugin(plugin.database, context));
-  const jobs = await noted(
-    refusals,
+  const jobs = await noted(() =>
     jobParts({ queue: plugin.queue, events: plugin.events }, context, jobCode, {
       db: database?.db,
       metrics: metrics?.metrics,
       serviceOf,
     }),
   );
-  const cache = plugin.cache && (await noted(refusals, cachePlugin(plugin.cache, context)));
-  const auth =
-    plugin.auth && (await noted(refusals, authPlugin(plugin.auth, context, authCode, cache?.cache)));
-  const signIn = plugin.auth && (await noted(refusals, signInParts(plugin.auth, context, authCode)));
+  const { cache: cacheSettings, auth: authSettings, tenancy: tenancySettings } = plugin;
+  const cache = cacheSettings && (await noted(() => cachePlugin(cacheSettings, context)));
+  const auth = authSettings && (await noted(() => authPlugin(authSettings, context, authCode, cache?.cache)));
+  const signIn = authSettings && (await noted(() => signInParts(authSettings, context, authCode)));
   const tenancy =
-    plugin.tenancy &&
-    (await noted(
-      refusals,
-      tenancyPlugin(plugin.tenancy, context, {
-        auth: plugin.auth !== undefined,
+    tenancySettings &&
+    (await noted(() =>
+      tenancyPlugin(tenancySettings, context, {
+        auth: authSettings !== undefined,
         behindProxies: service.trustedProxies.length > 0,
         systemPaths: metrics?.routes?.map(({ path }) => path) ?? [],
       }),
@@ -112,11 +111,12 @@ export async function startPlugins(
   const named = started.flatMap(([name, each]) => (each === undefined ? [] : [{ name, ...each }]));
   // Sign-in belongs to the plugin auth.
   const parts: readonly PluginParts[] = signIn === undefined ? named : [...named, signIn];
-  if (refusals.length > 0) {
+  const refusal = refused();
+  if (refusal !== undefined) {
     // What has begun would keep the process alive.
     const { signal } = new AbortController();
     for (const { onStop } of parts) await onStop?.[1](signal);
-    throw together(refusals);
+    throw refusal;
   }
   return {
     edge: parts.map((each) => each.edge),
@@ -139,24 +139,6 @@ export async function startPlugins(
     auth: auth?.auth,
     issuer: auth?.issuer,
   };
-}
-
-/** A plugin that is configured wrongly keeps the faults of the next one from nobody (CFG-12). */
-async function noted<P>(refusals: ConfigurationError[], plugin: Promise<P>): Promise<P | undefined> {
-  try {
-    return await plugin;
-  } catch (error) {
-    if (!(error instanceof ConfigurationError)) throw error;
-    refusals.push(error);
-    return undefined;
-  }
-}
-
-function together(refusals: readonly ConfigurationError[]): ConfigurationError {
-  const [first] = refusals;
-  if (first !== undefined && refusals.length === 1) return first;
-  const faults = refusals.flatMap((each) => each.faults);
-  return new ConfigurationError("the service", faults);
 }
 
 function refuseAuthCode(): never {

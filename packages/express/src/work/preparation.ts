@@ -28,10 +28,16 @@ export function createPreparation(schemas: readonly SchemaPart[], logger: Logger
   let isStopped = false;
 
   async function attempt(): Promise<void> {
+    const faults: Fault[] = [];
     for (const schema of missing) {
-      await schema.ensureSchema();
-      missing.delete(schema);
+      try {
+        await schema.ensureSchema();
+        missing.delete(schema);
+      } catch (error) {
+        faults.push(...faultsOf(error, schema));
+      }
     }
+    if (faults.length > 0) throw new ConfigurationError("the service", faults);
     finish();
   }
 
@@ -54,8 +60,7 @@ export function createPreparation(schemas: readonly SchemaPart[], logger: Logger
       try {
         await orAfter(running, firstMs);
       } catch (error) {
-        const faults = faultsOf(error, missing);
-        if (faults !== undefined) throw new ConfigurationError("the service", faults);
+        if (error instanceof ConfigurationError) throw error;
       }
       void goOn(pauseMs);
     },
@@ -66,11 +71,10 @@ export function createPreparation(schemas: readonly SchemaPart[], logger: Logger
   };
 }
 
-/** What is wrong with the table that is there, by the key that names it; undefined when that is not what is wrong. */
-function faultsOf(error: unknown, missing: ReadonlySet<SchemaPart>): readonly Fault[] | undefined {
+/** What is wrong with the table that is there, by the key that names it. Throws what says nothing about a table. */
+function faultsOf(error: unknown, { key }: SchemaPart): readonly Fault[] {
   const { code, faults } = error as { code?: unknown; faults?: readonly string[] };
-  const [{ key } = { key: "plugin.queue.name" }] = missing;
-  if (code !== "ERR_SVC_SCHEMA" || !Array.isArray(faults)) return undefined;
+  if (code !== "ERR_SVC_SCHEMA" || !Array.isArray(faults)) throw error;
   return faults.map((fault: string) => ({ key, message: `names a table that is another one: ${fault}` }));
 }
 

@@ -1,0 +1,74 @@
+import type { JobHandler } from "@svc/job-table";
+import { ConfigurationError, type Fault } from "@svc/options";
+import { type EventsSettings, writesOutbox } from "./events-table.ts";
+import type { JobCode } from "./job-code.ts";
+import type { QueueSettings } from "./queue.ts";
+
+/** What of the configuration is about jobs. */
+export interface JobSettings {
+  readonly queue: QueueSettings | undefined;
+  readonly events: EventsSettings | undefined;
+}
+
+/**
+ * Code that nobody will ever call must not be taken for code that is, nor a process that idles for one that works.
+ *
+ * @throws ConfigurationError
+ */
+export function refuseUseless(settings: JobSettings, code: JobCode): void {
+  const faults = [...unused(settings, code), ...idle(settings, code)];
+  if (faults.length > 0) throw new ConfigurationError("createService()", faults);
+}
+
+/**
+ * The handlers of a worker.
+ *
+ * @throws ConfigurationError for a job that has the name of a subscriber's task
+ */
+export function allHandlers(
+  jobs: Readonly<Record<string, JobHandler>>,
+  subscribers: Readonly<Record<string, JobHandler>>,
+): Readonly<Record<string, JobHandler>> {
+  const faults = Object.keys(jobs)
+    .filter((task) => Object.hasOwn(subscribers, task))
+    .map((task) => ({
+      key: `jobs.${task}`,
+      message: "is the task of a subscriber; give the job another name",
+    }));
+  if (faults.length > 0) throw new ConfigurationError("createService()", faults);
+  return { ...jobs, ...subscribers };
+}
+
+function unused({ queue, events }: JobSettings, code: JobCode): Fault[] {
+  const needs: readonly (readonly [option: string, plugin: string, isUseless: boolean])[] = [
+    ["jobs", "queue", queue === undefined && isGiven(code.jobs)],
+    ["subscribers", "events", events === undefined && isGiven(code.subscribers)],
+    ["schedules", "queue", queue === undefined && isGiven(code.schedules)],
+    ["queue", "queue", queue === undefined && code.guard !== undefined],
+    ["db", "queue", queue === undefined && events === undefined && code.db !== undefined],
+  ];
+  return needs.flatMap(([option, plugin, isUseless]) =>
+    isUseless
+      ? [
+          {
+            key: option,
+            message: `is of no use without the plugin ${plugin}; enable it, or take ${option} away`,
+          },
+        ]
+      : [],
+  );
+}
+
+function idle({ queue, events }: JobSettings, code: JobCode): Fault[] {
+  const onQueue = [code.jobs, code.subscribers, code.schedules].some(isGiven);
+  // Upkeep of the inbox is no reason for a process of its own.
+  const works = (queue !== undefined && onQueue) || (events !== undefined && writesOutbox(events));
+  if (code.role !== "worker" || works) return [];
+  const message =
+    "worker has nothing to work on: give createService() jobs, subscribers or schedules, and enable their plugins";
+  return [{ key: "role", message }];
+}
+
+function isGiven(value: object): boolean {
+  return Object.keys(value).length > 0;
+}
