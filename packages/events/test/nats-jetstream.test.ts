@@ -221,12 +221,12 @@ describe("the bus on NATS JetStream", function () {
         begun++;
         await gate.promise;
       };
-      for (const bus of [busWith({ ackWaitMs: 150 }), busWith({ ackWaitMs: 150 })]) {
+      for (const bus of [busWith({ ackWaitMs: 400 }), busWith({ ackWaitMs: 400 })]) {
         await bus.consume({ group: "g", topics: [topic], handler });
       }
       await open[0]?.publish(messages(topic, 1));
       await until("it has begun", () => begun > 0);
-      await sleep(350);
+      await sleep(900);
       gate.resolve();
       await sleep(100);
       expect(begun).to.equal(1);

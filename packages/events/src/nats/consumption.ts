@@ -30,7 +30,9 @@ export async function startConsumption(
   const { group, handler, concurrency = 1 } = given;
   const topics = [...new Set(given.topics)];
   const journal = createJournal(given.logger ?? options.logger, "nats", group);
-  const share = Math.max(1, Math.floor(Math.max(options.prefetch, concurrency) / topics.length));
+  const most = Math.max(options.prefetch, concurrency);
+  // Of many topics each may have some, so that not every message costs a request of its own.
+  const share = Math.max(Math.min(8, most), Math.floor(most / topics.length));
   const stopping = new AbortController();
   const ended = new AbortController();
   const pause = backoff({ baseMs: 100, minMs: 100, maxMs: 5000 });

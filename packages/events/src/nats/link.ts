@@ -149,11 +149,13 @@ export function openLink(options: ResolvedNatsJetStream): Link {
     },
     async connected(signal) {
       while (!started() && !closing.signal.aborted && !signal.aborted) {
-        await new Promise<void>((resolve) => {
-          waiters.add(resolve);
-          signal.addEventListener("abort", () => resolve(), { once: true });
-        });
-        if (!up && !hoping) await sleep(50, undefined, { signal }).catch(() => undefined);
+        const { promise, resolve } = Promise.withResolvers<void>();
+        const done = (): void => resolve();
+        waiters.add(done);
+        signal.addEventListener("abort", done, { once: true });
+        await promise;
+        waiters.delete(done);
+        signal.removeEventListener("abort", done);
       }
     },
     onForgotten(tell) {
