@@ -60,7 +60,7 @@ export interface EventsOptions<M> {
   readonly outbox?: Outbox | undefined;
   /** Where events go for other services (EVT-2). Default: none. */
   readonly bus?: EventBus | undefined;
-  /** Stands in front of the type in a topic (EVT-8): letters, digits, `.`, `_` and `-`, at most 100. Default: `""`. */
+  /** Stands in front of the type in a topic (EVT-8), as `eu.`: words as those of a type, at most 100 characters. Default: `""`. */
   readonly topicPrefix?: string | undefined;
   /** How long an envelope may be as JSON, in bytes, published or received, up to 64 MiB. Default: 1,000,000. */
   readonly maxEventBytes?: number | undefined;
@@ -109,8 +109,9 @@ export function resolveEventsOptions<M>(given: EventsOptions<M>): ResolvedEvents
     topicPrefix: withDefault(
       string({
         allowEmpty: true,
-        pattern: /^[\w.-]{0,100}$/,
-        expects: "at most 100 letters, digits, ., _ or -",
+        pattern: /^(?=.{0,100}$)(?:[A-Za-z0-9_-]+\.)*[A-Za-z0-9_-]*$/,
+        expects:
+          "words of letters, digits, _ and - with dots between them or at the end, at most 100 characters",
       }),
       "",
     ),
