@@ -148,6 +148,34 @@ describe("the bus on Redis Streams", function () {
       expect(begun).to.equal(1);
     });
 
+    it("EVT-7 does not begin what another consumer has taken over in the meantime", async () => {
+      const topic = topicName("taken");
+      const bus = busWith({ minIdleMs: 1500 });
+      const list = messages(topic, 3);
+      const gate = Promise.withResolvers<void>();
+      const begun: string[] = [];
+      await bus.consume({
+        group: "readers",
+        topics: [topic],
+        async handler({ id }) {
+          begun.push(id);
+          await gate.promise;
+        },
+      });
+      await bus.publish(list);
+      await until("the first one has begun", () => begun.length === 1);
+      const entries = await raw.xrange(topic, "-", "+");
+      await raw.xclaim(topic, "readers", "another", 0, entries[1]?.[0] ?? "");
+      await until("it is known", async () => {
+        const { meta } = await bus.readiness().check(AbortSignal.timeout(5000));
+        return meta?.in_hand === 2;
+      });
+      gate.resolve();
+      const left = async (): Promise<number> => ((await raw.xpending(topic, "readers")) as [number])[0];
+      await until("the others are done", async () => (await left()) <= 1);
+      expect(begun.slice(0, 2)).to.deep.equal([list[0]?.id, list[2]?.id]);
+    });
+
     it("EVT-7 gives back at a stop what was not begun, as if it had not been delivered, and goes", async () => {
       const topic = topicName("back");
       const bus = busWith({ minIdleMs: 60_000 });
