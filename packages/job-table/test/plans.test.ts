@@ -107,6 +107,10 @@ describe("the plans of the statements", function () {
       const { rows } = await client.query<Record<string, string>>(`explain execute ${name} (${parameters})`);
       const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
       expect(plan, `${name}\n${plan}`).not.to.match(/Seq Scan/);
+      // A scan of a whole index is one too.
+      expect(plan.match(/Index Scan/g)?.length, `${name}\n${plan}`).to.equal(
+        plan.match(/Index Cond/g)?.length,
+      );
       if (name !== "svc_job_claim") expect(plan, `${name}\n${plan}`).not.to.include("empty_running_idx");
       if (!/few|hot|fused/.test(name)) continue;
       // Once, to find jobs in their order; they are taken by where they lie.

@@ -108,7 +108,7 @@ export function createWorker(given: WorkerOptions): Worker {
       : createOwnSession(pool, channelOf(table.name), commandTimeoutMs, {
           onNotify() {
             hungry = true;
-            bell.ring();
+            bell.ring(true);
           },
           greeting,
           onGreeting: warnOfOthers,

@@ -1,0 +1,121 @@
+import { expect } from "chai";
+import type { BenchOptions } from "../harness/bench.ts";
+import { allMetrics, queue } from "../queue/bench.ts";
+import { inHand } from "../queue/contestant.ts";
+import { latencyBounds, peers, rows } from "../queue/rows.ts";
+import { type Figure, verdictOf } from "../queue/verdicts.ts";
+import { queueDepth } from "../queue-depth/bench.ts";
+import { statesOf } from "../queue-depth/states.ts";
+
+interface Ran {
+  readonly code: number;
+  readonly figures: readonly (Figure & { readonly bench: string })[];
+  readonly said: readonly string[];
+}
+
+describe("the benches queue and queue-depth", function () {
+  this.timeout(60_000);
+
+  async function run(bench: typeof queue, only: readonly string[]): Promise<Ran> {
+    const printed: string[] = [];
+    const said: string[] = [];
+    const options: BenchOptions = {
+      json: true,
+      quick: true,
+      socket: false,
+      record: false,
+      only,
+      rounds: 2,
+      print: (line) => void printed.push(line),
+      note: (line) => void said.push(line),
+    };
+    const code = await bench.run(options);
+    return { code, figures: printed.map((line) => JSON.parse(line) as Figure & { bench: string }), said };
+  }
+
+  it("drains with each of the three queues, and says how durable the server is", async () => {
+    const { figures, said } = await run(queue, ["drain/noop/c10/fastest"]);
+    expect(figures.map(({ bench, case: name, metric, unit }) => [bench, name, metric, unit])).to.deep.equal(
+      ["svc", ...peers].map((name) => ["queue", name, "drain/noop/c10/fastest", "per_s"]),
+    );
+    expect(figures.every(({ value }) => value > 0)).to.equal(true);
+    expect(said[0]).to.include("fsync=on").and.to.include("synchronous_commit=on");
+    expect(said.join("\n"))
+      .to.match(/graphile-worker \d+\.\d+/)
+      .and.to.match(/pg-boss \d+\.\d+/)
+      .and.to.match(/(ok {2}|FAIL) drain\/noop\/c10\/fastest: .* bound at least 1\.4/);
+  });
+
+  it("says which rows and states there are", async () => {
+    const reason = async (bench: typeof queue): Promise<string> =>
+      run(bench, ["nothing"]).then(
+        () => "none",
+        (error: Error) => error.message,
+      );
+    expect(await reason(queue)).to.include(
+      "there is no row nothing; there are drain/noop/c1/default, drain/noop/c1/fastest",
+    );
+    expect(await reason(queueDepth)).to.include("there is no case nothing; there are empty, 20-pending");
+    expect(allMetrics)
+      .to.have.lengthOf(21)
+      .and.to.include.members(["enqueue/single", "enqueue/bulk", "latency"]);
+  });
+
+  it("claims beside what lies in the table, by a call and by a worker", async () => {
+    const { figures } = await run(queueDepth, ["100-running", "old-snapshot"]);
+    expect(figures.map(({ metric, unit }) => [metric, unit])).to.deep.equal(
+      ["empty", "100-running", "old-snapshot"].flatMap((state) => [
+        [`call/${state}`, "ms"],
+        [`worker/${state}`, "ms"],
+      ]),
+    );
+    expect(figures.every(({ value }) => value > 0)).to.equal(true);
+    expect(statesOf(1).map(({ name, bounds }) => [name, bounds.worker])).to.deep.equal([
+      ["empty", 1],
+      ["1000-pending", 2],
+      ["100000-pending", 2],
+      ["1000000-pending", 2],
+      ["250000-dead", 2],
+      ["250000-scheduled", 2],
+      ["5000-running", 2],
+      ["old-snapshot", 3],
+    ]);
+  });
+
+  it("compares with the better one of the others, and tells a goal from a bound", () => {
+    const figures = (values: readonly [string, number][], metric: string, unit: "per_s" | "ms"): Figure[] =>
+      values.map(([name, value]) => ({ case: name, metric, value, unit }));
+    const verdict = (...given: Parameters<typeof figures>): ReturnType<typeof verdictOf> =>
+      verdictOf(
+        "svc",
+        peers,
+        given[1],
+        figures(...given),
+        rows.find(({ metric }) => metric === given[1])?.bound ?? latencyBounds.p50,
+      );
+    const others: [string, number][] = [
+      ["graphile-worker", 1000],
+      ["pg-boss", 500],
+    ];
+    expect(verdict([["svc", 1500], ...others], "drain/noop/c50/fastest", "per_s")).to.deep.equal({
+      line: "ok   drain/noop/c50/fastest: 1.50 x graphile-worker, bound at least 1.4",
+      broken: false,
+    });
+    expect(verdict([["svc", 1300], ...others], "drain/noop/c50/fastest", "per_s")?.broken).to.equal(true);
+    expect(verdict([["svc", 900], ...others], "drain/noop/c1/default", "per_s")).to.deep.equal({
+      line: "LESS drain/noop/c1/default: 0.90 x graphile-worker, goal at least 1",
+      broken: false,
+    });
+    expect(verdict([["svc", 300], ...others], "latency/p50", "ms")).to.deep.equal({
+      line: "FAIL latency/p50: 0.60 x pg-boss, bound at most 0.5",
+      broken: true,
+    });
+    expect(verdictOf("svc", peers, "drain/1ms/c1/default", [], undefined)).to.equal(undefined);
+  });
+
+  it("says how many jobs are in hand", () => {
+    expect(inHand("svc", 50, "default")).to.equal(50);
+    expect(inHand("svc", 50, "fastest")).to.equal(500);
+    expect(inHand("graphile-worker", 50, "fastest")).to.equal(550);
+  });
+});
