@@ -40,6 +40,8 @@ const worker = createWorker({
     },
     killer(_payload, job) {
       notes.write("start", job);
+      // Some end it in their own way.
+      if (Number(job.id.at(-1)) % 2 === 1) process.exit(0);
       process.kill(process.pid, "SIGKILL");
       return new Promise(() => undefined);
     },
