@@ -4,21 +4,15 @@ import { atMostEvery, backoff } from "@svc/resilience";
 import { safeErrorText } from "@svc/sql";
 import { channelOf } from "../notifier.ts";
 import { createBell } from "./bell.ts";
-import { type Claimed, createClaimer } from "./claimer.ts";
+import { createClaimer } from "./claimer.ts";
 import { calm } from "./calm-logger.ts";
 import { createEnds } from "./ends.ts";
 import { createTell } from "./events.ts";
 import { resolveWorkerOptions, type WorkerOptions } from "./options.ts";
 import { greetingOf, tasksIn } from "./greeting.ts";
+import { createIntake } from "./intake.ts";
 import { createReport } from "./report.ts";
-import {
-  createOwnSession,
-  createSharedSession,
-  isLarge,
-  listeningPool,
-  SERVERS_SHARE,
-  type Session,
-} from "./session.ts";
+import { createOwnSession, createSharedSession, isLarge, listeningPool, SERVERS_SHARE } from "./session.ts";
 import { createSlots } from "./slots.ts";
 
 /** Drains a job table. */
@@ -36,19 +30,11 @@ export interface Worker extends AsyncDisposable {
   readiness(): ReadinessCheck;
 }
 
-/** A claim under way. */
-interface Claim {
-  readonly limit: number;
-  readonly claimedAt: number;
-  readonly answer: Promise<Claimed>;
-}
-
 const WARN_EVERY_MS = 10_000;
 const HOUR_MS = 3_600_000;
 // How long aborted handlers may take to end by themselves, and how long ends are written at the end.
 const SETTLE_MS = 1000;
 const FLUSH_MS = 5000;
-const RECORDER_PAUSE_MS = 10_000;
 
 // A worker that is started by a request or a job is no part of it: nor is what its listeners queue.
 const outside = AsyncLocalStorage.snapshot();
@@ -107,7 +93,7 @@ export function createWorker(given: WorkerOptions): Worker {
       ? createSharedSession(on.db, commandTimeoutMs)
       : createOwnSession(pool, channelOf(table.name), commandTimeoutMs, {
           onNotify() {
-            hungry = true;
+            intake.look();
             bell.ring(true);
           },
           greeting,
@@ -124,89 +110,48 @@ export function createWorker(given: WorkerOptions): Worker {
 
   let looping: Promise<void> | undefined;
   let stopping: Promise<void> | undefined;
-  let hungry = true;
   let failures = 0;
   let pauseUntil = -Infinity;
   let giveUpAt = Infinity;
   let hurry: (() => void) | undefined;
   let depth: NodeJS.Timeout | undefined;
   let counting = false;
-  // A worker that fetches ahead, and finds all that it asks for, claims by halves: one is on its way while the other one is
-  // worked on.
-  const halves = prefetch >= concurrency && session.queues;
-  const half = Math.ceil((concurrency + prefetch) / 2);
-  // There ends are recorded meanwhile, as long as that succeeds.
+  // Ends are recorded there while jobs are claimed by halves, as long as that succeeds.
   const recorder =
-    halves && pool !== undefined && isLarge(pool)
+    prefetch >= concurrency && pool !== undefined && isLarge(pool)
       ? createOwnSession(pool, undefined, commandTimeoutMs, {
           onNotify: () => undefined,
           onPooler: warnOfPooler,
         })
       : undefined;
-  let recording: Promise<void> | undefined;
-  let recordFrom = -Infinity;
-  let ahead: Claim | undefined;
-  let asked = 0;
-  let flowing = false;
+  const intake = createIntake({
+    all: concurrency + prefetch,
+    concurrency,
+    claimer,
+    slots,
+    ends,
+    session,
+    recorder,
+    isStopping: () => stopping !== undefined,
+    onClaimed({ jobs, spent }) {
+      if (jobs.length > 0) tell({ type: "claimed", jobs });
+      for (const job of spent) report.spent(job);
+    },
+    onRecorded(error) {
+      if (error !== undefined) fault(error);
+      bell.ring();
+    },
+  });
 
-  function ask(room: number): Claim {
-    const limit = halves && flowing ? Math.min(room, half) : room;
-    hungry = false;
-    asked += limit;
-    const claim = { limit, claimedAt: performance.now(), answer: claimer.claim(session, limit, ends) };
-    // It may fail before anybody waits for it.
-    claim.answer.catch(() => undefined);
-    return claim;
-  }
-
-  async function answered({ limit, claimedAt, answer }: Claim): Promise<void> {
-    let claimed: Claimed;
-    try {
-      claimed = await answer;
-    } finally {
-      asked -= limit;
-    }
-    const { jobs, spent, more } = claimed;
-    hungry ||= more;
-    flowing = jobs.length === limit;
-    if (jobs.length > 0) tell({ type: "claimed", jobs });
-    for (const job of spent) report.spent(job);
-    slots.accept(jobs, claimedAt);
-  }
-
-  const isUnderWay = (): boolean => ahead !== undefined || recording !== undefined;
-
-  async function record(to: Session): Promise<void> {
-    try {
-      await ends.flush(to);
-    } catch (error) {
-      recordFrom = performance.now() + RECORDER_PAUSE_MS;
-      warn(error);
-      tell({ type: "fault", error });
-    }
-    recording = undefined;
-    bell.ring();
+  function fault(error: unknown): void {
+    warn(error);
+    tell({ type: "fault", error });
   }
 
   /** One statement, or a wait for something to do. */
   async function step(): Promise<void> {
-    const room = (): number => (stopping === undefined ? slots.room(asked) : 0);
-    if (stopping !== undefined) await recording;
-    else if (recorder !== undefined && flowing && ends.size > 0 && performance.now() >= recordFrom)
-      recording ??= record(recorder);
-    let current = ahead;
-    ahead = undefined;
-    if (current === undefined && room() > 0 && (hungry || claimer.untilSweep() <= 0)) {
-      // A claim records those that are done, and no others.
-      if (ends.urgent) await ends.flush(session);
-      if (room() > 0) current = ask(room());
-    }
-    if (current !== undefined) {
-      if (halves && flowing && !ends.urgent && room() > 0) ahead = ask(room());
-      await answered(current);
-    } else if (ends.size > 0) await ends.flush(session);
-    else {
-      await bell.wait(room() > 0 ? claimer.untilSweep() : pollMs);
+    if (!(await intake.step())) {
+      await bell.wait(stopping === undefined && slots.room(0) > 0 ? claimer.untilSweep() : pollMs);
       return;
     }
     if (failures > 0) logger?.info({ table: table.name, failures }, "the job table answers again");
@@ -217,7 +162,7 @@ export function createWorker(given: WorkerOptions): Worker {
     for (;;) {
       // What a claim brings that took longer is given back all the same.
       const gaveUp = failures > 0 && performance.now() > giveUpAt;
-      if (stopping !== undefined && slots.running === 0 && !isUnderWay() && (ends.size === 0 || gaveUp))
+      if (stopping !== undefined && slots.running === 0 && !intake.isUnderWay && (ends.size === 0 || gaveUp))
         return;
       const pause = pauseUntil - performance.now();
       if (pause > 0) {
@@ -230,12 +175,10 @@ export function createWorker(given: WorkerOptions): Worker {
         await new Promise<void>((resolve) => void setImmediate(resolve));
       } catch (error) {
         failures += 1;
-        hungry = true;
-        claimer.reset();
+        intake.reset();
         const longest = stopping === undefined ? Infinity : 200;
         pauseUntil = performance.now() + Math.min(longest, delay(failures));
-        warn(error);
-        tell({ type: "fault", error });
+        fault(error);
       }
     }
   }
