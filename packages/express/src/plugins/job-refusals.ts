@@ -1,22 +1,25 @@
 import type { JobHandler } from "@svc/job-table";
 import { ConfigurationError, type Fault } from "@svc/options";
 import { type EventsSettings, writesOutbox } from "./events-table.ts";
+import type { DatabaseSettings } from "./database.ts";
 import type { JobCode } from "./job-code.ts";
 import type { QueueSettings } from "./queue.ts";
 
 /** What of the configuration is about jobs. */
 export interface JobSettings {
-  readonly queue: QueueSettings | undefined;
-  readonly events: EventsSettings | undefined;
+  readonly queue?: QueueSettings | undefined;
+  readonly events?: EventsSettings | undefined;
+  readonly database?: Pick<DatabaseSettings, "max"> | undefined;
 }
 
 /**
- * Code that nobody will ever call must not be taken for code that is, nor a process that idles for one that works.
+ * Code that nobody will ever call must not be taken for code that is, nor a process that idles, or that waits for itself,
+ * for one that works.
  *
  * @throws ConfigurationError
  */
 export function refuseUseless(settings: JobSettings, code: JobCode): void {
-  const faults = [...unused(settings, code), ...idle(settings, code)];
+  const faults = [...unused(settings, code), ...idle(settings, code), ...cramped(settings, code)];
   if (faults.length > 0) throw new ConfigurationError("createService()", faults);
 }
 
@@ -67,6 +70,15 @@ function idle({ queue, events }: JobSettings, code: JobCode): Fault[] {
   const message =
     "worker has nothing to work on: give createService() jobs, subscribers or schedules, and enable their plugins";
   return [{ key: "role", message }];
+}
+
+// The worker would listen on the only connection, and wait for another one for ever.
+function cramped({ queue, database }: JobSettings, code: JobCode): Fault[] {
+  const listens = queue?.listen === true && [code.jobs, code.subscribers].some(isGiven);
+  if (code.role === "server" || code.db !== undefined || !listens || database?.max !== 1) return [];
+  const message =
+    "must be above 1 where there are jobs, whose worker listens on one connection; or set plugin.queue.listen to false";
+  return [{ key: "plugin.database.max", message }];
 }
 
 function isGiven(value: object): boolean {

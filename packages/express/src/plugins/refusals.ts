@@ -4,7 +4,7 @@ import type { PluginContext } from "./plugin.ts";
 /** What the plugins were refused for. */
 export interface Refusals extends Pick<PluginContext, "noted"> {
   /** All of it in one error; undefined when there is nothing. */
-  error(): ConfigurationError | undefined;
+  readonly error: () => ConfigurationError | undefined;
 }
 
 /** A plugin that is configured wrongly keeps the faults of the next one from nobody (CFG-12). */

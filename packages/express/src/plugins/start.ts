@@ -79,7 +79,7 @@ export async function startPlugins(
   const metrics = plugin.metrics && (await metricsPlugin(plugin.metrics, context));
   const database = plugin.database && (await databasePlugin(plugin.database, context));
   const jobs = await noted(() =>
-    jobParts({ queue: plugin.queue, events: plugin.events }, context, jobCode, {
+    jobParts(plugin, context, jobCode, {
       db: database?.db,
       metrics: metrics?.metrics,
       serviceOf,

@@ -48,7 +48,9 @@ export function createPreparation(schemas: readonly SchemaPart[], logger: Logger
     } catch (err) {
       running = undefined;
       if (isStopped) return;
-      logger.warn({ err, retry_ms: pause }, "the tables of the queue could not be made; trying again");
+      const settings = [...missing].map(({ key }) => key);
+      const fields = { err, settings, retry_ms: pause };
+      logger.warn(fields, "tables could not be made; trying again");
       timer = setTimeout(() => void goOn(Math.min(2 * pause, longestPauseMs)), pause).unref();
     }
   }
