@@ -157,7 +157,10 @@ async function latency(queue: Contestant, mode: Mode, jobs: number): Promise<Rep
   await queue.clean();
   const latenciesMs: number[] = [];
   let begun: () => void = () => undefined;
-  const working = await queue.work(IN_FLIGHT, mode, () => void begun());
+  const working = await queue.work(IN_FLIGHT, mode, () => {
+    begun();
+    return undefined;
+  });
   await delay(300);
   for (let n = 0; n < jobs; n++) {
     const started = new Promise<void>((resolve) => (begun = resolve));

@@ -45,7 +45,11 @@ export async function createGraphile(url: string): Promise<Contestant> {
                   failJobBatchDelay: 0,
                 },
         },
-        taskList: { work: async (payload) => void (await work((payload as { n: number }).n)) },
+        taskList: {
+          async work(payload) {
+            await work((payload as { n: number }).n);
+          },
+        },
       });
       return { stop: () => runner.stop() };
     },
