@@ -78,10 +78,22 @@ export function resolveSchedulerOptions(given: SchedulerOptions): ResolvedSchedu
     ticksTable,
     quotedTicks: quoted(ticksTable),
     retentionMs: retentionDays * 86_400_000,
-    now,
+    now: now && checked(now),
     logger,
     onEvent,
     claimant: `${hostname()}:${process.pid}`.slice(-MAX_CLAIMANT),
+  };
+}
+
+// The last millisecond that both an ISO 8601 year of four digits and a server's calendar know.
+const LAST_MS = Date.parse("9999-12-31T23:59:59.999Z");
+
+/** A clock that throws where it would show no time: with NaN nothing would ever be due, and no pause end. */
+function checked(now: () => number): () => number {
+  return () => {
+    const ms = now();
+    if (ms >= 0 && ms <= LAST_MS) return ms;
+    throw new RangeError(`now() must answer milliseconds since the Unix epoch; it answered ${String(ms)}`);
   };
 }
 

@@ -123,7 +123,7 @@ function resolveOne(
   access: TableAccess,
   faults: Fault[],
 ): ResolvedSchedule | undefined {
-  const key = `schedules.${name}`;
+  const key = `schedules.${name.slice(0, MAX_NAME)}`;
   const before = faults.length;
   const say = (field: string, message: string): void => {
     faults.push({ key: field === "" ? key : `${key}.${field}`, message });

@@ -24,7 +24,7 @@ export interface Scheduler extends AsyncDisposable {
   start(): void;
   /** Fires nothing more and waits for statements under way, which are bounded. Never rejects. */
   stop(): Promise<void>;
-  /** When each schedule comes next, the soonest first. Sends nothing. */
+  /** When each schedule comes next, the soonest first. Sends nothing. @throws RangeError for a `now` that shows no time */
   nextTicks(): readonly NextTick[];
   /** Looks once at all schedules, started or not: for scripts and tests. @throws what the database says */
   runDue(): Promise<Pass>;
@@ -91,21 +91,21 @@ export function createScheduler(given: SchedulerOptions): Scheduler {
 
   async function watch(): Promise<void> {
     while (stopping === undefined) {
-      let pauseMs = MAX_SLEEP_MS;
+      let pauseMs: number;
       try {
         const { ended } = await begin(false);
         if (fault !== undefined) logger.info({}, "the scheduler reaches its ticks again");
         fault = undefined;
         // What hangs must not keep others from their ticks.
         void ended.then(report);
+        pauseMs = Math.min(MAX_SLEEP_MS, untilNext());
       } catch (error) {
         pauseMs = RETRY_MS;
         fault = safeErrorText(error);
         warn(error);
         tell({ type: "fault", error });
       }
-      if (stopping === undefined)
-        await pauseFor(Math.min(pauseMs, untilRetry(), fault === undefined ? untilNext() : RETRY_MS));
+      if (stopping === undefined) await pauseFor(Math.min(pauseMs, untilRetry()));
     }
   }
 

@@ -44,8 +44,7 @@ export async function ensureTicks(db: Database, table: string): Promise<"present
     if (!(error instanceof SchemaError) || !error.faults.some((fault) => fault.includes("isPresent")))
       throw error;
     throw new SchemaError(name, [
-      `${table} needs the primary key (name, fire_at), or a unique index of the two, in this order`,
-      `claimed_by of ${table} must take null`,
+      `${table} needs the primary key (name, fire_at), or a unique index of the two, in this order, and a claimed_by that takes null`,
     ]);
   }
 }

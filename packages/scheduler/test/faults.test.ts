@@ -268,5 +268,28 @@ describe("a scheduler in trouble", function () {
       expect(looks.slice(4)).to.deep.equal([4, 4, 5]);
       await scheduler.stop();
     });
+
+    it("a clock that shows no time, at any of its readings, is a fault that passes", async () => {
+      const clock = { ms: NOON };
+      const db = fakeDatabase();
+      // One reading of a look, and one of the pause behind it.
+      const readings = [NOON, Number.NaN, Infinity, -1];
+      const faults: string[] = [];
+      const scheduler = on(db, {
+        now: () => readings.shift() ?? clock.ms,
+        onEvent: (event) => event.type === "fault" && faults.push(String(event.error)),
+      });
+      scheduler.start();
+      for (const ms of [0, 5000, 5000]) await pass(clock, ms);
+      expect(faults).to.deep.equal(
+        ["NaN", "Infinity", "-1"].map(
+          (shown) => `RangeError: now() must answer milliseconds since the Unix epoch; it answered ${shown}`,
+        ),
+      );
+      await pass(clock, 5000);
+      expect(await health(scheduler)).to.equal("on time");
+      await scheduler.stop();
+      expect(() => on(db, { now: () => Number.NaN }).nextTicks()).to.throw(RangeError, "it answered NaN");
+    });
   });
 });

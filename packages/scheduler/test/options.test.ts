@@ -105,6 +105,13 @@ describe("createScheduler()", () => {
     });
   }
 
+  it("does not repeat ten thousand characters of a name", async () => {
+    const { message } = await refusal({
+      schedules: { ["x".repeat(10_000)]: { task: "a", everySeconds: 1 } },
+    });
+    expect(message.length).to.be.below(400);
+  });
+
   it("tells all faults at once", async () => {
     const wrong = {
       a: { cron: "x", task: "a" },

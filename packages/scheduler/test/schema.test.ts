@@ -81,7 +81,7 @@ describe("the table of ticks", function () {
       "no_null",
       "claimed_by varchar(255)",
       "claimed_by varchar(255) not null",
-      "claimed_by of no_null must take null",
+      "no_null needs the primary key (name, fire_at), or a unique index of the two, in this order, and a claimed_by that takes null",
     ],
   ];
   for (const [name, part, replacement, message] of faults) {
