@@ -2,7 +2,7 @@ import { testDatabase } from "@svc/dev-services";
 import { expect } from "chai";
 import { createDatabase } from "@svc/database";
 import { once } from "node:events";
-import { type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
+import { Agent, type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
 import { gzipSync } from "node:zlib";
 import type { Import } from "../src/imports/import.ts";
 import { caller, tokenOf } from "./support/caller.ts";
@@ -173,6 +173,24 @@ describe("a file of expenses", function () {
     await untilStaged("gone", 1);
     sending.destroy();
     await untilStaged("gone", 0);
+  });
+
+  it("that is refused halfway leaves its connection to the next request", async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const headers = { Authorization: `Bearer ${tokenOf("halfway")}`, "Content-Type": "text/csv" };
+    const ask = async (file: string): Promise<readonly [number | undefined, boolean]> => {
+      const sending = httpRequest(`${running.url}/expenses/import`, { method: "POST", headers, agent });
+      sending.end(file);
+      const [answer] = (await once(sending, "response")) as [IncomingMessage];
+      await once(answer.resume(), "end");
+      return [answer.statusCode, sending.reusedSocket];
+    };
+    try {
+      expect(await ask(`colour\n${"red\n".repeat(400_000)}`)).to.deep.equal([422, false]);
+      expect(await ask("colour\nred\n")).to.deep.equal([422, true]);
+    } finally {
+      agent.destroy();
+    }
   });
 
   it("may fail in every row, of which it shows a hundred", async () => {

@@ -8,7 +8,6 @@ import { codeBlocks } from "@svc/test-support";
 import { expect } from "chai";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
-const svcJobs = "node packages/job-table/src/cli/command-line.ts";
 
 describe("README of jobs-from-a-script", function () {
   this.timeout(60_000);
@@ -31,15 +30,18 @@ describe("README of jobs-from-a-script", function () {
 
 /** Runs a line of the README from the root of the repository, with packages found by their sources. */
 async function run(line: string, databaseUrl: string): Promise<string> {
-  const { stdout } = await promisify(exec)(line.replace("npx svc-jobs", svcJobs), {
-    cwd: root,
-    env: {
-      ...process.env,
-      PATH: [dirname(process.execPath), process.env["PATH"]].join(delimiter),
-      NODE_OPTIONS: "--conditions=@svc/source",
-      DATABASE_URL: databaseUrl,
+  const { stdout } = await promisify(exec)(
+    line.replace("dist/cli/command-line.js", "src/cli/command-line.ts"),
+    {
+      cwd: root,
+      env: {
+        ...process.env,
+        PATH: [dirname(process.execPath), process.env["PATH"]].join(delimiter),
+        NODE_OPTIONS: "--conditions=@svc/source",
+        DATABASE_URL: databaseUrl,
+      },
     },
-  });
+  );
   return stdout;
 }
 

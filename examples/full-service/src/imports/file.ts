@@ -83,6 +83,9 @@ async function* recordsOf(req: IncomingMessage): AsyncGenerator<readonly CsvReco
     yield [...reader.push(decoder.decode()), ...reader.end()];
   } catch (error) {
     throw problemOf(error);
+  } finally {
+    // Nor would the next request of this connection ever be read, with a rest in front of it.
+    req.resume();
   }
 }
 
