@@ -458,7 +458,7 @@ describe("jobs that are configured wrongly", () => {
     });
     for (const option of ["jobs", "db", "queue"])
       expect(unused).to.contain(`${option}: is of no use without the plugin queue`);
-    const lone = on.replace('url = "\${DATABASE_URL}"', 'url = "\${DATABASE_URL}"\nmax = 1');
+    const lone = on.replace("[plugin.database]", "[plugin.database]\nmax = 1");
     expect(await refusal({ toml: lone, jobs })).to.contain("plugin.database.max: must be above 1");
     const nightly = { cron: "30 2 * * *", task: "b" };
     expect(await refusal({ schedules: { nightly } })).to.contain(

@@ -1,11 +1,11 @@
 import type { Events, Inbox, Outbox, SubscribersOf } from "@svc/events";
 import type { JobTable } from "@svc/job-table";
 import { ConfigurationError, type Fault } from "@svc/options";
-import type { BackgroundPart, SchemaPart } from "../work/parts.ts";
+import type { SchemaPart } from "../work/parts.ts";
 import type { Table } from "@svc/config";
 import { type EventsSettings, eventsTable, groupOf, unusedKeys, writesOutbox } from "./events-table.ts";
 import { eventBus } from "./event-bus.ts";
-import { forgetting } from "./inbox-pruning.ts";
+import { eventWork } from "./event-work.ts";
 import type { JobDatabase } from "./job-code.ts";
 import { namedAsConfigured } from "./named-as-configured.ts";
 import type { PluginContext, PluginParts } from "./plugin.ts";
@@ -34,8 +34,7 @@ export async function eventsPlugin(
   for (const key of unusedKeys(settings)) {
     logger.warn({}, `[plugin.events] ${key} is not used: bus is "${settings.bus}"`);
   }
-  const { createBusConsumer, createEvents, createInbox, createOutbox, createRelay } =
-    await import("@svc/events");
+  const { createEvents, createInbox, createOutbox } = await import("@svc/events");
   const named = <T>(
     maker: string,
     options: Readonly<Record<string, keyof EventsSettings>>,
@@ -69,30 +68,9 @@ export async function eventsPlugin(
       logger,
     }),
   );
-  const work: BackgroundPart[] = [];
-  if (works && outbox !== undefined && events !== undefined) {
-    const relay = createRelay({
-      outbox,
-      events,
-      batch: settings.relayBatch,
-      everyMs: Math.round(settings.relayEverySeconds * 1000),
-      leaseSeconds: settings.relayLeaseSeconds,
-      maxAttempts: settings.relayMaxAttempts,
-      purgeAfterDays: settings.outboxRetentionDays,
-      logger,
-    });
-    work.push({ name: "relay", start: () => relay.start(), stop: () => relay.stop() });
-  }
-  const consumes = works && bus !== undefined && types.length > 0;
+  const consumes = works && bus !== undefined && (events?.topics.length ?? 0) > 0;
   const group = consumes ? await noted(() => groupOf(settings, service)) : undefined;
-  if (group !== undefined && bus !== undefined && events !== undefined) {
-    const concurrency = settings.consumeConcurrency;
-    const consumer = createBusConsumer({ bus, events, group, concurrency, logger });
-    work.push({ name: "bus consumer", start: () => consumer.start(), stop: () => consumer.stop() });
-  }
-  if (works && inbox !== undefined && db !== undefined && settings.inboxRetentionDays > 0) {
-    work.push(forgetting(inbox, db, settings.inboxRetentionDays, logger));
-  }
+  const work = works ? await eventWork(settings, logger, { events, outbox, inbox, db, bus, group }) : [];
   // With an outbox a process that only serves leaves the bus to others.
   const usesBus = works || outbox === undefined;
   return {

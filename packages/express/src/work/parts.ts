@@ -2,8 +2,9 @@
 export interface BackgroundPart {
   /** For log lines. */
   readonly name: string;
-  start(): void | Promise<void>;
-  /** Takes on nothing new from the moment of the call; resolves when what runs has ended. Called once. */
+  /** Called once, and does not wait for anything. */
+  start(): void;
+  /** Takes on nothing new from the moment of the call; resolves when what runs has ended. Called once, and only when it was started. */
   stop(): Promise<void>;
   /** Has `stop()` wait no longer for what runs. Default: it does not wait for anything long. */
   readonly hurry?: (() => void) | undefined;

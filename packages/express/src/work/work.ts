@@ -32,35 +32,28 @@ export function createWork(
   logger: Logger,
 ): Work {
   const preparation = createPreparation(schemas, logger);
-  const begun: BackgroundPart[] = [];
+  let begun: readonly BackgroundPart[] = [];
   let stopped: Promise<void> | undefined;
-
-  async function startPart(part: BackgroundPart): Promise<void> {
-    begun.push(part);
-    await part.start();
-  }
 
   async function run(): Promise<void> {
     await preparation.done;
+    if (stopped !== undefined) return;
+    begun = parts;
     // What feeds the others comes last.
-    for (const part of parts.toReversed()) {
-      if (stopped !== undefined) return;
-      await startPart(part).catch((err: unknown) => logger.error({ err, part: part.name }, "did not start"));
+    for (const part of parts.toReversed()) part.start();
+  }
+
+  async function stopPart(part: BackgroundPart): Promise<void> {
+    try {
+      await part.stop();
+    } catch (err) {
+      logger.error({ err, part: part.name }, "did not stop in order");
     }
   }
 
-  function stopAll(): Promise<void> {
+  async function stopAll(): Promise<void> {
     preparation.stop();
-    const ended = parts
-      .filter((part) => begun.includes(part))
-      .map(async (part) => {
-        try {
-          await part.stop();
-        } catch (err) {
-          logger.error({ err, part: part.name }, "did not stop in order");
-        }
-      });
-    return Promise.all(ended).then(() => undefined);
+    await Promise.all(begun.map(stopPart));
   }
 
   function hurry(): Promise<void> {
