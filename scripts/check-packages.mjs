@@ -19,8 +19,9 @@ const root = resolve(import.meta.dirname, "..");
 const work = mkdtempSync(join(tmpdir(), "svc-packages-"));
 const packages = publishedManifests();
 const faults = [];
-// A package that grows past this is looked at by a person: what is in it that users do not need?
-const largestTarballBytes = 120_000;
+// A package that grows past this is looked at by a person: what is in it that users do not need? Half of the largest
+// ones, events and express, are sources and maps for whoever steps into them.
+const largestTarballBytes = 200_000;
 
 try {
   build();

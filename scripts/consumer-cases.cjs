@@ -164,7 +164,6 @@ const cases = {
     assert.equal((await createInbox().once(db, "audit", "1", () => 7)).value, 7);
     const { eventBusCases } = await use("@svc/events/testing");
     assert.equal(typeof eventBusCases, "function");
-    for (const entry of ["redis-streams", "nats-jetstream"]) assert.ok(await use(`@svc/events/${entry}`));
   },
   async scheduler({ use }) {
     const { createScheduler } = await use("@svc/scheduler");
