@@ -64,15 +64,21 @@ describe("the plugin events", function () {
     await using expenses = await startService({ ...named("expenses"), role: "server" });
     await using relay = await startService({ ...named("expenses"), role: "worker" });
     const { db, events } = expenses.service;
-    await db?.transaction(async (tx) => {
-      await events?.publish({ type: "expense.recorded", data: { id: "e-1" }, tenantId: "acme" }, { tx });
-    });
+    const record = async (id: string, error?: Error): Promise<void> =>
+      db?.transaction(async (tx) => {
+        await events?.publish({ type: "expense.recorded", data: { id }, tenantId: "acme" }, { tx });
+        if (error !== undefined) throw error;
+      });
+    await record("e-0", new Error("rolled back")).catch(() => undefined);
+    await record("e-1");
     expect(await got).to.deep.equal({ id: "e-1", by: "expenses", as: "mailer", tenant: "acme" });
     await readyOnce(mailer, "event-bus", true);
     await readyOnce(expenses, "outbox", true);
     await readyOnce(relay, "event-bus", true);
     const { checks } = (await request(expenses.url).get("/ready")).body as { checks: object };
     expect(checks).to.have.keys("database", "queue", "outbox");
+    const rows = await db?.query(`select payload #>> '{data,id}' as id from expenses_${bus}_outbox`);
+    expect(rows?.rows).to.deep.equal([{ id: "e-1" }]);
     const info = await request(mailer.url).get("/info");
     expect((info.body as { plugins: object[] }).plugins).to.deep.include({
       name: "events",
@@ -219,14 +225,16 @@ describe("events that are configured wrongly", () => {
     expect(await refusal(on('bus = "redis"'))).to.contain(
       'plugin.events.url: is required with bus = "redis", for example "${REDIS_URL}"',
     );
-    for (const name of ["consumer_group", "topic_prefix"]) {
-      const message = await refusal(on(`${name} = "a..b"`));
-      expect(message).to.contain(`plugin.events.${name}: must be`);
-    }
-    const config = {
-      toml: `[service]\nname = "my service"\n${plugins("x", 'bus = "redis"\nurl = "redis://127.0.0.1:1"')}`,
-    };
-    expect(await refusal({ config, subscribers })).to.contain("plugin.events.consumer_group: is required");
+    expect(await refusal(on('consumer_group = "a b"'))).to.contain("plugin.events.consumer_group: must be");
+    expect(await refusal(on('topic_prefix = "a..b"'))).to.contain("plugin.events.topic_prefix: must be");
+    const called = (name: string): TestServiceOptions => ({
+      config: {
+        toml: `[service]\nname = "${name}"\n${plugins("x", 'bus = "redis"\nurl = "redis://127.0.0.1:1"')}`,
+      },
+      subscribers,
+    });
+    expect(await refusal(called("my service"))).to.contain("plugin.events.consumer_group: is required");
+    expect(await refusal(called("größe"))).to.contain("service.name: must be ASCII");
     expect(await refusal(on('bus = "kafka"'))).to.contain("plugin.events.bus: must be");
     for (const bus of ["redis", "nats"]) {
       const message = await refusal(on(`bus = "${bus}"\nurl = "http://user:hunter2@127.0.0.1"`));

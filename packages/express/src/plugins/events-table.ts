@@ -50,10 +50,8 @@ export interface EventsSettings {
 }
 
 const days = integer({ min: 0, max: 3650 });
-// What every bus takes in the names of its topics and groups.
-const words = "letters, digits, _ and - in words with single dots between them";
-const group = /^(?=.{1,64}$)[\w-]+(?:\.[\w-]+)*$/;
-const prefix = /^(?=.{0,64}$)(?:[\w-]+(?:\.[\w-]+)*\.?)?$/;
+const group = /^[\w.-]{1,100}$/;
+const groupText = "1 to 100 letters, digits, ., _ or -";
 
 export const eventsTable: Table<EventsSettings> = {
   keys: {
@@ -64,15 +62,16 @@ export const eventsTable: Table<EventsSettings> = {
       kind: withDefault(
         string({
           allowEmpty: true,
-          pattern: prefix,
-          expects: `at most 64 characters: ${words}; a dot may end it`,
+          pattern: /^(?=.{0,100}$)(?:[\w-]+\.)*[\w-]*$/,
+          expects:
+            "words of letters, digits, _ and - with dots between them or at the end, at most 100 characters",
         }),
         "",
       ),
     },
     consumerGroup: {
       key: "consumer_group",
-      kind: optional(string({ pattern: group, expects: `1 to 64 characters: ${words}` })),
+      kind: optional(string({ pattern: group, expects: groupText })),
     },
     consumeConcurrency: {
       key: "consume_concurrency",
@@ -117,8 +116,19 @@ export function writesOutbox({ outbox, bus }: Pick<EventsSettings, "outbox" | "b
 export function groupOf({ consumerGroup }: EventsSettings, service: string): string {
   if (consumerGroup !== undefined) return consumerGroup;
   if (group.test(service)) return service;
-  const message = `is required: the name of the service, ${JSON.stringify(service)}, is not 1 to 64 characters: ${words}`;
+  const message = `is required: the name of the service, ${JSON.stringify(service)}, is not ${groupText}`;
   throw new ConfigurationError("the service", [{ key: "plugin.events.consumer_group", message }]);
+}
+
+/**
+ * Where the events of a service come from: its name.
+ *
+ * @throws ConfigurationError for one that other services could not read
+ */
+export function sourceOf(service: string): string {
+  if (/^[ -~]{1,100}$/.test(service)) return service;
+  const message = `must be ASCII with the plugin events: it is the source of every event; it is ${JSON.stringify(service)}`;
+  throw new ConfigurationError("the service", [{ key: "service.name", message }]);
 }
 
 /** Settings that are there and mean nothing, by their keys. */

@@ -3,7 +3,14 @@ import type { JobTable } from "@svc/job-table";
 import { ConfigurationError, type Fault } from "@svc/options";
 import type { SchemaPart } from "../work/parts.ts";
 import type { Table } from "@svc/config";
-import { type EventsSettings, eventsTable, groupOf, unusedKeys, writesOutbox } from "./events-table.ts";
+import {
+  type EventsSettings,
+  eventsTable,
+  groupOf,
+  sourceOf,
+  unusedKeys,
+  writesOutbox,
+} from "./events-table.ts";
 import { eventBus } from "./event-bus.ts";
 import { eventWork } from "./event-work.ts";
 import type { JobDatabase } from "./job-code.ts";
@@ -56,18 +63,22 @@ export async function eventsPlugin(
         );
   const bus = await noted(() => eventBus(settings, context));
   const { topicPrefix, maxEventBytes } = settings;
-  const events = await named("createEvents()", {}, () =>
-    createEvents({
-      source: service,
-      table: jobs,
-      subscribers: jobs === undefined ? {} : subscribers,
-      outbox,
-      bus,
-      topicPrefix,
-      maxEventBytes,
-      logger,
-    }),
-  );
+  const source = await noted(() => sourceOf(service));
+  const events =
+    source === undefined
+      ? undefined
+      : await named("createEvents()", {}, () =>
+          createEvents({
+            source,
+            table: jobs,
+            subscribers: jobs === undefined ? {} : subscribers,
+            outbox,
+            bus,
+            topicPrefix,
+            maxEventBytes,
+            logger,
+          }),
+        );
   const consumes = works && bus !== undefined && (events?.topics.length ?? 0) > 0;
   const group = consumes ? await noted(() => groupOf(settings, service)) : undefined;
   const work = works ? await eventWork(settings, logger, { events, outbox, inbox, db, bus, group }) : [];
