@@ -11,31 +11,37 @@ describe("a worker whose database fails", function () {
   describe("some statements", () => {
     const database = testDatabase({ name: "job-faults" });
 
-    it("goes on when its connections are ended, again and again, and loses no job", async () => {
-      await using bench = await openBench(database.url, { visibilityTimeoutSeconds: 2 });
-      const starts = new Map<string, number>();
-      await bench.table.enqueueMany(
-        Array.from({ length: 400 }, (_, n) => ({ id: `${n}`, task: "a", maxAttempts: 9 })),
-      );
-      await using working = work(bench, {
-        concurrency: 20,
-        handlers: {
-          async a(_payload, { id }) {
-            starts.set(id, (starts.get(id) ?? 0) + 1);
-            await new Promise((resolve) => setTimeout(resolve, 5));
-          },
-        },
-      });
-      for (let round = 0; round < 5; round++) {
-        await working.told("claimed", 40 * (round + 1));
-        await bench.pool.query(
-          "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
+    for (const [prefetch, how] of [
+      [0, ""],
+      [60, ", jobs being fetched ahead and ends recorded beside"],
+    ] as const) {
+      it(`goes on when its connections are ended, again and again, and loses no job${how}`, async () => {
+        await using bench = await openBench(database.url, { visibilityTimeoutSeconds: 2 });
+        const starts = new Map<string, number>();
+        await bench.table.enqueueMany(
+          Array.from({ length: 400 }, (_, n) => ({ id: `${n}`, task: "a", maxAttempts: 9 })),
         );
-      }
-      // What a claim leased whose answer was lost comes back when that lease ends.
-      await until("all ended", async () => (await bench.rows()).length === 0, 60_000);
-      expect(starts.size).to.equal(400);
-    });
+        await using working = work(bench, {
+          concurrency: 20,
+          prefetch,
+          handlers: {
+            async a(_payload, { id }) {
+              starts.set(id, (starts.get(id) ?? 0) + 1);
+              await new Promise((resolve) => setTimeout(resolve, 5));
+            },
+          },
+        });
+        for (let round = 0; round < 5; round++) {
+          await working.told("claimed", 40 * (round + 1));
+          await bench.pool.query(
+            "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
+          );
+        }
+        // What a claim leased whose answer was lost comes back when that lease ends.
+        await until("all ended", async () => (await bench.rows()).length === 0, 60_000);
+        expect(starts.size).to.equal(400);
+      });
+    }
 
     it("tries again after a missing table, not in a busy loop, and says so once", async () => {
       const pool = openPool(database.url);

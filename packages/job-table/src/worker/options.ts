@@ -37,7 +37,10 @@ export interface WorkerOptions {
   readonly handlers: Readonly<Record<string, JobHandler>>;
   /** How many jobs run at once (JOB-26), 1 to 1,000. Default: 4. */
   readonly concurrency?: number | undefined;
-  /** Jobs that are claimed before there is a slot for them (JOB-23), 0 to 1,000. Default: 0. */
+  /**
+   * Jobs that are claimed before there is a slot for them (JOB-23), 0 to 1,000. From as many as `concurrency` on, a worker that
+   * listens keeps a second connection of a pool of six or more, to record ends while it claims. Default: 0.
+   */
   readonly prefetch?: number | undefined;
   /** Seconds after which a job is aborted and has failed; less than the visibility timeout. Default: 0.8 of that. */
   readonly jobTimeoutSeconds?: number | undefined;
