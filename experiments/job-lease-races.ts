@@ -13,6 +13,8 @@ import type { LatePayload, LateSettings } from "./services/job-late.ts";
 
 const visibilitySeconds = 1;
 const overMs = 1200;
+/** Of worker processes: on a busy machine their first claim takes a second. */
+const frozenSeconds = 4;
 /** Of those who come later: nothing ends theirs. */
 const longSeconds = 3600;
 
@@ -184,8 +186,8 @@ interface FrozenWorker {
 }
 
 const frozenWorkers: readonly FrozenWorker[] = [
-  { name: "frozen, then its jobs are done", payload: { ms: 600, ends: "done" }, stops: false },
-  { name: "frozen, then its jobs fail", payload: { ms: 600, ends: "failed" }, stops: false },
+  { name: "frozen, then its jobs are done", payload: { ms: 2500, ends: "done" }, stops: false },
+  { name: "frozen, then its jobs fail", payload: { ms: 2500, ends: "failed" }, stops: false },
   { name: "frozen, then it stops", payload: { ms: 0, ends: "stopped" }, stops: true },
 ];
 
@@ -200,7 +202,7 @@ async function frozenWorker(
   await using worker = await startService("job-late.ts", {
     url,
     name: table,
-    visibilitySeconds,
+    visibilitySeconds: frozenSeconds,
     concurrency: count,
     notes,
     variant: asBuilt,
@@ -209,7 +211,7 @@ async function frozenWorker(
   await bench.table.enqueueMany(jobs);
   await until(() => readNotes(notes).length >= count);
   worker.signal("SIGSTOP");
-  await delay(overMs);
+  await delay(frozenSeconds * 1000 + 200);
   const held = await claimAll(next, jobs);
   // Every other one is done meanwhile, and its id is a new job's.
   const again = jobs.filter((_, n) => n % 2 === 0);

@@ -59,7 +59,6 @@ const drainSeconds = 1;
 const concurrency = 200;
 /** In memory, not begun: a worker that fetches as much has a claim under way while it works. */
 const prefetch = 240;
-const finishMs = 5000;
 
 interface Stopped {
   readonly running: number;
@@ -142,8 +141,8 @@ function runningOf(notes: readonly Note[]): readonly string[] {
   return [...open];
 }
 
-/** A worker that does what is left. */
-async function finish({ bench, url }: Scene, n: number): Promise<boolean> {
+/** A worker that does what is left, and ends: one that is killed may leave a claim behind that the server has yet to read. */
+async function finish({ bench, url, run }: Scene, n: number): Promise<boolean> {
   const notes = join(bench.folder, `next-${n}`);
   await using worker = await startService("job-stopped.ts", {
     url,
@@ -154,8 +153,10 @@ async function finish({ bench, url }: Scene, n: number): Promise<boolean> {
     variant: asBuilt,
     quickly: true,
   } satisfies StoppedSettings);
-  const drained = await bench.drained(finishMs);
-  return worker.exit === undefined && drained;
+  const drained = await bench.drained(run.variant === asBuilt ? 30_000 : 3000);
+  worker.signal("SIGTERM");
+  const exit = await Promise.race([worker.exited, delay(30_000, undefined, { ref: false })]);
+  return drained && exit?.code === 0;
 }
 
 function tell({ run }: Scene, stops: readonly Stopped[], report: Report): void {

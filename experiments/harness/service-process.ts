@@ -34,7 +34,7 @@ interface StartOptions {
   readonly readOutput?: boolean;
 }
 
-const startMs = 20_000;
+const startMs = 60_000;
 const answerMs = 20_000;
 
 /**
