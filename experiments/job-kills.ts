@@ -45,9 +45,10 @@ function sizeOf({ quick, variant, cases }: Run): Size {
     const jobs = cases ?? 10_000;
     return { jobs, workers: 8, kills: 40, visibilitySeconds: 5, longestMs: 150, meanGapMs: 400 };
   }
-  const small = { jobs: cases ?? 400, longestMs: 100, meanGapMs: 150 };
-  if (variant === asBuilt) return { ...small, workers: 3, kills: 6, visibilitySeconds: 3 };
-  return { ...small, workers: 2, kills: 4, visibilitySeconds: 1.5 };
+  const small = { longestMs: 100, meanGapMs: 150 };
+  if (variant === asBuilt)
+    return { ...small, jobs: cases ?? 400, workers: 3, kills: 6, visibilitySeconds: 3 };
+  return { ...small, jobs: cases ?? 200, workers: 2, kills: 4, visibilitySeconds: 1.5 };
 }
 
 /** What is killed or restarted, and the jobs that were held by it. */

@@ -55,7 +55,7 @@ async function readThenWrite(pool: Pool): Promise<readonly Job[]> {
     `select id from svc_jobs where status = 'pending' or locked_until < now() order by available_at, id limit ${slots}`,
   );
   // As long as a busy host may take: the other one reads meanwhile.
-  await delay(150);
+  await delay(50);
   const { rows } = await pool.query<{ id: string; attempts: number; max_attempts: number; lease: string }>(
     `update svc_jobs set status = 'running', attempts = attempts + 1, locked_until = now() + interval '3 seconds'
      where id = any($1) returning id, attempts, max_attempts, locked_until::text as lease`,
