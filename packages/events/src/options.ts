@@ -130,32 +130,36 @@ export function resolveEventsOptions<M>(given: EventsOptions<M>): ResolvedEvents
 
 function subscriptionsOf(given: object): ReadonlyMap<string, readonly Subscription[]> {
   const subscriptions = new Map<string, readonly Subscription[]>();
+  const faults: string[] = [];
   for (const [type, named] of Object.entries(given) as [string, unknown][]) {
-    if (!isType(type)) {
-      throw fault(
-        "subscribers",
-        `${JSON.stringify(type.slice(0, 80))} is no type of an event, as expense.recorded is`,
+    const shown = JSON.stringify(type.slice(0, 80));
+    if (!isType(type)) faults.push(`${shown} is no type of an event, as expense.recorded is`);
+    else if (named === undefined) continue;
+    else if (typeof named !== "object" || named === null) {
+      faults.push(`${shown} must be an object with subscribers by their names`);
+    } else {
+      const handlers = Object.entries(named) as [string, unknown][];
+      faults.push(...handlers.flatMap(([name, handler]) => faultsOf(shown, name, handler)));
+      const list = handlers.flatMap(([name, handler]) =>
+        isHandler(handler) ? [{ task: `${type}->${name}`, call: handler.bind(named) }] : [],
       );
+      if (list.length > 0) subscriptions.set(type, list);
     }
-    if (named === undefined) continue;
-    if (typeof named !== "object" || named === null) {
-      throw fault("subscribers", `${JSON.stringify(type)} must be an object with subscribers by their names`);
-    }
-    const list = Object.entries(named).map(([name, handler]: [string, unknown]): Subscription => {
-      if (!SUBSCRIBER.test(name)) {
-        throw fault(
-          "subscribers",
-          `a name of ${JSON.stringify(type)} must be 1 to 50 letters, digits, ., _ or -`,
-        );
-      }
-      if (typeof handler !== "function") {
-        throw fault("subscribers", `${name} of ${JSON.stringify(type)} must be a function`);
-      }
-      return { task: `${type}->${name}`, call: (event, job) => handler.call(named, event, job) as unknown };
-    });
-    if (list.length > 0) subscriptions.set(type, list);
+  }
+  if (faults.length > 0) {
+    const all = faults.map((message) => ({ key: "subscribers", message }));
+    throw new ConfigurationError(SUBJECT, all);
   }
   return subscriptions;
+}
+
+function faultsOf(type: string, name: string, handler: unknown): readonly string[] {
+  if (!SUBSCRIBER.test(name)) return [`a name of ${type} must be 1 to 50 letters, digits, ., _ or -`];
+  return isHandler(handler) ? [] : [`${name} of ${type} must be a function`];
+}
+
+function isHandler(value: unknown): value is Subscription["call"] {
+  return typeof value === "function";
 }
 
 function fault(key: string, message: string): ConfigurationError {

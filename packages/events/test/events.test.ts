@@ -289,6 +289,14 @@ describe("events", function () {
     });
   }
 
+  it("are not made, and all that is wrong with subscribers is told at once", () => {
+    const subscribers = { "a b": {}, c: nothing, d: { "->": nothing, e: 1 } };
+    expect(() => createEvents({ source: "a", subscribers } as unknown as { source: string }))
+      .to.throw("4 faults")
+      .with.property("faults")
+      .that.has.lengthOf(4);
+  });
+
   it("are published 1,000 at a time at most", async () => {
     const events = createEvents({ source: "a", bus: obedientBus() });
     const many = Array.from({ length: 1001 }, () => ({ type: "a", data: {} }));

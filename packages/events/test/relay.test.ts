@@ -1,6 +1,6 @@
 import { testDatabase } from "@svc/dev-services";
 import { createRelay, type Relay } from "@svc/events";
-import { until } from "@svc/test-support";
+import { collectingLogger, until } from "@svc/test-support";
 import { expect } from "chai";
 import { type Bench, hasten, openBench } from "./support/bench.ts";
 import { obedientBus } from "./support/obedient-bus.ts";
@@ -47,6 +47,17 @@ describe("a relay", function () {
       expect(row.published_at).to.be.instanceOf(Date);
     }
     expect(await relay.drainOnce()).to.include({ claimed: 0 });
+  });
+
+  it("warns of events of another service in its outbox", async () => {
+    const logger = collectingLogger();
+    const events = bench.events({ subscribers });
+    await events.publish({ type: "a", data: {} });
+    await bench.events({ subscribers, source: "letters" }).publish({ type: "a", data: {} });
+    expect(await bench.relay(events, { logger }).drainOnce()).to.include({ relayed: 2 });
+    expect(logger.lines).to.have.lengthOf(1);
+    expect(logger.lines[0]?.fields).to.include({ source: "letters", of: "books", table: bench.outbox.name });
+    expect(logger.at("warn")[0]).to.contain("needs an outbox of its own");
   });
 
   it("OUT-5 holds no transaction while the bus is at work", async () => {

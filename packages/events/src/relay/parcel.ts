@@ -10,6 +10,8 @@ import { subscriberJobs } from "../subscriber-jobs.ts";
 /** An event that is to be sent. */
 export interface Parcel {
   readonly row: ClaimedRow;
+  /** The service that published it. */
+  readonly source: string;
   readonly message: BusMessage;
   readonly jobs: readonly NewJob[];
 }
@@ -46,6 +48,7 @@ export function parcelOf(row: ClaimedRow, options: ResolvedEvents): Parcel {
   }
   return {
     row,
+    source: event.source,
     message: { topic: row.destination, id: event.id, key: row.message_key, body },
     jobs: subscriberJobs(subscriptions, row.destination, event),
   };

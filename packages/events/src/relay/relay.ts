@@ -58,6 +58,13 @@ export function createRelay(given: RelayOptions): Relay {
       "the outbox cannot be relayed: the database does not do what it is asked",
     ),
   );
+  // Whoever relays an event sends it to subscribers of its own: those of the other service never hear of it.
+  const warnForeign = atMostEvery(WARN_EVERY_MS, (suppressed, source: string) =>
+    logger?.warn(
+      { source, of: events.source, table: outbox.name, suppressed },
+      "the outbox has events of another service; every service needs an outbox of its own",
+    ),
+  );
   const warnFailed = atMostEvery(WARN_EVERY_MS, (suppressed, id: string, error: unknown) =>
     logger?.warn({ event_id: id, err: error, suppressed }, "an event was not taken and is tried again"),
   );
@@ -81,7 +88,9 @@ export function createRelay(given: RelayOptions): Relay {
     const verdicts: Verdict[] = [];
     for (const row of claim.rows) {
       try {
-        parcels.push(parcelOf(row, events));
+        const parcel = parcelOf(row, events);
+        parcels.push(parcel);
+        if (parcel.source !== events.source) warnForeign(parcel.source);
       } catch (error) {
         verdicts.push({ row, error, permanent: true });
       }
