@@ -93,7 +93,8 @@ export function trackRequests(
       if (now - (contextOf(res.req)?.startedAt ?? now) < requestTimeoutMs) return;
       // An answer that has begun is its author's from here on.
       if (entry.waits && !res.headersSent && !res.writableEnded && !res.destroyed) {
-        sendProblem(res.req, res, waitsForClient(res.req) ? requestTimeout() : gatewayTimeout());
+        if (waitsForClient(res.req)) cutOff(res);
+        else sendProblem(res.req, res, gatewayTimeout());
         silence(res);
       }
       entry.waits = false;
@@ -133,6 +134,11 @@ function waitsForClient(req: IncomingMessage): boolean {
   return !req.complete && req.readableFlowing !== null && req.readableLength === 0;
 }
 
-function requestTimeout(): ProblemError {
-  return new ProblemError(408, "the request did not arrive in time");
+function cutOff(res: ServerResponse): void {
+  const { req } = res;
+  const fault = new ProblemError(408, "the request did not arrive in time");
+  res.shouldKeepAlive = false;
+  // Node forgets a request that was answered: its reader would wait for ever, or take a rest that comes after this for good.
+  res.once("close", () => req.destroy(fault));
+  sendProblem(req, res, fault);
 }

@@ -68,6 +68,28 @@ describe("slow clients", () => {
     });
   });
 
+  it("ERR-21 end a handler that reads their body as a stream, once they were told 408", async () => {
+    const { promise: ended, resolve } = Promise.withResolvers<unknown>();
+    await using test = await startService({
+      toml: "request_timeout = 0.1\nheaders_timeout = 1\nreceive_timeout = 5\n",
+      routes: (app) =>
+        void app.post("/stream", async (req) => {
+          try {
+            for await (const _ of req);
+            resolve("whole");
+          } catch (error) {
+            resolve(error);
+          }
+        }),
+    });
+    const head = "POST /stream HTTP/1.1\r\nHost: x\r\nContent-Type: text/csv\r\nContent-Length: 9\r\n\r\n{";
+    const text = await (await open(test.port, head)).closed;
+    expect(text)
+      .to.match(/^HTTP\/1\.1 408 /)
+      .and.match(/\r\nconnection: close\r\n/i);
+    expect(await ended).to.include({ status: 408 });
+  });
+
   it("LIM-4 do not turn the 504 of a handler that leaves its body unread into a 408", async () => {
     await using test = await startService({
       toml: "request_timeout = 0.1\nheaders_timeout = 1\nreceive_timeout = 1\n",
