@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { Agent, type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
 import { gzipSync } from "node:zlib";
 import type { Import } from "../src/imports/import.ts";
+import { takeRows } from "../src/imports/store.ts";
 import { caller, tokenOf } from "./support/caller.ts";
 import { list, walk } from "./support/expenses.ts";
 import { untilActivity } from "./support/activity.ts";
@@ -191,6 +192,16 @@ describe("a file of expenses", function () {
     } finally {
       agent.destroy();
     }
+  });
+
+  it("is worked on by the places of its rows, whatever the statistics say of others", async () => {
+    await using db = createDatabase({ url: running.databaseUrl });
+    const plan = await db.withTenant("mine", (tx) =>
+      takeRows({ query: (text, values) => tx.query(`explain ${text}`, values) }, "0".repeat(32), 200),
+    );
+    expect(JSON.stringify(plan))
+      .to.contain("Delete on import_rows")
+      .and.not.match(/Join|Nested Loop/);
   });
 
   it("may fail in every row, of which it shows a hundred", async () => {
