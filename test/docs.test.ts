@@ -101,7 +101,7 @@ describe("docs/operate.md", () => {
     const expected = [...tables, ...cors].flatMap((entry) => ("kind" in entry ? [entry.key] : []));
     const plugins = globSync("packages/express/src/plugins/*.ts", { cwd: root }).map(read).join("\n");
     // Faults have a key too, and no kind; tables of tables are headings.
-    const all = [...expected, ...matches(plugins, /\bkey: "(\w+)",(?! message| each)/g), "enabled"];
+    const all = [...expected, ...matches(plugins, /\bkey: "(\w+)",(?!\s+message| each)/g), "enabled"];
     expect(keys.toSorted()).to.deep.equal(all.toSorted());
   });
 
