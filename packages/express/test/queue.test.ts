@@ -458,6 +458,10 @@ describe("jobs that are configured wrongly", () => {
     });
     for (const option of ["jobs", "db", "queue"])
       expect(unused).to.contain(`${option}: is of no use without the plugin queue`);
+    for (const page of ["/health", "/metrics"]) {
+      const message = await refusal({ toml: plugins(`page = "${page}"`) });
+      expect(message).to.contain(`plugin.queue.page: is ${page}, which the service answers itself`);
+    }
     const lone = on.replace("[plugin.database]", "[plugin.database]\nmax = 1");
     expect(await refusal({ toml: lone, jobs })).to.contain("plugin.database.max: must be above 1");
     const nightly = { cron: "30 2 * * *", task: "b" };

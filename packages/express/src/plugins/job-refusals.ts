@@ -3,6 +3,7 @@ import { ConfigurationError, type Fault } from "@svc/options";
 import { type EventsSettings, writesOutbox } from "./events-table.ts";
 import type { DatabaseSettings } from "./database.ts";
 import type { JobCode } from "./job-code.ts";
+import type { MetricsSettings } from "./metrics.ts";
 import type { QueueSettings } from "./queue.ts";
 
 /** What of the configuration is about jobs. */
@@ -10,16 +11,17 @@ export interface JobSettings {
   readonly queue?: QueueSettings | undefined;
   readonly events?: EventsSettings | undefined;
   readonly database?: Pick<DatabaseSettings, "max"> | undefined;
+  readonly metrics?: Pick<MetricsSettings, "path"> | undefined;
 }
 
 /**
- * Code that nobody will ever call must not be taken for code that is, nor a process that idles, or that waits for itself,
- * for one that works.
+ * Code that nobody will ever call must not be taken for code that is, a process that idles, or that waits for itself, not
+ * for one that works, and the page of the queue not for a probe.
  *
  * @throws ConfigurationError
  */
 export function refuseUseless(settings: JobSettings, code: JobCode): void {
-  const faults = [...unused(settings, code), ...idle(settings, code), ...cramped(settings, code)];
+  const faults = [unused, idle, cramped, taken].flatMap((faultsOf) => faultsOf(settings, code));
   if (faults.length > 0) throw new ConfigurationError("createService()", faults);
 }
 
@@ -79,6 +81,15 @@ function cramped({ queue, database }: JobSettings, code: JobCode): Fault[] {
   const message =
     "must be above 1 where there are jobs, whose worker listens on one connection; or set plugin.queue.listen to false";
   return [{ key: "plugin.database.max", message }];
+}
+
+// It stands in front of them, so nobody would ever see whether the service is well.
+function taken({ queue, metrics }: JobSettings): Fault[] {
+  const paths = ["/health", "/ready", "/info", ...(metrics === undefined ? [] : [metrics.path])];
+  if (queue === undefined || !paths.includes(queue.page)) return [];
+  return [
+    { key: "plugin.queue.page", message: `is ${queue.page}, which the service answers itself; name another` },
+  ];
 }
 
 function isGiven(value: object): boolean {
