@@ -15,7 +15,6 @@ const settings = {
   shared_buffers: "256MB",
   max_wal_size: "4GB",
 };
-const JOBS = 100;
 const GROWTH = "growth";
 
 /** What a claim costs while many other rows lie in the table, and what a million jobs leave behind. */
@@ -37,10 +36,12 @@ export const queueDepth: Bench = {
 interface Effort {
   readonly rounds: number;
   readonly share: number;
+  /** Claims of each kind in a round. */
+  readonly claims: number;
 }
 
 function effortOf({ quick, rounds }: BenchOptions): Effort {
-  return { rounds: rounds ?? (quick ? 2 : 5), share: quick ? 0.02 : 1 };
+  return { rounds: rounds ?? (quick ? 2 : 5), share: quick ? 0.02 : 1, claims: quick ? 20 : 100 };
 }
 
 /** The first one is always among them, unless there are none. */
@@ -61,7 +62,7 @@ interface Cost {
 async function runClaims(
   url: string,
   states: readonly State[],
-  { rounds }: Effort,
+  { rounds, claims }: Effort,
   { note, ...options }: BenchOptions,
 ): Promise<number> {
   const filled: Filled[] = [];
@@ -78,8 +79,8 @@ async function runClaims(
       for (const { cost, of } of round % 2 === 0 ? order : order.toReversed()) {
         // The planner knows of what lies there, and what the round before left is as clear as it gets.
         await of.pool.query(`vacuum analyze ${of.table.name}`);
-        cost.call.push(...(await timeCalls(of.table, JOBS)));
-        cost.worker.push(...(await timeWorker(of.pool, of.table, JOBS)));
+        cost.call.push(...(await timeCalls(of.table, claims)));
+        cost.worker.push(...(await timeWorker(of.pool, of.table, claims)));
       }
     }
   } finally {
@@ -147,7 +148,7 @@ async function runGrowth(url: string, { share }: Effort, { json, print }: BenchO
   for (const line of json ? figuresOf(growth) : linesOf(growth)) print(line);
 }
 
-const MOMENTS = ["filled", "drained", "again"] as const;
+const MOMENTS = ["filled", "drained", "vacuumed", "filledAgain"] as const;
 
 function figuresOf(growth: Growth): string[] {
   return MOMENTS.flatMap((moment) =>
@@ -163,7 +164,7 @@ function figuresOf(growth: Growth): string[] {
   );
 }
 
-function linesOf({ jobs, filled, drained, again, perSecond }: Growth): string[] {
+function linesOf({ jobs, filled, drained, vacuumed, filledAgain, perSecond }: Growth): string[] {
   const megabytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(0)} MB`;
   const row = (what: string, { table, indexes }: Sizes): string[] => [
     what,
@@ -175,7 +176,8 @@ function linesOf({ jobs, filled, drained, again, perSecond }: Growth): string[] 
       ["", "table", "indexes"],
       row(`${jobs} jobs queued`, filled),
       row("all done", drained),
-      row("once more as many done", again),
+      row("autovacuum has come by", vacuumed),
+      row(`${jobs} jobs queued again`, filledAgain),
     ]),
     `${perSecond.toFixed(0)} jobs/s`,
   ];

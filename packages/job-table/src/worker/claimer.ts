@@ -82,8 +82,9 @@ export function createClaimer(
     }
     const acked = done.length === 0 ? undefined : rows.pop();
     if (acked !== undefined) {
-      const held = acked.attempts === done.length ? done.map(({ job }) => job.id) : acked.payload;
-      ends.recordDone(done, new Set<unknown>(Array.isArray(held) ? held : []));
+      const held: unknown = acked.payload;
+      const all = acked.attempts === done.length;
+      ends.recordDone(done, all ? undefined : new Set<unknown>(Array.isArray(held) ? held : []));
     }
     const filled = rows.length === limit;
     from = filled ? (rows.at(-1)?.available_ms ?? -Infinity) - MARGIN_MS : -Infinity;

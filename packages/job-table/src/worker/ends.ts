@@ -27,7 +27,8 @@ export interface Ends {
   add(end: Omit<End, "unsure">): void;
   /** Finished jobs that a claim deletes in passing, at most 1,000; they must be recorded or given back. */
   takeDone(): End[];
-  recordDone(ends: readonly End[], held: ReadonlySet<unknown>): void;
+  /** `held`: the ids of those that were; undefined: all. */
+  recordDone(ends: readonly End[], held: ReadonlySet<unknown> | undefined): void;
   giveBack(ends: readonly End[]): void;
   /** Records what there is, in a statement for each kind. Rejects when the database does, and keeps what is not done. */
   flush(session: Session): Promise<void>;
@@ -73,8 +74,8 @@ export function createEnds(
   }
 
   const leases = (ends: readonly End[]): unknown[] => leaseValues(ends.map(({ job }) => job));
-  const recordDone = (ends: readonly End[], held: ReadonlySet<unknown>): void => {
-    for (const end of ends) tell(end, held.has(end.job.id) ? "done" : undefined, "done");
+  const recordDone = (ends: readonly End[], held: ReadonlySet<unknown> | undefined): void => {
+    for (const end of ends) tell(end, (held?.has(end.job.id) ?? true) ? "done" : undefined, "done");
   };
 
   return {
@@ -95,7 +96,7 @@ export function createEnds(
           deleting,
           deleteValues(ends.map(({ job }) => job)),
         );
-        recordDone(ends, new Set(rows.map(({ id }) => id)));
+        recordDone(ends, rows.length === ends.length ? undefined : new Set(rows.map(({ id }) => id)));
       });
       await batch("failed", async (ends) => {
         const values = [
