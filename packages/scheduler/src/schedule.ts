@@ -4,7 +4,7 @@ import { ConfigurationError, type Fault, nearestName, type Kind, wrongValue } fr
 import { boolean, integer, string } from "@svc/options";
 import { CronFault, type CronFields, parseCron } from "./cron/fields.ts";
 import { cronTimes } from "./cron/times.ts";
-import { offsetsOf } from "./cron/zone.ts";
+import { createZones, type OffsetAt } from "./cron/zone.ts";
 import { intervalTimes, type Times } from "./times.ts";
 
 /** What a schedule queues, whatever its times are. */
@@ -111,16 +111,20 @@ export function resolveSchedules(
   if (names.length > MAX_SCHEDULES) {
     faults.push({ key: "schedules", message: `must be at most ${MAX_SCHEDULES}; there are ${names.length}` });
   }
+  const zoneOf = createZones();
   const resolved =
-    faults.length > 0 ? [] : names.map((name) => resolveOne(name, given[name], access, faults));
+    faults.length > 0 ? [] : names.map((name) => resolveOne(name, given[name], access, zoneOf, faults));
   if (faults.length > 0) throw new ConfigurationError(subject, faults);
   return resolved.filter((each) => each !== undefined);
 }
+
+type ZoneOf = (zone: string) => OffsetAt;
 
 function resolveOne(
   name: string,
   given: unknown,
   access: TableAccess,
+  zoneOf: ZoneOf,
   faults: Fault[],
 ): ResolvedSchedule | undefined {
   const key = `schedules.${name.slice(0, MAX_NAME)}`;
@@ -140,7 +144,7 @@ function resolveOne(
   // Every member has been checked.
   const schedule = given as Schedule;
   const { task, payload = {}, catchUp = true, maxAttempts = 3 } = schedule;
-  const times = timesOf(schedule, say);
+  const times = timesOf(schedule, zoneOf, say);
   if (times === undefined) return undefined;
   const resolved: ResolvedSchedule = { name, task, payload: { ...payload }, catchUp, maxAttempts, times };
   try {
@@ -174,7 +178,11 @@ function checkFields(given: object, say: (field: string, message: string) => voi
   if (zone !== undefined && cron === undefined) say("zone", "belongs to cron; intervals have no zone");
 }
 
-function timesOf(schedule: Schedule, say: (field: string, message: string) => void): Times | undefined {
+function timesOf(
+  schedule: Schedule,
+  zoneOf: ZoneOf,
+  say: (field: string, message: string) => void,
+): Times | undefined {
   if (schedule.cron === undefined) return intervalTimes(schedule.everySeconds * 1000);
   const { cron, zone = "UTC" } = schedule;
   let fields: CronFields;
@@ -186,7 +194,7 @@ function timesOf(schedule: Schedule, say: (field: string, message: string) => vo
     return undefined;
   }
   try {
-    return cronTimes(fields, offsetsOf(zone));
+    return cronTimes(fields, zoneOf(zone));
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     say("zone", `${JSON.stringify(zone.slice(0, 64))} is no time zone; write Europe/Berlin, say`);

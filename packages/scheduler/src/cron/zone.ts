@@ -5,6 +5,16 @@ const OFFSET = /GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?$/;
 const HOUR_MS = 3_600_000;
 const MAX_HOURS = 256;
 
+/** Zones by their names, each made once: what one of them holds is the most of what a schedule costs. */
+export function createZones(): (zone: string) => OffsetAt {
+  const zones = new Map<string, OffsetAt>();
+  return (zone) => {
+    const offsetAt = zones.get(zone) ?? offsetsOf(zone);
+    zones.set(zone, offsetAt);
+    return offsetAt;
+  };
+}
+
 /** @throws RangeError for what is no zone */
 export function offsetsOf(zone: string): OffsetAt {
   const format = new Intl.DateTimeFormat("en-US", { timeZone: zone, timeZoneName: "longOffset" });
