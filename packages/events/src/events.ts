@@ -4,18 +4,16 @@ import { type EventEnvelope, type NewEvent, writeEnvelope, type Written } from "
 import { EventError, refused } from "./errors.ts";
 import type { BusMessage, EventBus } from "./event-bus.ts";
 import { type EventsOptions, type EventTypes, type ResolvedEvents, resolveEventsOptions } from "./options.ts";
+import { transactionOf, type Within } from "./query.ts";
 import { createReceiver } from "./receive.ts";
 import { subscriberHandlers, subscriberJobs } from "./subscriber-jobs.ts";
 import { calm, createTell } from "./tell.ts";
 
-/** Where an event is published. */
-export interface PublishOptions {
-  /**
-   * A transaction of the caller: the event is published when that is committed, and not otherwise. With a bus this
-   * needs an outbox. Default: none.
-   */
-  readonly tx?: Queryable | undefined;
-}
+/**
+ * Where an event is published: with `tx` it is part of the caller's transaction, and published when that is committed. With
+ * a bus this needs an outbox. Default: none, it is published at once.
+ */
+export type PublishOptions = Within;
 
 /** Any event of the types. */
 export type AnyEvent<M> = {
@@ -116,8 +114,9 @@ export function createEvents<M extends EventTypes<M> = Record<string, object>>(
 
   async function publishAll(
     given: readonly NewEvent[],
-    { tx }: PublishOptions = {},
+    within: PublishOptions | undefined,
   ): Promise<readonly EventEnvelope[]> {
+    const tx = transactionOf(within);
     const all = given.map(written);
     if (all.length === 0) return [];
     if (outbox === undefined) await send(all, tx);

@@ -1,15 +1,7 @@
 import { integer, resolveOptions, withDefault } from "@svc/options";
-import {
-  type Columns,
-  type Database,
-  ensureSchema,
-  isPool,
-  qualified,
-  type Queryable,
-  SchemaError,
-} from "@svc/sql";
+import { type Columns, type Database, ensureSchema, qualified, type Queryable, SchemaError } from "@svc/sql";
 import { refused } from "./errors.ts";
-import { type Migration, send, tableName } from "./query.ts";
+import { isTransaction, type Migration, send, tableName } from "./query.ts";
 import { isText } from "./text.ts";
 
 /** The table where no other one is named (OUT-3). */
@@ -118,13 +110,6 @@ export function createInbox(given: InboxOptions = {}): Inbox {
       }
     },
   };
-}
-
-/** As far as can be known: a pool is none, nor is a connection whose driver says so. */
-function isTransaction(tx: Queryable): boolean {
-  if (typeof tx?.query !== "function" || isPool(tx)) return false;
-  const { getTransactionStatus } = tx as { getTransactionStatus?: () => unknown };
-  return getTransactionStatus?.call(tx) !== "I";
 }
 
 /** @throws SchemaError for a table that is another one, naming its columns */

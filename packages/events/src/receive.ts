@@ -1,4 +1,6 @@
-import { atMostEvery, withDeadline } from "@svc/resilience";
+import type { NewJob } from "@svc/job-table";
+import { atMostEvery, DeadlineError, withDeadline } from "@svc/resilience";
+import { isConnectionError, sqlStateOf } from "@svc/sql";
 import type { EventEnvelope } from "./envelope.ts";
 import type { BusMessage } from "./event-bus.ts";
 import type { EventsEvent, ResolvedEvents } from "./options.ts";
@@ -8,6 +10,8 @@ import { calm } from "./tell.ts";
 import { isText } from "./text.ts";
 
 const WARN_EVERY_MS = 10_000;
+// What a database that hangs is asked for once more stays with its pool until it is back: as much as may run at a time.
+const MAX_UNDER_WAY = 1000;
 
 /** Makes what takes messages from a bus. */
 export function createReceiver(
@@ -19,6 +23,18 @@ export function createReceiver(
   const warn = atMostEvery(WARN_EVERY_MS, (suppressed, topic: string, error: unknown) =>
     logger?.warn({ topic, err: error, suppressed }, "what came over the bus is no event, and was dropped"),
   );
+
+  let underWay = 0;
+
+  async function queue(jobs: readonly NewJob[]): Promise<void> {
+    if (underWay >= MAX_UNDER_WAY) throw new DeadlineError(receiveTimeoutMs);
+    underWay += 1;
+    try {
+      await table?.enqueueMany(jobs);
+    } finally {
+      underWay -= 1;
+    }
+  }
 
   function drop(topic: string, error: unknown): void {
     warn(topic, error);
@@ -39,16 +55,21 @@ export function createReceiver(
     if (mine.length > 0) {
       const jobs = subscriberJobs(mine, topic === "" ? topicPrefix + event.type : topic, event);
       try {
-        await withDeadline(receiveTimeoutMs, async () => table?.enqueueMany(jobs));
+        await withDeadline(receiveTimeoutMs, () => queue(jobs));
       } catch (error) {
-        // Nothing was sent: no job of the table can hold it, now or later.
-        if (!isRefusedJob(error)) throw error;
+        // No job of the table can hold it, now or later: delivered again and again it would hold up its key for ever.
+        if (!isRefusedJob(error) && !isUnkept(error)) throw error;
         drop(topic, error);
         return;
       }
     }
     tell({ type: "received", event, jobs: mine.length, own });
   };
+}
+
+/** Whether PostgreSQL says of data that it cannot keep them: nested too deep for it, or letters that it does not have. */
+function isUnkept(error: unknown): boolean {
+  return !isConnectionError(error) && /^(?:22|54)/.test(sqlStateOf(error) ?? "");
 }
 
 /** Whether a job table has refused a job for what it is. */

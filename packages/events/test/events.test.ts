@@ -1,5 +1,5 @@
 import { testDatabase } from "@svc/dev-services";
-import { createEvents, type EventsEvent, type Subscriber } from "@svc/events";
+import { createEvents, type EventsEvent, type PublishOptions, type Subscriber } from "@svc/events";
 import { createJobTable, createWorker, type JobContext } from "@svc/job-table";
 import { collectingLogger, rejection, until } from "@svc/test-support";
 import { expect } from "chai";
@@ -167,12 +167,35 @@ describe("events", function () {
     client.release();
   });
 
+  it("EVT-2 are not published at once where a transaction was meant and something else is given", async () => {
+    await using bench = await openBench(database.url);
+    const client = await bench.pool.connect();
+    const given: readonly unknown[] = [client, { client }, null, "tx"];
+    const noTransaction: readonly unknown[] = [null, {}, bench.pool, client];
+    const all = [...given, ...noTransaction.map((tx) => ({ tx }))] as PublishOptions[];
+    for (const outbox of [undefined, bench.outbox]) {
+      const events = bench.events({ outbox, subscribers: { a: { one: nothing } } });
+      for (const options of all) {
+        const error = await rejection(events.publish({ type: "a", data: {} }, options));
+        expect(error).to.include({ code: "ERR_SVC_EVENT_ARGUMENT" });
+        expect(await rejection(bench.outbox.retryDead("all", options))).to.include({ code: error.code });
+      }
+    }
+    client.release();
+    expect(await bench.jobs()).to.deep.equal([]);
+    expect(await bench.rows()).to.deep.equal([]);
+  });
+
   it("EVT-2 for a bus, in a transaction, need an outbox", async () => {
     await using bench = await openBench(database.url);
     const bus = obedientBus();
     const events = bench.events({ outbox: undefined, bus, subscribers: { a: { one: nothing } } });
-    const error = await rejection(events.publish({ type: "a", data: {} }, { tx: bench.pool }));
+    const tx = await bench.pool.connect();
+    await tx.query("begin");
+    const error = await rejection(events.publish({ type: "a", data: {} }, { tx }));
     expect(error).to.include({ code: "ERR_SVC_EVENT_OUTBOX_NEEDED" });
+    await tx.query("rollback");
+    tx.release();
     expect(bus.calls).to.equal(0);
     expect(await bench.jobs()).to.deep.equal([]);
   });
@@ -252,15 +275,33 @@ describe("events", function () {
     expect(await bench.jobs()).to.have.lengthOf(1);
   });
 
+  it("that come over a bus and that the database can never keep are dropped; all others are left to the bus", async () => {
+    const types: string[] = [];
+    for (const code of ["54001", "22P05", "53300", "42P01", "23514"]) {
+      const failing = Object.assign(new Error("no"), { code, severity: "ERROR" });
+      const table = createJobTable({ db: { query: () => Promise.reject(failing) } });
+      const subscribers = { "order.paid": { one: nothing } };
+      const onEvent = ({ type }: EventsEvent): void => void types.push(type);
+      const events = createEvents({ source: "a", table, subscribers, onEvent });
+      await events.receive(message(ORDER)).catch((error: unknown) => types.push(String(error)));
+    }
+    expect(types).to.deep.equal(["refused", "refused", "Error: no", "Error: no", "Error: no"]);
+  });
+
   it("that cannot be queued are left to the bus, in bounded time", async () => {
-    const table = createJobTable({ db: { query: () => new Promise(() => undefined) } });
-    const events = createEvents({
-      source: "a",
-      table,
-      receiveTimeoutMs: 50,
-      subscribers: { "order.paid": { one: nothing } },
-    });
-    expect(await rejection(events.receive(message(ORDER)))).to.include({ code: "ERR_SVC_DEADLINE" });
+    let asked = 0;
+    const hangs = (): Promise<never> => {
+      asked += 1;
+      return new Promise(() => undefined);
+    };
+    const table = createJobTable({ db: { query: hangs } });
+    const subscribers = { "order.paid": { one: nothing } };
+    const events = createEvents({ source: "a", table, receiveTimeoutMs: 50, subscribers });
+    for (const many of [1, 999, 5]) {
+      const all = Array.from({ length: many }, () => rejection(events.receive(message(ORDER))));
+      for (const error of await Promise.all(all)) expect(error).to.include({ code: "ERR_SVC_DEADLINE" });
+    }
+    expect(asked, "what hangs is not asked without end").to.equal(1000);
   });
 
   const wrong: readonly (readonly [string, object, string])[] = [

@@ -1,9 +1,9 @@
 import type { ReadinessCheck } from "@svc/context";
 import { func, resolveOptions, withDefault } from "@svc/options";
-import { type Database, qualified, type Queryable } from "@svc/sql";
+import { type Database, qualified } from "@svc/sql";
 import type { EventEnvelope } from "../envelope.ts";
 import { refused } from "../errors.ts";
-import { database, type Migration, send, tableName } from "../query.ts";
+import { database, type Migration, send, tableName, transactionOf, type Within } from "../query.ts";
 import { isText } from "../text.ts";
 import { createBell, type Bell } from "./bell.ts";
 import { createOutboxCheck } from "./readiness.ts";
@@ -54,14 +54,11 @@ export interface DeadEvent {
 export interface Outbox {
   readonly name: string;
   /** Writes up to 1,000 events down (OUT-1), in their order. Answers how many were new: an id is written once (EVT-4). */
-  add(entries: readonly OutboxEntry[], options?: { readonly tx?: Queryable | undefined }): Promise<number>;
+  add(entries: readonly OutboxEntry[], options?: Within): Promise<number>;
   /** Dead events, those written last first. `limit` from 1 to 10,000; default 100. */
   dead(limit?: number): Promise<DeadEvent[]>;
   /** Makes dead events pending with no attempts: those of the ids, or all. Answers the ids of those that were dead. */
-  retryDead(
-    ids: readonly string[] | "all",
-    options?: { readonly tx?: Queryable | undefined },
-  ): Promise<string[]>;
+  retryDead(ids: readonly string[] | "all", options?: Within): Promise<string[]>;
   /** Counts all events; reads the whole table. */
   stats(): Promise<OutboxStats>;
   /** Makes what is missing of the table. @throws SchemaError for a table that is another one */
@@ -121,7 +118,8 @@ export function createOutbox(given: OutboxOptions): Outbox {
 
   const outbox: Outbox = {
     name,
-    async add(entries, { tx } = {}) {
+    async add(entries, options) {
+      const tx = transactionOf(options);
       if (!Array.isArray(entries) || entries.length > MAX_ENTRIES) {
         throw refused(`entries must be a list of at most ${MAX_ENTRIES}`);
       }
@@ -137,7 +135,8 @@ export function createOutbox(given: OutboxOptions): Outbox {
       }
       return (await send<DeadRow>(db, deadSql(sql), [limit])).map(deadEventOf);
     },
-    async retryDead(ids, { tx } = {}) {
+    async retryDead(ids, options) {
+      const tx = transactionOf(options);
       if (ids !== "all" && !(Array.isArray(ids) && ids.length <= MAX_ROWS && ids.every((id) => isText(id)))) {
         throw refused(`ids must be "all" or a list of at most ${MAX_ROWS} ids`);
       }
