@@ -485,7 +485,15 @@ describe("jobs that are configured wrongly", () => {
       send(): void {}
     }
     for (const wrong of [new Map([["a", jobs.a]]), [jobs.a], new Mails()]) {
-      expect(await refusal({ toml: on, jobs: wrong as never })).to.contain("jobs: must be a plain object");
+      const message = await refusal({
+        toml: on,
+        jobs: wrong as never,
+        subscribers: wrong as never,
+        schedules: wrong as never,
+      });
+      for (const option of ["jobs", "subscribers", "schedules"]) {
+        expect(message).to.contain(`${option}: must be a plain object`);
+      }
     }
     expect(await refusal({ toml: on, queue: { gaurd: 1 } as never })).to.contain("gaurd: is unknown");
     expect(await refusal({ toml: on, jobs, role: "boss" as never })).to.contain("role: must be");

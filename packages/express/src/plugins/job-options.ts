@@ -25,6 +25,9 @@ export function resolveJobCode(options: JobOptions, profile: "full" | "reduced")
   if (profile === "reduced") refuseInReduced(options);
   const { jobs = {}, subscribers = {}, schedules = {}, role, queue, db } = options;
   const faults = [
+    ...Object.entries({ subscribers, schedules })
+      .filter(([, given]) => !isPlain(given))
+      .map(([key]) => ({ key, message: "must be a plain object" })),
     ...faultsOfHandlers("jobs", jobs),
     ...Object.entries(subscribers).flatMap(([type, named]) => faultsOfHandlers(`subscribers.${type}`, named)),
   ];
@@ -37,15 +40,17 @@ export function resolveJobCode(options: JobOptions, profile: "full" | "reduced")
 
 /** What is no function in a table of functions. */
 function faultsOfHandlers(option: string, handlers: Readonly<Record<string, unknown>>): Fault[] {
-  // Of a Map, or of the methods of a class, nobody would ever be called.
-  const prototype: unknown =
-    typeof handlers === "object" && handlers !== null ? Object.getPrototypeOf(handlers) : undefined;
-  if (prototype !== null && prototype !== Object.prototype) {
-    return [{ key: option, message: "must be a plain object of functions by name" }];
-  }
+  if (!isPlain(handlers)) return [{ key: option, message: "must be a plain object of functions by name" }];
   return Object.entries(handlers)
     .filter(([, handler]) => typeof handler !== "function")
     .map(([name]) => ({ key: `${option}.${name}`, message: "must be a function" }));
+}
+
+/** Of what a Map holds, or of the methods of a class, nobody would ever be called. */
+function isPlain(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || prototype === Object.prototype;
 }
 
 // PROF-5: jobs that nobody will ever run must not be taken for jobs that wait.
