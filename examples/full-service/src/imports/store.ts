@@ -79,8 +79,9 @@ export async function holdImport(tx: Queryable, id: string): Promise<Header | un
 }
 
 /**
- * Takes the next rows out of those that are to be done, by their lines. The import must be held: they are found by their places,
- * which no statistics lead astray; those of this table are of files that are gone, and a join by lines took a second at times.
+ * Takes the next rows out of those that are to be done, by their lines. The import must be held: rows are
+ * deleted by their places. The statistics of this table are those of files that are gone, and led a join by
+ * lines astray for seconds.
  */
 export async function takeRows(tx: Queryable, id: string, limit: number): Promise<readonly StagedRow[]> {
   const { rows } = await tx.query<StagedRow & Row>(
