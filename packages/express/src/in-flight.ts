@@ -138,7 +138,7 @@ function cutOff(res: ServerResponse): void {
   const { req } = res;
   const fault = new ProblemError(408, "the request did not arrive in time");
   res.shouldKeepAlive = false;
-  // Node forgets a request that was answered: its reader would wait for ever, or take a rest that comes after this for good.
+  // Node forgets a request that was answered: its reader would wait for ever, or go on with a rest that comes later.
   res.once("close", () => req.destroy(fault));
   sendProblem(req, res, fault);
 }
