@@ -1,6 +1,6 @@
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { jetstreamManager, type JetStreamManager } from "@nats-io/jetstream";
-import { startNats, testNats } from "@svc/dev-services";
+import { startNats } from "@svc/dev-services";
 import type { BusMessage, EventBus } from "@svc/events";
 import { createNatsJetStreamBus, EventBusError, type NatsJetStreamOptions } from "@svc/events/nats-jetstream";
 import { collectingLogger, rejection, until } from "@svc/test-support";
@@ -8,10 +8,11 @@ import { expect } from "chai";
 import { setTimeout as sleep } from "node:timers/promises";
 import { covers } from "../src/nats/stream.ts";
 import { idsOf, messages, topicName } from "./support/messages.ts";
+import { brokerNats, LOGIN } from "./support/servers.ts";
 
 describe("the bus on NATS JetStream", function () {
   this.timeout(60_000);
-  const nats = testNats({ login: { user: "somebody", password: "pass-word" } });
+  const nats = brokerNats();
   const open: EventBus[] = [];
   let connection: NatsConnection;
   let manager: JetStreamManager;
@@ -21,8 +22,8 @@ describe("the bus on NATS JetStream", function () {
     const { port } = nats.server;
     connection = await connect({
       servers: `127.0.0.1:${port}`,
-      user: "somebody",
-      pass: "pass-word",
+      user: LOGIN.user,
+      pass: LOGIN.password,
       maxReconnectAttempts: -1,
       reconnectTimeWait: 50,
     });
@@ -39,7 +40,7 @@ describe("the bus on NATS JetStream", function () {
 
   function busWith(options: Partial<NatsJetStreamOptions> = {}): EventBus {
     const bus = createNatsJetStreamBus({
-      servers: options.connection === undefined ? nats.url : undefined,
+      servers: options.connection === undefined ? nats.server.url : undefined,
       stream: "shared",
       prefix: "shared.",
       ackWaitMs: 10_000,
@@ -221,14 +222,14 @@ describe("the bus on NATS JetStream", function () {
         begun++;
         await gate.promise;
       };
-      for (const bus of [busWith({ ackWaitMs: 400 }), busWith({ ackWaitMs: 400 })]) {
+      for (const bus of [busWith({ ackWaitMs: 300 }), busWith({ ackWaitMs: 300 })]) {
         await bus.consume({ group: "g", topics: [topic], handler });
       }
       await open[0]?.publish(messages(topic, 1));
       await until("it has begun", () => begun > 0);
-      await sleep(900);
+      await sleep(500);
       gate.resolve();
-      await sleep(100);
+      await sleep(50);
       expect(begun).to.equal(1);
     });
 

@@ -2,29 +2,43 @@ import { testDatabase } from "@svc/dev-services";
 import { runSample } from "@svc/test-support";
 import { expect } from "chai";
 import { readFile } from "node:fs/promises";
+import { brokerNats, brokerRedis } from "./support/servers.ts";
 
 const readme = new URL("../README.md", import.meta.url);
+const buses = new URL("../README-buses.md", import.meta.url);
 const kafka = new URL("support/kafka-in-memory.mjs", import.meta.url);
 
-describe("README of @svc/events", function () {
+describe("the READMEs of @svc/events", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "events readme" });
+  const redis = brokerRedis();
+  const nats = brokerNats();
 
-  it("shows an event that is published in a transaction and counted once", async () => {
-    await using sample = await runSample(readme, 0, { env: { DATABASE_URL: database.url } });
-    const { stdout, stderr, code } = await sample.ended;
+  async function printed(...sample: Parameters<typeof runSample>): Promise<string> {
+    await using running = await runSample(...sample);
+    const { stdout, stderr, code } = await running.ended;
     expect(code, stderr).to.equal(0);
-    expect(stdout).to.equal("[ { seen: 'e-1' } ] { pending: 0, published: 1, dead: 0 }\n");
+    return stdout;
+  }
+
+  it("show an event that is published in a transaction and counted once", async () => {
+    expect(await printed(readme, 0, { env: { DATABASE_URL: database.url } })).to.equal(
+      "[ { seen: 'e-1' } ] { pending: 0, published: 1, dead: 0 }\n",
+    );
   });
 
-  it("shows a bus for Kafka, with a broker in memory in its place", async () => {
-    await using sample = await runSample(readme, 1, {
-      env: { DATABASE_URL: database.url },
-      replace: { 'from "kafkajs"': 'from "./kafka.mjs"' },
-      files: { "kafka.mjs": await readFile(kafka, "utf8") },
-    });
-    const { stdout, stderr, code } = await sample.ended;
-    expect(code, stderr).to.equal(0);
-    expect(stdout).to.equal("expense.recorded->report expense.recorded\n");
+  it("EVT-7 show an event over Redis Streams, and one over NATS JetStream", async () => {
+    const overRedis = printed(buses, 0, { replace: { "redis://localhost:6379": redis.server.url } });
+    const overNats = printed(buses, 1, { replace: { "nats://localhost:4222": nats.server.url } });
+    expect(await Promise.all([overRedis, overNats])).to.deep.equal([
+      "e-1 alice { amount: 12 } 1\n",
+      "e-1 alice { amount: 12 } 1\n",
+    ]);
+  });
+
+  it("EVT-7 show a bus for Kafka that is right by the suite, with a broker in memory in its place", async () => {
+    const files = { "kafka.mjs": await readFile(kafka, "utf8") };
+    const replace = { 'from "kafkajs"': 'from "./kafka.mjs"' };
+    expect(await printed(buses, 2, { files, replace })).to.equal("19 cases hold\n");
   });
 });

@@ -1,43 +1,17 @@
-import { type RedisServer, startRedis } from "@svc/dev-services";
-import type { EventBus } from "@svc/events";
 import { createRedisStreamsBus } from "@svc/events/redis-streams";
 import { eventBusCases } from "@svc/events/testing";
-import { openTap, type Tap } from "./support/tap.ts";
+import { brokerRedis } from "./support/servers.ts";
+import { tappedBuses } from "./support/tapped-buses.ts";
 
 describe("the bus on Redis Streams, by the suite for event buses", function () {
   this.timeout(60_000);
-  let server: RedisServer;
-
-  before(async () => {
-    server = await startRedis();
-  });
-
-  after(() => server.stop());
-
+  const redis = brokerRedis();
+  const options = { minIdleMs: 300, retryBaseMs: 10, timeoutMs: 3000 };
   const cases = eventBusCases({
-    async open() {
-      const taps = new Map<EventBus, Tap>();
-      const make = async (): Promise<EventBus> => {
-        const tap = await openTap(server.port);
-        const bus = createRedisStreamsBus({
-          redis: `redis://127.0.0.1:${tap.port}`,
-          minIdleMs: 400,
-          retryBaseMs: 10,
-          timeoutMs: 3000,
-        });
-        taps.set(bus, tap);
-        return bus;
-      };
-      return {
-        bus: await make(),
-        another: make,
-        breakConnection: (bus) => taps.get(bus)?.cut(),
-        restartBroker: () => server.restart(),
-        async close() {
-          for (const tap of taps.values()) await tap.close();
-        },
-      };
-    },
+    open: () =>
+      tappedBuses(redis.server, (port) =>
+        createRedisStreamsBus({ redis: `redis://127.0.0.1:${port}`, ...options }),
+      ),
   });
   for (const { name, run } of cases) it(name, run);
 });

@@ -1,4 +1,3 @@
-import { type RedisServer, startRedis } from "@svc/dev-services";
 import type { BusMessage, EventBus } from "@svc/events";
 import { createRedisStreamsBus, EventBusError, type RedisStreamsOptions } from "@svc/events/redis-streams";
 import { collectingLogger, rejection, until } from "@svc/test-support";
@@ -6,23 +5,20 @@ import { expect } from "chai";
 import { Redis } from "ioredis";
 import { setTimeout as sleep } from "node:timers/promises";
 import { idsOf, messages, topicName } from "./support/messages.ts";
+import { brokerRedis } from "./support/servers.ts";
 
 describe("the bus on Redis Streams", function () {
   this.timeout(60_000);
-  let server: RedisServer;
+  const redis = brokerRedis();
   let raw: Redis;
   const open: EventBus[] = [];
 
-  before(async () => {
-    server = await startRedis();
-    raw = new Redis(server.url, { protocol: 2 });
+  before(() => {
+    raw = new Redis(redis.server.url, { protocol: 2 });
     raw.on("error", () => undefined);
   });
 
-  after(async () => {
-    raw.disconnect();
-    await server.stop();
-  });
+  after(() => raw.disconnect());
 
   afterEach(async () => {
     await Promise.all(open.splice(0).map((bus) => bus.close()));
@@ -30,7 +26,7 @@ describe("the bus on Redis Streams", function () {
 
   function busWith(options: Partial<RedisStreamsOptions> = {}): EventBus {
     const bus = createRedisStreamsBus({
-      redis: server.url,
+      redis: redis.server.url,
       minIdleMs: 300,
       retryBaseMs: 10,
       timeoutMs: 2000,
@@ -59,7 +55,7 @@ describe("the bus on Redis Streams", function () {
       await bus.publish(list);
       const fast = await collect(bus, "fast", topic);
       await until("the fast group is done", () => fast.length === list.length);
-      await sleep(200);
+      await sleep(120);
       expect(await raw.xlen(topic), "the slow group has read nothing").to.equal(20);
 
       const answer = await raw.call(
@@ -126,7 +122,7 @@ describe("the bus on Redis Streams", function () {
 
     it("EVT-7 leaves a message with its consumer however long the handler takes", async () => {
       const topic = topicName("long");
-      const [one, two] = [busWith({ minIdleMs: 400 }), busWith({ minIdleMs: 400 })];
+      const [one, two] = [busWith(), busWith()];
       const [message] = messages(topic, 1) as [BusMessage];
       const gate = Promise.withResolvers<void>();
       let begun = 0;
@@ -138,7 +134,7 @@ describe("the bus on Redis Streams", function () {
       await two.consume({ group: "readers", topics: [topic], handler });
       await one.publish([message]);
       await until("it has begun", () => begun > 0);
-      await sleep(900);
+      await sleep(500);
       expect(begun).to.equal(1);
       gate.resolve();
       await until(
@@ -150,7 +146,7 @@ describe("the bus on Redis Streams", function () {
 
     it("EVT-7 does not begin what another consumer has taken over in the meantime", async () => {
       const topic = topicName("taken");
-      const bus = busWith({ minIdleMs: 1500 });
+      const bus = busWith({ minIdleMs: 900 });
       const list = messages(topic, 3);
       const gate = Promise.withResolvers<void>();
       const begun: string[] = [];
@@ -279,7 +275,7 @@ describe("the bus on Redis Streams", function () {
     });
 
     it("EVT-7 writes id, key and body, under prefix and topic, with the settings of a client it leaves alone", async () => {
-      const client = new Redis(server.url, { keyPrefix: "app:", lazyConnect: true });
+      const client = new Redis(redis.server.url, { keyPrefix: "app:", lazyConnect: true });
       const bus = busWith({ redis: client, prefix: "events:" });
       const topic = topicName("fields");
       const [one, two] = messages(topic, 2) as [BusMessage, BusMessage];
@@ -345,7 +341,7 @@ describe("the bus on Redis Streams", function () {
       const readiness = bus.readiness();
       const list = messages(topic, 2);
       await bus.publish(list.slice(0, 1));
-      server.pause();
+      redis.server.pause();
       try {
         const error = await rejection(bus.publish(list.slice(1)));
         expect(error.code).to.equal("ERR_SVC_EVENT_BUS_UNAVAILABLE");
@@ -354,7 +350,7 @@ describe("the bus on Redis Streams", function () {
         const result = await readiness.check(AbortSignal.timeout(5000));
         expect(result.healthy).to.equal(false);
       } finally {
-        server.resume();
+        redis.server.resume();
       }
       await until("it takes messages again", async () => {
         try {
@@ -388,13 +384,15 @@ describe("the bus on Redis Streams", function () {
 
     it("EVT-7 refuses to work without the right password or in a database that is not there", async () => {
       const topic = topicName("login");
-      const lost = await rejection(busWith({ redis: `${server.url}/9999` }).publish(messages(topic, 1)));
+      const lost = await rejection(
+        busWith({ redis: `${redis.server.url}/9999` }).publish(messages(topic, 1)),
+      );
       expect(lost.code).to.equal("ERR_SVC_EVENT_BUS_UNAVAILABLE");
       expect(lost.message).to.match(/no such database/);
       await raw.config("SET", "requirepass", "right");
       try {
-        const { host } = new URL(server.url);
-        for (const url of [server.url, `redis://:wrong@${host}`]) {
+        const { host } = new URL(redis.server.url);
+        for (const url of [redis.server.url, `redis://:wrong@${host}`]) {
           const error = await rejection(busWith({ redis: url }).publish(messages(topic, 1)));
           expect(error.code).to.equal("ERR_SVC_EVENT_BUS_REFUSED");
           expect(error.message).to.match(/NOAUTH|WRONGPASS/);
@@ -411,10 +409,10 @@ describe("the bus on Redis Streams", function () {
       const logger = collectingLogger();
       const bus = busWith({ logger });
       const got = await collect(bus, "readers", topic);
-      await server.kill();
+      await redis.server.kill();
       await until("it is said", () => logger.at("warn").length > 0);
       expect(logger.texts[0]).to.match(/^warn cannot read from the event bus; trying on .*"group":"readers"/);
-      await server.restart();
+      await redis.server.restart();
       await until("it is said, too", () => logger.at("info").length > 0);
       expect(logger.at("info")).to.deep.equal(["reading from the event bus again"]);
       const list = messages(topic, 1);
@@ -443,9 +441,9 @@ describe("the bus on Redis Streams", function () {
       [{ redis: "http://user:pass-word@host" }, /redis: must be a URL that begins with redis:/],
       [{ redis: "redis://us%er:pass-word@host" }, /redis: must be a URL/],
       [{ redis: new Redis.Cluster([], { lazyConnect: true }) }, /not a Cluster/],
-      [{ redis: server.url, minIdle: 3 }, /minIdle: is unknown; did you mean minIdleMs\?/],
-      [{ redis: server.url, retryBaseMs: 100, retryMaxMs: 50 }, /retryMaxMs: must not be less/],
-      [{ redis: server.url, prefix: "a b" }, /prefix: must be at most 64/],
+      [{ redis: redis.server.url, minIdle: 3 }, /minIdle: is unknown; did you mean minIdleMs\?/],
+      [{ redis: redis.server.url, retryBaseMs: 100, retryMaxMs: 50 }, /retryMaxMs: must not be less/],
+      [{ redis: redis.server.url, prefix: "a b" }, /prefix: must be at most 64/],
     ];
     for (const [options, text] of wrong) {
       const error = await rejection(() => createRedisStreamsBus(options as RedisStreamsOptions));

@@ -1,7 +1,7 @@
 import { testDatabase } from "@svc/dev-services";
 import { collectingLogger, until } from "@svc/test-support";
 import { expect } from "chai";
-import { type Bench, hasten, openBench } from "./support/bench.ts";
+import { type Bench, emptied, hasten, openBench } from "./support/bench.ts";
 import { obedientBus, permanent } from "./support/obedient-bus.ts";
 
 const nothing = (): void => undefined;
@@ -13,10 +13,11 @@ describe("a relay, when something is wrong,", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "events-relay-faults" });
   let bench: Bench;
-  beforeEach(async () => {
+  before(async () => {
     bench = await openBench(database.url, 6);
   });
-  afterEach(() => bench[Symbol.asyncDispose]());
+  afterEach(() => emptied(bench));
+  after(() => bench[Symbol.asyncDispose]());
 
   it("OUT-5 puts off what fails by min(2^attempts, 300) seconds, and makes it dead after 20 attempts", async () => {
     const bus = obedientBus();

@@ -2,7 +2,7 @@ import { testDatabase } from "@svc/dev-services";
 import { createRelay, type Relay } from "@svc/events";
 import { collectingLogger, until } from "@svc/test-support";
 import { expect } from "chai";
-import { type Bench, hasten, openBench } from "./support/bench.ts";
+import { type Bench, emptied, hasten, openBench } from "./support/bench.ts";
 import { obedientBus } from "./support/obedient-bus.ts";
 
 const nothing = (): void => undefined;
@@ -14,10 +14,11 @@ describe("a relay", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "events-relay" });
   let bench: Bench;
-  beforeEach(async () => {
+  before(async () => {
     bench = await openBench(database.url, 6);
   });
-  afterEach(() => bench[Symbol.asyncDispose]());
+  afterEach(() => emptied(bench));
+  after(() => bench[Symbol.asyncDispose]());
 
   it("OUT-1 OUT-5 EVT-2 EVT-8 sends events to the bus, then marks them and queues their jobs", async () => {
     const bus = obedientBus();

@@ -97,7 +97,9 @@ describe("several replicas", function () {
       async () => {
         // Nobody waits for what was put off.
         await bench.pool.query(
-          `update ${bench.outbox.name} set available_at = now() where status = 'pending' and last_error is not null`,
+          `update ${bench.outbox.name} set available_at = now() where id = any(array(
+            select id from ${bench.outbox.name}
+            where status = 'pending' and last_error is not null for update skip locked))`,
         );
         return (await bench.outbox.stats()).published === 160;
       },

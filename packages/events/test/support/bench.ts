@@ -94,9 +94,15 @@ export function openPool(url: string, max = 10): Pool {
   return pool;
 }
 
-/** Makes every event that waits due now: leases end, and nothing is put off. */
+/** Removes what a test has left. */
+export async function emptied({ pool, table, outbox }: Bench): Promise<void> {
+  await pool.query(`delete from ${table.name}; delete from ${outbox.name}`);
+}
+
+/** Makes every event that waits due now: leases end, and nothing is put off. What a relay has locked is left to it. */
 export async function hasten({ pool, outbox }: Bench): Promise<void> {
   await pool.query(
-    `update ${outbox.name} set available_at = now() - interval '1 second' where status = 'pending'`,
+    `update ${outbox.name} set available_at = now() - interval '1 second' where id = any(array(
+      select id from ${outbox.name} where status = 'pending' for update skip locked))`,
   );
 }

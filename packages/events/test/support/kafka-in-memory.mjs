@@ -1,52 +1,92 @@
-// A broker with one partition for every topic, of the shape of the client that the README uses.
-const logs = new Map();
-const logOf = (topic) => logs.get(topic) ?? logs.set(topic, []).get(topic);
+import { createHash } from "node:crypto";
 
-export class Kafka {
-  producer() {
-    return {
-      connect: async () => undefined,
-      disconnect: async () => undefined,
-      async sendBatch({ topicMessages }) {
-        for (const { topic, messages } of topicMessages) {
-          for (const { key, value, headers } of messages) {
-            const id = Buffer.from(headers.id);
-            logOf(topic).push({
-              key: key === null ? null : Buffer.from(key),
-              value: Buffer.from(value),
-              headers: { id },
-            });
+// A broker with three partitions for every topic and groups that share them, of the shape of the client that the README
+// uses: positions are those of the group, and go back to what was committed whenever a member comes or goes.
+const PARTITIONS = 3;
+const topics = new Map();
+const groups = new Map();
+let turn = 0;
+
+const made = (map, key, make) => map.get(key) ?? map.set(key, make()).get(key);
+const logsOf = (topic) => made(topics, topic, () => Array.from({ length: PARTITIONS }, () => []));
+const partitionOf = (key) =>
+  key === null ? turn++ % PARTITIONS : createHash("md5").update(key).digest()[0] % PARTITIONS;
+
+function producer() {
+  let open = false;
+  return {
+    connect: async () => void (open = true),
+    disconnect: async () => void (open = false),
+    async sendBatch({ topicMessages }) {
+      if (!open) throw new Error("the producer is disconnected");
+      for (const { topic, messages } of topicMessages) {
+        for (const { key, value, headers } of messages) {
+          const bytes = key === null ? null : Buffer.from(key);
+          const record = { key: bytes, value: Buffer.from(value), headers: { id: Buffer.from(headers.id) } };
+          logsOf(topic)[partitionOf(key)].push(record);
+        }
+      }
+    },
+  };
+}
+
+function consumer({ groupId }) {
+  const group = made(groups, groupId, () => ({ members: [], committed: new Map(), positions: new Map() }));
+  const self = { topics: new Set(), busy: new Set(), paused: new Set() };
+  let timer;
+  const rebalance = () => (group.positions = new Map(group.committed));
+  const mine = (topic, partition) => {
+    const able = group.members.filter((each) => each.topics.has(topic));
+    return able[partition % able.length] === self;
+  };
+
+  async function handle(eachMessage, topic, partition) {
+    const place = `${topic}/${partition}`;
+    const at = group.positions.get(place) ?? 0;
+    const record = logsOf(topic)[partition][at];
+    if (record === undefined || !mine(topic, partition)) return;
+    self.busy.add(place);
+    group.positions.set(place, at + 1);
+    const pause = () => {
+      self.paused.add(place);
+      return () => self.paused.delete(place);
+    };
+    await eachMessage({ topic, partition, message: { ...record, offset: String(at) }, pause });
+    self.busy.delete(place);
+  }
+
+  return {
+    connect: async () => undefined,
+    subscribe: async (asked) => {
+      for (const topic of asked.topics) self.topics.add(topic);
+    },
+    seek: ({ topic, partition, offset }) => group.positions.set(`${topic}/${partition}`, Number(offset)),
+    async commitOffsets([{ topic, partition, offset }]) {
+      group.committed.set(`${topic}/${partition}`, Number(offset));
+    },
+    async run({ eachMessage, partitionsConsumedConcurrently }) {
+      group.members.push(self);
+      rebalance();
+      timer = setInterval(() => {
+        for (const topic of self.topics) {
+          for (let partition = 0; partition < PARTITIONS; partition++) {
+            const place = `${topic}/${partition}`;
+            if (self.busy.size >= partitionsConsumedConcurrently) return;
+            if (!self.busy.has(place) && !self.paused.has(place)) void handle(eachMessage, topic, partition);
           }
         }
-      },
-    };
-  }
+      }, 1);
+    },
+    async disconnect() {
+      clearInterval(timer);
+      while (self.busy.size > 0) await new Promise((resolve) => setTimeout(resolve, 1));
+      group.members = group.members.filter((each) => each !== self);
+      rebalance();
+    },
+  };
+}
 
-  consumer() {
-    const positions = new Map();
-    let timer;
-    return {
-      connect: async () => undefined,
-      disconnect: async () => clearInterval(timer),
-      subscribe: async ({ topics }) => topics.forEach((topic) => positions.set(topic, 0)),
-      seek: ({ topic, offset }) => positions.set(topic, Number(offset)),
-      commitOffsets: async ([{ topic, offset }]) => positions.set(topic, Number(offset)),
-      async run({ eachMessage }) {
-        let busy = false;
-        const look = async () => {
-          if (busy) return;
-          busy = true;
-          for (const [topic, position] of positions) {
-            const message = logOf(topic)[position];
-            if (message === undefined) continue;
-            const pause = () => () => undefined;
-            const offset = String(position);
-            await eachMessage({ topic, partition: 0, message: { ...message, offset }, pause });
-          }
-          busy = false;
-        };
-        timer = setInterval(() => void look(), 5);
-      },
-    };
-  }
+export class Kafka {
+  producer = producer;
+  consumer = consumer;
 }
