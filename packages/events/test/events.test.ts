@@ -1,5 +1,11 @@
 import { testDatabase } from "@svc/dev-services";
-import { createEvents, type EventsEvent, type PublishOptions, type Subscriber } from "@svc/events";
+import {
+  createEvents,
+  type EventEnvelope,
+  type EventsEvent,
+  type PublishOptions,
+  type Subscriber,
+} from "@svc/events";
 import { createJobTable, createWorker, type JobContext } from "@svc/job-table";
 import { collectingLogger, rejection, until } from "@svc/test-support";
 import { expect } from "chai";
@@ -117,6 +123,27 @@ describe("events", function () {
       ["mail", { id: "7" }, "r9", "acme", "r9"],
       ["deleted", { id: "8" }, "r10", undefined, "r10"],
     ]);
+  });
+
+  it("EVT-3 may have types and subscribers that are named like members of every object, and such data", async () => {
+    await using bench = await openBench(database.url);
+    const calls: unknown[] = [];
+    const note = ({ type, data }: EventEnvelope): void => void calls.push([type, JSON.stringify(data)]);
+    const types = ["constructor", "__proto__", "hasOwnProperty"];
+    const subscribers = Object.fromEntries(types.map((type) => [type, Object.fromEntries([[type, note]])]));
+    const events = bench.events({ outbox: undefined, subscribers });
+    await using worker = createWorker({ table: bench.table, handlers: events.handlers, pollMs: 20 });
+    worker.start();
+    const text = '{"__proto__":{"admin":true},"constructor":{"prototype":1}}';
+    for (const type of types) {
+      const body = `{"id":"${type}","type":"${type}","source":"shop","occurred_at":"2026-03-01T10:00:00Z","data":${text}}`;
+      await events.receive({ topic: type, id: type, key: null, body });
+    }
+    const error = await rejection(events.publish({ type: "toString", data: {} }));
+    expect(error).to.include({ code: "ERR_SVC_EVENT_UNDELIVERABLE" });
+    await until("all were called", () => calls.length === types.length);
+    expect(calls).to.have.deep.members(types.map((type) => [type, text]));
+    expect({}).to.not.have.property("admin");
   });
 
   it("EVT-3 a job whose payload is no event fails, and does not reach the subscriber", async () => {
