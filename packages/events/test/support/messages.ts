@@ -1,4 +1,4 @@
-import type { BusMessage } from "@svc/events";
+import type { BusMessage, EventBus } from "@svc/events";
 
 let count = 0;
 
@@ -18,4 +18,15 @@ export function messages(topic: string, many: number, changes: Partial<BusMessag
 
 export function idsOf(list: readonly BusMessage[]): string[] {
   return list.map(({ id }) => id);
+}
+
+/** Consumes a topic, and answers the ids of what comes. */
+export async function collector(bus: EventBus, group: string, topic: string): Promise<string[]> {
+  const ids: string[] = [];
+  await bus.consume({
+    group,
+    topics: [topic],
+    handler: async ({ id }) => Promise.resolve(void ids.push(id)),
+  });
+  return ids;
 }

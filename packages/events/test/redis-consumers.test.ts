@@ -1,0 +1,217 @@
+import type { BusMessage } from "@svc/events";
+import { collectingLogger, until } from "@svc/test-support";
+import { expect } from "chai";
+import { setTimeout as sleep } from "node:timers/promises";
+import { idsOf, messages, topicName } from "./support/messages.ts";
+import { redisBench } from "./support/redis-bench.ts";
+
+describe("the bus on Redis Streams, as a consumer", function () {
+  this.timeout(60_000);
+  const bench = redisBench();
+  const { busWith, collect } = bench;
+
+  describe("trimming", () => {
+    it("EVT-7 removes what every group has acknowledged, and nothing that one has yet to read or finish", async () => {
+      const bus = busWith({ trimEverySeconds: 0.05 });
+      const topic = topicName("trimmed");
+      const list = messages(topic, 20);
+      await bench.raw.xgroup("CREATE", topic, "slow", "0", "MKSTREAM");
+      await bus.publish(list);
+      const fast = await collect(bus, "fast", topic);
+      await until("the fast group is done", () => fast.length === list.length);
+      await sleep(120);
+      expect(await bench.raw.xlen(topic), "the slow group has read nothing").to.equal(20);
+
+      const answer = await bench.raw.call(
+        "XREADGROUP",
+        "GROUP",
+        "slow",
+        "by hand",
+        "COUNT",
+        "10",
+        "STREAMS",
+        topic,
+        ">",
+      );
+      const read = (answer as [string, [string, string[]][]][])[0]?.[1].map(([id]) => id) ?? [];
+      await bench.raw.xack(topic, "slow", ...read.slice(0, 4), ...read.slice(5));
+      await until("what both are done with is gone", async () => (await bench.raw.xlen(topic)) < 20);
+      await sleep(100);
+      const kept = (await bench.raw.xrange(topic, "-", "+")).map(([, fields]) => fields[1]);
+      expect(kept, "from the one that is not acknowledged").to.deep.equal(idsOf(list).slice(4));
+
+      await bench.raw.xack(topic, "slow", ...read);
+      await bench.raw.call("XREADGROUP", "GROUP", "slow", "by hand", "NOACK", "STREAMS", topic, ">");
+      await until("all but the last one are gone", async () => (await bench.raw.xlen(topic)) === 1);
+    });
+
+    it("EVT-7 bounds a stream without groups only when it is told to", async () => {
+      const [kept, bounded] = [topicName("kept"), topicName("bounded")];
+      await busWith().publish(messages(kept, 700));
+      const bus = busWith({ maxLengthWithoutGroups: 100 });
+      await bus.publish(messages(bounded, 700));
+      expect(await bench.raw.xlen(kept)).to.equal(700);
+      expect(await bench.raw.xlen(bounded)).to.be.within(100, 300);
+      await collect(bus, "readers", bounded);
+      await bus.publish(messages(bounded, 700));
+      expect(
+        await bench.raw.xlen(bounded),
+        "a stream with a group is trimmed by what it has read",
+      ).to.be.at.least(800);
+    });
+  });
+
+  describe("consumers", () => {
+    it("EVT-7 takes over what a consumer that is gone had, with its count, and removes that consumer", async () => {
+      const topic = topicName("gone");
+      const bus = busWith({ minIdleMs: 100, trimEverySeconds: 0.05 });
+      const list = messages(topic, 3);
+      await bus.publish(list);
+      await bench.raw.xgroup("CREATE", topic, "readers", "0");
+      await bench.raw.call("XREADGROUP", "GROUP", "readers", "the dead", "COUNT", "2", "STREAMS", topic, ">");
+      const got = new Map<string, number>();
+      await bus.consume({
+        group: "readers",
+        topics: [topic],
+        handler: async ({ id }, { deliveries }) => Promise.resolve(void got.set(id, deliveries)),
+      });
+      await until("all have come", () => got.size === 3);
+      expect(list.map(({ id }) => got.get(id))).to.deep.equal([2, 2, 1]);
+      await until("only the living is left", async () => {
+        const consumers = (await bench.raw.call("XINFO", "CONSUMERS", topic, "readers")) as unknown[];
+        return consumers.length === 1;
+      });
+      const [pending] = (await bench.raw.xpending(topic, "readers")) as [number];
+      expect(pending).to.equal(0);
+    });
+
+    it("EVT-7 leaves a message with its consumer however long the handler takes", async () => {
+      const topic = topicName("long");
+      const [one, two] = [busWith(), busWith()];
+      const [message] = messages(topic, 1) as [BusMessage];
+      const gate = Promise.withResolvers<void>();
+      let begun = 0;
+      const handler = async (): Promise<void> => {
+        begun++;
+        await gate.promise;
+      };
+      await one.consume({ group: "readers", topics: [topic], handler });
+      await two.consume({ group: "readers", topics: [topic], handler });
+      await one.publish([message]);
+      await until("it has begun", () => begun > 0);
+      await sleep(500);
+      expect(begun).to.equal(1);
+      gate.resolve();
+      await until(
+        "it is acknowledged",
+        async () => ((await bench.raw.xpending(topic, "readers")) as [number])[0] === 0,
+      );
+      expect(begun).to.equal(1);
+    });
+
+    it("EVT-7 does not begin what another consumer has taken over in the meantime", async () => {
+      const topic = topicName("taken");
+      const bus = busWith({ minIdleMs: 900 });
+      const list = messages(topic, 3);
+      const gate = Promise.withResolvers<void>();
+      const begun: string[] = [];
+      await bus.consume({
+        group: "readers",
+        topics: [topic],
+        async handler({ id }) {
+          begun.push(id);
+          await gate.promise;
+        },
+      });
+      await bus.publish(list);
+      await until("the first one has begun", () => begun.length === 1);
+      const entries = await bench.raw.xrange(topic, "-", "+");
+      await bench.raw.xclaim(topic, "readers", "another", 0, entries[1]?.[0] ?? "");
+      await until("it is known", async () => {
+        const { meta } = await bus.readiness().check(AbortSignal.timeout(5000));
+        return meta?.in_hand === 2;
+      });
+      gate.resolve();
+      const left = async (): Promise<number> => ((await bench.raw.xpending(topic, "readers")) as [number])[0];
+      await until("the others are done", async () => (await left()) <= 1);
+      expect(begun.slice(0, 2)).to.deep.equal([list[0]?.id, list[2]?.id]);
+    });
+
+    it("EVT-7 gives back at a stop what was not begun, as if it had not been delivered, and goes", async () => {
+      const topic = topicName("back");
+      const bus = busWith({ minIdleMs: 60_000 });
+      const list = messages(topic, 4, { key: "same" });
+      const gate = Promise.withResolvers<void>();
+      let begun = 0;
+      const consumption = await bus.consume({
+        group: "readers",
+        topics: [topic],
+        async handler() {
+          begun++;
+          await gate.promise;
+        },
+      });
+      await bus.publish(list);
+      await until("one has begun", () => begun === 1);
+      const stopping = consumption.stop();
+      gate.resolve();
+      await stopping;
+      const got: [string, number][] = [];
+      await busWith({ minIdleMs: 60_000 }).consume({
+        group: "readers",
+        topics: [topic],
+        handler: async ({ id }, { deliveries }) => Promise.resolve(void got.push([id, deliveries])),
+      });
+      await until(
+        "the others have come, long before anybody takes them for left alone",
+        () => got.length === 3,
+      );
+      expect(got).to.deep.equal(list.slice(1).map(({ id }) => [id, 1]));
+      await consumption.stop();
+    });
+
+    it("EVT-7 gives up on handlers that do not end when it is stopped, and has their messages delivered again", async () => {
+      const topic = topicName("endless");
+      const logger = collectingLogger();
+      const bus = busWith({ stopTimeoutMs: 20, logger });
+      const [message] = messages(topic, 1) as [BusMessage];
+      const never = Promise.withResolvers<void>();
+      let begun = false;
+      const consumption = await bus.consume({
+        group: "readers",
+        topics: [topic],
+        handler() {
+          begun = true;
+          return never.promise;
+        },
+      });
+      await bus.publish([message]);
+      await until("it has begun", () => begun);
+      await consumption.stop();
+      expect(logger.at("warn")).to.deep.equal(["handlers still run; their messages are given back"]);
+      const again = await collect(busWith(), "readers", topic);
+      await until("it has come again", () => again.includes(message.id));
+      never.resolve();
+    });
+
+    it("EVT-7 begins with what comes when it is told to, and leaves out what nobody of ours has written", async () => {
+      const topic = topicName("newest");
+      const logger = collectingLogger();
+      const bus = busWith({ startFrom: "newest", logger });
+      await bus.publish(messages(topic, 2));
+      const got = await collect(bus, "readers", topic);
+      await bench.raw.xadd(topic, "*", "something", "else");
+      const [message] = messages(topic, 1) as [BusMessage];
+      await bus.publish([message]);
+      await until("the new one has come", () => got.length > 0);
+      expect(got).to.deep.equal([message.id]);
+      expect(logger.at("error")).to.deep.equal([
+        "an entry is no message that was published here; it is left out",
+      ]);
+      await until(
+        "it is acknowledged",
+        async () => ((await bench.raw.xpending(topic, "readers")) as [number])[0] === 0,
+      );
+    });
+  });
+});

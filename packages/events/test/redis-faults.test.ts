@@ -1,0 +1,144 @@
+import { createRedisStreamsBus, type RedisStreamsOptions } from "@svc/events/redis-streams";
+import { collectingLogger, rejection, until } from "@svc/test-support";
+import { expect } from "chai";
+import { Redis } from "ioredis";
+import { messages, topicName } from "./support/messages.ts";
+import { redisBench } from "./support/redis-bench.ts";
+
+describe("the bus on Redis Streams, when something is wrong", function () {
+  this.timeout(60_000);
+  const bench = redisBench();
+  const { busWith, collect } = bench;
+
+  describe("faults", () => {
+    it("EVT-7 ends publishing in time while Redis hangs, says so, and goes on when it answers again", async () => {
+      const topic = topicName("hung");
+      const bus = busWith({ timeoutMs: 150 });
+      const got = await collect(bus, "readers", topic);
+      const readiness = bus.readiness();
+      const list = messages(topic, 2);
+      await bus.publish(list.slice(0, 1));
+      bench.server.pause();
+      try {
+        const error = await rejection(bus.publish(list.slice(1)));
+        expect(error.code).to.equal("ERR_SVC_EVENT_BUS_UNAVAILABLE");
+        expect(error.message).to.equal("Redis is not available: no answer within 150 ms");
+        expect(error.permanent).to.equal(false);
+        const result = await readiness.check(AbortSignal.timeout(5000));
+        expect(result.healthy).to.equal(false);
+      } finally {
+        bench.server.resume();
+      }
+      await until("it takes messages again", async () => {
+        try {
+          await bus.publish(list);
+          return true;
+        } catch {
+          return false;
+        }
+      });
+      await until("both have come", () => new Set(got).size === 2);
+      expect(got, "each once, although it was published twice").to.have.length(2);
+    });
+
+    it("EVT-7 fails at once while nothing listens, and shows no password anywhere", async () => {
+      const logger = collectingLogger();
+      const bus = busWith({ redis: "redis://user:pass-word@127.0.0.1:1/0", logger });
+      const topic = topicName("down");
+      const errors = [
+        await rejection(bus.publish(messages(topic, 1))),
+        await rejection(bus.consume({ group: "g", topics: [topic], handler: () => Promise.resolve() })),
+      ];
+      for (const error of errors) {
+        expect(error.code).to.equal("ERR_SVC_EVENT_BUS_UNAVAILABLE");
+        expect(error.message).to.equal("Redis is not available: ECONNREFUSED");
+        expect(error.cause).to.equal(undefined);
+      }
+      const result = await bus.readiness().check(AbortSignal.timeout(5000));
+      expect(result).to.deep.include({ healthy: false, detail: "Redis is not available: ECONNREFUSED" });
+      expect(JSON.stringify([result, logger.texts, errors])).not.to.match(/pass-word|127\.0\.0\.1/);
+    });
+
+    it("EVT-7 refuses to work without the right password or in a database that is not there", async () => {
+      const topic = topicName("login");
+      const lost = await rejection(
+        busWith({ redis: `${bench.server.url}/9999` }).publish(messages(topic, 1)),
+      );
+      expect(lost.code).to.equal("ERR_SVC_EVENT_BUS_UNAVAILABLE");
+      expect(lost.message).to.match(/no such database/);
+      await bench.raw.config("SET", "requirepass", "right");
+      try {
+        const { host } = new URL(bench.server.url);
+        for (const url of [bench.server.url, `redis://:wrong@${host}`]) {
+          const error = await rejection(busWith({ redis: url }).publish(messages(topic, 1)));
+          expect(error.code).to.equal("ERR_SVC_EVENT_BUS_REFUSED");
+          expect(error.message).to.match(/NOAUTH|WRONGPASS/);
+        }
+        await busWith({ redis: `redis://:right@${host}` }).publish(messages(topic, 1));
+      } finally {
+        await bench.raw.config("SET", "requirepass", "");
+      }
+      expect(await bench.raw.xlen(topic)).to.equal(1);
+    });
+
+    it("EVT-7 says in the log that Redis has gone and that it has come back, and reads on", async () => {
+      const topic = topicName("away");
+      const logger = collectingLogger();
+      const bus = busWith({ logger });
+      const got = await collect(bus, "readers", topic);
+      await bench.server.kill();
+      await until("it is said", () => logger.at("warn").length > 0);
+      expect(logger.texts[0]).to.match(/^warn cannot read from the event bus; trying on .*"group":"readers"/);
+      await bench.server.restart();
+      await until("it is said, too", () => logger.at("info").length > 0);
+      expect(logger.at("info")).to.deep.equal(["reading from the event bus again"]);
+      const list = messages(topic, 1);
+      await until("it takes messages", () =>
+        bus.publish(list).then(
+          () => true,
+          () => false,
+        ),
+      );
+      await until("it has come", () => got.length === 1);
+    });
+
+    it("EVT-7 ends at once what is under way when it is closed", async () => {
+      const bus = busWith();
+      const topic = topicName("closing");
+      await collect(bus, "readers", topic);
+      await bus.close();
+      const error = await rejection(bus.publish(messages(topic, 1)));
+      expect(error.code).to.equal("ERR_SVC_EVENT_BUS_CLOSED");
+    });
+  });
+
+  it("EVT-7 names options that are wrong, and never their secrets", async () => {
+    const wrong: [object, RegExp][] = [
+      [{}, /redis: is required/],
+      [{ redis: "http://user:pass-word@host" }, /redis: must be a URL that begins with redis:/],
+      [{ redis: "redis://us%er:pass-word@host" }, /redis: must be a URL/],
+      [{ redis: new Redis.Cluster([], { lazyConnect: true }) }, /not a Cluster/],
+      [{ redis: bench.server.url, minIdle: 3 }, /minIdle: is unknown; did you mean minIdleMs\?/],
+      [{ redis: bench.server.url, retryBaseMs: 100, retryMaxMs: 50 }, /retryMaxMs: must not be less/],
+      [{ redis: bench.server.url, prefix: "a b" }, /prefix: must be at most 64/],
+    ];
+    for (const [options, text] of wrong) {
+      const error = await rejection(() => createRedisStreamsBus(options as RedisStreamsOptions));
+      expect(error.code).to.equal("ERR_SVC_CONFIGURATION");
+      expect(error.message)
+        .to.match(text)
+        .and.not.to.match(/pass-word/);
+    }
+    const handler = (): Promise<void> => Promise.resolve();
+    for (const [options, text] of [
+      [{ group: "a b", topics: ["x"], handler }, /group: must be 1 to 100 letters/],
+      [{ group: "a", topics: [], handler }, /topics: must be a list of at least one/],
+      [{ group: "a", topics: [">"], handler }, /topics: must be letters/],
+      [{ group: "a", topics: ["x"], handler, concurrency: 0 }, /concurrency: must be a whole number/],
+    ] as const) {
+      const error = await rejection(busWith().consume(options));
+      expect(error.message).to.match(text);
+      expect(error.code).to.equal("ERR_SVC_CONFIGURATION");
+    }
+  });
+});

@@ -1,0 +1,49 @@
+import type { EventBus } from "@svc/events";
+import { createRedisStreamsBus, type RedisStreamsOptions } from "@svc/events/redis-streams";
+import type { RedisServer } from "@svc/dev-services";
+import { Redis } from "ioredis";
+import { collector } from "./messages.ts";
+import { brokerRedis } from "./servers.ts";
+
+/** What tests of the bus on Redis Streams work with. */
+export interface RedisBench {
+  readonly server: RedisServer;
+  /** A client beside the bus. */
+  readonly raw: Redis;
+  /** Makes a bus that is closed after the test. */
+  busWith(options?: Partial<RedisStreamsOptions>): EventBus;
+  /** Consumes a topic, and answers the ids of what comes. */
+  readonly collect: typeof collector;
+}
+
+/** For a `describe`. */
+export function redisBench(): RedisBench {
+  const redis = brokerRedis();
+  let raw: Redis;
+  const open: EventBus[] = [];
+
+  before(() => {
+    raw = new Redis(redis.server.url, { protocol: 2 });
+    raw.on("error", () => undefined);
+  });
+  after(() => raw.disconnect());
+  afterEach(async () => {
+    await Promise.all(open.splice(0).map((bus) => bus.close()));
+  });
+
+  return {
+    get server() {
+      return redis.server;
+    },
+    get raw() {
+      return raw;
+    },
+    busWith(options = {}) {
+      const settings = { minIdleMs: 300, retryBaseMs: 10, timeoutMs: 2000, ...options };
+      const bus = createRedisStreamsBus({ redis: redis.server.url, ...settings });
+      open.push(bus);
+      return bus;
+    },
+    collect: collector,
+  };
+}
