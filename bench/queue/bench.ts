@@ -10,6 +10,8 @@ import { columns, type Figure, verdictOf } from "./verdicts.ts";
 
 export const ours = "svc";
 const control = "control";
+/** What no queue can do without; in the rows of latency. */
+const floor = "by-hand";
 
 // Nothing is switched off; no checkpoint shall fall into one row and not into another.
 const settings = {
@@ -31,16 +33,17 @@ export const queue: Bench = {
     const wanted = chosenRows(options.only);
     const effort = effortOf(options);
     await using server = await startPostgres({ purpose: "test", settings });
-    const names = [ours, ...peers, control];
+    const names = [ours, ...peers, control, ...(wanted.latency ? [floor] : [])];
     const places = await Promise.all(
       names.map(async (name) => ({ name, url: await makeDatabase(server.url, name) })),
     );
     await using members = await startMembers(places, server.pid);
     for (const line of [...(await durability(server.url)), ...members.all.map(({ about }) => about)])
       options.note(line);
-    await warmUp(members.all, effort.share);
+    const queues = members.all.filter(({ name }) => name !== floor);
+    await warmUp(queues, effort.share);
     const results: Result[] = [];
-    for (const row of wanted.rows) results.push(...(await measureRow(row, members.all, effort, options)));
+    for (const row of wanted.rows) results.push(...(await measureRow(row, queues, effort, options)));
     if (wanted.latency) results.push(...(await measureLatency(members.all, effort)));
     return report(results, options);
   },

@@ -36,6 +36,7 @@ export type Reply =
 const [name = "", url = "", serverPid = "0"] = process.argv.slice(2);
 const IN_FLIGHT = 10;
 const BULK = 1000;
+const UNCOUNTED = 3;
 let ready: Promise<Contestant> | undefined;
 
 /** Each process loads its own library alone. */
@@ -45,6 +46,8 @@ async function open(): Promise<Contestant> {
       return (await import("./graphile-worker.ts")).createGraphile(url);
     case "pg-boss":
       return (await import("./pg-boss.ts")).createBoss(url);
+    case "by-hand":
+      return (await import("./by-hand.ts")).createByHand(url);
     default:
       return (await import("./svc.ts")).createSvc(url);
   }
@@ -162,12 +165,13 @@ async function latency(queue: Contestant, mode: Mode, jobs: number): Promise<Rep
     return undefined;
   });
   await delay(300);
-  for (let n = 0; n < jobs; n++) {
+  // The vacuum has every connection look up the table anew: what the first jobs pay is not the queue's, and is not counted.
+  for (let n = -UNCOUNTED; n < jobs; n++) {
     const started = new Promise<void>((resolve) => (begun = resolve));
     const at = performance.now();
     const queued = queue.enqueueOne(n);
     await started;
-    latenciesMs.push(performance.now() - at);
+    if (n >= 0) latenciesMs.push(performance.now() - at);
     await queued;
     // Not in step with anybody's timer.
     await delay(15 + 15 * Math.random());
