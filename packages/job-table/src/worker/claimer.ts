@@ -52,6 +52,7 @@ export function createClaimer(
   const hot = hotClaimSql(table, false, inTimeMs);
   const fused = hotClaimSql(table, true, inTimeMs);
   let sweptAt = -Infinity;
+  let isWarm = false;
   let from = -Infinity;
 
   async function sweep(session: Session, limit: number): Promise<Claimed> {
@@ -59,7 +60,10 @@ export function createClaimer(
     sweptAt = performance.now();
     const rows = await session.query<ClaimedRow>("svc_job_claim", full, [limit, visibilityTimeoutSeconds]);
     const jobs = rows.filter(({ spent }) => !spent).map(jobOf);
-    return { jobs, spent: rows.filter(({ spent }) => spent).map(jobOf), more: jobs.length === limit };
+    // The first claim in between has the server prepare its statement: better now than when somebody waits for a job.
+    const more = jobs.length === limit || !isWarm;
+    isWarm = true;
+    return { jobs, spent: rows.filter(({ spent }) => spent).map(jobOf), more };
   }
 
   async function pending(session: Session, limit: number, ends: Ends): Promise<Claimed> {
@@ -102,6 +106,7 @@ export function createClaimer(
     untilSweep: () => sweptAt + sweepMs - performance.now(),
     reset() {
       sweptAt = -Infinity;
+      isWarm = false;
       from = -Infinity;
     },
   };
