@@ -94,7 +94,10 @@ export function trackRequests(
       // An answer that has begun is its author's from here on.
       if (entry.waits && !res.headersSent && !res.writableEnded && !res.destroyed) {
         if (waitsForClient(res.req)) cutOff(res);
-        else sendProblem(res.req, res, gatewayTimeout());
+        else {
+          endReaderWithClient(res.req);
+          sendProblem(res.req, res, gatewayTimeout());
+        }
         silence(res);
       }
       entry.waits = false;
@@ -134,11 +137,20 @@ function waitsForClient(req: IncomingMessage): boolean {
   return !req.complete && req.readableFlowing !== null && req.readableLength === 0;
 }
 
+/** A handler that was at work on a part of the body may read on; but Node forgets a request that was answered. */
+function endReaderWithClient(req: IncomingMessage): void {
+  if (req.complete) return;
+  const { socket } = req;
+  const end = (): void => void req.destroy();
+  socket.once("close", end);
+  req.once("close", () => socket.off("close", end));
+}
+
 function cutOff(res: ServerResponse): void {
   const { req } = res;
   const fault = new ProblemError(408, "the request did not arrive in time");
   res.shouldKeepAlive = false;
-  // Node forgets a request that was answered: its reader would wait for ever, or go on with a rest that comes later.
+  // Else the reader would wait for ever, or go on with a rest that comes later.
   res.once("close", () => req.destroy(fault));
   sendProblem(req, res, fault);
 }

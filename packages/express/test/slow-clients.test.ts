@@ -90,6 +90,36 @@ describe("slow clients", () => {
     expect(await ended).to.include({ status: 408 });
   });
 
+  it("LIM-4 end a handler that reads on after its 504, once they leave", async () => {
+    const { promise: ended, resolve } = Promise.withResolvers<unknown>();
+    const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+    const { promise: mayReadOn, resolve: readOn } = Promise.withResolvers<void>();
+    await using test = await startService({
+      toml: "request_timeout = 0.1\nheaders_timeout = 1\nreceive_timeout = 5\n",
+      routes: (app) =>
+        void app.post("/stream", async (req) => {
+          try {
+            for await (const _ of req) {
+              begin();
+              await mayReadOn;
+            }
+            resolve("whole");
+          } catch (error) {
+            resolve(error);
+          }
+        }),
+    });
+    const head = "POST /stream HTTP/1.1\r\nHost: x\r\nContent-Type: text/csv\r\nContent-Length: 9\r\n\r\n1";
+    const { socket } = await open(test.port, head);
+    await begun;
+    socket.write("2");
+    const [answer] = (await once(socket, "data")) as [Buffer];
+    expect(answer.toString("latin1")).to.match(/^HTTP\/1\.1 504 /);
+    readOn();
+    socket.destroy();
+    expect(await ended).to.be.an("error");
+  });
+
   it("LIM-4 do not turn the 504 of a handler that leaves its body unread into a 408", async () => {
     await using test = await startService({
       toml: "request_timeout = 0.1\nheaders_timeout = 1\nreceive_timeout = 1\n",
