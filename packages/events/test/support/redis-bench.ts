@@ -11,7 +11,7 @@ export interface RedisBench {
   /** A client beside the bus. */
   readonly raw: Redis;
   /** Makes a bus that is closed after the test. */
-  busWith(options?: Partial<RedisStreamsOptions>): EventBus;
+  readonly busWith: (options?: Partial<RedisStreamsOptions>) => EventBus;
   /** Consumes a topic, and answers the ids of what comes. */
   readonly collect: typeof collector;
 }

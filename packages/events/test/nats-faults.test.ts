@@ -1,0 +1,133 @@
+import { startNats } from "@svc/dev-services";
+import { connect } from "@nats-io/transport-node";
+import { createNatsJetStreamBus } from "@svc/events/nats-jetstream";
+import { collectingLogger, rejection, until } from "@svc/test-support";
+import { expect } from "chai";
+import { messages, topicName } from "./support/messages.ts";
+import { natsBench, nothing } from "./support/nats-bench.ts";
+
+describe("the bus on NATS JetStream, when something is wrong", function () {
+  this.timeout(60_000);
+  const bench = natsBench();
+  const { busWith, collect } = bench;
+
+  describe("faults", () => {
+    it("EVT-7 ends publishing in time while the server hangs, says so, and goes on when it answers again", async () => {
+      const topic = topicName("hung");
+      const bus = busWith({ timeoutMs: 250 });
+      const got = await collect(bus, "g", topic);
+      const list = messages(topic, 2);
+      await bus.publish(list.slice(0, 1));
+      bench.server.pause();
+      try {
+        const error = await rejection(bus.publish(list.slice(1)));
+        expect(error.code).to.equal("ERR_SVC_EVENT_BUS_UNAVAILABLE");
+        expect(error.message).to.match(/NATS is not available: no answer/);
+        const result = await bus.readiness().check(AbortSignal.timeout(5000));
+        expect(result.healthy).to.equal(false);
+      } finally {
+        bench.server.resume();
+      }
+      await until("it takes messages again", () =>
+        bus.publish(list).then(
+          () => true,
+          () => false,
+        ),
+      );
+      await until("both have come", () => new Set(got).size === 2);
+      expect(got, "each once, although it was published twice").to.have.length(2);
+    });
+
+    it("EVT-7 has after a restart of the server what was published before it", async () => {
+      const topic = topicName("restart");
+      const list = messages(topic, 3);
+      const bus = busWith();
+      await bus.publish(list);
+      await bench.server.restart();
+      const got: string[] = [];
+      await until("it can consume", () =>
+        bus
+          .consume({ group: "g", topics: [topic], handler: ({ id }) => Promise.resolve(void got.push(id)) })
+          .then(
+            () => true,
+            () => false,
+          ),
+      );
+      await until("all have come", () => got.length === 3);
+    });
+
+    it("EVT-7 fails at once while nothing listens, and shows no password anywhere", async () => {
+      const logger = collectingLogger();
+      const bus = busWith({ servers: "nats://user:pass-word@127.0.0.1:1", logger });
+      const errors = [
+        await rejection(bus.publish(messages("t", 1))),
+        await rejection(bus.consume({ group: "g", topics: ["t"], handler: nothing })),
+      ];
+      for (const error of errors) {
+        expect(error.code).to.equal("ERR_SVC_EVENT_BUS_UNAVAILABLE");
+        expect(error.message).to.equal("NATS is not available: ECONNREFUSED");
+      }
+      const result = await bus.readiness().check(AbortSignal.timeout(5000));
+      expect(result).to.deep.include({ healthy: false, detail: "NATS is not available: ECONNREFUSED" });
+      expect(JSON.stringify([result, logger.texts, errors])).not.to.match(/pass-word|127\.0\.0\.1/);
+    });
+
+    it("EVT-7 says when the password is wrong, and when there is no JetStream", async () => {
+      const { port } = bench.server;
+      const wrong = await rejection(
+        busWith({ servers: `nats://somebody:wrong@127.0.0.1:${port}` }).publish(messages("t", 1)),
+      );
+      expect(wrong.message).to.equal("NATS refuses: the user or the password is wrong");
+      await using plain = await startNats({ jetStream: false });
+      const none = await rejection(busWith({ servers: plain.url }).publish(messages("t", 1)));
+      expect(none.code).to.equal("ERR_SVC_EVENT_BUS_REFUSED");
+      expect(none.message).to.match(/JetStream is not enabled/);
+    });
+
+    it("EVT-7 works over a connection that is there, which it leaves open", async () => {
+      const bus = busWith({ connection: bench.connection });
+      const topic = topicName("given");
+      const list = messages(topic, 2);
+      await bus.publish(list);
+      const got = await collect(bus, "g", topic);
+      await until("both have come", () => got.length === 2);
+      await bus.close();
+      expect(bench.connection.isClosed()).to.equal(false);
+
+      const own = await connect({
+        servers: `127.0.0.1:${bench.server.port}`,
+        user: "somebody",
+        pass: "pass-word",
+      });
+      const second = busWith({ connection: own });
+      await second.publish(messages(topic, 1));
+      await own.close();
+      const error = await rejection(second.publish(messages(topic, 1)));
+      expect(error.message).to.match(/not available/);
+    });
+  });
+
+  it("EVT-7 names options that are wrong, and never their secrets", async () => {
+    const wrong: [object, RegExp][] = [
+      [{}, /servers: is required, or connection/],
+      [{ servers: "http://user:pass-word@host" }, /servers: must be a URL such as/],
+      [{ servers: ["nats://us%er:pass-word@host"] }, /servers: must be/],
+      [{ servers: [] }, /servers: is empty/],
+      [{ servers: "nats://host", connection: bench.connection }, /connection: is another place/],
+      [{ connection: bench.connection, connect: {} }, /connect: is for servers/],
+      [{ servers: "nats://host", connect: { reconnect: false } }, /connect: must not have reconnect/],
+      [{ servers: "nats://host", stream: "a.b" }, /stream: must be 1 to 64/],
+      [{ servers: "nats://host", prefix: "*." }, /prefix: must be empty/],
+      [{ servers: "nats://host", ackWait: 1 }, /ackWait: is unknown; did you mean ackWaitMs\?/],
+      [{ servers: "nats://host", retryBaseMs: 100, retryMaxMs: 50 }, /retryMaxMs: must not be less/],
+      [{ servers: "nats://host", maxAgeDays: 0.001 }, /dedupSeconds: must not be more/],
+    ];
+    for (const [options, text] of wrong) {
+      const error = await rejection(() => createNatsJetStreamBus(options));
+      expect(error.code).to.equal("ERR_SVC_CONFIGURATION");
+      expect(error.message)
+        .to.match(text)
+        .and.not.to.match(/pass-word/);
+    }
+  });
+});

@@ -1,0 +1,107 @@
+import { collectingLogger, rejection, until } from "@svc/test-support";
+import { expect } from "chai";
+import type { BusMessage } from "@svc/events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { idsOf, messages, topicName } from "./support/messages.ts";
+import { natsBench } from "./support/nats-bench.ts";
+
+describe("the bus on NATS JetStream, and its messages", function () {
+  this.timeout(60_000);
+  const bench = natsBench();
+  const { busWith, collect } = bench;
+
+  describe("messages", () => {
+    it("EVT-7 may have any id, the longest topic and the longest group", async () => {
+      const topic = topicName("x".repeat(280)).padEnd(300, "y");
+      const ids = ["50 % off", "%41", "Zürich/東京 🚀", "a=b:c", "i".repeat(255)];
+      const list = ids.map((id) => ({ ...messages(topic, 1, { key: id })[0], id }) as BusMessage);
+      const got: BusMessage[] = [];
+      await busWith().consume({
+        group: "g.".repeat(50),
+        topics: [topic],
+        handler: async (message) => Promise.resolve(void got.push(message)),
+      });
+      await busWith().publish(list);
+      await until("all have come", () => got.length === list.length);
+      expect(got).to.deep.equal(list);
+    });
+
+    it("EVT-7 are stored once in the duplicate window, in their order, however many there are", async () => {
+      const topic = topicName("many");
+      const list = messages(topic, 700, { key: "k" });
+      const [one, two] = [busWith(), busWith()];
+      await one.publish(list);
+      await two.publish(list);
+      const got = await collect(one, "g", topic);
+      await until("all have come", () => got.length >= list.length);
+      expect(got).to.deep.equal(idsOf(list));
+    });
+
+    it("EVT-7 stay with their consumer however long its handler takes", async () => {
+      const topic = topicName("long");
+      const gate = Promise.withResolvers<void>();
+      let begun = 0;
+      const handler = async (): Promise<void> => {
+        begun++;
+        await gate.promise;
+      };
+      const buses = [busWith({ ackWaitMs: 300 }), busWith({ ackWaitMs: 300 })];
+      for (const bus of buses) {
+        await bus.consume({ group: "g", topics: [topic], handler });
+      }
+      await buses[0]?.publish(messages(topic, 1));
+      await until("it has begun", () => begun > 0);
+      await sleep(500);
+      gate.resolve();
+      await sleep(50);
+      expect(begun).to.equal(1);
+    });
+
+    it("EVT-7 that were not begun at a stop are there at once for the next one", async () => {
+      const topic = topicName("back");
+      const list = messages(topic, 4, { key: "same" });
+      const gate = Promise.withResolvers<void>();
+      let begun = 0;
+      const bus = busWith({ ackWaitMs: 60_000 });
+      const consumption = await bus.consume({
+        group: "g",
+        topics: [topic],
+        async handler() {
+          begun++;
+          await gate.promise;
+        },
+      });
+      await bus.publish(list);
+      await until("one has begun", () => begun === 1);
+      await sleep(50);
+      const stopping = consumption.stop();
+      gate.resolve();
+      await stopping;
+      const got = await collect(busWith(), "g", topic);
+      await until("the others have come, long before anybody takes them for lost", () => got.length === 3);
+      expect(got).to.deep.equal(idsOf(list).slice(1));
+    });
+
+    it("EVT-7 that are too large for the server are refused for good", async () => {
+      const [message] = messages(topicName("large"), 1, { body: "x".repeat(1_100_000) }) as [BusMessage];
+      const error = await rejection(busWith({ maxBodyBytes: 2_000_000 }).publish([message]));
+      expect(error).to.include({ code: "ERR_SVC_EVENT_BUS_MESSAGE", permanent: true, messageId: message.id });
+      expect(error.message).to.match(/the server takes 1048576 bytes at most/);
+    });
+
+    it("EVT-7 that nobody of ours has published are left out, and begin with what comes when that is asked for", async () => {
+      const topic = topicName("newest");
+      const logger = collectingLogger();
+      const bus = busWith({ startFrom: "newest", logger });
+      await bus.publish(messages(topic, 2));
+      const got = await collect(bus, "g", topic);
+      bench.connection.publish(`shared.${topic}`, "something else");
+      await bench.connection.flush();
+      const list = messages(topic, 1);
+      await bus.publish(list);
+      await until("it has come", () => got.length > 0);
+      expect(got).to.deep.equal(idsOf(list));
+      expect(logger.at("error")).to.have.length(1);
+    });
+  });
+});

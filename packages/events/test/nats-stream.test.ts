@@ -1,0 +1,142 @@
+import { EventBusError, type NatsJetStreamOptions } from "@svc/events/nats-jetstream";
+import { rejection, until } from "@svc/test-support";
+import { expect } from "chai";
+import { covers } from "../src/nats/stream.ts";
+import { idsOf, messages } from "./support/messages.ts";
+import { natsBench, nextStream, nothing } from "./support/nats-bench.ts";
+
+describe("the bus on NATS JetStream, and its stream", function () {
+  this.timeout(60_000);
+  const bench = natsBench();
+  const { busWith } = bench;
+
+  describe("the stream", () => {
+    it("EVT-7 is made as it was asked for, with one durable pull consumer for each group and topic", async () => {
+      const stream = nextStream();
+      const bus = busWith({
+        stream,
+        prefix: `${stream}.`,
+        maxAgeDays: 2,
+        dedupSeconds: 60,
+        storage: "memory",
+      });
+      const topics = ["order.paid", "order.sent"];
+      await bus.consume({ group: "billing.eu", topics, handler: nothing });
+      const { config } = await bench.manager.streams.info(stream);
+      expect(config).to.deep.include({
+        subjects: [`${stream}.>`],
+        retention: "limits",
+        storage: "memory",
+        max_age: 2 * 86_400 * 1e9,
+        duplicate_window: 60 * 1e9,
+        num_replicas: 1,
+      });
+      const consumers = await bench.manager.consumers.list(stream).next();
+      expect(consumers.map(({ name }) => name).toSorted()).to.deep.equal([
+        "billing=eu==order=paid",
+        "billing=eu==order=sent",
+      ]);
+      expect(consumers[0]?.config).to.deep.include({
+        ack_policy: "explicit",
+        ack_wait: 10 * 1e9,
+        max_deliver: -1,
+      });
+      await bus.publish(messages("order.paid", 1, { key: "ä 1" }));
+      const stored = await bench.manager.streams.getMessage(stream, { seq: 1 });
+      expect(stored?.subject).to.equal(`${stream}.order.paid`);
+      expect(stored?.header.get("Event-Key")).to.equal("%C3%A4%201");
+      expect(stored?.header.get("Nats-Msg-Id")).to.match(/^id-/);
+    });
+
+    it("EVT-7 gets subjects one by one where there is no prefix, also from several replicas at once", async () => {
+      const stream = nextStream();
+      const topics = Array.from({ length: 8 }, (_, at) => `${stream}.only.t${at}`);
+      const buses = topics.map(() => busWith({ stream, prefix: "" }));
+      await Promise.all(buses.map((bus, at) => bus.publish(messages(topics[at] ?? "", 1))));
+      const { config, state } = await bench.manager.streams.info(stream);
+      expect(config.subjects.toSorted()).to.deep.equal(topics);
+      expect(state.messages).to.equal(8);
+    });
+
+    it("EVT-7 is refused when it cannot do what is needed, and left alone when it is not the bus's to change", async () => {
+      const [work, foreign, fixed] = [nextStream(), nextStream(), nextStream()];
+      await bench.manager.streams.add({ name: work, subjects: [`${work}.>`], retention: "workqueue" });
+      await bench.manager.streams.add({ name: foreign, subjects: [`${foreign}.>`] });
+      await bench.manager.streams.add({ name: fixed, subjects: [`${fixed}.a`] });
+      const wrong: [Partial<NatsJetStreamOptions>, RegExp][] = [
+        [{ stream: work, prefix: `${work}.` }, /the stream case-\d+ has the retention workqueue/],
+        [{ stream: nextStream(), prefix: `${foreign}.` }, /subjects overlap with an existing stream/],
+        [{ stream: nextStream(), manageStream: false }, /there is no stream case-\d+/],
+        [
+          { stream: fixed, prefix: `${fixed}.`, manageStream: false },
+          /does not take case-\d+\.>; it takes case-\d+\.a/,
+        ],
+      ];
+      for (const [options, text] of wrong) {
+        for (const operation of [
+          () => busWith(options).publish(messages("topic", 1)),
+          () => busWith(options).consume({ group: "g", topics: ["topic"], handler: nothing }),
+        ]) {
+          const error = await rejection(operation);
+          expect(error).to.be.instanceOf(EventBusError);
+          expect(error.message).to.match(text);
+          expect(error.code).to.equal("ERR_SVC_EVENT_BUS_REFUSED");
+        }
+      }
+      expect((await bench.manager.streams.info(fixed)).config.subjects).to.deep.equal([`${fixed}.a`]);
+    });
+
+    it("EVT-7 refuses a consumer of that name that would lose messages or reads something else", async () => {
+      const stream = nextStream();
+      await bench.manager.streams.add({ name: stream, subjects: [`${stream}.>`] });
+      const wrong = [
+        [{ ack_policy: "none", filter_subject: `${stream}.t0` }, /has the ack policy none/],
+        [{ ack_policy: "explicit", filter_subject: `${stream}.other` }, /reads case-\d+\.other, not/],
+        [{ ack_policy: "explicit", filter_subject: `${stream}.t2`, max_deliver: 3 }, /gives up on messages/],
+        [
+          { ack_policy: "explicit", filter_subject: `${stream}.t3`, deliver_subject: "x" },
+          /is a push consumer/,
+        ],
+      ] as const;
+      const bus = busWith({ stream, prefix: `${stream}.` });
+      for (const [at, [config, text]] of wrong.entries()) {
+        await bench.manager.consumers.add(stream, { ...config, durable_name: `g==t${at}` });
+        const error = await rejection(bus.consume({ group: "g", topics: [`t${at}`], handler: nothing }));
+        expect(error.message).to.match(text);
+      }
+    });
+
+    it("EVT-7 is made anew when somebody has removed it", async () => {
+      const stream = nextStream();
+      const bus = busWith({ stream, prefix: `${stream}.` });
+      const ids: string[] = [];
+      await bus.consume({
+        group: "g",
+        topics: ["t"],
+        handler: async ({ id }) => Promise.resolve(void ids.push(id)),
+      });
+      await bench.manager.streams.delete(stream);
+      const list = messages("t", 2);
+      await bus.publish(list);
+      await until("they have come", () => ids.length === 2);
+      expect(idsOf(list)).to.deep.equal(ids);
+    });
+
+    it("EVT-7 takes a subject when one of its patterns does", () => {
+      expect(covers("a.>", "a.b.c")).to.equal(true);
+      expect(covers("a.>", "a")).to.equal(false);
+      expect(covers("a.*.c", "a.b.c")).to.equal(true);
+      expect(covers("a.*", "a.b.c")).to.equal(false);
+      expect(covers("a.b", "a.b")).to.equal(true);
+      expect(covers("a.*", "a.>")).to.equal(false);
+      expect(covers(">", "a.>")).to.equal(true);
+    });
+  });
+
+  it("EVT-7 says in its check that there is no stream yet", async () => {
+    const stream = nextStream();
+    const bus = busWith({ stream, prefix: `${stream}.` });
+    const result = await bus.readiness().check(AbortSignal.timeout(5000));
+    expect(result).to.deep.include({ healthy: true, detail: `connected; there is no stream ${stream} yet` });
+  });
+});

@@ -1,0 +1,79 @@
+import { jetstreamManager, type JetStreamManager } from "@nats-io/jetstream";
+import { connect, type NatsConnection } from "@nats-io/transport-node";
+import type { NatsServer } from "@svc/dev-services";
+import type { EventBus } from "@svc/events";
+import { createNatsJetStreamBus, type NatsJetStreamOptions } from "@svc/events/nats-jetstream";
+import { collector } from "./messages.ts";
+import { brokerNats, LOGIN } from "./servers.ts";
+
+/** What tests of the bus on NATS JetStream work with. */
+export interface NatsBench {
+  readonly server: NatsServer;
+  /** A connection beside the bus. */
+  readonly connection: NatsConnection;
+  readonly manager: JetStreamManager;
+  /** Makes a bus that is closed after the test. */
+  readonly busWith: (options?: Partial<NatsJetStreamOptions>) => EventBus;
+  /** Consumes a topic, and answers the ids of what comes. */
+  readonly collect: typeof collector;
+}
+
+let streams = 0;
+
+/** The name of a stream that nobody else uses. */
+export function nextStream(): string {
+  streams += 1;
+  return `case-${streams}`;
+}
+
+/** A handler. */
+export const nothing = (): Promise<void> => Promise.resolve();
+
+/** For a `describe`. */
+export function natsBench(): NatsBench {
+  const nats = brokerNats();
+  const open: EventBus[] = [];
+  let connection: NatsConnection;
+  let manager: JetStreamManager;
+
+  before(async () => {
+    connection = await connect({
+      servers: `127.0.0.1:${nats.server.port}`,
+      user: LOGIN.user,
+      pass: LOGIN.password,
+      maxReconnectAttempts: -1,
+      reconnectTimeWait: 50,
+    });
+    manager = await jetstreamManager(connection);
+  });
+  after(() => connection.close());
+  afterEach(async () => {
+    await Promise.all(open.splice(0).map((bus) => bus.close()));
+  });
+
+  return {
+    get server() {
+      return nats.server;
+    },
+    get connection() {
+      return connection;
+    },
+    get manager() {
+      return manager;
+    },
+    busWith(options = {}) {
+      const bus = createNatsJetStreamBus({
+        servers: options.connection === undefined ? nats.server.url : undefined,
+        stream: "shared",
+        prefix: "shared.",
+        ackWaitMs: 10_000,
+        retryBaseMs: 10,
+        timeoutMs: 2000,
+        ...options,
+      });
+      open.push(bus);
+      return bus;
+    },
+    collect: collector,
+  };
+}
