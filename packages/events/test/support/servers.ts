@@ -1,23 +1,17 @@
 import { NoServerError, type NatsServer, type RedisServer, startNats, startRedis } from "@svc/dev-services";
 
-// Brokers that tests may pause, kill and restart, one for all files: started for the first that needs it.
-let redis: Promise<RedisServer> | undefined;
-let nats: Promise<NatsServer> | undefined;
+// Brokers that tests may pause, kill and restart: one for each `describe`, because files may run in processes of their own.
 
 /** Who may connect to the NATS server. */
 export const LOGIN = { user: "somebody", password: "pass-word" };
-
-after("end the brokers", async function () {
-  this.timeout(60_000);
-  await Promise.all([redis, nats].map(async (started) => (await started?.catch(() => undefined))?.stop()));
-});
 
 /** For a `describe`: a Redis server. */
 export function brokerRedis(): { readonly server: RedisServer } {
   let server: RedisServer | undefined;
   before("a Redis server", async () => {
-    server = await (redis ??= startRedis());
+    server = await startRedis();
   });
+  after("end the Redis server", () => server?.stop());
   return {
     get server() {
       return started(server);
@@ -30,13 +24,14 @@ export function brokerNats(): { readonly server: NatsServer } {
   let server: NatsServer | undefined;
   before("a NATS server", async function () {
     try {
-      server = await (nats ??= startNats({ login: LOGIN }));
+      server = await startNats({ login: LOGIN });
     } catch (error) {
       if (!(error instanceof NoServerError) || process.env["CI"] === "true") throw error;
       process.stderr.write(`skipped: ${error.message}\n`);
       this.skip();
     }
   });
+  after("end the NATS server", () => server?.stop());
   return {
     get server() {
       return started(server);
