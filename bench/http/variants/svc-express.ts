@@ -34,9 +34,9 @@ export async function start(setting: string, middleware: readonly Middleware[] =
   return httpSubject(service.server, proofOf(claims));
 }
 
-/** The example's file without what the route of this case does not ask: its database, its callers, its tenants. */
+/** The example's file without what the route of this case does not ask: its database, its callers, its tenants, its jobs. */
 async function exampleConfig(level: string, etag: boolean): Promise<string> {
-  const leftOut = ["database", "auth", "tenancy"];
+  const leftOut = ["database", "auth", "tenancy", "queue", "events"];
   const sections = (await readFile(exampleFile, "utf8")).split(/^(?=\[)/m);
   let toml = sections
     .filter((section) => !leftOut.some((name) => section.startsWith(`[plugin.${name}`)))
