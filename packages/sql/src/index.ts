@@ -2,6 +2,7 @@ export { isConnectionError, safeErrorText, sqlStateOf } from "./error-class.ts";
 export { IdentifierError, OptionError, SchemaError, TransactionError } from "./errors.ts";
 export { ensureSchema } from "./ensure-schema.ts";
 export { identifier, qualified } from "./identifier.ts";
+export { lend } from "./lend.ts";
 export {
   type Connectable,
   type Database,

@@ -1,4 +1,5 @@
 import { OptionError } from "./errors.ts";
+import { lend } from "./lend.ts";
 import type { Connectable, PooledConnection } from "./queryable.ts";
 
 interface Emitter {
@@ -14,7 +15,7 @@ export async function withLentConnection<T>(
   pool: Connectable,
   work: (connection: PooledConnection, onBroken: (error: Error) => void) => Promise<T>,
 ): Promise<T> {
-  const connection = await pool.connect();
+  const connection = await lend(pool);
   if (typeof connection?.query !== "function" || typeof connection.release !== "function") {
     throw new OptionError("connect() must lend a connection with query() and release()");
   }
