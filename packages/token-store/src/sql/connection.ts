@@ -3,6 +3,7 @@ import {
   type Connectable,
   isConnectionError,
   isPool,
+  lend,
   type PooledConnection,
   type Row,
   sqlStateOf,
@@ -56,7 +57,7 @@ export function createConnection(options: ResolvedOptions): Connection {
   async function sendWithin(sql: () => string, deadline: AbortSignal): Promise<Row> {
     if (!isPool(db)) return firstRow(await db.query(sql()));
     for (let attempt = 1; ; attempt++) {
-      const connection = await lend(db, deadline);
+      const connection = await lendUntil(deadline, db);
       try {
         return await sendOn(connection, sql(), deadline);
       } catch (error) {
@@ -80,8 +81,8 @@ function isOutage(error: unknown): boolean {
   return state === undefined || TIMED_OUT.has(state) || isConnectionError(error);
 }
 
-async function lend(pool: Connectable, deadline: AbortSignal): Promise<PooledConnection> {
-  const connection = await pool.connect();
+async function lendUntil(deadline: AbortSignal, pool: Connectable): Promise<PooledConnection> {
+  const connection = await lend(pool);
   if (deadline.aborted) {
     connection.release();
     deadline.throwIfAborted();
