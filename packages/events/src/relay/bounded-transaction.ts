@@ -3,6 +3,7 @@ import {
   type Connectable,
   type Database,
   isPool,
+  lend,
   type PooledConnection,
   type Queryable,
   withTransaction,
@@ -39,7 +40,7 @@ export function boundedTransaction<T>(
 function lentUntil(signal: AbortSignal, pool: Connectable): Connectable {
   return {
     async connect() {
-      const connection = await pool.connect();
+      const connection = await lend(pool);
       if (!signal.aborted) return guarded(connection, signal);
       connection.release();
       throw signal.reason;
