@@ -7,7 +7,7 @@ import type { DeadJob, Enqueued, FailOutcome, InTransaction, Job, JobStats, Leas
 import { type NewRow, newRow } from "./new-job.ts";
 import { channelOf, createNotifier } from "./notifier.ts";
 import { type JobTableOptions, type ResolvedOptions, resolveTableOptions } from "./options.ts";
-import { isShared, send } from "./query.ts";
+import { isShared, send, transactionOf } from "./query.ts";
 import { createCheck } from "./readiness.ts";
 import { ensureTable, type Migration, tableMigrations } from "./schema.ts";
 import { type ClaimedRow, claimSql, deleteSql, deleteValues, jobOf } from "./sql/claim.ts";
@@ -113,12 +113,14 @@ export function createJobTable(given: JobTableOptions): JobTable {
   const table: JobTable = {
     name,
     visibilityTimeoutSeconds,
-    async enqueue(job, { tx } = {}) {
+    async enqueue(job, options) {
+      const tx = transactionOf(options);
       const row = newRow(job, maxPayloadBytes);
       const { text, values } = enqueueOne(sql, row, told(tx, [row]));
       return { id: row.id, enqueued: (await rowsOf(text, values, tx)).length === 1 };
     },
-    async enqueueMany(jobs, { tx } = {}) {
+    async enqueueMany(jobs, options) {
+      const tx = transactionOf(options);
       if (!Array.isArray(jobs) || jobs.length > MAX_ROWS)
         throw refused(`jobs must be a list of at most ${MAX_ROWS}`);
       if (jobs.length === 0) return [];
@@ -136,23 +138,28 @@ export function createJobTable(given: JobTableOptions): JobTable {
       // Of two that bear one id the first one counts.
       return rows.map(({ id }) => ({ id, enqueued: made.delete(id) }));
     },
-    async claim(limit = 1, { tx } = {}) {
+    async claim(limit = 1, options) {
+      const tx = transactionOf(options);
       checkWhole("limit", limit, MAX_CLAIM);
       const rows = await rowsOf<ClaimedRow>(claimSql(sql), [limit, visibilityTimeoutSeconds], tx);
       return rows.filter((row) => !row.spent).map(jobOf);
     },
-    async ack(lease, { tx } = {}) {
+    async ack(lease, options) {
+      const tx = transactionOf(options);
       checkLease(lease);
       return (await rowsOf(deleteSql(sql, 1), deleteValues([lease]), tx)).length === 1;
     },
-    async fail(lease, error, { tx, dead = false } = {}) {
+    async fail(lease, error, options) {
+      const tx = transactionOf(options, "dead");
+      const dead = options?.dead ?? false;
       checkLease(lease);
       const values = [...leaseValues([lease]), [errorText(error)], [dead]];
       const [row] = await rowsOf<{ status: string }>(failSql(sql), values, tx);
       if (row === undefined) return "lost";
       return row.status === "dead" ? "dead" : "pending";
     },
-    async release(lease, { tx } = {}) {
+    async release(lease, options) {
+      const tx = transactionOf(options);
       checkLease(lease);
       return (await rowsOf(releaseSql(sql), leaseValues([lease]), tx)).length === 1;
     },
@@ -160,7 +167,8 @@ export function createJobTable(given: JobTableOptions): JobTable {
       checkWhole("limit", limit, MAX_ROWS);
       return (await rowsOf<DeadRow>(deadSql(sql), [limit])).map(deadJobOf);
     },
-    async retryDead(ids, { tx } = {}) {
+    async retryDead(ids, options) {
+      const tx = transactionOf(options);
       const wanted = ids === "all" ? null : checkedIds(ids);
       const rows = await rowsOf<{ id: string }>(retrySql(sql), [wanted], tx);
       return rows.map(({ id }) => id);

@@ -35,6 +35,36 @@ describe("enqueue", function () {
     expect((await bench.rows())[1]?.payload).to.deep.equal({});
   });
 
+  it("takes no client, no pool and no misspelt name for a transaction: a job would outlive its rollback", async () => {
+    await using bench = await openBench(database.url);
+    const { table } = bench;
+    await using client = await openClient(database.url);
+    const lease = { id: "x", attempts: 1, lockedUntil: "2026-01-01T00:00:00.000000Z" };
+    for (const wrong of [
+      client,
+      { client },
+      { tx: null },
+      { tx: bench.pool },
+      { transaction: client },
+      null,
+      7,
+    ]) {
+      const options = wrong as { tx: typeof client };
+      const calls = [
+        table.enqueue({ id: "x", task: "a" }, options),
+        table.enqueueMany([{ id: "x", task: "a" }], options),
+        table.claim(1, options),
+        table.ack(lease, options),
+        table.fail(lease, "y", options),
+        table.release(lease, options),
+        table.retryDead("all", options),
+      ];
+      for (const call of calls)
+        expect(await rejection(call)).to.include({ name: "JobError", code: "ERR_SVC_JOB_ARGUMENT" });
+    }
+    expect(await bench.rows()).to.deep.equal([]);
+  });
+
   it("JOB-3 does nothing for an id that is there, in whatever state", async () => {
     await using bench = await openBench(database.url);
     const job = { id: "once", task: "a", payload: 1 };

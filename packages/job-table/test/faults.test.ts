@@ -124,7 +124,7 @@ describe("a worker whose database fails", function () {
       await bench.table.enqueue({ task: "a" });
       const blocker = await bench.pool.connect();
       await blocker.query(`begin; lock table ${bench.table.name} in access exclusive mode`);
-      await using working = work(bench, { commandTimeoutMs: 200, handlers: { a: () => undefined } });
+      await using working = work(bench, { commandTimeoutMs: 800, handlers: { a: () => undefined } });
       await working.told("fault", 2);
       await blocker.query("rollback");
       blocker.release();
@@ -147,7 +147,7 @@ describe("a worker whose database fails", function () {
         await blocker.query(`begin; lock table ${bench.table.name} in access exclusive mode`);
         await using working = work(
           { ...bench, table },
-          { listen: false, commandTimeoutMs: 100, handlers: { a: () => undefined } },
+          { listen: false, commandTimeoutMs: 500, handlers: { a: () => undefined } },
         );
         await working.told("fault", 4);
         expect(few.waitingCount).to.equal(0);

@@ -4,6 +4,7 @@ import {
   type Database,
   identifier,
   isPool,
+  lend,
   type PooledConnection,
   type Queryable,
   type QueryResult,
@@ -79,7 +80,7 @@ export function createOwnSession(
   }
 
   async function connect(signal: AbortSignal): Promise<PooledConnection> {
-    const connection = await pool.connect();
+    const connection = await lend(pool);
     if (signal.aborted) {
       connection.release();
       signal.throwIfAborted();
@@ -215,7 +216,7 @@ async function onLent<R extends Row>(
   text: string,
   values: unknown[],
 ): Promise<R[]> {
-  const connection = await pool.connect();
+  const connection = await lend(pool);
   if (signal.aborted) {
     connection.release();
     signal.throwIfAborted();
