@@ -43,7 +43,7 @@ export function statesOf(share: number): readonly State[] {
       rows: 0,
       row: PENDING,
       heldFor: count(30_000),
-      bounds: { call: Infinity, worker: 3 },
+      bounds: { call: 3, worker: 3 },
     },
   ];
 }
