@@ -19,9 +19,10 @@ const root = resolve(import.meta.dirname, "..");
 const work = mkdtempSync(join(tmpdir(), "svc-packages-"));
 const packages = publishedManifests();
 const faults = [];
-// A package that grows past this is looked at by a person: what is in it that users do not need? Half of the largest
-// ones, events and express, are sources and maps for whoever steps into them.
-const largestTarballBytes = 200_000;
+// A package that grows past this is looked at by a person: what is in it that users do not need?
+const largestTarballBytes = 120_000;
+// Those that were looked at: half of each is sources and maps, for whoever steps into it.
+const lookedAt = { events: 180_000, express: 150_000, "job-table": 135_000 };
 
 try {
   build();
@@ -69,8 +70,8 @@ function pack() {
       }
       const stray = files.find(({ path }) => /(^|\/)test\/|tsbuildinfo|\.test\./.test(path));
       if (stray !== undefined) faults.push(`${name}: its tarball holds ${stray.path}`);
-      if (size > largestTarballBytes)
-        faults.push(`${name}: its tarball has ${size} bytes, more than ${largestTarballBytes}`);
+      const largest = lookedAt[folder] ?? largestTarballBytes;
+      if (size > largest) faults.push(`${name}: its tarball has ${size} bytes, more than ${largest}`);
       return [folder, join(work, filename.replace(/^@/, "").replace("/", "-"))];
     }),
   );
