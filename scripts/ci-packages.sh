@@ -8,6 +8,7 @@ packages=(
   pgbouncer         # the pooler that tenants must survive
   chromium          # a real browser signs in
   nats-server       # an event bus
+  postgresql        # the oldest PostgreSQL that is supported, which can have pgvector
   postgresql-client # psql, which the consumer in Python uses
   python3           # the same
 )
