@@ -1,0 +1,61 @@
+import {
+  type Database,
+  isPool,
+  lend,
+  type Queryable,
+  type QueryResult,
+  type Row,
+  withTransaction,
+} from "@svc/sql";
+import type { ResolvedOptions } from "./options.ts";
+
+type Access = Pick<ResolvedOptions, "db" | "rowSecurity">;
+
+/**
+ * One statement inside a tenant. With row security it is in a transaction that names the tenant to the server; `tenant` goes
+ * into the statement's own condition all the same, which is the caller's to write (SEARCH-1).
+ */
+export function queryAs<R extends Row>(
+  access: Access,
+  tenant: string,
+  text: string,
+  values: unknown[],
+): Promise<QueryResult<R>> {
+  if (access.rowSecurity === undefined) return query<R>(access.db, text, values);
+  return transactionAs(access, tenant, (tx) => tx.query<R>(text, values));
+}
+
+/** Several statements inside a tenant, in one transaction. */
+export function transactionAs<T>(
+  { db, rowSecurity }: Access,
+  tenant: string,
+  work: (tx: Queryable) => Promise<T>,
+): Promise<T> {
+  const settings = rowSecurity === undefined ? undefined : { [rowSecurity.setting]: tenant };
+  return withTransaction(db, work, { settings });
+}
+
+/** One statement that is about no tenant's rows: of the catalogue, or one that makes or drops an index. */
+export async function query<R extends Row>(
+  db: Database,
+  text: string,
+  values?: unknown[],
+): Promise<QueryResult<R>> {
+  return onConnection(db, (connection) => connection.query<R>(text, values));
+}
+
+/** Several statements on one connection, outside of a transaction. */
+export async function onConnection<T>(db: Database, work: (connection: Queryable) => Promise<T>): Promise<T> {
+  if (!isPool(db)) return work(db);
+  const connection = await lend(db);
+  let broken: Error | undefined;
+  try {
+    return await work(connection);
+  } catch (error) {
+    // A statement that the server refused has a code; after anything else the connection may be of no use.
+    if (typeof (error as { code?: unknown }).code !== "string") broken = error as Error;
+    throw error;
+  } finally {
+    connection.release(broken);
+  }
+}

@@ -1,0 +1,60 @@
+import { refused, SearchError } from "./errors.ts";
+
+const MAX_TENANT_BYTES = 255;
+const MAX_DOCUMENT_BYTES = 1024;
+/** Most bytes of a chunk's text: more words than that no text search vector holds. */
+export const MAX_CONTENT_BYTES = 262_144;
+/** Most bytes of a chunk's metadata, as JSON. */
+export const MAX_META_BYTES = 65_536;
+
+/** @throws SearchError `ERR_SVC_SEARCH_TENANT` for anything but a text that names somebody (SEARCH-6) */
+export function checkTenant(tenant: unknown): asserts tenant is string {
+  if (typeof tenant !== "string" || tenant.trim() === "") {
+    throw new SearchError("ERR_SVC_SEARCH_TENANT", "a tenant is required: a text that is not empty");
+  }
+  const fault = faultOf(tenant, MAX_TENANT_BYTES);
+  if (fault !== undefined) throw new SearchError("ERR_SVC_SEARCH_TENANT", `the tenant ${fault}`);
+}
+
+/** @throws SearchError `ERR_SVC_SEARCH_ARGUMENT` */
+export function checkDocumentId(documentId: unknown): asserts documentId is string {
+  if (typeof documentId !== "string" || documentId === "") {
+    throw refused("the document's id must be a text that is not empty");
+  }
+  const fault = faultOf(documentId, MAX_DOCUMENT_BYTES);
+  if (fault !== undefined) throw refused(`the document's id ${fault}`);
+}
+
+/** @throws SearchError `ERR_SVC_SEARCH_ARGUMENT`, naming `what`, without the text */
+export function checkContent(content: unknown, what: string): asserts content is string {
+  if (typeof content !== "string" || content.trim() === "") {
+    throw refused(`${what} must have a content: a text that is not empty`);
+  }
+  const fault = faultOf(content, MAX_CONTENT_BYTES);
+  if (fault !== undefined) throw refused(`the content of ${what} ${fault}`);
+}
+
+/** @throws SearchError `ERR_SVC_SEARCH_ARGUMENT` */
+export function checkWhole(value: unknown, what: string, min: number, max: number): asserts value is number {
+  if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) return;
+  const shown = typeof value === "number" ? String(value) : `a ${typeof value}`;
+  throw refused(`${what} must be a whole number from ${min} to ${max}; it is ${shown}`);
+}
+
+/** @throws SearchError `ERR_SVC_SEARCH_ARGUMENT` for a name that the call does not know */
+export function checkMembers(given: unknown, what: string, known: readonly string[]): void {
+  if (typeof given !== "object" || given === null || Array.isArray(given))
+    throw refused(`${what} must be an object`);
+  for (const key of Object.keys(given)) {
+    if (known.includes(key)) continue;
+    throw refused(`${what} knows no ${JSON.stringify(key.slice(0, 40))}; it knows ${known.join(", ")}`);
+  }
+}
+
+/** What keeps a text from being kept as it is. */
+export function faultOf(text: string, maxBytes: number): string | undefined {
+  if (text.includes("\0")) return "must not contain NUL";
+  if (!text.isWellFormed()) return "must not contain half a surrogate pair";
+  const bytes = Buffer.byteLength(text);
+  return bytes > maxBytes ? `has ${bytes} bytes; at most ${maxBytes} are allowed` : undefined;
+}

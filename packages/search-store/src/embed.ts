@@ -1,0 +1,84 @@
+import { checkVector } from "./embedding.ts";
+import { SearchError } from "./errors.ts";
+import type { ResolvedOptions } from "./options.ts";
+import type { Vector } from "./types.ts";
+
+type Embedding = Pick<
+  ResolvedOptions,
+  "embed" | "embedBatch" | "embedTimeoutSeconds" | "dimensions" | "precision"
+>;
+
+/**
+ * Embeddings of texts, one each, by the store's callback and in batches of it.
+ *
+ * @throws SearchError `ERR_SVC_SEARCH_EMBED` when there is no callback, when it fails, hangs or answers another number of embeddings,
+ *   `ERR_SVC_SEARCH_VECTOR` for an embedding that the store does not take
+ * @throws the reason of `signal` when that aborts
+ */
+export async function embedTexts(
+  options: Embedding,
+  texts: readonly string[],
+  signal?: AbortSignal | undefined,
+): Promise<Vector[]> {
+  const vectors: Vector[] = [];
+  for (let at = 0; at < texts.length; at += options.embedBatch) {
+    vectors.push(...(await embedBatch(options, texts.slice(at, at + options.embedBatch), signal)));
+  }
+  return vectors;
+}
+
+async function embedBatch(
+  options: Embedding,
+  texts: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<readonly Vector[]> {
+  const { embed, embedTimeoutSeconds } = options;
+  if (embed === undefined) {
+    throw failed("there is no embedding: hand one in, or give the store an embed function");
+  }
+  signal?.throwIfAborted();
+  const answer = await bounded(embedTimeoutSeconds, signal, async (inner) => {
+    try {
+      return await embed(texts, { signal: inner });
+    } catch (error) {
+      if (inner.aborted) throw inner.reason;
+      throw new SearchError("ERR_SVC_SEARCH_EMBED", "embed failed", { cause: error });
+    }
+  });
+  if (!Array.isArray(answer)) throw failed("embed must answer an array of embeddings");
+  if (answer.length !== texts.length) {
+    throw failed(`embed answered ${answer.length} embeddings for ${texts.length} texts`);
+  }
+  const vectors: readonly Vector[] = answer;
+  for (const [index, vector] of vectors.entries()) {
+    checkVector(options, vector, `embedding ${index} that embed answered`);
+  }
+  return vectors;
+}
+
+/** Ends at the time limit or with the signal, whether or not the callback looks at either. */
+async function bounded<T>(
+  seconds: number,
+  outer: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const controller = new AbortController();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = (reason: unknown): void => {
+    reject(reason);
+    controller.abort(reason);
+  };
+  const forward = (): void => abort(outer?.reason);
+  outer?.addEventListener("abort", forward, { once: true });
+  const timer = setTimeout(() => abort(failed(`embed took more than ${seconds} s`)), seconds * 1000);
+  try {
+    return await Promise.race([work(controller.signal), aborted]);
+  } finally {
+    clearTimeout(timer);
+    outer?.removeEventListener("abort", forward);
+  }
+}
+
+function failed(message: string): SearchError {
+  return new SearchError("ERR_SVC_SEARCH_EMBED", message);
+}

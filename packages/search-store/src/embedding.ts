@@ -1,0 +1,59 @@
+import { SearchError } from "./errors.ts";
+import type { ResolvedOptions } from "./options.ts";
+import type { Vector } from "./types.ts";
+
+const MAX_HALF = 65_504;
+// Half of the least number that two bytes can hold: what is not above it is kept as zero.
+const MIN_HALF = 2 ** -25;
+// The server sums squares in four bytes; outside of these the cosine would be no number.
+const MIN_SQUARES = 2 ** -126;
+const MAX_SQUARES = 2 ** 127;
+
+type Shape = Pick<ResolvedOptions, "dimensions" | "precision">;
+
+/**
+ * Checks an embedding before it goes anywhere near SQL.
+ *
+ * @throws SearchError `ERR_SVC_SEARCH_VECTOR`, naming `what`, without the numbers
+ */
+export function checkVector(
+  { dimensions, precision }: Shape,
+  vector: unknown,
+  what: string,
+): asserts vector is Vector {
+  if (!Array.isArray(vector) && !(vector instanceof Float32Array)) {
+    throw wrong(what, "must be an array of numbers or a Float32Array");
+  }
+  if (vector.length !== dimensions) {
+    throw wrong(what, `must have ${dimensions} dimensions; it has ${vector.length}`);
+  }
+  const numbers: ArrayLike<unknown> = vector;
+  let squares = 0;
+  let largest = 0;
+  for (let index = 0; index < dimensions; index++) {
+    const value = numbers[index];
+    if (typeof value !== "number" || !Number.isFinite(value)) {
+      throw wrong(what, `must hold finite numbers only; number ${index} is none`);
+    }
+    squares += value * value;
+    const size = Math.abs(value);
+    if (size > largest) largest = size;
+  }
+  if (largest === 0) throw wrong(what, "must not be all zeros: nothing can be near to it");
+  if (precision === "half") {
+    if (largest > MAX_HALF)
+      throw wrong(what, `must not hold numbers beyond ${MAX_HALF}, or be of full precision`);
+    if (largest <= MIN_HALF) throw wrong(what, "holds only numbers that are zeros in half precision");
+  } else if (squares < MIN_SQUARES || squares > MAX_SQUARES) {
+    throw wrong(what, "is too short or too long a vector to be compared: scale it to a length of 1");
+  }
+}
+
+/** As the server reads a vector: `[0.1,0.2]`. */
+export function vectorText(vector: Vector): string {
+  return `[${vector.join(",")}]`;
+}
+
+function wrong(what: string, fault: string): SearchError {
+  return new SearchError("ERR_SVC_SEARCH_VECTOR", `${what} ${fault}`);
+}
