@@ -125,22 +125,18 @@ function report(
       ratio.call.toFixed(2),
       p50.worker.toFixed(3),
       ratio.worker.toFixed(2),
-      state === base?.state ? "" : `at most ${boundsOf(state)}`,
+      state === base?.state ? "" : `at most ${state.bound}`,
     ]);
     for (const kind of ["call", "worker"] as const) {
-      if (ratio[kind] <= state.bounds[kind]) continue;
+      if (ratio[kind] <= state.bound) continue;
       broken += 1;
       note(
-        `${kind}: ${state.name} costs ${ratio[kind].toFixed(2)} x the empty case; the bound is ${state.bounds[kind]}`,
+        `${kind}: ${state.name} costs ${ratio[kind].toFixed(2)} x the empty case; the bound is ${state.bound}`,
       );
     }
   }
   if (!json) for (const line of columns(table)) print(line);
   return broken === 0 ? 0 : 1;
-}
-
-function boundsOf({ bounds: { call, worker } }: State): string {
-  return call === worker ? String(worker) : `${worker} for a worker`;
 }
 
 async function runGrowth(url: string, { share }: Effort, { json, print }: BenchOptions): Promise<void> {

@@ -7,8 +7,8 @@ export interface State {
   readonly row: readonly [status: string, availableAt: string, lockedUntil: string];
   /** An open snapshot of somebody else; so many jobs have been worked off since. */
   readonly heldFor?: number | undefined;
-  /** What a claim may cost, as a multiple of the empty case: a call, and a worker's. */
-  readonly bounds: Readonly<Record<"call" | "worker", number>>;
+  /** What a claim may cost, as a multiple of the empty case. */
+  readonly bound: number;
 }
 
 // Older than those that are claimed: were they not passed over, each claim would read them all.
@@ -21,29 +21,26 @@ const RUNNING = [
   "now() + interval '1 hour' + n * interval '1 ms'",
 ] as const;
 
-const BOUNDS = { call: 2, worker: 2 };
+const BOUND = 2;
 
-/**
- * The first one is what the others are compared with. Only a worker steps over what an old snapshot keeps: a single call looks
- * at everything.
- */
+/** The first one is what the others are compared with. */
 export function statesOf(share: number): readonly State[] {
   const count = (rows: number): number => Math.max(1, Math.round(rows * share));
   const name = (rows: number, what: string): string => `${count(rows)}-${what}`;
   return [
-    { name: "empty", rows: 0, row: PENDING, bounds: { call: 1, worker: 1 } },
-    { name: name(1000, "pending"), rows: count(1000), row: PENDING, bounds: BOUNDS },
-    { name: name(100_000, "pending"), rows: count(100_000), row: PENDING, bounds: BOUNDS },
-    { name: name(1_000_000, "pending"), rows: count(1_000_000), row: PENDING, bounds: BOUNDS },
-    { name: name(250_000, "dead"), rows: count(250_000), row: DEAD, bounds: BOUNDS },
-    { name: name(250_000, "scheduled"), rows: count(250_000), row: SCHEDULED, bounds: BOUNDS },
-    { name: name(5000, "running"), rows: count(5000), row: RUNNING, bounds: BOUNDS },
+    { name: "empty", rows: 0, row: PENDING, bound: 1 },
+    { name: name(1000, "pending"), rows: count(1000), row: PENDING, bound: BOUND },
+    { name: name(100_000, "pending"), rows: count(100_000), row: PENDING, bound: BOUND },
+    { name: name(1_000_000, "pending"), rows: count(1_000_000), row: PENDING, bound: BOUND },
+    { name: name(250_000, "dead"), rows: count(250_000), row: DEAD, bound: BOUND },
+    { name: name(250_000, "scheduled"), rows: count(250_000), row: SCHEDULED, bound: BOUND },
+    { name: name(5000, "running"), rows: count(5000), row: RUNNING, bound: BOUND },
     {
       name: "old-snapshot",
       rows: 0,
       row: PENDING,
       heldFor: count(30_000),
-      bounds: { call: 3, worker: 3 },
+      bound: 3,
     },
   ];
 }

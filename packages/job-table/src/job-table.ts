@@ -2,6 +2,7 @@ import type { ReadinessCheck } from "@svc/context";
 import { ConfigurationError } from "@svc/options";
 import type { Queryable, Row } from "@svc/sql";
 import { errorText } from "./error-text.ts";
+import { createCalls } from "./claim-calls.ts";
 import { refused } from "./errors.ts";
 import type { DeadJob, Enqueued, FailOutcome, InTransaction, Job, JobStats, Lease, NewJob } from "./job.ts";
 import { type NewRow, newRow } from "./new-job.ts";
@@ -10,7 +11,7 @@ import { type JobTableOptions, type ResolvedOptions, resolveTableOptions } from 
 import { isShared, send, transactionOf } from "./query.ts";
 import { createCheck } from "./readiness.ts";
 import { ensureTable, type Migration, tableMigrations } from "./schema.ts";
-import { type ClaimedRow, claimSql, deleteSql, deleteValues, jobOf } from "./sql/claim.ts";
+import { deleteSql, deleteValues, jobOf } from "./sql/claim.ts";
 import { failSql, leaseValues, releaseSql } from "./sql/end.ts";
 import { enqueueOne, enqueueRows } from "./sql/enqueue.ts";
 import {
@@ -42,7 +43,8 @@ export interface JobTable {
   enqueueMany(jobs: readonly NewJob[], options?: InTransaction): Promise<readonly Enqueued[]>;
   /**
    * Takes up to `limit` jobs (1 to 1,000; default 1), each for the visibility timeout (JOB-4, JOB-5). A job that lost its
-   * worker on its last attempt is made dead instead (JOB-22).
+   * worker on its last attempt is made dead instead (JOB-22). While a snapshot of somebody else makes looking at
+   * everything slow, an earlier job that others queue may wait for a second; too few are answered only when there are no more.
    */
   claim(limit?: number, options?: InTransaction): Promise<Job[]>;
   /** Deletes a finished job (JOB-7). False when the lease had ended: somebody else may have it now (JOB-21). */
@@ -102,6 +104,7 @@ export function createJobTable(given: JobTableOptions): JobTable {
     return notifier.channelFor({ transaction: tx !== undefined || !isShared(db) });
   }
 
+  const calls = createCalls(sql, visibilityTimeoutSeconds, now, rowsOf);
   const check = createCheck(
     {
       reach: () => rowsOf(reachSql(sql), []),
@@ -116,6 +119,7 @@ export function createJobTable(given: JobTableOptions): JobTable {
     async enqueue(job, options) {
       const tx = transactionOf(options);
       const row = newRow(job, maxPayloadBytes);
+      calls.queued(row);
       const { text, values } = enqueueOne(sql, row, told(tx, [row]));
       return { id: row.id, enqueued: (await rowsOf(text, values, tx)).length === 1 };
     },
@@ -125,6 +129,7 @@ export function createJobTable(given: JobTableOptions): JobTable {
         throw refused(`jobs must be a list of at most ${MAX_ROWS}`);
       if (jobs.length === 0) return [];
       const rows = jobs.map((job) => newRow(job, maxPayloadBytes));
+      rows.forEach(calls.queued);
       const length = rows.reduce((sum, { payload }) => sum + payload.length, 0);
       if (length > MAX_BATCH_LENGTH) {
         throw refused(
@@ -141,7 +146,7 @@ export function createJobTable(given: JobTableOptions): JobTable {
     async claim(limit = 1, options) {
       const tx = transactionOf(options);
       checkWhole("limit", limit, MAX_CLAIM);
-      const rows = await rowsOf<ClaimedRow>(claimSql(sql), [limit, visibilityTimeoutSeconds], tx);
+      const rows = await calls.claim(limit, tx);
       return rows.filter((row) => !row.spent).map(jobOf);
     },
     async ack(lease, options) {

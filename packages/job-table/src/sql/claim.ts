@@ -15,6 +15,8 @@ export interface ClaimedRow extends Record<string, unknown> {
   readonly available_ms: number;
   readonly waited_ms: number;
   readonly spent: boolean;
+  /** What the server needed up to here. */
+  readonly took_ms: number;
 }
 
 /** What is said of a job whose worker was lost every time. */
@@ -52,16 +54,41 @@ function promptly(ms: number | undefined): string {
  * table: the rows are found by their key, however many it believes there are.
  */
 export function claimSql(table: string, inTimeMs?: number): string {
-  const inTime = promptly(inTimeMs);
-  return `with pending as materialized (
-  select id, available_at from ${table} where status = 'pending' and available_at <= ${NOW}${inTime}
+  return claimWith(table, { pending: promptly(inTimeMs), expired: promptly(inTimeMs), spent: "" });
+}
+
+/**
+ * The same, but for pending jobs from `$3` on, in milliseconds since the epoch: only when those are fewer than `$1` it looks at
+ * those before them and at ended leases.
+ */
+export function steppingClaimSql(table: string): string {
+  const from = "to_timestamp($3::float8 / 1000)";
+  const tooFew = " and (select count(*) from pending) < $1::int";
+  const pending = ` and available_at >= ${from}`;
+  const earlier = ` and available_at < ${from}${tooFew}`;
+  return claimWith(table, { pending, earlier, expired: tooFew, spent: tooFew });
+}
+
+/** What is asked besides of each kind of row. */
+interface Besides {
+  readonly pending: string;
+  readonly earlier?: string;
+  readonly expired: string;
+  readonly spent: string;
+}
+
+function claimWith(table: string, { pending, earlier, expired, spent }: Besides): string {
+  const due = (name: string, besides: string): string => `${name} as materialized (
+  select id, available_at from ${table} where status = 'pending' and available_at <= ${NOW}${besides}
   order by available_at limit $1::int for update skip locked
-), expired as materialized (
+)`;
+  const kinds = earlier === undefined ? ["pending", "expired"] : ["pending", "earlier", "expired"];
+  return `with ${due("pending", pending)}${earlier === undefined ? "" : `, ${due("earlier", earlier)}`}, expired as materialized (
   select id, available_at from ${table}
-  where status = 'running' and locked_until < ${NOW} and attempts < max_attempts${inTime}
+  where status = 'running' and locked_until < ${NOW} and attempts < max_attempts${expired}
   order by available_at limit $1::int for update skip locked
 ), spent as materialized (
-  select id from ${table} where status = 'running' and locked_until < ${NOW} and attempts >= max_attempts
+  select id from ${table} where status = 'running' and locked_until < ${NOW} and attempts >= max_attempts${spent}
   limit ${MAX_SPENT} for update skip locked
 ), buried as (
   update ${table} as job set status = 'dead', locked_until = null, last_error = '${SPENT}'
@@ -70,12 +97,13 @@ export function claimSql(table: string, inTimeMs?: number): string {
 ), claimed as (
   update ${table} as job ${take}
   where id = any(array(
-    select id from (select * from pending union all select * from expired) as both_kinds
+    select id from (${kinds.map((kind) => `select * from ${kind}`).join(" union all ")}) as all_kinds
     order by available_at limit $1::int
   ))
   returning ${returned(false)}
 )
-select * from claimed union all select * from buried order by available_ms`;
+select *, date_part('epoch', clock_timestamp() - ${NOW}) * 1000 as took_ms
+from (select * from claimed union all select * from buried) as both_kinds order by available_ms`;
 }
 
 /** What a worker's claim in between answers: a job, or without a task what became of finished ones. */
