@@ -1,0 +1,143 @@
+import { nearestName } from "@svc/options";
+import type { FilterValue } from "../types.ts";
+import { MAX_COMPARISONS, MAX_DEPTH, MAX_KEY_BYTES, MAX_LISTED, MAX_TEXT_BYTES } from "./limits.ts";
+import { under, wrong } from "./place.ts";
+
+/** One comparison, or several conditions joined. A filter is read once into this, and then no more looked at. */
+export type Condition =
+  | { readonly join: "and" | "or"; readonly of: readonly Condition[] }
+  | { readonly not: Condition }
+  | { readonly key: string; readonly eq: FilterValue }
+  | { readonly key: string; readonly in: readonly FilterValue[] }
+  | { readonly key: string; readonly exists: boolean }
+  | { readonly key: string; readonly order: Order; readonly than: string | number };
+
+export type Order = "gt" | "gte" | "lt" | "lte";
+
+const OPERATORS = ["eq", "in", "gt", "gte", "lt", "lte", "exists"];
+
+interface Budget {
+  comparisons: number;
+  listed: number;
+}
+
+/**
+ * Reads a filter that may come from anybody.
+ * @throws SearchError `ERR_SVC_SEARCH_FILTER`, naming the place
+ */
+export function parseFilter(filter: unknown): Condition {
+  return parseGroup(filter, "filter", 0, { comparisons: 0, listed: 0 });
+}
+
+function parseGroup(filter: unknown, place: string, depth: number, budget: Budget): Condition {
+  if (!isPlain(filter)) throw wrong(place, "must be an object of keys and what they are compared with");
+  if (depth > MAX_DEPTH) throw wrong(place, `is nested deeper than ${MAX_DEPTH} levels`);
+  const of: Condition[] = [];
+  for (const [key, value] of Object.entries(filter)) {
+    if (value === undefined) continue;
+    const at = under(place, key);
+    if (key === "not") of.push({ not: parseGroup(value, at, depth + 1, budget) });
+    else if (key === "and" || key === "or") {
+      if (!Array.isArray(value)) throw wrong(at, "must be a list of filters");
+      // Each costs one, also an empty one: a list has an end.
+      spend(budget, value.length, at);
+      const parts = value.map((each, n) => parseGroup(each, `${at}[${n}]`, depth + 1, budget));
+      of.push({ join: key, of: parts });
+    } else {
+      checkKey(key, at);
+      of.push(...parseKey(key, value, at, budget));
+    }
+  }
+  return { join: "and", of };
+}
+
+function parseKey(key: string, value: unknown, place: string, budget: Budget): Condition[] {
+  if (isScalar(value)) {
+    spend(budget, 1, place);
+    return [{ key, eq: checkedValue(value, place) }];
+  }
+  if (!isPlain(value)) {
+    throw wrong(place, "must be a text, a finite number, true, false, null, or an object of operators");
+  }
+  const given = Object.entries(value).filter(([, operand]) => operand !== undefined);
+  if (given.length === 0) throw wrong(place, `names no operator; known are ${OPERATORS.join(", ")}`);
+  spend(budget, given.length, place);
+  return given.map(([operator, operand]) => parseComparison(key, operator, operand, place, budget));
+}
+
+function parseComparison(
+  key: string,
+  operator: string,
+  operand: unknown,
+  place: string,
+  budget: Budget,
+): Condition {
+  const at = under(place, operator);
+  switch (operator) {
+    case "eq":
+      return { key, eq: checkedValue(operand, at) };
+    case "in": {
+      if (!Array.isArray(operand)) throw wrong(at, "must be a list of values");
+      budget.listed += operand.length;
+      if (budget.listed > MAX_LISTED) {
+        throw wrong(at, `makes more than ${MAX_LISTED} listed values in one filter`);
+      }
+      return { key, in: Array.from(operand, (each, n) => checkedValue(each, `${at}[${n}]`)) };
+    }
+    case "exists":
+      if (typeof operand !== "boolean") throw wrong(at, "must be true or false");
+      return { key, exists: operand };
+    case "gt":
+    case "gte":
+    case "lt":
+    case "lte": {
+      const than = checkedValue(operand, at);
+      if (typeof than !== "string" && typeof than !== "number") {
+        throw wrong(at, "must be a text or a finite number");
+      }
+      return { key, order: operator, than };
+    }
+    default: {
+      const near = nearestName(operator, OPERATORS);
+      const meant = near === undefined ? `known are ${OPERATORS.join(", ")}` : `did you mean ${near}?`;
+      throw wrong(at, `is no operator; ${meant}`);
+    }
+  }
+}
+
+function spend(budget: Budget, count: number, place: string): void {
+  budget.comparisons += count;
+  if (budget.comparisons > MAX_COMPARISONS) {
+    throw wrong(place, `makes more than ${MAX_COMPARISONS} conditions in one filter`);
+  }
+}
+
+function checkKey(key: string, place: string): void {
+  // Metadata cannot hold such a key, and no statement either.
+  if (key.includes("\0") || !key.isWellFormed())
+    throw wrong(place, "must not contain NUL or half a character");
+  if (Buffer.byteLength(key) > MAX_KEY_BYTES)
+    throw wrong(place, `has a key of more than ${MAX_KEY_BYTES} bytes`);
+}
+
+function checkedValue(value: unknown, place: string): FilterValue {
+  if (!isScalar(value)) throw wrong(place, "must be a text, a finite number, true, false or null");
+  if (typeof value === "string") {
+    if (value.includes("\0") || !value.isWellFormed()) {
+      throw wrong(place, "must not contain NUL or half a character");
+    }
+    if (Buffer.byteLength(value) > MAX_TEXT_BYTES)
+      throw wrong(place, `has more than ${MAX_TEXT_BYTES} bytes`);
+  }
+  return value;
+}
+
+function isScalar(value: unknown): value is FilterValue {
+  return value === null || typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
+}
+
+function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}

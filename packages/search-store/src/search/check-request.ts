@@ -1,0 +1,82 @@
+import { checkMembers, checkWhole } from "../checks.ts";
+import { checkVector, vectorText } from "../embedding.ts";
+import { refused } from "../errors.ts";
+import { compileCondition } from "../filter/compile.ts";
+import { parseFilter } from "../filter/parse-filter.ts";
+import type { ResolvedOptions } from "../options.ts";
+import type { Wanted } from "../sql/search.ts";
+import type { SearchRequest } from "../types.ts";
+
+const KNOWN = [
+  "vector",
+  "text",
+  "filter",
+  "limit",
+  "efSearch",
+  "minScore",
+  "weights",
+  "rrfK",
+  "candidates",
+  "signal",
+];
+/** Bytes of a query: each of its words is looked for in every text that may be a hit. */
+const MAX_QUERY_BYTES = 16_384;
+const MAX_WEIGHT = 1000;
+const MAX_RRF_K = 10_000;
+
+type Shape = Pick<ResolvedOptions, "dimensions" | "precision" | "filterKeys">;
+
+/**
+ * Checks a request whole before anything is embedded or sent (SEARCH-4).
+ *
+ * @returns what to search for; a text of nothing but spaces is none
+ * @throws SearchError `ERR_SVC_SEARCH_ARGUMENT`, `ERR_SVC_SEARCH_VECTOR`, `ERR_SVC_SEARCH_FILTER`
+ */
+export function checkRequest(shape: Shape, request: SearchRequest): Wanted {
+  checkMembers(request, "a search", KNOWN);
+  const { vector, text, filter, limit = 5, efSearch = 100, minScore, weights = {}, rrfK = 60 } = request;
+  const { candidates = 40, signal } = request;
+  if (vector === undefined && text === undefined) throw refused("a search needs a vector, a text or both");
+  if (vector !== undefined) checkVector(shape, vector, "the vector of the search");
+  checkWhole(limit, "limit", 1, 100);
+  checkWhole(efSearch, "efSearch", 1, 1000);
+  checkWhole(candidates, "candidates", 1, 1000);
+  if (minScore !== undefined) checkNumber(minScore, "minScore", -1, 1);
+  checkNumber(rrfK, "rrfK", 0, MAX_RRF_K);
+  checkMembers(weights, "weights", ["vector", "text"]);
+  const { vector: ofVector = 1, text: ofText = 1 } = weights;
+  checkNumber(ofVector, "weights.vector", 0, MAX_WEIGHT);
+  checkNumber(ofText, "weights.text", 0, MAX_WEIGHT);
+  if (ofVector === 0 && ofText === 0) throw refused("weights must not both be 0");
+  if (signal !== undefined && !(signal instanceof AbortSignal))
+    throw refused("signal must be an AbortSignal");
+  // Read now: a faulty filter is to be told before the text is embedded, which costs.
+  const condition = filter === undefined ? undefined : parseFilter(filter);
+  return {
+    vector: vector === undefined ? undefined : vectorText(vector),
+    text: text === undefined ? undefined : queryText(text),
+    where: (parameters) =>
+      condition === undefined ? undefined : compileCondition(condition, parameters, shape.filterKeys),
+    limit,
+    candidates,
+    efSearch,
+    minScore,
+    weights: { vector: ofVector, text: ofText },
+    rrfK,
+  };
+}
+
+function queryText(text: unknown): string | undefined {
+  if (typeof text !== "string") throw refused("the text of the search must be a text");
+  if (Buffer.byteLength(text) > MAX_QUERY_BYTES) {
+    throw refused(`the text of the search must have at most ${MAX_QUERY_BYTES} bytes`);
+  }
+  // What no text of the database can hold is in none of its words.
+  const query = text.toWellFormed().replaceAll("\0", " ").trim();
+  return query === "" ? undefined : query;
+}
+
+function checkNumber(value: unknown, what: string, min: number, max: number): void {
+  if (typeof value === "number" && value >= min && value <= max) return;
+  throw refused(`${what} must be a number from ${min} to ${max}`);
+}

@@ -1,0 +1,83 @@
+import { isPool, type QueryResult } from "@svc/sql";
+import { query, queryAs } from "../access.ts";
+import { vectorText } from "../embedding.ts";
+import { embedTexts } from "../embed.ts";
+import type { ResolvedOptions } from "../options.ts";
+import { type HitRow, legsOf, searchStatement, type Wanted } from "../sql/search.ts";
+import type { Hit, SearchRequest } from "../types.ts";
+import { checkRequest } from "./check-request.ts";
+
+/** The hits of a search, and what its span says of it. */
+export interface Found {
+  readonly hits: readonly Hit[];
+  readonly hybrid: boolean;
+  readonly filtered: boolean;
+  readonly limit: number;
+}
+
+/**
+ * Searches one tenant's chunks by meaning, by words, or by both (SEARCH-1, SEARCH-3 to SEARCH-5). The tenant has been checked.
+ *
+ * @throws SearchError for what the search does not take, and for an embedding that cannot be had
+ * @throws the reason of the request's signal
+ */
+export async function searchTenant(
+  options: ResolvedOptions,
+  tenant: string,
+  request: SearchRequest,
+): Promise<Found> {
+  const wanted = checkRequest(options, request);
+  const { signal, filter } = request;
+  signal?.throwIfAborted();
+  const vector = await vectorOf(options, wanted, signal);
+  const { limit, text } = wanted;
+  const found = { hybrid: vector !== undefined && text !== undefined, filtered: filter !== undefined, limit };
+  const whole = { ...wanted, vector };
+  const legs = legsOf(whole);
+  // A text of nothing but spaces, or what there is has no weight.
+  if (legs.vector === undefined && legs.text === undefined) return { ...found, hits: [] };
+  const statement = searchStatement(options, tenant, whole);
+  const { rows } = await send(options, tenant, statement.text, statement.values);
+  return { ...found, hits: rows.map(hitOf) };
+}
+
+async function vectorOf(
+  options: ResolvedOptions,
+  { vector, text, weights }: Wanted,
+  signal: AbortSignal | undefined,
+): Promise<string | undefined> {
+  if (vector !== undefined || text === undefined || options.embed === undefined) return vector;
+  if (weights.vector === 0) return undefined;
+  const [embedded] = await embedTexts(options, [text], signal);
+  signal?.throwIfAborted();
+  return embedded === undefined ? undefined : vectorText(embedded);
+}
+
+/**
+ * On a connection of a pool the statement names the tenant to row security by itself. One connection of the caller's may be
+ * inside of a transaction that has another tenant, which must not be changed behind its back.
+ */
+function send(
+  options: ResolvedOptions,
+  tenant: string,
+  text: string,
+  values: unknown[],
+): Promise<QueryResult<HitRow>> {
+  return isPool(options.db)
+    ? query<HitRow>(options.db, text, values)
+    : queryAs<HitRow>(options, tenant, text, values);
+}
+
+function hitOf(row: HitRow): Hit {
+  return {
+    documentId: row.document_id,
+    ordinal: row.ordinal,
+    content: row.content,
+    meta: row.meta,
+    // A chunk that was written past the store may be all zeros, and near to nothing.
+    score: Number.isNaN(row.score) ? null : row.score,
+    fusedScore: row.fused,
+    vectorRank: row.vector_rank,
+    textRank: row.text_rank,
+  };
+}

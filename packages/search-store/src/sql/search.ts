@@ -1,0 +1,184 @@
+import type { ResolvedOptions } from "../options.ts";
+import { createParameters, type Parameters } from "./parameters.ts";
+
+/** A search as it is sent. */
+export interface Statement {
+  readonly text: string;
+  readonly values: unknown[];
+}
+
+/** One hit as the database answers it. */
+export interface HitRow extends Record<string, unknown> {
+  readonly document_id: string;
+  readonly ordinal: number;
+  readonly content: string;
+  readonly meta: Record<string, unknown>;
+  readonly score: number | null;
+  readonly fused: number;
+  readonly vector_rank: number | null;
+  readonly text_rank: number | null;
+}
+
+/** What is searched for, checked. */
+export interface Wanted {
+  /** As the server reads it; undefined: not by meaning. */
+  readonly vector: string | undefined;
+  /** Undefined: not by words. */
+  readonly text: string | undefined;
+  /** Writes the condition on the metadata; undefined: there is none. */
+  readonly where: (parameters: Parameters) => string | undefined;
+  readonly limit: number;
+  readonly candidates: number;
+  readonly efSearch: number;
+  readonly minScore: number | undefined;
+  readonly weights: { readonly vector: number; readonly text: number };
+  readonly rrfK: number;
+}
+
+type Table = Pick<
+  ResolvedOptions,
+  "dimensions" | "precision" | "quotedTable" | "rowSecurity" | "textConfig" | "vectorType"
+>;
+
+interface Site {
+  /** What is asked of every row that may become a candidate; `c` is the row. */
+  readonly own: string;
+  readonly parameters: Parameters;
+}
+
+/**
+ * The whole search as one statement (SEARCH-1, SEARCH-3).
+ *
+ * The settings hold for this statement alone: they are made in its own transaction, local to it, by the common table
+ * expression that everything else waits for. So it is one round trip, and a connection that a pooler lends to somebody
+ * else afterwards is as it was. The partial index of a tenant is used because the statement has no name: the server then
+ * plans it with its values, and knows that `tenant_id = $1` is the tenant of the index.
+ */
+export function searchStatement(table: Table, tenant: string, wanted: Wanted): Statement {
+  const legs = legsOf(wanted);
+  const parameters = createParameters();
+  const tenantIs = `c.tenant_id = ${parameters.add(tenant, "text")}`;
+  const condition = wanted.where(parameters);
+  const own = condition === undefined ? tenantIs : `${tenantIs} and ${condition}`;
+  const site: Site = { own, parameters };
+  const { vector, minScore } = wanted;
+  const score =
+    vector === undefined ? "null::float8" : `1 - (${exact(table, parameters, vector, "c.embedding")})`;
+  // Outside of every limit; what has no direction has no score that passes.
+  const passes =
+    minScore === undefined
+      ? ""
+      : `where hit.score >= ${parameters.add(minScore, "float8")} and hit.score <> 'NaN'\n`;
+  const text = `with s as materialized (
+  select num_nonnulls(${settings(table, tenant, wanted, parameters)}) as ready
+)${nearest(table, site, legs)}${best(table, site, legs)},
+f as (
+  ${fused(parameters, legs)}
+  order by fused desc, document_id, ordinal
+  limit ${parameters.add(wanted.limit, "int")}
+)
+select f.document_id, f.ordinal, hit.content, hit.meta, hit.score, f.fused, f.vector_rank, f.text_rank
+from f, lateral (
+  select c.content, c.meta, ${score} as score
+  from ${table.quotedTable} as c
+  where ${tenantIs} and c.document_id = f.document_id and c.ordinal = f.ordinal
+  limit 1
+) as hit
+${passes}order by f.fused desc, f.document_id, f.ordinal`;
+  return { text, values: parameters.values };
+}
+
+/** The kinds that propose candidates: one without weight proposes none, but its vector still gives every hit its score. */
+export function legsOf(wanted: Wanted): Wanted {
+  const { vector, text, weights } = wanted;
+  return {
+    ...wanted,
+    vector: weights.vector === 0 ? undefined : vector,
+    text: weights.text === 0 ? undefined : text,
+  };
+}
+
+function settings(table: Table, tenant: string, wanted: Wanted, parameters: Parameters): string {
+  const set = (name: string, value: string): string =>
+    `set_config(${parameters.add(name, "text")}, ${parameters.add(value, "text")}, true)`;
+  const made: string[] = [];
+  if (wanted.vector !== undefined) {
+    // Without the second a filter that few of the nearest pass would leave fewer hits than there are.
+    made.push(set("hnsw.ef_search", String(wanted.efSearch)), set("hnsw.iterative_scan", "strict_order"));
+  }
+  if (table.rowSecurity !== undefined) made.push(set(table.rowSecurity.setting, tenant));
+  return made.length === 0 ? "1" : made.join(", ");
+}
+
+/** The expression that the index of a tenant is made over, of the column as it is named here. */
+export function indexed(
+  { precision, dimensions }: Pick<Table, "precision" | "dimensions">,
+  column: string,
+): string {
+  return precision === "half" ? column : `${column}::halfvec(${dimensions})`;
+}
+
+function exact({ vectorType }: Table, parameters: Parameters, vector: string, column: string): string {
+  return `${column} <=> ${parameters.add(vector, vectorType)}`;
+}
+
+function nearest(
+  table: Table,
+  { own, parameters }: Site,
+  { vector, text, limit, candidates }: Wanted,
+): string {
+  if (vector === undefined) return "";
+  const half = table.precision === "half";
+  // Of full precision the index holds half: those that this puts out of order are put right among twice as many.
+  const count = half && text === undefined ? limit : Math.max(candidates, half ? limit : 2 * limit);
+  const approximate = `${indexed(table, "c.embedding")} <=> ${parameters.add(vector, `halfvec(${table.dimensions})`)}`;
+  // A sort carries what is selected: of half precision that is the distance by which it sorts, and no embedding.
+  const carried = half ? `${approximate} as distance` : "c.embedding";
+  const distance = half ? "near.distance" : exact(table, parameters, vector, "near.embedding");
+  return `,
+v as (
+  select near.document_id, near.ordinal,
+    row_number() over (order by ${distance}, near.document_id, near.ordinal)::int as rank
+  from s, lateral (
+    select c.document_id, c.ordinal, ${carried}
+    from ${table.quotedTable} as c
+    where s.ready > 0 and ${own}
+    order by ${approximate}
+    limit ${parameters.add(count, "int")}
+  ) as near
+)`;
+}
+
+function best(table: Table, { own, parameters }: Site, { text, limit, candidates }: Wanted): string {
+  if (text === undefined) return "";
+  const words = `websearch_to_tsquery('${table.textConfig}', ${parameters.add(text, "text")})`;
+  return `,
+t as (
+  select best.document_id, best.ordinal,
+    row_number() over (order by best.relevance desc, best.document_id, best.ordinal)::int as rank
+  from s, lateral (
+    select c.document_id, c.ordinal, ts_rank_cd(c.tsv, ${words}) as relevance
+    from ${table.quotedTable} as c
+    where s.ready > 0 and numnode(${words}) > 0 and ${own} and c.tsv @@ ${words}
+    order by relevance desc, c.document_id, c.ordinal
+    limit ${parameters.add(Math.max(candidates, limit), "int")}
+  ) as best
+)`;
+}
+
+/** Reciprocal rank fusion; of one kind alone it is the order of that kind. */
+function fused(parameters: Parameters, { vector, text, weights, rrfK }: Wanted): string {
+  const part = (rank: string, weight: number): string =>
+    `${parameters.add(weight, "float8")} / (${parameters.add(rrfK, "float8")} + ${rank})`;
+  if (text === undefined) {
+    const score = part("v.rank", weights.vector);
+    return `select v.document_id, v.ordinal, ${score} as fused, v.rank as vector_rank, null::int as text_rank from v`;
+  }
+  const byWords = part("t.rank", weights.text);
+  if (vector === undefined) {
+    return `select t.document_id, t.ordinal, ${byWords} as fused, null::int as vector_rank, t.rank as text_rank from t`;
+  }
+  return `select document_id, ordinal, coalesce(${part("v.rank", weights.vector)}, 0) + coalesce(${byWords}, 0) as fused,
+    v.rank as vector_rank, t.rank as text_rank
+  from v full join t using (document_id, ordinal)`;
+}
