@@ -129,7 +129,7 @@ export function createJobTable(given: JobTableOptions): JobTable {
         throw refused(`jobs must be a list of at most ${MAX_ROWS}`);
       if (jobs.length === 0) return [];
       const rows = jobs.map((job) => newRow(job, maxPayloadBytes));
-      rows.forEach(calls.queued);
+      for (const row of rows) calls.queued(row);
       const length = rows.reduce((sum, { payload }) => sum + payload.length, 0);
       if (length > MAX_BATCH_LENGTH) {
         throw refused(
