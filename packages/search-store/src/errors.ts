@@ -8,6 +8,7 @@ export type SearchErrorCode =
   | "ERR_SVC_SEARCH_EXTENSION"
   | "ERR_SVC_SEARCH_SCHEMA"
   | "ERR_SVC_SEARCH_DUPLICATE"
+  | "ERR_SVC_SEARCH_INDEX"
   | "ERR_SVC_SEARCH_PEER"
   | "ERR_SVC_SEARCH_EMBEDDED";
 
@@ -18,6 +19,7 @@ export type SearchErrorCode =
  * - `_EMBED`: `embed` is missing, failed, took too long or answered something else than was asked for.
  * - `_EXTENSION`: the server has no pgvector, or one that is too old. `_SCHEMA`: the table is missing or another one.
  * - `_DUPLICATE`: a bulk load met a chunk that is there already; nothing of it was kept.
+ * - `_INDEX`: an approximate index could not be made.
  * - `_PEER`: an optional package is not installed. `_EMBEDDED`: the embedded database cannot be had.
  */
 export class SearchError extends Error {

@@ -1,11 +1,10 @@
-import { isPool, type QueryResult } from "@svc/sql";
-import { query, queryAs } from "../access.ts";
 import { vectorText } from "../embedding.ts";
 import { embedTexts } from "../embed.ts";
 import type { ResolvedOptions } from "../options.ts";
 import { type HitRow, legsOf, searchStatement, type Wanted } from "../sql/search.ts";
 import type { Hit, SearchRequest } from "../types.ts";
 import { checkRequest } from "./check-request.ts";
+import { sendSearch } from "./send.ts";
 
 /** The hits of a search, and what its span says of it. */
 export interface Found {
@@ -36,8 +35,7 @@ export async function searchTenant(
   const legs = legsOf(whole);
   // A text of nothing but spaces, or what there is has no weight.
   if (legs.vector === undefined && legs.text === undefined) return { ...found, hits: [] };
-  const statement = searchStatement(options, tenant, whole);
-  const { rows } = await send(options, tenant, statement.text, statement.values);
+  const rows = await sendSearch(options, tenant, searchStatement(options, tenant, whole));
   return { ...found, hits: rows.map(hitOf) };
 }
 
@@ -51,21 +49,6 @@ async function vectorOf(
   const [embedded] = await embedTexts(options, [text], signal);
   signal?.throwIfAborted();
   return embedded === undefined ? undefined : vectorText(embedded);
-}
-
-/**
- * On a connection of a pool the statement names the tenant to row security by itself. One connection of the caller's may be
- * inside of a transaction that has another tenant, which must not be changed behind its back.
- */
-function send(
-  options: ResolvedOptions,
-  tenant: string,
-  text: string,
-  values: unknown[],
-): Promise<QueryResult<HitRow>> {
-  return isPool(options.db)
-    ? query<HitRow>(options.db, text, values)
-    : queryAs<HitRow>(options, tenant, text, values);
 }
 
 function hitOf(row: HitRow): Hit {

@@ -1,0 +1,60 @@
+import { query } from "../access.ts";
+import { SearchError } from "../errors.ts";
+import type { ResolvedOptions } from "../options.ts";
+import { analyzeTenants, countTenants, selectHidden } from "../sql/tenant-index.ts";
+import type { Maintained } from "../types.ts";
+import { allIndexes, dropNamed, makeTenantIndex, tenantIndexName } from "./tenant-index.ts";
+
+/**
+ * Counts the chunks of all tenants, gives an index to those that have `indexAbove`, and takes it from those that have fewer than
+ * `indexBelow`; between the two it leaves both as they are. What a build left behind is made again or taken away. One index
+ * that fails keeps none of the others from being made.
+ *
+ * @throws SearchError `ERR_SVC_SEARCH_INDEX` when one could not be made, at the end; and when row security hides the tenants, at
+ *   the beginning
+ */
+export async function maintainIndexes(options: ResolvedOptions): Promise<Maintained> {
+  const { db, indexAbove, indexBelow } = options;
+  const [row] = (await query<{ hidden: boolean }>(db, selectHidden(options))).rows;
+  // Nobody's chunks would be counted, and every index dropped.
+  if (row?.hidden === true)
+    throw failed("row security hides the tenants from this login: use one that has BYPASSRLS");
+  const least = Math.max(indexBelow, 1);
+  const { rows: tenants } = await query<{ tenant: string; chunks: number }>(db, countTenants(options), [
+    least,
+  ]);
+  const valid = new Map((await allIndexes(options)).map((index) => [index.name, index.valid]));
+  const created: string[] = [];
+  const dropped: string[] = [];
+  const kept: string[] = [];
+  const failures: unknown[] = [];
+  for (const { tenant, chunks } of tenants) {
+    const name = tenantIndexName(options, tenant);
+    const has = valid.get(name);
+    if (has !== true && chunks < indexAbove) continue;
+    valid.delete(name);
+    if (has === true) kept.push(name);
+    else {
+      await makeTenantIndex(options, tenant, chunks).then(
+        ({ made }) => (made ? created : kept).push(name),
+        (error: unknown) => failures.push(error),
+      );
+    }
+  }
+  for (const name of valid.keys()) {
+    await dropNamed(options, name).then(
+      (was) => was && dropped.push(name),
+      (error: unknown) => failures.push(error),
+    );
+  }
+  if (created.length > 0) await query(db, analyzeTenants(options));
+  if (failures.length > 0) {
+    const done = `${created.length} created, ${dropped.length} dropped, ${kept.length} kept`;
+    throw failed(`${failures.length} indexes failed; ${done}`, new AggregateError(failures));
+  }
+  return { created, dropped, kept };
+}
+
+function failed(message: string, cause?: unknown): SearchError {
+  return new SearchError("ERR_SVC_SEARCH_INDEX", message, cause === undefined ? undefined : { cause });
+}

@@ -1,0 +1,88 @@
+import type { Row } from "@svc/sql";
+import { queryAs } from "../access.ts";
+import { checkMembers, checkWhole } from "../checks.ts";
+import type { ResolvedOptions } from "../options.ts";
+import { sendSearch } from "../search/send.ts";
+import { type SampleRow, selectExact, selectSample } from "../sql/recall.ts";
+import { searchStatement } from "../sql/search.ts";
+import type { Recall, RecallRequest } from "../types.ts";
+
+// Of one and the same pair the two statements may differ by a rounding.
+const EQUAL = 1e-6;
+
+/**
+ * Asks the live search and an exact one for the neighbours of some stored embeddings, and answers how many of the true ones the
+ * live search finds. The embedding itself is not counted: everybody finds that.
+ *
+ * @throws SearchError `ERR_SVC_SEARCH_ARGUMENT`
+ */
+export async function measureRecall(
+  options: ResolvedOptions,
+  tenant: string,
+  request: RecallRequest = {},
+): Promise<Recall> {
+  checkMembers(request, "the request of a recall", ["sample", "limit", "efSearch"]);
+  const { sample = 100, limit = 10, efSearch = 100 } = request;
+  checkWhole(sample, "sample", 1, 10_000);
+  checkWhole(limit, "limit", 1, 100);
+  checkWhole(efSearch, "efSearch", 1, 1000);
+  const asked = await queryAs<SampleRow>(options, tenant, selectSample(options), [tenant, sample]);
+  const exactMs: number[] = [];
+  const liveMs: number[] = [];
+  let wanted = 0;
+  let found = 0;
+  for (const row of asked.rows) {
+    const exact = await timed(exactMs, () =>
+      queryAs<Row & { distance: number }>(options, tenant, selectExact(options), [
+        tenant,
+        row.embedding,
+        limit,
+        row.document_id,
+        row.ordinal,
+      ]),
+    );
+    const live = searchStatement(options, tenant, neighbours(row.embedding, limit, efSearch));
+    const hits = await timed(liveMs, () => sendSearch(options, tenant, live));
+    const farthest = exact.rows.at(-1)?.distance;
+    if (farthest === undefined) continue;
+    // By distance and not by row: of two that are equally near either is right.
+    const near = hits.filter(
+      (hit) =>
+        (hit.document_id !== row.document_id || hit.ordinal !== row.ordinal) &&
+        1 - (hit.score ?? Number.NaN) <= farthest + EQUAL,
+    );
+    wanted += exact.rows.length;
+    found += Math.min(near.length, exact.rows.length);
+  }
+  return {
+    recall: wanted === 0 ? 1 : found / wanted,
+    queries: asked.rows.length,
+    exactMs: median(exactMs),
+    liveMs: median(liveMs),
+  };
+}
+
+function neighbours(vector: string, limit: number, efSearch: number): Parameters<typeof searchStatement>[2] {
+  return {
+    vector,
+    text: undefined,
+    where: () => undefined,
+    limit: limit + 1,
+    candidates: 40,
+    efSearch,
+    minScore: undefined,
+    weights: { vector: 1, text: 1 },
+    rrfK: 60,
+  };
+}
+
+async function timed<T>(into: number[], work: () => Promise<T>): Promise<T> {
+  const started = performance.now();
+  const answer = await work();
+  into.push(performance.now() - started);
+  return answer;
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+}

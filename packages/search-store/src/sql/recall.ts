@@ -1,0 +1,26 @@
+import type { ResolvedOptions } from "../options.ts";
+
+type Table = Pick<ResolvedOptions, "quotedTable" | "vectorType">;
+
+export interface SampleRow extends Record<string, unknown> {
+  readonly document_id: string;
+  readonly ordinal: number;
+  readonly embedding: string;
+}
+
+/** So many ($2) of the embeddings of a tenant ($1), as texts. One of zeros is near to nothing and no question. */
+export function selectSample({ quotedTable }: Table): string {
+  return `
+select document_id, ordinal, embedding::text as embedding from ${quotedTable}
+where tenant_id = $1::text and (embedding <=> embedding) <> 'NaN'
+order by random() limit $2::int`;
+}
+
+/** The nearest ($3) of a tenant ($1) to an embedding ($2) without the row itself ($4, $5), by comparing all of them. */
+export function selectExact({ quotedTable, vectorType }: Table): string {
+  // No index is made over a sum.
+  return `
+select (embedding <=> $2::${vectorType}) + 0 as distance from ${quotedTable}
+where tenant_id = $1::text and (document_id, ordinal) <> ($4::text, $5::int)
+order by distance limit $3::int`;
+}
