@@ -1,1 +1,6 @@
-export {};
+export {
+  type EmbeddedConnection,
+  type EmbeddedDatabase,
+  type EmbeddedOptions,
+  openEmbedded,
+} from "./embedded/embedded.ts";

@@ -1,0 +1,143 @@
+import { type Queryable, sqlStateOf } from "@svc/sql";
+import { transactionAs } from "../access.ts";
+import { type CheckedChunk, checkChunk } from "../chunk.ts";
+import { checkDocumentId, checkWhole } from "../checks.ts";
+import { embedTexts } from "../embed.ts";
+import { refused, SearchError } from "../errors.ts";
+import { tenantLock } from "../locks.ts";
+import type { ResolvedOptions } from "../options.ts";
+import { insertStaged, LOCK_TENANT_SHARED, makeStage, selectIsSecured } from "../sql/chunks.ts";
+import type { BulkChunk, IngestOptions, Vector } from "../types.ts";
+import type { BulkRow } from "./encoder.ts";
+import { openSink, type Sink } from "./sinks.ts";
+import { readSource } from "./source.ts";
+
+const MAX_ROWS = 500;
+const MAX_BYTES = 2 ** 20;
+const MAX_ORDINAL = 2 ** 31 - 1;
+const MEMBERS = ["documentId", "ordinal", "content", "meta", "embedding"];
+
+type Waiting = CheckedChunk & { readonly documentId: string; readonly ordinal: number };
+
+/**
+ * Adds chunks that are not there yet, all of them or none, in one transaction (SEARCH-2). No more of the source is read than the server
+ * has taken.
+ *
+ * @throws SearchError `ERR_SVC_SEARCH_DUPLICATE` for a chunk that is there
+ * @throws whatever the source throws
+ */
+export async function ingestBulk(
+  options: ResolvedOptions,
+  tenant: string,
+  source: AsyncIterable<BulkChunk> | Iterable<BulkChunk>,
+  { signal }: IngestOptions = {},
+): Promise<{ readonly chunks: number; readonly embedded: number }> {
+  const chunks = readSource(source, signal);
+  try {
+    return await transactionAs(options, tenant, (tx) => load(tx, options, tenant, chunks, signal));
+  } catch (error) {
+    if (sqlStateOf(error) !== "23505") throw error;
+    const message = "a chunk of the load is there already, or twice in the load; nothing of it was kept";
+    throw new SearchError("ERR_SVC_SEARCH_DUPLICATE", message, { cause: error });
+  }
+}
+
+async function load(
+  tx: Queryable,
+  options: ResolvedOptions,
+  tenant: string,
+  source: AsyncIterable<BulkChunk>,
+  signal: AbortSignal | undefined,
+): Promise<{ readonly chunks: number; readonly embedded: number }> {
+  const { quotedTable, vectorType, precision, table } = options;
+  await tx.query(LOCK_TENANT_SHARED, [tenantLock(table, tenant)]);
+  const stage = await stageFor(tx, options);
+  const target = { tenant, quotedTable: stage ?? quotedTable, vectorType, precision };
+  const sink = await openSink(tx, target);
+  try {
+    const done = await pump(sink, options, source, signal);
+    await sink.end();
+    if (stage !== undefined) await tx.query(insertStaged(options, stage));
+    return done;
+  } catch (error) {
+    await sink.abort();
+    throw error;
+  }
+}
+
+/** The server refuses a COPY into a table whose row security holds for this login. Rows go through a table of the session then. */
+async function stageFor(tx: Queryable, options: ResolvedOptions): Promise<string | undefined> {
+  const { rows } = await tx.query<{ secured: boolean }>(selectIsSecured(options));
+  if (rows[0]?.secured !== true) return undefined;
+  const stage = "svc_bulk_load";
+  await tx.query(makeStage(options, stage));
+  return stage;
+}
+
+async function pump(
+  sink: Sink,
+  options: ResolvedOptions,
+  source: AsyncIterable<BulkChunk>,
+  signal: AbortSignal | undefined,
+): Promise<{ readonly chunks: number; readonly embedded: number }> {
+  const place = createPlaces();
+  let waiting: Waiting[] = [];
+  let bytes = 0;
+  let chunks = 0;
+  let embedded = 0;
+  const flush = async (): Promise<void> => {
+    const { rows, made } = await withEmbeddings(options, waiting, signal);
+    await sink.write(rows);
+    chunks += rows.length;
+    embedded += made;
+    waiting = [];
+    bytes = 0;
+  };
+  for await (const chunk of source) {
+    const what = `chunk ${chunks + waiting.length} of the load`;
+    const checked = checkChunk(options, chunk, what, MEMBERS);
+    waiting.push({ ...checked, ...place(chunk) });
+    bytes += checked.content.length + checked.meta.length;
+    if (waiting.length >= MAX_ROWS || bytes >= MAX_BYTES) await flush();
+  }
+  if (waiting.length > 0) await flush();
+  return { chunks, embedded };
+}
+
+/** Numbers the chunks of a document where they have no number. Only the last document is remembered. */
+function createPlaces(): (chunk: BulkChunk) => { documentId: string; ordinal: number } {
+  let current: string | undefined;
+  let next = 0;
+  return ({ documentId, ordinal }) => {
+    if (documentId !== current) {
+      checkDocumentId(documentId);
+      current = documentId;
+      next = 0;
+    }
+    const at = ordinal ?? next;
+    checkWhole(at, "ordinal", 0, MAX_ORDINAL);
+    next = at + 1;
+    return { documentId, ordinal: at };
+  };
+}
+
+async function withEmbeddings(
+  options: ResolvedOptions,
+  waiting: readonly Waiting[],
+  signal: AbortSignal | undefined,
+): Promise<{ readonly rows: readonly BulkRow[]; readonly made: number }> {
+  const open = new Map<string, string>();
+  for (const { hash, content, embedding } of waiting) if (embedding === undefined) open.set(hash, content);
+  const vectors = await embedTexts(options, [...open.values()], signal);
+  const made = new Map<string, Vector>();
+  for (const [index, hash] of [...open.keys()].entries()) {
+    const vector = vectors[index];
+    if (vector !== undefined) made.set(hash, vector);
+  }
+  const rows = waiting.map((each) => {
+    const embedding = each.embedding ?? made.get(each.hash);
+    if (embedding === undefined) throw refused("a chunk of the load has no embedding");
+    return { ...each, embedding };
+  });
+  return { rows, made: made.size };
+}

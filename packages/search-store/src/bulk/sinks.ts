@@ -1,0 +1,150 @@
+import type { Writable } from "node:stream";
+import type { Queryable } from "@svc/sql";
+import { vectorText } from "../embedding.ts";
+import { SearchError } from "../errors.ts";
+import { insertChunks } from "../sql/chunks.ts";
+import { type BulkRow, COPY_COLUMNS, COPY_HEADER, COPY_TRAILER, createEncoder } from "./encoder.ts";
+
+/** Where the rows of a bulk load go. */
+export interface Sink {
+  /** Resolves when more may come. */
+  write(rows: readonly BulkRow[]): Promise<void>;
+  /** Resolves when the server has taken all. */
+  end(): Promise<void>;
+  /** Gives up; resolves when the connection can be used again. */
+  abort(): Promise<void>;
+}
+
+/** What the rows are of, and the table (quoted) that they go to. */
+export interface Target {
+  readonly tenant: string;
+  readonly quotedTable: string;
+  readonly vectorType: string;
+  readonly precision: "half" | "full";
+}
+
+/** A connection of the embedded database: it takes a COPY as a file. */
+interface FileTaker {
+  copyFile(text: string, file: readonly Buffer[]): Promise<void>;
+}
+
+/** A client of `pg`, which runs whatever can submit itself. */
+interface Submitter {
+  query(stream: Writable): Writable;
+}
+
+/**
+ * The fastest way that a connection has: a binary COPY for clients of `pg` and the embedded database, else rows in inserts.
+ *
+ * @throws SearchError `ERR_SVC_SEARCH_PEER` for a client of `pg` without pg-copy-streams
+ */
+export async function openSink(tx: Queryable, target: Target, peer: () => Promise<CopyFrom> = loadCopyStreams): Promise<Sink> {
+  if (isFileTaker(tx)) return fileSink(tx, target);
+  if (isSubmitter(tx)) return streamSink(tx, target, await peer());
+  return insertSink(tx, target);
+}
+
+function isFileTaker(tx: object): tx is FileTaker {
+  return "copyFile" in tx && typeof tx.copyFile === "function";
+}
+
+function isSubmitter(tx: object): tx is Submitter {
+  const { connection } = tx as { connection?: { sendCopyFail?: unknown } | null };
+  return typeof connection?.sendCopyFail === "function";
+}
+
+export type CopyFrom = (text: string) => Writable;
+
+/** The optional package, looked for when it is needed. */
+export async function loadCopyStreams(
+  load: () => Promise<{ readonly from: CopyFrom }> = () => import("pg-copy-streams"),
+): Promise<CopyFrom> {
+  try {
+    return (await load()).from;
+  } catch (error) {
+    const message = "a bulk load through pg needs the package pg-copy-streams: npm install pg-copy-streams";
+    throw new SearchError("ERR_SVC_SEARCH_PEER", message, { cause: error });
+  }
+}
+
+function copyStatement({ quotedTable }: Target, source: string): string {
+  return `copy ${quotedTable} (${COPY_COLUMNS}) from ${source} with (format binary)`;
+}
+
+function streamSink(tx: Submitter, target: Target, from: CopyFrom): Sink {
+  const encode = createEncoder(target.tenant, target.precision);
+  const stream = tx.query(from(copyStatement(target, "stdin")));
+  let failure: Error | undefined;
+  // A stream whose statement failed is not closed: it says so once, and that is all.
+  const over = new Promise<void>((resolve) => {
+    for (const event of ["finish", "close", "error"]) stream.once(event, resolve);
+  });
+  stream.on("error", (error) => {
+    failure ??= error;
+  });
+  const failed = over.then(() => {
+    if (failure !== undefined) throw failure;
+  });
+  failed.catch(() => undefined);
+
+  // One write at a time. Of two, the second would go to a connection that the stream has let go of after an error.
+  const send = async (bytes: Buffer): Promise<void> => {
+    if (failure !== undefined) throw failure;
+    const taken = new Promise<void>((resolve) => {
+      stream.write(bytes, () => resolve());
+    });
+    await Promise.race([taken, failed]);
+  };
+  let begun = false;
+  const begin = async (): Promise<void> => {
+    if (begun) return;
+    begun = true;
+    await send(COPY_HEADER);
+  };
+  return {
+    async write(rows) {
+      await begin();
+      await send(encode(rows));
+    },
+    async end() {
+      await begin();
+      await send(COPY_TRAILER);
+      stream.end();
+      await failed;
+    },
+    async abort() {
+      // Its message goes into the log of the server.
+      if (failure === undefined && !stream.writableEnded) stream.destroy(new Error("the load was given up"));
+      await over;
+    },
+  };
+}
+
+function fileSink(tx: FileTaker, target: Target): Sink {
+  const encode = createEncoder(target.tenant, target.precision);
+  const statement = copyStatement(target, "'/dev/blob'");
+  return {
+    write: (rows) => tx.copyFile(statement, [COPY_HEADER, encode(rows), COPY_TRAILER]),
+    end: () => Promise.resolve(),
+    abort: () => Promise.resolve(),
+  };
+}
+
+function insertSink(tx: Queryable, target: Target): Sink {
+  const statement = insertChunks(target);
+  return {
+    async write(rows) {
+      await tx.query(statement, [
+        target.tenant,
+        rows.map((row) => row.documentId),
+        rows.map((row) => row.ordinal),
+        rows.map((row) => row.content),
+        rows.map((row) => row.hash),
+        rows.map((row) => row.meta),
+        rows.map((row) => vectorText(row.embedding)),
+      ]);
+    },
+    end: () => Promise.resolve(),
+    abort: () => Promise.resolve(),
+  };
+}

@@ -1,0 +1,147 @@
+import { mkdir } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { integer, optional, resolveOptions, string, withDefault } from "@svc/options";
+import type { Connectable, PooledConnection, Queryable, QueryResult, Row } from "@svc/sql";
+import type { PGlite } from "@electric-sql/pglite";
+import { SearchError } from "../errors.ts";
+import { lockFolder } from "./lock-file.ts";
+import { loadPglite } from "./peers.ts";
+import { createTurns } from "./turns.ts";
+
+export interface EmbeddedOptions {
+  /** The folder that keeps the data; a lock file is put beside it. Default: none, and all is in memory. */
+  readonly dataDir?: string | undefined;
+  /** Milliseconds to wait for one's turn, 1 to 3,600,000. Default 30000. */
+  readonly waitTimeoutMs?: number | undefined;
+}
+
+/** The one connection of an embedded database, for as long as it is lent. */
+export interface EmbeddedConnection extends PooledConnection {
+  /** Runs a `copy ... from '/dev/blob'` on a file of these parts. */
+  copyFile(text: string, file: readonly Buffer[]): Promise<void>;
+}
+
+/** A PostgreSQL inside of this process: a pool of one connection. Who holds it must not ask the database for another. */
+export interface EmbeddedDatabase extends Queryable, Connectable, AsyncDisposable {
+  readonly embedded: true;
+  connect(): Promise<EmbeddedConnection>;
+  /** Waits for what is under way. Any number of calls is one. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens a PGlite with pgvector, for services whose server has none: search only, for some ten thousand chunks.
+ *
+ * @throws SearchError `ERR_SVC_SEARCH_PEER` when PGlite is not installed, `ERR_SVC_SEARCH_EMBEDDED` while another process has the folder
+ * @throws ConfigurationError
+ */
+export async function openEmbedded(given: EmbeddedOptions = {}): Promise<EmbeddedDatabase> {
+  const { dataDir, waitTimeoutMs } = resolveOptions("openEmbedded()", given, {
+    dataDir: optional(
+      string({ pattern: /^(?!\w{2,}:\/\/)[^\0]+$/, expects: "a folder; leave it out for memory" }),
+    ),
+    waitTimeoutMs: withDefault(integer({ min: 1, max: 3_600_000 }), 30_000),
+  });
+  const open = await loadPglite();
+  const folder = dataDir === undefined ? undefined : resolve(dataDir);
+  if (folder !== undefined) await mkdir(dirname(folder), { recursive: true });
+  const unlock = folder === undefined ? undefined : await lockFolder(folder);
+  try {
+    return databaseOf(await open(folder), waitTimeoutMs, unlock);
+  } catch (error) {
+    await unlock?.();
+    throw error;
+  }
+}
+
+function databaseOf(
+  pglite: PGlite,
+  waitTimeoutMs: number,
+  unlock: (() => Promise<void>) | undefined,
+): EmbeddedDatabase {
+  const turns = createTurns(waitTimeoutMs);
+  let closing: Promise<void> | undefined;
+
+  const connect = async (): Promise<EmbeddedConnection> => {
+    checkOpen(closing);
+    const end = await turns.take();
+    try {
+      checkOpen(closing);
+    } catch (error) {
+      end();
+      throw error;
+    }
+    let released = false;
+    const checkHeld = (): void => {
+      if (released) throw gone("the connection was given back");
+    };
+    return {
+      async query<R extends Row>(text: string, values?: unknown[]): Promise<QueryResult<R>> {
+        checkHeld();
+        return run<R>(pglite, text, values);
+      },
+      async copyFile(text, file) {
+        checkHeld();
+        await withoutValues(
+          pglite.query(text, [], { blob: new Blob(file.map((part) => new Uint8Array(part))) }),
+        );
+      },
+      release() {
+        released = true;
+        end();
+      },
+    };
+  };
+  const close = async (): Promise<void> => {
+    const end = await turns.take();
+    try {
+      await pglite.close();
+    } finally {
+      end();
+      await unlock?.();
+    }
+  };
+  const closeOnce = (): Promise<void> => (closing ??= close());
+  return {
+    embedded: true,
+    connect,
+    async query<R extends Row>(text: string, values?: unknown[]): Promise<QueryResult<R>> {
+      const connection = await connect();
+      try {
+        return await connection.query<R>(text, values);
+      } finally {
+        connection.release();
+      }
+    },
+    close: closeOnce,
+    [Symbol.asyncDispose]: closeOnce,
+  };
+}
+
+async function run<R extends Row>(pglite: PGlite, text: string, values?: unknown[]): Promise<QueryResult<R>> {
+  if (values !== undefined && values.length > 0) return withoutValues(pglite.query<R>(text, values));
+  // Several statements in one text; the result of the last one.
+  const results = await withoutValues(pglite.exec(text));
+  const last = results.at(-1);
+  return last === undefined ? { rows: [], rowCount: null } : { ...last, rows: last.rows as R[] };
+}
+
+/** Its errors carry the statement's values, which are nobody's to log. */
+async function withoutValues<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (typeof error === "object" && error !== null) {
+      for (const key of ["query", "params", "queryOptions"]) Reflect.deleteProperty(error, key);
+    }
+    throw error;
+  }
+}
+
+function checkOpen(closing: unknown): void {
+  if (closing !== undefined) throw gone("it is closed");
+}
+
+function gone(what: string): SearchError {
+  return new SearchError("ERR_SVC_SEARCH_EMBEDDED", `the embedded database cannot be asked: ${what}`);
+}

@@ -1,0 +1,87 @@
+import { type Database, sqlStateOf } from "@svc/sql";
+import { query } from "./access.ts";
+import { SearchError } from "./errors.ts";
+
+/** What a server has of pgvector. */
+export interface Extension {
+  /** The version in this database, where the extension was created. */
+  readonly installed: string | undefined;
+  /** The version that `create extension` would make. */
+  readonly available: string | undefined;
+  /** Whether its types are found without naming their schema. */
+  readonly reachable: boolean;
+}
+
+/** The command that makes it. */
+export const CREATE_EXTENSION = "create extension if not exists vector";
+
+// Scans that go on until enough rows are found came with it.
+const LEAST = [0, 8];
+const SELECT = `
+select (select extversion from pg_catalog.pg_extension where extname = 'vector') as installed,
+  (select default_version from pg_catalog.pg_available_extensions where name = 'vector') as available,
+  to_regtype('halfvec') is not null as reachable`;
+
+interface ExtensionRow extends Record<string, unknown> {
+  readonly installed: string | null;
+  readonly available: string | null;
+  readonly reachable: boolean;
+}
+
+export async function extensionOf(db: Database): Promise<Extension> {
+  const [row] = (await query<ExtensionRow>(db, SELECT)).rows;
+  return {
+    installed: row?.installed ?? undefined,
+    available: row?.available ?? undefined,
+    reachable: row?.reachable === true,
+  };
+}
+
+/** Whether a store can work on a server: whether it has pgvector 0.8 or later, created in this database or to be created. */
+export async function hasVector(db: Database): Promise<boolean> {
+  const { installed, available } = await extensionOf(db);
+  const version = installed ?? available;
+  return version !== undefined && isEnough(version);
+}
+
+/** @throws SearchError `ERR_SVC_SEARCH_EXTENSION`, saying what is to be done */
+export function checkExtension({ installed, available, reachable }: Extension): void {
+  const version = installed ?? available;
+  if (version === undefined) {
+    throw lacking(
+      "the server has no pgvector: install it there, then run `create extension vector` in this database",
+    );
+  }
+  if (!isEnough(version)) {
+    const remedy =
+      installed === undefined
+        ? "install a later one there"
+        : "run `alter extension vector update` after installing it";
+    throw lacking(`pgvector ${version} is too old, at least ${LEAST.join(".")} is needed: ${remedy}`);
+  }
+  if (installed !== undefined && !reachable) {
+    throw lacking(
+      "pgvector is in a schema that is not on the search_path: add that schema to the search_path",
+    );
+  }
+}
+
+/** The error for a `create extension` that the server refused; anything else as it was. */
+export function explained(error: unknown, before: Extension): unknown {
+  const state = sqlStateOf(error);
+  if (before.installed !== undefined || (state !== "42501" && state !== "58P01" && state !== "0A000"))
+    return error;
+  return lacking(
+    "this login may not make pgvector: have somebody who may run `create extension vector` in this database",
+    error,
+  );
+}
+
+function isEnough(version: string): boolean {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  return major > (LEAST[0] ?? 0) || (major === LEAST[0] && minor >= (LEAST[1] ?? 0));
+}
+
+function lacking(message: string, cause?: unknown): SearchError {
+  return new SearchError("ERR_SVC_SEARCH_EXTENSION", message, cause === undefined ? undefined : { cause });
+}

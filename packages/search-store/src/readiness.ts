@@ -1,0 +1,38 @@
+import type { CheckResult, ReadinessCheck } from "@svc/context";
+import { safeErrorText } from "@svc/sql";
+import { query } from "./access.ts";
+import type { ResolvedOptions } from "./options.ts";
+
+const SELECT = `
+select (select extversion from pg_catalog.pg_extension where extname = 'vector') as version,
+  to_regclass($1) is not null as present`;
+
+/** Says which pgvector there is, and where. A service is of use without its search: never critical. */
+export function createReadiness({ db, quotedTable }: ResolvedOptions): ReadinessCheck {
+  let looking: Promise<CheckResult> | undefined;
+  const place = "embedded" in db && db.embedded === true ? "embedded" : "on the server";
+
+  const look = async (): Promise<CheckResult> => {
+    try {
+      const { rows } = await query<{ version: string | null; present: boolean }>(db, SELECT, [quotedTable]);
+      const { version = null, present = false } = rows[0] ?? {};
+      if (version === null) return down("pgvector is missing: run `create extension vector`");
+      if (!present) return down("its table is missing");
+      const detail =
+        place === "embedded" ? `pgvector ${version}, embedded` : `pgvector ${version} on the server`;
+      return { healthy: true, detail, meta: { pgvector: version } };
+    } catch (error) {
+      return down(`not answering (${safeErrorText(error)})`);
+    }
+  };
+  // A check that has run into its deadline must not leave one more statement behind every time.
+  const check = (): Promise<CheckResult> =>
+    (looking ??= look().finally(() => {
+      looking = undefined;
+    }));
+  return { name: "search-store", critical: false, check };
+}
+
+function down(detail: string): CheckResult {
+  return { healthy: false, critical: false, detail };
+}

@@ -1,0 +1,38 @@
+import { queryAs, transactionAs } from "./access.ts";
+import { dropTenantIndex, tenantIndexOf } from "./index-care/tenant-index.ts";
+import { documentLock, tenantLock } from "./locks.ts";
+import type { ResolvedOptions } from "./options.ts";
+import { countRows, deleteDocumentRows, deleteTenantRows, LOCK_DOCUMENT, LOCK_TENANT } from "./sql/chunks.ts";
+import type { Stats } from "./types.ts";
+
+/** Deletes the chunks of a document (SEARCH-2); after an ingest of it that is under way, not into it. */
+export function deleteDocument(
+  options: ResolvedOptions,
+  tenant: string,
+  documentId: string,
+): Promise<number> {
+  const { table } = options;
+  return transactionAs(options, tenant, async (tx) => {
+    await tx.query(LOCK_DOCUMENT, [tenantLock(table, tenant), documentLock(table, tenant, documentId)]);
+    return (await tx.query(deleteDocumentRows(options), [tenant, documentId])).rowCount ?? 0;
+  });
+}
+
+/** Deletes all that a tenant has, and its approximate index (SEARCH-2). */
+export async function deleteTenant(options: ResolvedOptions, tenant: string): Promise<number> {
+  const deleted = await transactionAs(options, tenant, async (tx) => {
+    await tx.query(LOCK_TENANT, [tenantLock(options.table, tenant)]);
+    return (await tx.query(deleteTenantRows(options), [tenant])).rowCount ?? 0;
+  });
+  await dropTenantIndex(options, tenant);
+  return deleted;
+}
+
+export async function statsOf(options: ResolvedOptions, tenant: string): Promise<Stats> {
+  const { rows } = await queryAs<{ chunks: number; documents: number }>(options, tenant, countRows(options), [
+    tenant,
+  ]);
+  const { chunks, documents } = rows[0] ?? { chunks: 0, documents: 0 };
+  const index = await tenantIndexOf(options, tenant);
+  return index === undefined ? { chunks, documents } : { chunks, documents, index };
+}

@@ -1,0 +1,94 @@
+import { SearchError } from "./errors.ts";
+import { sqlStateOf } from "@svc/sql";
+import { ingestBulk } from "./bulk/ingest-bulk.ts";
+import { checkDocumentId, checkTenant } from "./checks.ts";
+import { maintainIndexes } from "./index-care/maintain.ts";
+import { measureRecall } from "./index-care/recall.ts";
+import { dropTenantIndex, ensureTenantIndex } from "./index-care/tenant-index.ts";
+import { checkIngestOptions, ingestDocument } from "./ingest.ts";
+import { listChunks } from "./list.ts";
+import { type ResolvedOptions, resolveStoreOptions } from "./options.ts";
+import { createReadiness } from "./readiness.ts";
+import { deleteDocument, deleteTenant, statsOf } from "./remove.ts";
+import { ensureStore, storeMigrations } from "./schema.ts";
+import { searchTenant } from "./search/search.ts";
+import type { SearchStore, SearchStoreOptions, SpanHook } from "./types.ts";
+
+const withoutSpan: SpanHook = (_name, _attributes, run) => run(() => undefined);
+
+/**
+ * A store of texts that are found by meaning and by word, inside one tenant. Every operation takes the tenant first, and
+ * rejects with `ERR_SVC_SEARCH_TENANT` without one (SEARCH-6).
+ *
+ * @throws ConfigurationError for options that are unknown or wrong
+ */
+export function createSearchStore(given: SearchStoreOptions): SearchStore {
+  const options = resolveStoreOptions(given);
+  const { table, span = withoutSpan } = options;
+
+  /** Checks the tenant, and says in words what is wrong with the table. */
+  const inTenant = async <T>(tenant: string, work: () => Promise<T>): Promise<T> => {
+    checkTenant(tenant);
+    return explaining(options, work);
+  };
+
+  return {
+    ensureSchema: () => ensureStore(options),
+    migrations: () => storeMigrations(options),
+    ingest: (tenant, documentId, chunks, ingestOptions) =>
+      inTenant(tenant, () => {
+        checkDocumentId(documentId);
+        checkIngestOptions(ingestOptions);
+        return span("rag.ingest", { "rag.store": table, "rag.document_id": documentId }, async (set) => {
+          const done = await ingestDocument(options, tenant, documentId, chunks, ingestOptions);
+          set({ "rag.chunks": done.chunks, "rag.embedded": done.embedded, "rag.reused": done.reused });
+          return done;
+        });
+      }),
+    ingestBulk: (tenant, chunks, ingestOptions) =>
+      inTenant(tenant, () => {
+        checkIngestOptions(ingestOptions);
+        return span("rag.ingest", { "rag.store": table }, async (set) => {
+          const { chunks: count, embedded } = await ingestBulk(options, tenant, chunks, ingestOptions);
+          set({ "rag.chunks": count, "rag.embedded": embedded, "rag.reused": 0 });
+          return { chunks: count };
+        });
+      }),
+    deleteDocument: (tenant, documentId) =>
+      inTenant(tenant, async () => {
+        checkDocumentId(documentId);
+        return deleteDocument(options, tenant, documentId);
+      }),
+    deleteTenant: (tenant) => inTenant(tenant, () => deleteTenant(options, tenant)),
+    list: (tenant, request) => inTenant(tenant, () => listChunks(options, tenant, request)),
+    stats: (tenant) => inTenant(tenant, () => statsOf(options, tenant)),
+    search: (tenant, request) =>
+      inTenant(tenant, () =>
+        span("rag.search", { "rag.store": table }, async (set) => {
+          const { hits, hybrid, filtered, limit } = await searchTenant(options, tenant, request);
+          set({
+            "rag.limit": limit,
+            "rag.hybrid": hybrid,
+            "rag.filtered": filtered,
+            "rag.hits": hits.length,
+          });
+          return hits;
+        }),
+      ),
+    ensureTenantIndex: (tenant) => inTenant(tenant, () => ensureTenantIndex(options, tenant)),
+    dropTenantIndex: (tenant) => inTenant(tenant, () => dropTenantIndex(options, tenant)),
+    maintainIndexes: () => explaining(options, () => maintainIndexes(options)),
+    recall: (tenant, request) => inTenant(tenant, () => measureRecall(options, tenant, request)),
+    readiness: () => createReadiness(options),
+  };
+}
+
+async function explaining<T>({ table }: ResolvedOptions, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof SearchError || sqlStateOf(error) !== "42P01") throw error;
+    const message = `the table ${table} is missing: call ensureSchema(), or run migrations() before`;
+    throw new SearchError("ERR_SVC_SEARCH_SCHEMA", message, { cause: error });
+  }
+}
