@@ -1,1 +1,11 @@
-export {};
+export type { LocalDates, Moment, TenantDates } from "./arguments.ts";
+export type { Combine } from "./combine.ts";
+export { RollupError, type RollupErrorCode } from "./errors.ts";
+export type { EnqueueOptions, RefreshHandler, RefreshJob, RefreshPayload, RefreshQueue } from "./jobs.ts";
+export type { RollupGroup, RollupMeasure, RollupOptions, RollupSource, TenantType } from "./options.ts";
+export type { RollupQuery, Total } from "./query.ts";
+export type { Rebuilt } from "./rebuild.ts";
+export type { Refreshed, RefreshedBucket } from "./refresh.ts";
+export { defineRollup, type Rollup } from "./rollup.ts";
+export type { Migration } from "./schema.ts";
+export type { Drift, Verified } from "./verify.ts";

@@ -1,0 +1,119 @@
+import { refused } from "./errors.ts";
+import type { Definition, TenantType } from "./options.ts";
+
+/** A bucket by any moment in it. */
+export interface Moment {
+  /** Null: rows of no tenant. */
+  readonly tenant: string | number | bigint | null;
+  /** A `Date`, or ISO 8601 text with an offset; of the years 1000 to 9998. */
+  readonly at: Date | string;
+}
+
+/** A range of local dates, both inclusive; it is widened to whole months (ROLL-7). */
+export interface LocalDates {
+  /** `YYYY-MM-DD`. */
+  readonly from: string;
+  /** `YYYY-MM-DD`. */
+  readonly to: string;
+}
+
+/** What `rebuild` and `verify` take. */
+export interface TenantDates extends LocalDates {
+  /** Null: rows of no tenant. */
+  readonly tenant: string | number | bigint | null;
+}
+
+const MAX_TENANT = 255;
+const MAX_MONTHS = 1200;
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const BITS: Partial<Record<TenantType, number>> = { integer: 32, bigint: 64 };
+const ISO = /^(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?)\d*(Z|[+-]\d\d:\d\d)$/i;
+
+/** Refuses what is no object with just these members. */
+export function checkMembers(what: string, given: unknown, known: readonly string[]): void {
+  const isObject = typeof given === "object" && given !== null && !Array.isArray(given);
+  if (!isObject) throw refused(`${what} must be an object with ${known.join(", ")}`);
+  const unknown = Object.keys(given).find((key) => !known.includes(key));
+  if (unknown !== undefined) {
+    throw refused(`${what} has no ${JSON.stringify(unknown.slice(0, 80))}; known are ${known.join(", ")}`);
+  }
+}
+
+/** The tenant as PostgreSQL would write it. @throws RollupError `ERR_SVC_ROLLUP_ARGUMENT` */
+export function tenantOf(definition: Definition, given: unknown): string | null {
+  if (given === null) return null;
+  if (definition.tenant === undefined) throw refused("tenant must be null: the rows belong to no tenant");
+  const { tenantType } = definition;
+  const bits = BITS[tenantType];
+  if (bits !== undefined) {
+    const text =
+      typeof given === "string" || typeof given === "bigint" || isWhole(given) ? String(given) : "";
+    if (/^-?\d{1,19}$/.test(text) && BigInt.asIntN(bits, BigInt(text)) === BigInt(text))
+      return String(BigInt(text));
+    throw refused(`tenant must be a whole number (${tenantType}), or null`);
+  }
+  if (typeof given !== "string") throw refused(`tenant must be a string or null; it is ${typeof given}`);
+  if (tenantType === "uuid") {
+    if (UUID.test(given)) return given.toLowerCase();
+    throw refused("tenant must be a UUID, or null");
+  }
+  if (given === "" || given.length > MAX_TENANT || /[\0\p{Surrogate}]/u.test(given)) {
+    throw refused(`tenant must have 1 to ${MAX_TENANT} characters, none of them NUL`);
+  }
+  return given;
+}
+
+function isWhole(value: unknown): value is number {
+  return Number.isSafeInteger(value);
+}
+
+/** The moment as ISO text in UTC. @throws RollupError `ERR_SVC_ROLLUP_ARGUMENT` */
+export function instantOf(given: unknown): string {
+  const text = given instanceof Date ? given : typeof given === "string" ? exact(given) : undefined;
+  if (text === undefined)
+    throw refused("at must be a Date or ISO 8601 text with an offset, as 2026-03-01T09:00:00Z");
+  const at = new Date(text);
+  const year = at.getUTCFullYear();
+  if (year >= 1000 && year <= 9998) return at.toISOString();
+  throw refused("at must be a valid date of the years 1000 to 9998");
+}
+
+function exact(text: string): string | undefined {
+  const parts = ISO.exec(text);
+  if (parts === null || !isDate(text.slice(0, 10))) return undefined;
+  return `${parts[1]}${parts[2]}`.toUpperCase();
+}
+
+/** The first days of the first and the last month. @throws RollupError `ERR_SVC_ROLLUP_ARGUMENT` */
+export function monthsOf(given: LocalDates, { bounded }: { readonly bounded: boolean }): [string, string] {
+  const [from, to] = [dateOf("from", given.from), dateOf("to", given.to)];
+  if (from > to) throw refused(`from must not be after to; ${from} is after ${to}`);
+  const count = monthNumber(to) - monthNumber(from) + 1;
+  if (bounded && count > MAX_MONTHS)
+    throw refused(`a range has at most ${MAX_MONTHS} months; this one has ${count}`);
+  return [`${from.slice(0, 7)}-01`, `${to.slice(0, 7)}-01`];
+}
+
+/** All months from one to another, by their first days. */
+export function eachMonth([first, last]: readonly [string, string]): string[] {
+  const from = monthNumber(first);
+  return Array.from({ length: monthNumber(last) - from + 1 }, (_, index) => {
+    const month = from + index;
+    return `${String(Math.floor(month / 12)).padStart(4, "0")}-${String((month % 12) + 1).padStart(2, "0")}-01`;
+  });
+}
+
+function monthNumber(date: string): number {
+  return Number(date.slice(0, 4)) * 12 + Number(date.slice(5, 7)) - 1;
+}
+
+function dateOf(name: string, given: unknown): string {
+  if (typeof given === "string" && /^[1-9]\d{3}-\d\d-\d\d$/.test(given) && given < "9999" && isDate(given))
+    return given;
+  throw refused(`${name} must be a local date YYYY-MM-DD of the years 1000 to 9998`);
+}
+
+function isDate(text: string): boolean {
+  const date = new Date(`${text}T00:00:00Z`);
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
+}

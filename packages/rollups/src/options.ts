@@ -1,0 +1,268 @@
+import {
+  boolean,
+  ConfigurationError,
+  type Kind,
+  objectWith,
+  oneOf,
+  optional,
+  resolveOptions,
+  string,
+  withDefault,
+} from "@svc/options";
+import { identifier, qualified } from "@svc/sql";
+import { type Combine, combineOf } from "./combine.ts";
+import { checkZone } from "./zone.ts";
+
+/** The rows that are added up. */
+export interface RollupSource {
+  /** The table, by name or `schema.name`. Required. */
+  readonly table: string;
+  /** The column with the tenant; null: rows belong to no tenant, and every call says `tenant: null`. Required. */
+  readonly tenantColumn: string | null;
+  /** Its type: `text` (`varchar` too), `uuid`, `integer` or `bigint`. Default: `text`. */
+  readonly tenantType?: TenantType | undefined;
+  /** The column, a `timestamptz`, that says which month a row belongs to. Required. */
+  readonly timeColumn: string;
+  /** Which rows count: SQL of a developer, never of a request. The table is called `source` in it. Default: all. */
+  readonly where?: string | undefined;
+}
+
+export type TenantType = "text" | "uuid" | "integer" | "bigint";
+
+/** A column that totals are kept apart by. */
+export interface RollupGroup {
+  /** The column of the source. Required. */
+  readonly column: string;
+  /** `varchar(n)`, `smallint`, `integer`, `bigint`, `boolean` or `uuid`. Default: `varchar(64)`. */
+  readonly type?: string | undefined;
+  /** A value that stands for NULL. Default: none; NULL is a group of its own (ROLL-6). */
+  readonly whenNull?: string | undefined;
+  /**
+   * What becomes of a text of more than `n` characters: `refuse` throws and leaves the bucket as it was, `cut` adds it to the
+   * group of its first `n` characters. Default: `refuse`.
+   */
+  readonly tooLong?: "refuse" | "cut" | undefined;
+}
+
+/** A figure. */
+export interface RollupMeasure {
+  /** An aggregate over rows of the source: SQL of a developer, never of a request. Required. */
+  readonly sql: string;
+  /** Its type, as `numeric(14, 2)`. Required. */
+  readonly type: string;
+  /** How months add up. Default: what follows from a single `count`, `sum`, `min` or `max`; otherwise it must be said. */
+  readonly combine?: Combine | undefined;
+  /** Whether months and groups do not add up, as with `count(distinct ...)` and averages. Default: false. */
+  readonly nonAdditive?: boolean | undefined;
+}
+
+/** What {@link defineRollup} takes. */
+export interface RollupOptions {
+  /** Lower-case letters, digits and underscores, at most 40; the task of its jobs is `rollup.refresh.<name>`. Required. */
+  readonly name: string;
+  /** The table of totals, by name (at most 48 bytes) or `schema.name`. Default: the name. */
+  readonly table?: string | undefined;
+  /** The rows that are added up. Required. */
+  readonly source: RollupSource;
+  /** Columns that totals are kept apart by, by their name in the table of totals, up to 8. Default: none. */
+  readonly groupBy?: Readonly<Record<string, RollupGroup>> | undefined;
+  /** Figures by their name in the table of totals, 1 to 50. Required. */
+  readonly measures: Readonly<Record<string, RollupMeasure>>;
+  /** The zone whose months these are, as `Europe/Berlin` (ROLL-4). Required. */
+  readonly timeZone: string;
+  /**
+   * The setting that row security asks for the tenant; null: the policies are of another kind, and nothing is set or checked.
+   * Default: `svc.tenant`.
+   */
+  readonly tenantSetting?: string | null | undefined;
+}
+
+export interface Group {
+  readonly name: string;
+  readonly sql: string;
+  readonly column: string;
+  readonly type: string;
+  /** Characters that fit; undefined where it is no text. */
+  readonly length: number | undefined;
+  readonly whenNull: string | undefined;
+  readonly cut: boolean;
+}
+
+export interface Measure {
+  readonly name: string;
+  readonly sql: string;
+  readonly aggregate: string;
+  readonly type: string;
+  /** Undefined where months do not add up. */
+  readonly combine: Combine | undefined;
+}
+
+/** A rollup with every default filled in; names of tables and columns are quoted, except for those that begin with `given`. */
+export interface Definition {
+  readonly name: string;
+  readonly givenTable: string;
+  readonly table: string;
+  readonly givenSource: string;
+  readonly source: string;
+  readonly givenTenant: string | undefined;
+  readonly tenant: string | undefined;
+  readonly tenantType: TenantType;
+  readonly givenTime: string;
+  readonly time: string;
+  readonly where: string | undefined;
+  readonly groups: readonly Group[];
+  readonly measures: readonly Measure[];
+  readonly zone: string;
+  readonly setting: string | undefined;
+}
+
+const SUBJECT = "defineRollup()";
+const NAME = /^[a-z_][a-z0-9_]{0,39}$/;
+const RESERVED: ReadonlySet<string> = new Set(["tenant_id", "month", "svc_zone", "svc_side"]);
+const MAX_TABLE_BYTES = 48;
+// An entry of an index has at most 2,704 bytes; a tenant has up to 1,020 of them.
+const MAX_GROUP_CHARACTERS = 400;
+const MEASURE_TYPE = /^[a-z][a-z0-9]*(?: precision)?(?:\(\s*\d{1,4}\s*(?:,\s*\d{1,4}\s*)?\))?$/;
+const PLAIN_TYPES: readonly string[] = ["smallint", "integer", "bigint", "boolean", "uuid"];
+
+const members = objectWith<Record<string, object>>("an object");
+const name = string({ pattern: NAME, expects: "up to 40 lower-case letters, digits and underscores" });
+const nullOr = <T>(kind: Kind<T>): Kind<T | null> => ({
+  expects: `${kind.expects}, or null`,
+  accepts: (value): value is T | null => value === null || kind.accepts(value),
+});
+
+/** @throws ConfigurationError */
+export function resolveRollup(given: RollupOptions): Definition {
+  const options = resolveOptions(SUBJECT, given, {
+    name,
+    table: optional(string()),
+    source: objectWith<RollupSource>("an object with table, tenantColumn and timeColumn"),
+    groupBy: withDefault(members, {}),
+    measures: members,
+    timeZone: string(),
+    tenantSetting: withDefault(
+      nullOr(string({ pattern: /^[a-z_]\w*(?:\.[a-z_]\w*)+$/i, expects: "a name as svc.tenant" })),
+      "svc.tenant",
+    ),
+  });
+  const source = resolveOptions(`${SUBJECT} source`, options.source, {
+    table: string(),
+    tenantColumn: nullOr(string()),
+    tenantType: withDefault(oneOf("text", "uuid", "integer", "bigint"), "text"),
+    timeColumn: string(),
+    where: optional(string()),
+  });
+  checkZone(SUBJECT, options.timeZone);
+  const table = options.table ?? options.name;
+  if (Buffer.byteLength(table.slice(table.lastIndexOf(".") + 1)) > MAX_TABLE_BYTES) {
+    throw fault("table", `must be a name of at most ${MAX_TABLE_BYTES} bytes, or schema.name`);
+  }
+  const groups = Object.entries(options.groupBy).map(([each, group]) =>
+    resolveGroup(each, group as RollupGroup),
+  );
+  const measures = Object.entries(options.measures).map(([each, one]) =>
+    resolveMeasure(each, one as RollupMeasure),
+  );
+  checkNames(groups, measures);
+  return {
+    name: options.name,
+    givenTable: table,
+    table: quoted("table", table, qualified),
+    givenSource: source.table,
+    source: quoted("source.table", source.table, qualified),
+    givenTenant: source.tenantColumn ?? undefined,
+    tenant: source.tenantColumn === null ? undefined : quoted("source.tenantColumn", source.tenantColumn),
+    tenantType: source.tenantType,
+    givenTime: source.timeColumn,
+    time: quoted("source.timeColumn", source.timeColumn),
+    where: source.where,
+    groups,
+    measures,
+    zone: options.timeZone,
+    setting: options.tenantSetting ?? undefined,
+  };
+}
+
+function resolveGroup(given: string, group: RollupGroup): Group {
+  const subject = `groupBy.${given}`;
+  const { column, type, whenNull, tooLong } = resolveOptions(`${SUBJECT} ${subject}`, group, {
+    column: string(),
+    type: withDefault(string(), "varchar(64)"),
+    whenNull: optional(string({ allowEmpty: true })),
+    tooLong: withDefault(oneOf("refuse", "cut"), "refuse"),
+  });
+  const text = /^varchar\(([1-9]\d{0,3})\)$/.exec(type);
+  if (text === null && !PLAIN_TYPES.includes(type)) {
+    throw fault(
+      `${subject}.type`,
+      `must be varchar(n), ${PLAIN_TYPES.join(", ")}; it is ${JSON.stringify(type.slice(0, 80))}`,
+    );
+  }
+  const length = text === null ? undefined : Number(text[1]);
+  if (whenNull !== undefined && length !== undefined && Array.from(whenNull).length > length) {
+    throw fault(`${subject}.whenNull`, `must have at most ${length} characters`);
+  }
+  const sql = quoted(subject, given);
+  return {
+    name: given,
+    sql,
+    column: quoted(`${subject}.column`, column),
+    type,
+    length,
+    whenNull,
+    cut: tooLong === "cut",
+  };
+}
+
+function resolveMeasure(given: string, measure: RollupMeasure): Measure {
+  const subject = `measures.${given}`;
+  const { sql, type, combine, nonAdditive } = resolveOptions(`${SUBJECT} ${subject}`, measure, {
+    sql: string({ pattern: /\S/, expects: "an aggregate, as sum(amount)" }),
+    type: string({ pattern: MEASURE_TYPE, expects: "a type, as numeric(14, 2)" }),
+    combine: optional(oneOf("sum", "min", "max")),
+    nonAdditive: withDefault(boolean(), false),
+  });
+  if (nonAdditive && combine !== undefined)
+    throw fault(subject, "is nonAdditive and has combine: it cannot be both");
+  const adds = nonAdditive ? undefined : (combine ?? combineOf(sql));
+  if (!nonAdditive && adds === undefined) {
+    throw fault(subject, 'must say how months add up: combine: "sum", "min" or "max", or nonAdditive: true');
+  }
+  return { name: given, sql: quoted(subject, given), aggregate: sql, type, combine: adds };
+}
+
+function checkNames(groups: readonly Group[], measures: readonly Measure[]): void {
+  if (groups.length > 8) throw fault("groupBy", "must have at most 8 groups");
+  if (measures.length < 1 || measures.length > 50) throw fault("measures", "must have 1 to 50 measures");
+  const seen = new Set(RESERVED);
+  for (const { name: each } of [...groups, ...measures]) {
+    if (!NAME.test(each)) {
+      throw fault(
+        "groupBy, measures",
+        `${JSON.stringify(each.slice(0, 80))} is no name: up to 40 lower-case letters, digits and underscores`,
+      );
+    }
+    if (seen.has(each)) throw fault("groupBy, measures", `the name ${each} is taken; choose another one`);
+    seen.add(each);
+  }
+  const characters = groups.reduce((sum, { length = 4 }) => sum + length, 0);
+  if (characters > MAX_GROUP_CHARACTERS) {
+    throw fault(
+      "groupBy",
+      `the groups have ${characters} characters together, at most ${MAX_GROUP_CHARACTERS} fit into an index`,
+    );
+  }
+}
+
+function quoted(key: string, given: string, quote: (name: string) => string = identifier): string {
+  try {
+    return quote(given);
+  } catch (error) {
+    throw fault(key, error instanceof Error ? error.message : "is no name");
+  }
+}
+
+function fault(key: string, message: string): ConfigurationError {
+  return new ConfigurationError(SUBJECT, [{ key, message }]);
+}

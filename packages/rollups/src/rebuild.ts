@@ -1,0 +1,57 @@
+import { type Database, isPool, type Queryable, withTransaction } from "@svc/sql";
+import { checkMembers, eachMonth, monthsOf, type TenantDates, tenantOf } from "./arguments.ts";
+import { asTenant, checkReadCommitted } from "./connection.ts";
+import { inKnownZone } from "./errors.ts";
+import type { Definition } from "./options.ts";
+import { checkAnswer, type Refresher } from "./refresh.ts";
+import type { Recomputed } from "./sql/recompute.ts";
+import { lockAllSql, recomputeAllSql, setZoneSql } from "./sql/recompute-all.ts";
+
+/** What a rebuild of a range did. */
+export interface Rebuilt {
+  /** How many months were computed anew. */
+  readonly months: number;
+  /** Rows of the totals that were made or changed. */
+  readonly written: number;
+  /** Rows whose group has no rows any more. */
+  readonly removed: number;
+}
+
+/** Computes the months of a range anew, each in a transaction of its own (ROLL-5, ROLL-7). */
+export async function rebuildRange(
+  db: Database,
+  definition: Definition,
+  refresher: Refresher,
+  given: TenantDates,
+): Promise<Rebuilt> {
+  checkMembers("rebuild()", given, ["tenant", "from", "to"]);
+  const tenant = tenantOf(definition, given.tenant);
+  const months = eachMonth(monthsOf(given, { bounded: true }));
+  let [written, removed] = [0, 0];
+  for (const month of months) {
+    const done = await asTenant(db, definition.setting, tenant, async (tx) =>
+      refresher.recompute(tx, await refresher.lockMonth(tx, tenant, month)),
+    );
+    written += done.written;
+    removed += done.removed;
+  }
+  return { months: months.length, written, removed };
+}
+
+/** Computes everything anew in one transaction, and makes the totals those of the zone (ROLL-2, ROLL-4). */
+export async function rebuildEverything(
+  db: Database,
+  definition: Definition,
+): Promise<Omit<Rebuilt, "months">> {
+  const work = (tx: Queryable): Promise<Omit<Rebuilt, "months">> =>
+    inKnownZone(definition, async () => {
+      const locked = await tx.query<{ isolation: string }>(lockAllSql(definition));
+      checkReadCommitted(locked.rows[0]);
+      await tx.query(setZoneSql(definition));
+      const { rows } = await tx.query<Recomputed>(recomputeAllSql(definition), [definition.setting ?? null]);
+      const [answer] = rows;
+      checkAnswer(definition, undefined, answer);
+      return { written: answer.written, removed: answer.removed };
+    });
+  return isPool(db) ? withTransaction(db, work, { isolation: "read committed" }) : withTransaction(db, work);
+}

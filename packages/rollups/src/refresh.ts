@@ -1,0 +1,142 @@
+import type { Queryable } from "@svc/sql";
+import { checkMembers, instantOf, type Moment, tenantOf } from "./arguments.ts";
+import { checkConnection, checkReadCommitted } from "./connection.ts";
+import { inKnownZone, refused, RollupError } from "./errors.ts";
+import type { Definition } from "./options.ts";
+import { type Bucket, type LockMode, lockSql } from "./sql/lock.ts";
+import { type Recomputed, recomputeSql } from "./sql/recompute.ts";
+
+/** What a refresh did. */
+export interface Refreshed {
+  /** The first day of the local month, `YYYY-MM-DD`. */
+  readonly month: string;
+  /** Rows of the totals that were made or changed. */
+  readonly written: number;
+  /** Rows whose group has no rows any more. */
+  readonly removed: number;
+}
+
+/** A refreshed bucket of several. */
+export interface RefreshedBucket extends Refreshed {
+  readonly tenant: string | null;
+}
+
+/** Statements of a rollup, made once. */
+export interface Refresher {
+  /** In the order in which they were locked, each once. */
+  refresh(tx: Queryable, moments: readonly Moment[]): Promise<RefreshedBucket[]>;
+  /** Locks buckets in the order of tenant and month, without a recompute. @throws RollupError */
+  lock(tx: Queryable, moments: readonly Moment[], mode: LockMode): Promise<Bucket[]>;
+  /** Locks the bucket of a month by its first day. @throws RollupError */
+  lockMonth(tx: Queryable, tenant: string | null, month: string): Promise<Bucket>;
+  /** Recomputes a bucket that is locked. @throws RollupError */
+  recompute(tx: Queryable, bucket: Bucket): Promise<RefreshedBucket>;
+}
+
+const MAX_MOMENTS = 10_000;
+
+export function createRefresher(definition: Definition): Refresher {
+  const lockTexts: Record<LockMode, string> = {
+    refresh: lockSql(definition, "refresh", "instants"),
+    queue: lockSql(definition, "queue", "instants"),
+  };
+  const lockMonthText = lockSql(definition, "refresh", "months");
+  const ofTenant = recomputeSql(definition, true);
+  const ofNobody = recomputeSql(definition, false);
+
+  async function lock(tx: Queryable, moments: readonly Moment[], mode: LockMode): Promise<Bucket[]> {
+    if (!Array.isArray(moments) || moments.length > MAX_MOMENTS) {
+      throw refused(`the moments must be a list of at most ${MAX_MOMENTS}`);
+    }
+    const checked = moments.map((moment) => {
+      checkMembers("a moment", moment, ["tenant", "at"]);
+      return { tenant: tenantOf(definition, moment.tenant), at: instantOf(moment.at) };
+    });
+    if (checked.length === 0) return [];
+    const tenants = checked.map(({ tenant }) => tenant);
+    const instants = checked.map(({ at }) => at);
+    const buckets = await send(tx, lockTexts[mode], [tenants, instants]);
+    if (mode === "refresh") checkReadCommitted(buckets[0]);
+    return buckets;
+  }
+
+  async function lockMonth(tx: Queryable, tenant: string | null, month: string): Promise<Bucket> {
+    const [bucket] = await send(tx, lockMonthText, [[tenant], [month]]);
+    checkReadCommitted(bucket);
+    return bucket;
+  }
+
+  const send = async (tx: Queryable, text: string, values: unknown[]): Promise<Bucket[]> =>
+    (await inKnownZone(definition, () => tx.query<Bucket>(text, values))).rows;
+
+  async function recompute(tx: Queryable, { tenant, month, from_s, to_s }: Bucket): Promise<RefreshedBucket> {
+    const values = [month, from_s, to_s, definition.setting ?? null, ...(tenant === null ? [] : [tenant])];
+    const { rows } = await tx.query<Recomputed>(tenant === null ? ofNobody : ofTenant, values);
+    const [answer] = rows;
+    checkAnswer(definition, tenant, answer);
+    return { tenant, month, written: answer.written, removed: answer.removed };
+  }
+
+  return {
+    lock,
+    lockMonth,
+    recompute,
+    async refresh(tx, moments) {
+      checkConnection("refresh()", tx);
+      const done: RefreshedBucket[] = [];
+      for (const bucket of await lock(tx, moments, "refresh")) done.push(await recompute(tx, bucket));
+      return done;
+    },
+  };
+}
+
+/** @throws RollupError that says why a recompute has done nothing */
+export function checkAnswer(
+  definition: Definition,
+  tenant: string | null | undefined,
+  answer: Recomputed | undefined,
+): asserts answer is Recomputed {
+  if (answer?.locked !== true) {
+    throw new RollupError(
+      "ERR_SVC_ROLLUP_TRANSACTION",
+      "there is no transaction: begin one, or use withTransaction(); a lock ends with its statement otherwise",
+    );
+  }
+  checkZoneOf(definition, answer.zone);
+  checkSecured(answer, tenant);
+  if (answer.too_long === null) return;
+  const group = definition.groups.find(({ name }) => name === answer.too_long);
+  throw new RollupError(
+    "ERR_SVC_ROLLUP_GROUP",
+    `a value of ${answer.too_long} is longer than ${group?.length ?? 255} characters: make its column longer, or say tooLong: "cut"`,
+  );
+}
+
+/** @throws RollupError `ERR_SVC_ROLLUP_ZONE`, `ERR_SVC_ROLLUP_SCHEMA` */
+export function checkZoneOf({ name, zone }: Definition, stored: string | null): void {
+  if (stored === null) {
+    throw new RollupError(
+      "ERR_SVC_ROLLUP_SCHEMA",
+      `the rollup ${name} has no tables yet: call ensureSchema()`,
+    );
+  }
+  if (stored.toLowerCase() === zone.toLowerCase()) return;
+  throw new RollupError(
+    "ERR_SVC_ROLLUP_ZONE",
+    `the totals of ${name} have the months of ${stored}, not of ${zone}: call rebuildAll() once`,
+  );
+}
+
+/** @throws RollupError `ERR_SVC_ROLLUP_TENANT`; `tenant` is undefined where all tenants are meant */
+export function checkSecured(
+  answer: Pick<Recomputed, "secured" | "as_tenant">,
+  tenant: string | null | undefined,
+): void {
+  if (!answer.secured || (tenant !== undefined && tenant !== null && answer.as_tenant === tenant)) return;
+  throw new RollupError(
+    "ERR_SVC_ROLLUP_TENANT",
+    tenant === undefined
+      ? "row security hides rows of this role: all tenants at once are for a role that bypasses it"
+      : "row security is on and the transaction is not of this tenant: use withTenant(), or a role that bypasses it",
+  );
+}

@@ -1,0 +1,148 @@
+import { type Columns, type Database, ensureSchema, identifier, qualified, type Queryable } from "@svc/sql";
+import { onConnection } from "./connection.ts";
+import { inKnownZone, RollupError } from "./errors.ts";
+import { literal } from "./literal.ts";
+import type { Definition } from "./options.ts";
+import { ownName, sharedTables } from "./sql/pieces.ts";
+
+/** A step of the schema, for a migration tool. */
+export interface Migration {
+  /** Sorts after the one before it. */
+  readonly name: string;
+  /** Statements that do no harm where their part is there already. */
+  readonly statements: readonly string[];
+}
+
+/** The statements that make the totals and the two tables that all rollups of a schema share (ROLL-1, ROLL-6). */
+export function statementsOf(definition: Definition): readonly string[] {
+  const { table, groups, measures, tenantType, zone } = definition;
+  const { zones, refreshes } = sharedTables(definition);
+  // Keys are compared and never sorted for people; an index of this collation survives an upgrade of the system's library.
+  const collation = (type: string): string => (/^(?:text|varchar)/.test(type) ? ' collate "C"' : "");
+  const columns = [
+    `tenant_id ${tenantType}${collation(tenantType)}`,
+    "month date not null",
+    ...groups.map(({ sql, type }) => `${sql} ${type}${collation(type)}`),
+    ...measures.map(({ sql, type }) => `${sql} ${type}`),
+  ];
+  const key = ["tenant_id", "month", ...groups.map(({ sql }) => sql)].join(", ");
+  return [
+    `create table if not exists ${table} (\n  ${columns.join(",\n  ")}\n)`,
+    `create unique index if not exists ${identifier(`${ownName(definition)}_bucket_idx`)} on ${table} (${key}) nulls not distinct`,
+    `create table if not exists ${qualified(zones)} (\n  rollup text collate "C" primary key,\n  zone text not null\n)`,
+    `create table if not exists ${qualified(refreshes)} (
+  rollup text collate "C" not null,
+  tenant text collate "C",
+  month date not null,
+  generation bigint not null,
+  unique nulls not distinct (rollup, tenant, month)
+)`,
+    `insert into ${qualified(zones)} (rollup, zone) values (${literal(ownName(definition))}, ${literal(zone)}) on conflict do nothing`,
+  ];
+}
+
+/** All of it as text, with the index that the source needs as a comment: it is not ours to lock that table. */
+export function ddlOf(definition: Definition): string {
+  return [
+    ...statementsOf(definition).map((statement) => `${statement};`),
+    `-- Every refresh reads a month of a tenant; without this index it reads the whole table:\n-- ${adviceOf(definition)};`,
+    "",
+  ].join("\n");
+}
+
+/** The index that a refresh reads the source by. */
+export function adviceOf({ source, tenant, time }: Definition): string {
+  return `create index concurrently on ${source} (${tenant === undefined ? "" : `${tenant}, `}${time})`;
+}
+
+export function migrationsOf(definition: Definition): readonly Migration[] {
+  return [
+    {
+      name: `0001_rollup_${definition.givenTable.replaceAll(/\W/g, "_")}`,
+      statements: statementsOf(definition),
+    },
+  ];
+}
+
+/**
+ * Makes what is missing, after a look at the source.
+ *
+ * @throws SchemaError for tables that are other ones; RollupError `ERR_SVC_ROLLUP_SCHEMA` for a source that cannot be added
+ *   up, `ERR_SVC_ROLLUP_ZONE` for a zone that the server does not know
+ */
+export async function ensureRollup(db: Database, definition: Definition): Promise<"present" | "created"> {
+  const { givenTable, groups, measures, tenantType } = definition;
+  const { zones, refreshes } = sharedTables(definition);
+  await onConnection(db, (connection) => checkSource(connection, definition));
+  const columns: Columns = Object.fromEntries([
+    ["tenant_id", tenantType === "text" ? ["text", "varchar"] : tenantType],
+    ["month", "date"],
+    ...[...groups, ...measures].map(({ name, type }) => [name, type.replace(/\(.*\)/, "")]),
+  ]) as Columns;
+  return ensureSchema(db, {
+    name: `rollups/${givenTable}`,
+    tables: {
+      [givenTable]: columns,
+      [zones]: { rollup: ["text", "varchar"], zone: ["text", "varchar"] },
+      [refreshes]: {
+        rollup: ["text", "varchar"],
+        tenant: ["text", "varchar"],
+        month: "date",
+        generation: "bigint",
+      },
+    },
+    isPresent: isPresentSql(definition),
+    statements: statementsOf(definition),
+  });
+}
+
+function isPresentSql(definition: Definition): string {
+  const { table, groups } = definition;
+  const key = ["tenant_id", "month", ...groups.map(({ name }) => name)].map(literal).join(", ");
+  const lengths = groups
+    .filter(({ length }) => length !== undefined)
+    .map(
+      ({ name, length = 0 }) => ` and not exists (
+    select from pg_catalog.pg_attribute where attrelid = to_regclass(${literal(table)}) and attname = ${literal(name)}
+    and atttypmod <> ${length + 4}
+  )`,
+    );
+  const zones = qualified(sharedTables(definition).zones);
+  return `
+select exists (select from ${zones} where rollup = ${literal(ownName(definition))}) and exists (
+  select from pg_catalog.pg_index as index
+  where index.indrelid = to_regclass(${literal(table)}) and index.indisvalid and index.indisunique and index.indimmediate
+    and index.indnullsnotdistinct and index.indpred is null and index.indnkeyatts = ${groups.length + 2}
+    and array(
+      select attribute.attname::text from unnest(index.indkey::int2[]) with ordinality as part (attnum, place)
+      join pg_catalog.pg_attribute as attribute
+        on attribute.attrelid = index.indrelid and attribute.attnum = part.attnum
+      where part.place <= index.indnkeyatts order by part.place
+    ) = array[${key}]
+)${lengths.join("")}`;
+}
+
+async function checkSource(db: Queryable, definition: Definition): Promise<void> {
+  const { givenSource, source, givenTenant, givenTime, zone } = definition;
+  const { rows } = await inKnownZone(definition, () =>
+    db.query<{ present: boolean; time: string | null; tenant: boolean }>(
+      `select to_regclass($1) is not null as present,
+  (select format_type(atttypid, null) from pg_catalog.pg_attribute
+    where attrelid = to_regclass($1) and attname = $2 and not attisdropped) as time,
+  $3::text is null or exists (select from pg_catalog.pg_attribute
+    where attrelid = to_regclass($1) and attname = $3 and not attisdropped) as tenant,
+  now() at time zone $4 is not null as zone`,
+      [source, givenTime, givenTenant ?? null, zone],
+    ),
+  );
+  const [found] = rows;
+  const schema = (message: string): RollupError => new RollupError("ERR_SVC_ROLLUP_SCHEMA", message);
+  if (found?.present !== true) throw schema(`the source ${givenSource} is missing: make it first`);
+  if (found.time === null) throw schema(`the source has no column ${givenSource}.${givenTime}`);
+  if (found.time !== "timestamp with time zone") {
+    throw schema(
+      `${givenSource}.${givenTime} must be timestamptz, or its rows have no month; it is ${found.time}`,
+    );
+  }
+  if (!found.tenant) throw schema(`the source has no column ${givenSource}.${givenTenant ?? ""}`);
+}

@@ -1,0 +1,60 @@
+import { literal } from "../literal.ts";
+import type { Definition } from "../options.ts";
+import { startSql } from "../zone.ts";
+import { aggregated, counted, list, namesOf, ofTenant } from "./pieces.ts";
+import { guardSql } from "./recompute.ts";
+
+/** What must hold before anything is compared; `$1` the setting of the tenant. */
+export function guardOnlySql(definition: Definition): string {
+  return `with ${guardSql(definition, 1)} select * from guard`;
+}
+
+/** What the rows of a tenant add up to and the totals do not have, and the other way round; `$1` and `$2` months, `$3` the tenant. */
+export function driftSql(definition: Definition, hasTenant: boolean): string {
+  const { table, source, tenant, time, zone, groups } = definition;
+  const names = namesOf(definition);
+  const columns = list([...names.groups, ...names.measures]);
+  const parameter = hasTenant ? 3 : 0;
+  const grouped =
+    groups.length === 0
+      ? "having count(*) > 0"
+      : `group by ${groups.map((_, index) => index + 1).join(", ")}`;
+  return `with series as materialized (
+  select svc_month, svc_month + interval '1 month' as svc_next
+  from generate_series($1::timestamp, $2::timestamp, interval '1 month') as svc_month
+), months as materialized (
+  select svc_month, ${startSql("svc_month", zone)} as svc_from, ${startSql("svc_next", zone)} as svc_to from series
+), expected as materialized (
+  select months.svc_month::date as month${columns} from months cross join lateral (
+    select ${aggregated(definition).join(", ")} from ${source} as source
+    where ${ofTenant(definition, tenant && `source.${tenant}`, parameter)}
+      and source.${time} >= months.svc_from and source.${time} < months.svc_to${counted(definition)}
+    ${grouped}
+  ) as fresh
+), stored as materialized (
+  select month${columns} from ${table} as kept
+  where ${ofTenant(definition, "kept.tenant_id", parameter)} and kept.month between $1::date and $2::date
+), drift as (
+  select 'expected' as svc_side, missing.* from (select * from expected except select * from stored) as missing
+  union all
+  select 'stored', extra.* from (select * from stored except select * from expected) as extra
+)
+select svc_side, to_char(month, 'YYYY-MM-DD') as month${columns} from drift order by month${list(names.groups)}`;
+}
+
+/** Whether an index of the source begins with `$1`, the tenant where there is one, and `$2`, the time; true for what has none. */
+export function hasIndexSql({ source }: Definition): string {
+  return `select class.relkind not in ('r', 'p') or exists (
+  select from pg_catalog.pg_index as index
+  join pg_catalog.pg_class as made on made.oid = index.indexrelid
+  join pg_catalog.pg_am as method on method.oid = made.relam and method.amname = 'btree'
+  where index.indrelid = class.oid and index.indisvalid and index.indpred is null
+    and array(
+      select attribute.attname::text from unnest(index.indkey::int2[]) with ordinality as part (attnum, place)
+      join pg_catalog.pg_attribute as attribute
+        on attribute.attrelid = index.indrelid and attribute.attnum = part.attnum
+      where part.place <= case when $1::text is null then 1 else 2 end order by part.place
+    ) = array_remove(array[$1::text, $2::text], null)
+) as present
+from pg_catalog.pg_class as class where class.oid = to_regclass(${literal(source)})`;
+}

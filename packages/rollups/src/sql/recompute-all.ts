@@ -1,0 +1,89 @@
+import { qualified } from "@svc/sql";
+import { literal } from "../literal.ts";
+import type { Definition } from "../options.ts";
+import { monthSql, startSql } from "../zone.ts";
+import {
+  aggregated,
+  counted,
+  fitted,
+  list,
+  longestSql,
+  namesOf,
+  ownName,
+  sameSql,
+  sharedTables,
+} from "./pieces.ts";
+import { conflictSql, guardSql, passesSql } from "./recompute.ts";
+import { wholeKey } from "./lock.ts";
+
+/** Keeps every refresh out until the end of the transaction. */
+export function lockAllSql(definition: Definition): string {
+  return `select current_setting('transaction_isolation') as isolation,
+  concat(pg_advisory_xact_lock(${wholeKey(definition)})::text, set_config('svc.rollup', 'on', true)) as locked`;
+}
+
+/** Says that the totals are of this zone now. */
+export function setZoneSql(definition: Definition): string {
+  const zones = qualified(sharedTables(definition).zones);
+  return `insert into ${zones} as kept (rollup, zone) values (${literal(ownName(definition))}, ${literal(definition.zone)})
+on conflict (rollup) do update set zone = excluded.zone where kept.zone <> excluded.zone`;
+}
+
+/**
+ * Computes all buckets anew in one statement: `$1` the setting of the tenant. A row is put into the month of its local date, found
+ * by equality, and from there into the next one or the one before, whose range it is in.
+ */
+export function recomputeAllSql(definition: Definition): string {
+  const { table, source, tenant, tenantType, time, zone, groups } = definition;
+  const names = namesOf(definition);
+  const columns = ["tenant_id", "month", ...names.groups];
+  const all = [...columns, ...names.measures].join(", ");
+  const local = (at: string): string => `date_trunc('month', ${at} at time zone ${literal(zone)})`;
+  const counts = `source.${time} >= timestamptz '1000-01-01 00:00+00' and source.${time} < timestamptz '9999-01-01 00:00+00'${counted(definition)}`;
+  const owner = tenant === undefined ? `null::${tenantType}` : `source.${tenant}::${tenantType}`;
+  const collated = tenantType === "text" ? `(${owner}) collate "C"` : owner;
+  const month = monthSql(
+    `source.${time}`,
+    "svc_months.svc_month",
+    "svc_months.svc_from",
+    "svc_months.svc_to",
+  );
+  const tooLong =
+    tenantType === "text" ? "case when max(length(tenant_id)) > 255 then 'tenant_id' end" : "max(null::text)";
+  return `with ${guardSql(definition, 1)}, passed as materialized (
+  select ${passesSql(definition, undefined)} as ok from guard
+), span as materialized (
+  select ${local(`min(source.${time})`)} as first, ${local(`max(source.${time})`)} as last
+  from ${source} as source where ${counts} and (select ok from passed)
+), series as materialized (
+  select svc_month, svc_month + interval '1 month' as svc_next
+  from span, generate_series(span.first, span.last, interval '1 month') as svc_month
+), svc_months as materialized (
+  select svc_month, ${startSql("svc_month", zone)} as svc_from, ${startSql("svc_next", zone)} as svc_to from series
+), fresh as materialized (
+  select ${collated} as tenant_id, (${month})::date as month, ${aggregated(definition).join(", ")}
+  from ${source} as source join svc_months on svc_months.svc_month = ${local(`source.${time}`)}
+  where ${counts} and (select ok from passed)
+  group by 1, 2${list(groups.map((_, index) => String(index + 3)))}
+), fault as materialized (
+  select coalesce(${longestSql(definition)}, ${tooLong}) as too_long from fresh
+), fits as materialized (
+  select ok and too_long is null as ok from passed, fault
+), changed as materialized (
+  select tenant_id, month${fitted(definition)} from fresh where (select ok from fits)
+  except
+  select ${all} from ${table} as kept
+), gone as (
+  delete from ${table} as kept where (select ok from fits)
+    and not exists (select from fresh where ${sameSql(columns, "kept", "fresh")})
+  returning 1
+), written as (
+  insert into ${table} (${all})
+  select ${all} from changed
+  ${conflictSql(definition)}
+  returning 1
+)
+select locked, zone, secured, as_tenant, too_long,
+  (select count(*)::int from written) as written, (select count(*)::int from gone) as removed
+from guard, fault`;
+}

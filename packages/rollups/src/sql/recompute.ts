@@ -1,0 +1,102 @@
+import { qualified } from "@svc/sql";
+import { literal } from "../literal.ts";
+import type { Definition } from "../options.ts";
+import {
+  aggregated,
+  counted,
+  fitted,
+  list,
+  longestSql,
+  namesOf,
+  ofTenant,
+  ownName,
+  sameSql,
+  sharedTables,
+} from "./pieces.ts";
+
+/** What a recompute answers: why nothing was done, or what was. */
+export interface Recomputed extends Record<string, unknown> {
+  /** Whether the lock of the statement before it is still held. */
+  readonly locked: boolean;
+  /** The zone that the totals are of; null where nobody has made them. */
+  readonly zone: string | null;
+  /** Whether row security hides rows of other tenants, and which tenant the transaction is of. */
+  readonly secured: boolean;
+  readonly as_tenant: string | null;
+  /** The group with a value that is too long. */
+  readonly too_long: string | null;
+  readonly written: number;
+  readonly removed: number;
+}
+
+/** What must hold before a row is touched, as one row named `guard`; `$setting` and `$tenant` are numbers of parameters. */
+export function guardSql(definition: Definition, setting: number): string {
+  const zones = qualified(sharedTables(definition).zones);
+  return `guard as materialized (
+  select coalesce(current_setting('svc.rollup', true), '') = 'on' as locked,
+    (select zone from ${zones} where rollup = ${literal(ownName(definition))}) as zone,
+    coalesce(row_security_active(${literal(definition.source)}) or row_security_active(${literal(definition.table)}), false)
+      and $${setting}::text is not null as secured,
+    case when $${setting}::text is not null then nullif(current_setting($${setting}::text, true), '') end as as_tenant
+)`;
+}
+
+/** @param tenant the number of the parameter with the tenant, 0 where it is null and undefined where it does not matter */
+export function passesSql({ zone }: Definition, tenant: number | undefined): string {
+  const zoned = `locked and lower(zone) = lower(${literal(zone)})`;
+  if (tenant === undefined) return `${zoned} and not secured`;
+  return `${zoned} and (not secured or ${tenant === 0 ? "false" : `as_tenant = $${tenant}::text`})`;
+}
+
+/**
+ * Computes a bucket anew from its rows and writes what differs (ROLL-2): `$1` month, `$2` and `$3` where it begins and ends, `$4`
+ * the setting of the tenant, `$5` the tenant where there is one. Rows that are right already are not even locked.
+ */
+export function recomputeSql(definition: Definition, hasTenant: boolean): string {
+  const { table, source, time, groups } = definition;
+  const names = namesOf(definition);
+  const tenant = hasTenant ? 5 : 0;
+  const bucket = `${ofTenant(definition, "kept.tenant_id", tenant)} and kept.month = $1::date`;
+  const key = hasTenant ? `$5::text::${definition.tenantType}` : `null::${definition.tenantType}`;
+  const grouped =
+    groups.length === 0
+      ? "having count(*) > 0"
+      : `group by ${groups.map((_, index) => index + 1).join(", ")}`;
+  return `with ${guardSql(definition, 4)}, passed as materialized (
+  select ${passesSql(definition, tenant)} as ok from guard
+), fresh as materialized (
+  select ${aggregated(definition).join(", ")}
+  from ${source} as source
+  where ${ofTenant(definition, definition.tenant && `source.${definition.tenant}`, tenant)}
+    and source.${time} >= to_timestamp($2::float8) and source.${time} < to_timestamp($3::float8)${counted(definition)}
+    and (select ok from passed)
+  ${grouped}
+), fault as materialized (
+  select ${longestSql(definition)} as too_long from fresh
+), fits as materialized (
+  select ok and too_long is null as ok from passed, fault
+), changed as materialized (
+  select ${fitted(definition).slice(2)} from fresh where (select ok from fits)
+  except
+  select ${[...names.groups, ...names.measures].join(", ")} from ${table} as kept where ${bucket}
+), gone as (
+  delete from ${table} as kept where ${bucket} and (select ok from fits)
+    and not exists (select from fresh${groups.length === 0 ? "" : ` where ${sameSql(names.groups, "kept", "fresh")}`})
+  returning 1
+), written as (
+  insert into ${table} (tenant_id, month${list([...names.groups, ...names.measures])})
+  select ${key}, $1::date${list([...names.groups, ...names.measures])} from changed
+  ${conflictSql(definition)}
+  returning 1
+)
+select locked, zone, secured, as_tenant, too_long,
+  (select count(*)::int from written) as written, (select count(*)::int from gone) as removed
+from guard, fault`;
+}
+
+/** What becomes of a row whose key is there: it gets the measures. */
+export function conflictSql(definition: Definition): string {
+  const names = namesOf(definition);
+  const set = names.measures.map((each) => `${each} = excluded.${each}`).join(", ");
+  return `on conflict (tenant_id, month${list(names.groups)}) do update set ${set}`;
+}

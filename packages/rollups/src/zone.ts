@@ -1,0 +1,56 @@
+import { ConfigurationError } from "@svc/options";
+import { literal } from "./literal.ts";
+
+// PostgreSQL takes these for fixed offsets, everybody else for zones whose clocks change.
+const ABBREVIATIONS: ReadonlySet<string> = new Set(["cet", "eet", "est", "hst", "met", "mst", "wet"]);
+
+/**
+ * Refuses what is no zone of the time zone database. The server is the one that computes with it; but it takes `Foo+5` too,
+ * and reads the sign of `+05:00` the other way round.
+ *
+ * @throws ConfigurationError
+ */
+export function checkZone(subject: string, zone: string): void {
+  const isName = /^[A-Za-z][\w+\-/]{0,63}$/.test(zone) && !ABBREVIATIONS.has(zone.toLowerCase());
+  if (isName && isKnown(zone)) return;
+  const shown = JSON.stringify(zone.slice(0, 80));
+  throw new ConfigurationError(subject, [
+    {
+      key: "timeZone",
+      message: `must be a zone of the time zone database, as Europe/Berlin or UTC; it is ${shown}`,
+    },
+  ]);
+}
+
+function isKnown(zone: string): boolean {
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: zone });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * The first instant whose local date is that of `month`, a `timestamp` of its first midnight (ROLL-4). That midnight may come
+ * twice, when clocks go back across it, and PostgreSQL answers the second one; or never, and it may answer a later instant
+ * than the first. So instants before it are tried: by the steps that clocks were changed by, and by the offset of the day
+ * before. Of those that are in the month already the first one counts.
+ */
+export function startSql(month: string, zone: string): string {
+  const z = literal(zone);
+  const answered = `(${month} at time zone ${z})`;
+  const dayBefore = `(${answered} - interval '1 day')`;
+  const byOffsetBefore = `(${month} - (${dayBefore} at time zone ${z} - ${dayBefore} at time zone 'UTC')) at time zone 'UTC'`;
+  const tried = [
+    ...["30 minutes", "60 minutes", "90 minutes"].map((step) => `${answered} - interval '${step}'`),
+    byOffsetBefore,
+  ].map((at) => `case when (${at}) at time zone ${z} >= ${month} then ${at} end`);
+  return `least(${[answered, ...tried].join(", ")})`;
+}
+
+/** The month, as `timestamp`, that an instant is in, given its local date's month and where that begins and ends. */
+export function monthSql(at: string, guess: string, from: string, to: string): string {
+  return `case when ${at} < ${from} then ${guess} - interval '1 month'
+    when ${at} >= ${to} then ${guess} + interval '1 month' else ${guess} end`;
+}
