@@ -13,6 +13,8 @@ import { memorySoak } from "./memory-soak.ts";
 import { readinessHerd } from "./readiness-herd.ts";
 import { redisStall } from "./redis-stall.ts";
 import { refreshRace } from "./refresh-race.ts";
+import { rollupRaces } from "./rollup-races.ts";
+import { rollupZones } from "./rollup-zones.ts";
 import { slowClients } from "./slow-clients.ts";
 import { stopUnderLoad } from "./stop-under-load.ts";
 import { tokenDifferential } from "./token-differential.ts";
@@ -35,6 +37,8 @@ const experiments: readonly Experiment[] = [
   jobKills,
   jobLeaseRaces,
   jobStop,
+  rollupZones,
+  rollupRaces,
 ];
 
 async function main(): Promise<number> {

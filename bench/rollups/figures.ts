@@ -1,0 +1,33 @@
+/** A bound, what came of it, and whether that is too little or too much. */
+export interface Verdict {
+  readonly line: string;
+  readonly broken: boolean;
+}
+
+/** The middle of some times, and what one in twenty is above. */
+export interface Quantiles {
+  readonly p50: number;
+  readonly p95: number;
+}
+
+export function quantilesOf(times: readonly number[]): Quantiles {
+  const sorted = times.toSorted((a, b) => a - b);
+  const at = (share: number): number => sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN;
+  return { p50: at(0.5), p95: at(0.95) };
+}
+
+/** Without a bound it is only told. A ratio that is none breaks every bound. */
+export function verdictOf(
+  what: string,
+  ratio: number,
+  { least, most }: { readonly least?: number; readonly most?: number },
+): Verdict {
+  const shown = `${what}: ${ratio.toFixed(2)} x`;
+  if (least === undefined && most === undefined) return { line: `     ${shown}`, broken: false };
+  const kept = (least === undefined || ratio >= least) && (most === undefined || ratio <= most);
+  const bounds = [
+    ...(least === undefined ? [] : [`at least ${least}`]),
+    ...(most === undefined ? [] : [`at most ${most}`]),
+  ];
+  return { line: `${kept ? "ok  " : "FAIL"} ${shown}, ${bounds.join(" and ")}`, broken: !kept };
+}

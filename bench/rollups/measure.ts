@@ -1,0 +1,98 @@
+import type { Queryable } from "@svc/sql";
+import { BIG, type Ledger, TYPICAL } from "./data.ts";
+import { liveOne, liveSix, type Panel, rolledOne, rolledSix, type Way } from "./panel.ts";
+import { expectIndexRanges, readingsOf, record } from "./plans.ts";
+
+/** One way to the panel of one tenant, and what it took, in milliseconds. */
+export interface PanelCost {
+  readonly metric: string;
+  readonly tenant: string;
+  readonly way: Way;
+  /** Whether all of a table may be read where a range of an index would do. */
+  readonly anyPlan: boolean;
+  /** Calls in a round. */
+  readonly calls: number;
+  readonly times: number[];
+}
+
+const TENANTS = { big: BIG, typical: TYPICAL } as const;
+const WAYS: Readonly<Record<string, WayOfPanel>> = {
+  live: { way: liveSix, reads: "expenses" },
+  rolled: { way: rolledSix, reads: "totals" },
+  "one/live": { way: liveOne, reads: "expenses" },
+  "one/rolled": { way: rolledOne, reads: "totals" },
+  // A tenant with most rows of a table is read by all of the table, where the planner may.
+  "live-any-plan": { way: liveSix, reads: "expenses", anyPlan: true },
+  // The same once more: what it differs by is what the machine makes of it.
+  control: { way: rolledSix, reads: "totals" },
+};
+
+interface WayOfPanel {
+  readonly way: Way;
+  readonly reads: "expenses" | "totals";
+  readonly anyPlan?: boolean;
+}
+
+export function panelCosts(quick: boolean): PanelCost[] {
+  return Object.entries(TENANTS).flatMap(([size, tenant]) =>
+    Object.entries(WAYS).map(([name, { way, reads, anyPlan = reads === "totals" }]) => {
+      const isSlow = size === "big" && reads === "expenses";
+      const calls = isSlow ? 1 : quick ? 10 : 30;
+      return { metric: `panel/${size}/${name}`, tenant, way, anyPlan, calls, times: [] };
+    }),
+  );
+}
+
+/**
+ * All ways have to come to the same panel, those over the expenses by a range of their index.
+ *
+ * @throws Error for one that does not
+ */
+export async function provePanels(on: Queryable, ledger: Ledger): Promise<void> {
+  const tables = { expenses: ledger.table, totals: `${ledger.table}_monthly` };
+  const columns = { expenses: ["tenant_id", "paid_at"], totals: ["tenant_id", "month"] };
+  for (const tenant of Object.values(TENANTS)) {
+    let expected: string | undefined;
+    for (const [name, { way, reads, anyPlan = false }] of Object.entries(WAYS)) {
+      const what = `${name} of ${tenant}`;
+      const recording = record(on);
+      const panel = await way(recording.on, ledger, tenant);
+      expectWhole(panel);
+      const found = JSON.stringify(panel);
+      expected ??= found;
+      if (found !== expected) throw new Error(`${what}: ${found} is not ${expected}`);
+      await on.query(`set enable_seqscan = ${reads === "totals" ? "on" : "off"}`);
+      const readings = await readingsOf(on, recording.statements, Object.values(tables));
+      if (!anyPlan) expectIndexRanges(what, readings, tables[reads], columns[reads]);
+      if (readings.some(({ table }) => table !== tables[reads]))
+        throw new Error(`${what} reads another table`);
+    }
+  }
+}
+
+function expectWhole(panel: Panel): void {
+  if (panel.lastTwelveMonths.length === 12 && panel.monthByCategory.length > 0) return;
+  throw new Error(`a panel with gaps: ${JSON.stringify(panel)}`);
+}
+
+/** Each way in turn, every other round backwards. */
+export async function timePanels(
+  on: Queryable,
+  ledger: Ledger,
+  costs: readonly PanelCost[],
+  rounds: number,
+): Promise<void> {
+  for (let round = 0; round < rounds; round++) {
+    for (const { way, anyPlan, tenant, calls, times } of round % 2 === 0 ? costs : costs.toReversed()) {
+      await on.query(`set enable_seqscan = ${anyPlan ? "on" : "off"}`);
+      // What the others have left in the caches of the processor is not its own.
+      await way(on, ledger, tenant);
+      for (let call = 0; call < calls; call++) {
+        const begun = performance.now();
+        await way(on, ledger, tenant);
+        times.push(performance.now() - begun);
+      }
+    }
+  }
+  await on.query("reset enable_seqscan");
+}

@@ -1,0 +1,299 @@
+import { openTestDatabase } from "@svc/dev-services";
+import { createJobTable, createWorker, type JobHandler, type JobTable } from "@svc/job-table";
+import { type Queryable, sqlStateOf, withTransaction } from "@svc/sql";
+import { setTimeout as delay } from "node:timers/promises";
+import { createRandom, type Random } from "./fuzz/random.ts";
+import { type Experiment, type Run } from "./harness/experiment.ts";
+import type { Report } from "./harness/report.ts";
+import {
+  type Books,
+  CATEGORIES,
+  type Comparison,
+  MOMENTS,
+  openBooks,
+  type Refresh,
+  type Spot,
+  TENANTS,
+} from "./harness/rollup-books.ts";
+
+const AT_ONCE = 10;
+const WORKERS = 2;
+const JOBS = "refreshes by jobs";
+const INLINE = "refreshes in the same transaction";
+
+/** Ten connections that write and refresh at once. */
+export const rollupRaces: Experiment = {
+  name: "rollup-races",
+  description: "after writers and refreshes that meet, every bucket equals its rows",
+  brokenVariants: ["broken-one-statement", "broken-one-side", "broken-swallowed-jobs"],
+  async run(run, report) {
+    const seed = run.seed ?? Math.floor(Math.random() * 2 ** 31);
+    report.note(`seed ${seed}`);
+    const { variant } = run;
+    for (const mode of [INLINE, JOBS]) {
+      if (variant === "broken-swallowed-jobs" && mode === INLINE) continue;
+      if (variant === "broken-one-statement" && mode === JOBS) continue;
+      await using database = await openTestDatabase({ name: "rollup-races" });
+      await using books = await openBooks(database.url, AT_ONCE + 4, variant);
+      const tally: Tally = {
+        committed: 0,
+        rolledBack: 0,
+        inserted: 0,
+        moved: 0,
+        deleted: 0,
+        refreshes: 0,
+        lost: [],
+      };
+      const wave: Wave = { books, tally, run, seed };
+      const compared = mode === INLINE ? await race(wave, books.refresh) : await raceByJobs(wave);
+      tell(mode, tally, compared, report);
+    }
+  },
+};
+
+/** What was done, and what the server refused. */
+interface Tally {
+  committed: number;
+  rolledBack: number;
+  inserted: number;
+  /** Rows whose month, tenant or group has changed, or more than one of these. */
+  moved: number;
+  deleted: number;
+  /** Of buckets, as they were asked for: also twice in one transaction. */
+  refreshes: number;
+  readonly lost: string[];
+}
+
+interface Wave {
+  readonly books: Books;
+  readonly tally: Tally;
+  readonly run: Run;
+  readonly seed: number;
+}
+
+/** Rounds of writers; after each of them all buckets are compared. */
+async function race(
+  { books, tally, run, seed }: Wave,
+  refresh: Refresh,
+  settle: () => Promise<void> = async () => undefined,
+): Promise<readonly Comparison[]> {
+  const rounds = run.runs ?? (run.quick ? 4 : 200);
+  const each = run.quick ? 6 : 15;
+  const compared: Comparison[] = [];
+  for (let round = 0; round < rounds; round++) {
+    const writers = Array.from({ length: AT_ONCE }, async (_, n) => {
+      const random = createRandom(seed + round * 1000 + n);
+      for (let turn = 0; turn < each; turn++) await write({ books, tally, run, refresh, random });
+    });
+    await Promise.all(writers);
+    await settle();
+    compared.push(await books.compare());
+    // Ten for one bucket in the same instant, half of which have nothing new to tell.
+    const random = createRandom(seed + round * 1000 + 999);
+    const spot = spotOf(random);
+    await Promise.all(
+      Array.from({ length: AT_ONCE }, (_, n) =>
+        inTransaction({ books, tally }, async (tx) => {
+          if (n % 2 === 0) await insert(tx, spot, random, tally);
+          await refreshed(tx, [spot], refresh, tally);
+        }),
+      ),
+    );
+    await settle();
+    compared.push(await books.compare());
+  }
+  return compared;
+}
+
+/** The same, where writers queue a job for each bucket, and workers refresh. */
+async function raceByJobs(wave: Wave): Promise<readonly Comparison[]> {
+  const { books, run } = wave;
+  const table = createJobTable({ db: books.pool, name: "sales_jobs" });
+  await table.ensureSchema();
+  const handlers: Readonly<Record<string, JobHandler>> = {
+    ...books.rollup.handlers(books.pool),
+    once: (spot) => withTransaction(books.pool, (tx) => books.refresh(tx, [spot as Spot])),
+  };
+  const workers = Array.from({ length: WORKERS }, () =>
+    createWorker({ table, handlers, concurrency: 3, pollMs: 20 }),
+  );
+  for (const worker of workers) worker.start();
+  const queue: Refresh = async (tx, spots) => {
+    for (const spot of inOneOrder(spots)) {
+      if (run.variant === "broken-swallowed-jobs") await queueOnce(table, tx, spot);
+      else await books.rollup.enqueueRefresh(table, spot, { tx });
+    }
+  };
+  try {
+    return await race(wave, queue, () => drained(table));
+  } finally {
+    for (const worker of workers) await worker.stop();
+  }
+}
+
+/** Who queues jobs for several buckets holds on to each until the commit: in different orders two would wait for each other. */
+function inOneOrder(spots: readonly Spot[]): readonly Spot[] {
+  const keyOf = ({ tenant, at }: Spot): string => `${tenant ?? ""}/${new Date(at).toISOString()}`;
+  return spots.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+}
+
+/** One job a bucket by its id alone: none is queued while that of an earlier writer runs, which may not see this one's rows. */
+async function queueOnce(table: JobTable, tx: Queryable, { tenant, at }: Spot): Promise<void> {
+  await table.enqueue(
+    { id: `${tenant ?? ""}/${MOMENTS.indexOf(at)}`, task: "once", payload: { tenant, at } },
+    { tx },
+  );
+}
+
+async function drained(table: JobTable): Promise<void> {
+  for (;;) {
+    const { pending, running, dead } = await table.stats();
+    if (dead > 0) throw new Error(`jobs are dead: ${(await table.dead(1))[0]?.lastError}`);
+    if (pending + running === 0) return;
+    await delay(10);
+  }
+}
+
+interface Writer {
+  readonly books: Books;
+  readonly tally: Tally;
+  readonly run: Run;
+  readonly refresh: Refresh;
+  readonly random: Random;
+}
+
+/** One transaction: rows come, go or become those of another bucket or group, then all buckets concerned are refreshed. */
+async function write({ books, tally, run, refresh, random }: Writer): Promise<void> {
+  const kind = random.whole(10);
+  const fails = random.chance(0.05);
+  await inTransaction({ books, tally }, async (tx) => {
+    let spots: Spot[] = [];
+    if (kind < 3) {
+      spots = Array.from({ length: 1 + random.whole(3) }, () => spotOf(random));
+      for (const spot of spots) await insert(tx, spot, random, tally);
+    } else if (kind < 7) spots = await move(tx, random, tally, run.variant === "broken-one-side");
+    else if (kind < 9) spots = await remove(tx, random, tally);
+    // Nothing has changed.
+    else spots = [spotOf(random)];
+    if (random.chance(0.2)) spots = [...spots, ...spots];
+    await refreshed(tx, spots, refresh, tally);
+    if (fails) throw new Error(ON_PURPOSE);
+  });
+}
+
+const ON_PURPOSE = "on purpose";
+
+async function inTransaction(
+  { books, tally }: Pick<Writer, "books" | "tally">,
+  work: (tx: Queryable) => Promise<void>,
+): Promise<void> {
+  try {
+    await withTransaction(books.pool, work);
+    tally.committed += 1;
+  } catch (error) {
+    tally.rolledBack += 1;
+    if (error instanceof Error && error.message === ON_PURPOSE) return;
+    tally.lost.push(`${sqlStateOf(error) ?? ""} ${String(error)}`);
+  }
+}
+
+async function refreshed(
+  tx: Queryable,
+  spots: readonly Spot[],
+  refresh: Refresh,
+  tally: Tally,
+): Promise<void> {
+  if (spots.length === 0) return;
+  await refresh(tx, spots);
+  tally.refreshes += spots.length;
+}
+
+function spotOf(random: Random): Spot {
+  return { tenant: random.pick(TENANTS), at: random.pick(MOMENTS) };
+}
+
+async function insert(tx: Queryable, { tenant, at }: Spot, random: Random, tally: Tally): Promise<void> {
+  await tx.query("insert into sales (tenant_id, at, category, amount) values ($1, $2, $3, $4)", [
+    tenant,
+    at,
+    random.pick(CATEGORIES),
+    amountOf(random),
+  ]);
+  tally.inserted += 1;
+}
+
+function amountOf(random: Random): string {
+  return ((random.whole(200_000) - 50_000) / 100).toFixed(2);
+}
+
+interface Chosen extends Record<string, unknown> {
+  readonly id: string;
+  readonly tenant: string | null;
+  readonly at: Date;
+}
+
+/** Rows that nobody else is at. */
+async function choose(tx: Queryable, random: Random): Promise<Chosen[]> {
+  const { rows } = await tx.query<Chosen>(
+    `select id, tenant_id as tenant, at from sales where id >= $1 * (select max(id) from sales) / 1000
+     order by id limit $2 for update skip locked`,
+    [random.whole(1000), 1 + random.whole(2)],
+  );
+  return rows;
+}
+
+async function move(tx: Queryable, random: Random, tally: Tally, newSideOnly: boolean): Promise<Spot[]> {
+  const spots: Spot[] = [];
+  for (const { id, tenant, at } of await choose(tx, random)) {
+    const old = { tenant, at: at.toISOString() };
+    // The month, the tenant, both, or neither but the group.
+    const next = {
+      tenant: random.chance(0.5) ? random.pick(TENANTS) : tenant,
+      at: random.chance(0.6) ? random.pick(MOMENTS) : old.at,
+    };
+    await tx.query("update sales set tenant_id = $2, at = $3, category = $4, amount = $5 where id = $1", [
+      id,
+      next.tenant,
+      next.at,
+      random.pick(CATEGORIES),
+      amountOf(random),
+    ]);
+    tally.moved += 1;
+    spots.push(next);
+    if (!newSideOnly) spots.push(old);
+  }
+  return spots;
+}
+
+async function remove(tx: Queryable, random: Random, tally: Tally): Promise<Spot[]> {
+  const chosen = await choose(tx, random);
+  await tx.query("delete from sales where id = any($1::bigint[])", [chosen.map(({ id }) => id)]);
+  tally.deleted += chosen.length;
+  return chosen.map(({ tenant, at }) => ({ tenant, at: at.toISOString() }));
+}
+
+function tell(mode: string, tally: Tally, compared: readonly Comparison[], report: Report): void {
+  const buckets = compared.reduce((sum, each) => sum + each.buckets, 0);
+  const wrong = compared.flatMap((each) => each.wrong);
+  report.figure(mode, "transactions", tally.committed, "count");
+  report.figure(mode, "rolled back", tally.rolledBack, "count");
+  report.figure(mode, "rows inserted", tally.inserted, "count");
+  report.figure(mode, "rows moved", tally.moved, "count");
+  report.figure(mode, "rows deleted", tally.deleted, "count");
+  report.figure(mode, "refreshes asked for", tally.refreshes, "count");
+  report.figure(mode, "rounds compared", compared.length, "count");
+  report.figure(mode, "buckets compared", buckets, "count");
+  report.figure(mode, "buckets that are wrong", wrong.length, "count");
+  report.rule(
+    wrong.length === 0 && buckets > 0,
+    `${mode}: every bucket equals its rows (${wrong.length} do not${wrong.length === 0 ? "" : `: ${wrong.slice(0, 3).join(", ")}`})`,
+  );
+  report.rule(
+    tally.lost.length === 0,
+    `${mode}: nobody is refused or deadlocked (${tally.lost.slice(0, 2).join("; ")})`,
+  );
+  report.rule(
+    Math.min(tally.inserted, tally.moved, tally.deleted, tally.refreshes) > 0,
+    `${mode}: there were inserts, moves, deletes and refreshes`,
+  );
+}
