@@ -6,10 +6,10 @@ import { embedTexts } from "../embed.ts";
 import { refused, SearchError } from "../errors.ts";
 import { tenantLock } from "../locks.ts";
 import type { ResolvedOptions } from "../options.ts";
-import { insertStaged, LOCK_TENANT_SHARED, makeStage, selectIsSecured } from "../sql/chunks.ts";
+import { insertStaged, LOCK_TENANT_SHARED, makeStage, selectRights } from "../sql/chunks.ts";
 import type { BulkChunk, IngestOptions, Vector } from "../types.ts";
 import type { BulkRow } from "./encoder.ts";
-import { openSink, type Sink } from "./sinks.ts";
+import { openSink, type Sink, wayOf } from "./sinks.ts";
 import { readSource } from "./source.ts";
 
 const MAX_ROWS = 500;
@@ -51,9 +51,14 @@ async function load(
 ): Promise<{ readonly chunks: number; readonly embedded: number }> {
   const { quotedTable, vectorType, precision, table } = options;
   await tx.query(LOCK_TENANT_SHARED, [tenantLock(table, tenant)]);
-  const stage = await stageFor(tx, options);
-  const target = { tenant, quotedTable: stage ?? quotedTable, vectorType, precision };
-  const sink = await openSink(tx, target);
+  const { rows } = await tx.query<Rights>(selectRights(options));
+  const rights = rows[0] ?? { secured: false, files: false };
+  const target = { tenant, quotedTable, vectorType, precision };
+  const way = wayOf(tx, rights.files);
+  // The server refuses a COPY into a table whose row security holds for this login: rows go through one of the session then.
+  const stage = rights.secured && way !== "insert" ? "svc_bulk_load" : undefined;
+  if (stage !== undefined) await tx.query(makeStage(options, stage));
+  const sink = await openSink(tx, way, stage === undefined ? target : { ...target, quotedTable: stage });
   try {
     const done = await pump(sink, options, source, signal);
     await sink.end();
@@ -65,14 +70,7 @@ async function load(
   }
 }
 
-/** The server refuses a COPY into a table whose row security holds for this login. Rows go through a table of the session then. */
-async function stageFor(tx: Queryable, options: ResolvedOptions): Promise<string | undefined> {
-  const { rows } = await tx.query<{ secured: boolean }>(selectIsSecured(options));
-  if (rows[0]?.secured !== true) return undefined;
-  const stage = "svc_bulk_load";
-  await tx.query(makeStage(options, stage));
-  return stage;
-}
+type Rights = { secured: boolean; files: boolean };
 
 async function pump(
   sink: Sink,

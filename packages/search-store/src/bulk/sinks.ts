@@ -33,14 +33,24 @@ interface Submitter {
   query(stream: Writable): Writable;
 }
 
-/**
- * The fastest way that a connection has: a binary COPY for clients of `pg` and the embedded database, else rows in inserts.
- *
- * @throws SearchError `ERR_SVC_SEARCH_PEER` for a client of `pg` without pg-copy-streams
- */
-export async function openSink(tx: Queryable, target: Target, peer: () => Promise<CopyFrom> = loadCopyStreams): Promise<Sink> {
-  if (isFileTaker(tx)) return fileSink(tx, target);
-  if (isSubmitter(tx)) return streamSink(tx, target, await peer());
+/** The fastest way that a connection has: a binary COPY for clients of `pg` and the embedded database, else rows in inserts. */
+export type Way = "stream" | "file" | "insert";
+
+/** @param files whether the login may read files, as the server calls what a file of the embedded database is */
+export function wayOf(tx: Queryable, files: boolean): Way {
+  if (isFileTaker(tx)) return files ? "file" : "insert";
+  return isSubmitter(tx) ? "stream" : "insert";
+}
+
+/** @throws SearchError `ERR_SVC_SEARCH_PEER` for a client of `pg` without pg-copy-streams */
+export async function openSink(
+  tx: Queryable,
+  way: Way,
+  target: Target,
+  peer: () => Promise<CopyFrom> = loadCopyStreams,
+): Promise<Sink> {
+  if (way === "stream" && isSubmitter(tx)) return streamSink(tx, target, await peer());
+  if (way === "file" && isFileTaker(tx)) return fileSink(tx, target);
   return insertSink(tx, target);
 }
 

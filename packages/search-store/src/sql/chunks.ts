@@ -80,9 +80,12 @@ order by document_id, ordinal
 limit ${limit}`;
 }
 
-/** Whether row security holds for this login on the table: it refuses a COPY then. */
-export function selectIsSecured({ quotedTable }: Names): string {
-  return `select row_security_active('${quotedTable.replaceAll("'", "''")}') as secured`;
+/** What keeps this login from a COPY: row security that holds for it on the table, and no right to read files. */
+export function selectRights({ quotedTable }: Names): string {
+  return `
+select row_security_active('${quotedTable.replaceAll("'", "''")}') as secured,
+  (select rolsuper from pg_catalog.pg_roles where rolname = current_user)
+    or pg_has_role('pg_read_server_files', 'usage') as files`;
 }
 
 /** A table of the session that is gone with the transaction. */

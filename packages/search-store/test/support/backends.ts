@@ -12,7 +12,7 @@ export interface Backend {
   /** Of a superuser, where it is a server. */
   readonly url: string | undefined;
   /** A store with a table of its own, made already: three dimensions unless said. */
-  store(options?: Partial<SearchStoreOptions>): Promise<SearchStore>;
+  readonly store: (options?: Partial<SearchStoreOptions>) => Promise<SearchStore>;
 }
 
 interface Opened {

@@ -1,0 +1,93 @@
+import type { Embed } from "@svc/search-store";
+import { expect } from "chai";
+import { embedTexts } from "../src/embed.ts";
+import { failureOf } from "./support/failure.ts";
+
+const options = { dimensions: 2, precision: "half", embedBatch: 3, embedTimeoutSeconds: 3600 } as const;
+
+describe("the embed callback", () => {
+  it("gets texts in batches and answers in their order", async () => {
+    const sizes: number[] = [];
+    const embed: Embed = (texts) => {
+      sizes.push(texts.length);
+      return texts.map((text) => [1, Number(text)]);
+    };
+    const vectors = await embedTexts({ ...options, embed }, ["0", "1", "2", "3"]);
+    expect(vectors).to.deep.equal([
+      [1, 0],
+      [1, 1],
+      [1, 2],
+      [1, 3],
+    ]);
+    expect(sizes).to.deep.equal([3, 1]);
+  });
+
+  it("is needed where no embedding comes along", async () => {
+    const error = await failureOf(embedTexts({ ...options, embed: undefined }, ["a"]));
+    expect(error.code).to.equal("ERR_SVC_SEARCH_EMBED");
+    expect(await embedTexts({ ...options, embed: undefined }, [])).to.deep.equal([]);
+  });
+
+  it("may fail, which is the cause of the error", async () => {
+    const cause = new Error("the model is away");
+    for (const embed of [
+      () => {
+        throw cause;
+      },
+      () => Promise.reject(cause),
+    ]) {
+      const error = await failureOf(embedTexts({ ...options, embed }, ["a"]));
+      expect(error.code).to.equal("ERR_SVC_SEARCH_EMBED");
+      expect(error.cause).to.equal(cause);
+    }
+  });
+
+  it("must answer as many embeddings as there are texts, each one fit to be kept", async () => {
+    const answers: [unknown, string][] = [
+      [undefined, "ERR_SVC_SEARCH_EMBED"],
+      [{ data: [] }, "ERR_SVC_SEARCH_EMBED"],
+      [[], "ERR_SVC_SEARCH_EMBED"],
+      [
+        [
+          [1, 2],
+          [1, 2],
+        ],
+        "ERR_SVC_SEARCH_EMBED",
+      ],
+      [[[1]], "ERR_SVC_SEARCH_VECTOR"],
+      [[[0, 0]], "ERR_SVC_SEARCH_VECTOR"],
+      [[[NaN, 0]], "ERR_SVC_SEARCH_VECTOR"],
+      [[undefined], "ERR_SVC_SEARCH_VECTOR"],
+    ];
+    for (const [answer, code] of answers) {
+      const embed = (() => answer) as Embed;
+      expect(
+        (await failureOf(embedTexts({ ...options, embed }, ["a"]))).code,
+        JSON.stringify(answer),
+      ).to.equal(code);
+    }
+  });
+
+  it("is given up when it hangs, and told so", async () => {
+    let told: AbortSignal | undefined;
+    const embed: Embed = (_texts, { signal }) => {
+      told = signal;
+      return new Promise(() => undefined);
+    };
+    const error = await failureOf(embedTexts({ ...options, embed, embedTimeoutSeconds: 0.05 }, ["a"]));
+    expect(error.code).to.equal("ERR_SVC_SEARCH_EMBED");
+    expect(error.message).to.equal("embed took more than 0.05 s");
+    expect(told?.aborted).to.equal(true);
+  });
+
+  it("is given up when the caller gives up, with the caller's reason", async () => {
+    const caller = new AbortController();
+    const reason = new Error("gone");
+    const embed: Embed = () => {
+      queueMicrotask(() => caller.abort(reason));
+      return new Promise(() => undefined);
+    };
+    expect(await failureOf(embedTexts({ ...options, embed }, ["a"], caller.signal))).to.equal(reason);
+    expect(await failureOf(embedTexts({ ...options, embed }, ["a"], caller.signal))).to.equal(reason);
+  });
+});
