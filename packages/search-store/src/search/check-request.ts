@@ -19,7 +19,7 @@ const KNOWN = [
   "candidates",
   "signal",
 ];
-/** Bytes of a query: each of its words is looked for in every text that may be a hit. */
+/** Bytes of a query: what a model embeds is not much more. */
 const MAX_QUERY_BYTES = 16_384;
 const MAX_WEIGHT = 1000;
 const MAX_RRF_K = 10_000;

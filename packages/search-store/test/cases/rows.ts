@@ -1,0 +1,154 @@
+import { openTestLogin } from "@svc/dev-services";
+import { expect } from "chai";
+import { Pool } from "pg";
+import { type Backend, newTable } from "../support/backends.ts";
+import { contents, numbered, texts } from "../support/chunks.ts";
+import { embedded, recordingEmbedder } from "../support/embedder.ts";
+import { type Backends, everywhere } from "../support/everywhere.ts";
+import { failureOf } from "../support/failure.ts";
+
+export function rowCases(backends: Backends): void {
+  everywhere(backends, "goes through a tenant's chunks page by page, each once", async ({ store: make }) => {
+    const store = await make();
+    await store.ingestBulk("t", numbered(95));
+    await store.ingestBulk("other", numbered(5));
+    const seen: unknown[] = [];
+    let after: string | undefined;
+    do {
+      const page = await store.list("t", { limit: 10, after });
+      seen.push(...page.chunks.map((each) => each.meta["index"]));
+      after = page.next;
+    } while (after !== undefined);
+    expect(seen).to.deep.equal([...Array(95).keys()]);
+    const whole = await store.list("t", { limit: 95 });
+    expect(whole.next).to.equal(undefined);
+    const found = await store.list("t", {
+      filter: { index: { gte: 12, lt: 14 } },
+      documentId: "document 0001",
+    });
+    expect(found.chunks.map((each) => each.content)).to.deep.equal(["text 12", "text 13"]);
+  });
+
+  everywhere(
+    backends,
+    "shows a transaction its own tenant alone, also by a statement that forgot it",
+    async (backend) => {
+      await using login = await plainLogin(backend);
+      const table = newTable();
+      const { embed } = recordingEmbedder();
+      const store = await backend.store({ db: login.db, table, embed, rowSecurity: true });
+      for (const tenant of ["a", "b"]) {
+        await store.ingest(tenant, "d", texts(`text of ${tenant}`));
+        await store.ingestBulk(tenant, [{ documentId: "e", content: `more of ${tenant}` }]);
+      }
+      expect((await failureOf(store.ingestBulk("a", [{ documentId: "e", content: "again" }]))).code).to.equal(
+        "ERR_SVC_SEARCH_DUPLICATE",
+      );
+      expect(await contents(store, "a")).to.deep.equal(["text of a", "more of a"]);
+      expect((await store.search("b", { text: "text" })).map((hit) => hit.content)).to.have.members([
+        "text of b",
+        "more of b",
+      ]);
+      expect((await login.db.query(`select from ${table}`)).rows).to.have.length(0);
+      // The same store, whose every condition about the tenant is broken.
+      const broken = await backend.store({
+        db: withoutCondition(login.db),
+        table,
+        embed,
+        rowSecurity: true,
+      });
+      expect(await contents(broken, "a")).to.deep.equal(["text of a", "more of a"]);
+      expect(await broken.stats("a")).to.include({ chunks: 2, documents: 2 });
+      expect(await broken.deleteTenant("a")).to.equal(2);
+      expect(await contents(store, "b")).to.deep.equal(["text of b", "more of b"]);
+    },
+  );
+
+  everywhere(
+    backends,
+    "is a span of every ingest and search, without a text in it",
+    async ({ store: make }) => {
+      const spans: unknown[] = [];
+      const table = newTable();
+      const store = await make({
+        table,
+        embed: (given) => given.map(embedded),
+        span: async (name, attributes, run) => {
+          const all = { ...attributes };
+          const result = await run((more) => void Object.assign(all, more));
+          spans.push([name, all]);
+          return result;
+        },
+      });
+      await store.ingest("t", "d", texts("secret words"));
+      await store.ingestBulk("t", [{ documentId: "e", content: "secret too" }]);
+      await store.search("t", { text: "secret", filter: { a: 1 }, limit: 3 });
+      const of = { "rag.store": table };
+      expect(spans).to.deep.equal([
+        [
+          "rag.ingest",
+          { ...of, "rag.document_id": "d", "rag.chunks": 1, "rag.embedded": 1, "rag.reused": 0 },
+        ],
+        ["rag.ingest", { ...of, "rag.chunks": 1, "rag.embedded": 1, "rag.reused": 0 }],
+        ["rag.search", { ...of, "rag.limit": 3, "rag.hybrid": true, "rag.filtered": true, "rag.hits": 0 }],
+      ]);
+    },
+  );
+
+  everywhere(
+    backends,
+    "to /ready is which pgvector it uses, and is never critical",
+    async ({ name, store: make }) => {
+      const check = (await make()).readiness();
+      expect(check).to.include({ name: "search-store", critical: false });
+      const result = await check.check(new AbortController().signal);
+      expect(result.healthy).to.equal(true);
+      const version = String(result.meta?.["pgvector"]);
+      expect(version).to.match(/^\d+\.\d+\.\d+$/);
+      expect(result.detail).to.equal(
+        name === "embedded" ? `pgvector ${version}, embedded` : `pgvector ${version} on the server`,
+      );
+    },
+  );
+}
+
+interface Login extends AsyncDisposable {
+  readonly db: Backend["db"];
+}
+
+/** Somebody who does not pass row security by being a superuser. */
+async function plainLogin({ db, url }: Backend): Promise<Login> {
+  if (url !== undefined) {
+    const login = await openTestLogin({ url, grants: ["grant create on schema public to login"] });
+    const pool = new Pool({ connectionString: login.url });
+    return {
+      db: pool,
+      async [Symbol.asyncDispose]() {
+        await pool.end();
+        await login.drop();
+      },
+    };
+  }
+  await db.query("create role plain nosuperuser; grant create on schema public to plain; set role plain");
+  return {
+    db,
+    async [Symbol.asyncDispose]() {
+      await db.query("reset role");
+    },
+  };
+}
+
+function withoutCondition(db: Backend["db"]): Backend["db"] {
+  const broken = (text: string): string =>
+    text.replaceAll(/tenant_id = (\$1)(::text)?/g, "($1::text is not null)");
+  return {
+    query: (text, values) => db.query(broken(text), values),
+    async connect() {
+      const connection = await db.connect();
+      return {
+        query: (text, values) => connection.query(broken(text), values),
+        release: (error) => connection.release(error),
+      };
+    },
+  };
+}

@@ -1,0 +1,339 @@
+import { createSearchStore, type Hit, type SearchRequest, type SearchStore } from "@svc/search-store";
+import { expect } from "chai";
+import { type Backend, newTable, type useBackends } from "../support/backends.ts";
+import { cosine, direction, seeded } from "../support/random.ts";
+import { refusal } from "../support/refusal.ts";
+import { planOf, watched } from "../support/watched.ts";
+
+const DIMENSIONS = 8;
+const WORDS = ["taxi", "train", "airport", "hotel", "lunch", "paper", "the", "and"];
+
+interface Chunk {
+  readonly content: string;
+  readonly embedding: readonly number[];
+}
+
+export function searchCases(backends: ReturnType<typeof useBackends>): void {
+  const chunks: Chunk[] = [];
+  const stores = new Map<Backend, { store: SearchStore; table: string }>();
+  before("some chunks", async function () {
+    this.timeout(60_000);
+    const random = seeded(11);
+    for (let n = 0; n < 60; n++) {
+      const words = Array.from({ length: 6 }, () => WORDS[Math.floor(random() ** 2 * WORDS.length)]);
+      chunks.push({ content: words.join(" "), embedding: direction(random, DIMENSIONS) });
+    }
+    for (const backend of backends.all) {
+      const table = newTable();
+      const store = await backend.store({ table, dimensions: DIMENSIONS, textConfig: "english" });
+      await store.ingest(
+        "a",
+        "d",
+        chunks.map((chunk, n) => ({ ...chunk, meta: { n } })),
+      );
+      await store.ingest("b", "d", chunks.slice(0, 3));
+      stores.set(backend, { store, table });
+    }
+  });
+
+  const vector = direction(seeded(3), DIMENSIONS);
+  /** Ordinals by meaning, computed here. */
+  const nearest = (): number[] =>
+    chunks
+      .map(({ embedding }, n) => ({ n, score: cosine(embedding, vector) }))
+      .toSorted((a, b) => b.score - a.score)
+      .map(({ n }) => n);
+  const ordinals = (hits: readonly Hit[]): number[] => hits.map(({ ordinal }) => ordinal);
+  const each = async (
+    work: (store: SearchStore, backend: Backend, table: string) => Promise<void>,
+  ): Promise<void> => {
+    for (const [backend, { store, table }] of stores) await work(store, backend, table);
+  };
+
+  it("SEARCH-5 by meaning the nearest come first, each with 1 - cosine distance as its score", async () => {
+    await each(async (store) => {
+      const hits = await store.search("a", { vector, limit: 20 });
+      expect(ordinals(hits)).to.deep.equal(nearest().slice(0, 20));
+      for (const [n, hit] of hits.entries()) {
+        expect(hit.score).to.be.closeTo(cosine(chunks[hit.ordinal]?.embedding ?? [], vector), 2e-3);
+        expect(hit).to.deep.include({
+          documentId: "d",
+          meta: { n: hit.ordinal },
+          vectorRank: n + 1,
+          textRank: null,
+        });
+        expect(hit.content).to.equal(chunks[hit.ordinal]?.content);
+      }
+      const opposite = await store.search("a", { vector: vector.map((each) => -each), limit: 100 });
+      expect(opposite).to.have.length(chunks.length);
+      expect(opposite.at(-1)?.score).to.be.within(-1, -0.1);
+    });
+  });
+
+  it("SEARCH-4 a search answers 5 hits unless told otherwise", async () => {
+    await each(async (store) => expect(await store.search("a", { vector })).to.have.length(5));
+  });
+
+  it("by words all of them must be there, and a hit has no score", async () => {
+    await each(async (store) => {
+      const hits = await store.search("a", { text: "taxi train", limit: 100 });
+      const wanted = chunks.flatMap(({ content }, n) =>
+        /taxi/.test(content) && /train/.test(content) ? [n] : [],
+      );
+      expect(wanted).not.to.have.length(0);
+      expect(ordinals(hits).toSorted((a, b) => a - b)).to.deep.equal(wanted);
+      expect(hits.every(({ score, vectorRank }) => score === null && vectorRank === null)).to.equal(true);
+      expect(hits.map(({ textRank }) => textRank)).to.deep.equal(hits.map((_, n) => n + 1));
+    });
+  });
+
+  it("hybrid hits are fused from both ranks, by their weights, with a score for all of them", async () => {
+    await each(async (store) => {
+      const [all, byMeaning, byWords] = await Promise.all([
+        store.search("a", {
+          vector,
+          text: "hotel",
+          limit: 100,
+          candidates: 10,
+          rrfK: 20,
+          weights: { vector: 2, text: 3 },
+        }),
+        store.search("a", { vector, limit: 100 }),
+        store.search("a", { text: "hotel", limit: 100 }),
+      ]);
+      const expected = new Map<number, number>();
+      // No fewer candidates than hits are asked for.
+      for (const [n, hit] of byMeaning.entries()) expected.set(hit.ordinal, 2 / (20 + n + 1));
+      for (const [n, { ordinal }] of byWords.entries()) {
+        expected.set(ordinal, (expected.get(ordinal) ?? 0) + 3 / (20 + n + 1));
+      }
+      for (const hit of all) {
+        expect(hit.fusedScore).to.be.closeTo(expected.get(hit.ordinal) ?? Number.NaN, 1e-12);
+        expect(hit.score).to.be.closeTo(cosine(chunks[hit.ordinal]?.embedding ?? [], vector), 2e-3);
+      }
+      const fused = all.map(({ fusedScore }) => fusedScore);
+      expect(fused).to.deep.equal(fused.toSorted((a, b) => b - a));
+      expect(all.some((hit) => hit.textRank !== null && hit.vectorRank !== null)).to.equal(true);
+    });
+  });
+
+  it("a hit that only the words propose has its score too, and candidates bound each kind", async () => {
+    await each(async (store) => {
+      const hits = await store.search("a", { vector, text: "hotel", limit: 2, candidates: 2 });
+      expect(hits).to.have.length(2);
+      const wide = await store.search("a", {
+        vector,
+        text: "hotel",
+        limit: 4,
+        candidates: 4,
+        weights: { vector: 0.1 },
+      });
+      const only = wide.find(({ vectorRank }) => vectorRank === null);
+      expect(only?.textRank).to.be.a("number");
+      expect(only?.score).to.be.a("number");
+    });
+  });
+
+  it("a kind without weight proposes nothing; the vector still gives the score", async () => {
+    await each(async (store) => {
+      const hits = await store.search("a", { vector, text: "hotel", weights: { vector: 0 } });
+      expect(hits.every(({ vectorRank, score }) => vectorRank === null && score !== null)).to.equal(true);
+      expect(ordinals(hits)).to.deep.equal(ordinals(await store.search("a", { text: "hotel" })));
+      expect(await store.search("a", { vector, weights: { vector: 0 } })).to.deep.equal([]);
+    });
+  });
+
+  it("words that are all stop words, and no words at all, leave the search to the vector", async () => {
+    await each(async (store) => {
+      const byMeaning = ordinals(await store.search("a", { vector }));
+      for (const text of ["the and", "", "  ", "\0", "!!!", "🚕"]) {
+        expect(ordinals(await store.search("a", { vector, text })), text).to.deep.equal(byMeaning);
+        expect(await store.search("a", { text }), text).to.deep.equal([]);
+      }
+    });
+  });
+
+  it("whatever is typed is words and never syntax", async () => {
+    await each(async (store) => {
+      const typed = [
+        "taxi & | ! ( :* <-> '",
+        "'; drop table x --",
+        '"taxi train',
+        "\\",
+        "taxi\0",
+        "\ud800 taxi",
+        "- -",
+        "or or",
+        "😀🚕".repeat(500),
+      ];
+      for (const text of typed) {
+        expect(await store.search("a", { text }), text).to.be.an("array");
+        expect(await store.search("a", { text, vector }), text).not.to.have.length(0);
+      }
+      expect(await store.search("a", { text: "taxi\0" })).not.to.have.length(0);
+      const longest = "taxi ".repeat(3276);
+      expect(await store.search("a", { text: longest })).not.to.have.length(0);
+      // Of a page the first 64 words are looked for, so that its length cannot cost seconds.
+      const page = `${"taxi train ".repeat(40)} nowhere`;
+      expect(ordinals(await store.search("a", { text: page }))).to.deep.equal(
+        ordinals(await store.search("a", { text: "taxi train ".repeat(32) })),
+      );
+      const different = Array.from({ length: 2300 }, (_, n) => `w${n}`).join(" ");
+      expect(await store.search("a", { text: different })).to.deep.equal([]);
+    });
+  });
+
+  it("minScore takes hits away after the limit, and what has no score", async () => {
+    await each(async (store) => {
+      const hits = await store.search("a", { vector, limit: 10 });
+      const minScore = hits[4]?.score ?? Number.NaN;
+      expect(ordinals(await store.search("a", { vector, limit: 10, minScore }))).to.deep.equal(
+        ordinals(hits).slice(0, 5),
+      );
+      expect(await store.search("a", { text: "taxi", minScore: -1 })).to.deep.equal([]);
+      const negative = await store.search("a", { vector, limit: 100 });
+      expect(negative.some(({ score }) => score !== null && score < 0)).to.equal(true);
+    });
+  });
+
+  it("SEARCH-3 a search is one statement, 100 wide unless told otherwise, and its settings end with it", async () => {
+    await each(async (_, { db }, table) => {
+      const seen = watched(db);
+      const store = createSearchStore({ db: seen, dimensions: DIMENSIONS, table, textConfig: "english" });
+      await store.search("a", { vector, text: "taxi", filter: { n: { gt: 3 } } });
+      await store.search("a", { vector, efSearch: 250 });
+      expect(seen.sent).to.have.length(2);
+      expect(seen.sent[0]?.values).to.include("100");
+      expect(seen.sent[1]?.values).to.include("250");
+      expect(seen.sent[0]?.text.match(/tenant_id = \$1/g)).to.have.length(3);
+      // On every connection that the pool has.
+      const connection = await db.connect();
+      const { rows } = await connection.query(
+        "select current_setting('hnsw.ef_search') as ef, current_setting('hnsw.iterative_scan') as scan",
+      );
+      connection.release();
+      expect(rows[0]).to.deep.equal({ ef: "40", scan: "off" });
+    });
+  });
+
+  it("SEARCH-1 without an index the plan reads the tenant's rows by the primary key, filter or not", async () => {
+    await each(async (_, { db }, table) => {
+      const connection = await db.connect();
+      // As if the table were large: the planner would read a small one from end to end.
+      await connection.query("set enable_seqscan = off");
+      connection.release();
+      const seen = watched(db);
+      const store = createSearchStore({ db: seen, dimensions: DIMENSIONS, table, textConfig: "english" });
+      await store.search("b", { vector });
+      await store.search("b", { vector, filter: { n: 1, kind: { exists: false } } });
+      for (const sent of seen.sent) {
+        const plan = await planOf(db, sent);
+        expect(plan).to.match(
+          new RegExp(`(Index Scan using ${table}_pkey on ${table} c|Bitmap Index Scan on ${table}_pkey)`),
+        );
+        expect(plan).to.match(/Index Cond: \(tenant_id = 'b'::text\)/);
+        expect(plan).not.to.match(/Seq Scan|_tsv_idx/);
+      }
+      const again = await db.connect();
+      await again.query("reset enable_seqscan");
+      again.release();
+    });
+  });
+
+  const REFUSED: readonly (readonly [code: string, request: SearchRequest, says: RegExp])[] = [
+    ["ARGUMENT", {}, /needs a vector, a text or both/],
+    ["ARGUMENT", { vector, limit: 0 }, /^limit must be a whole number from 1 to 100; it is 0/],
+    ["ARGUMENT", { vector, limit: -1 }, /^limit/],
+    ["ARGUMENT", { vector, limit: 101 }, /^limit/],
+    ["ARGUMENT", { vector, limit: 1e9 }, /^limit/],
+    ["ARGUMENT", { vector, limit: 1.5 }, /^limit/],
+    ["ARGUMENT", { vector, limit: "5" as never }, /^limit/],
+    ["ARGUMENT", { vector, efSearch: 0 }, /^efSearch must be a whole number from 1 to 1000/],
+    ["ARGUMENT", { vector, efSearch: 1001 }, /^efSearch/],
+    ["ARGUMENT", { vector, candidates: 0 }, /^candidates/],
+    ["ARGUMENT", { vector, minScore: Number.NaN }, /^minScore must be a number from -1 to 1/],
+    ["ARGUMENT", { vector, minScore: 2 }, /^minScore/],
+    ["ARGUMENT", { vector, rrfK: -1 }, /^rrfK/],
+    ["ARGUMENT", { vector, weights: { vector: -1 } }, /^weights\.vector/],
+    ["ARGUMENT", { vector, weights: { vector: 0, text: 0 } }, /^weights must not both be 0/],
+    ["ARGUMENT", { vector, weights: { words: 1 } as never }, /^weights knows no "words"/],
+    ["ARGUMENT", { vector, tenant: "b" } as never, /^a search knows no "tenant"/],
+    ["ARGUMENT", { text: 5 as never }, /must be a text/],
+    ["ARGUMENT", { text: "taxi ".repeat(25_000) }, /at most 16384 bytes/],
+    ["ARGUMENT", { text: "taxi", signal: {} as never }, /AbortSignal/],
+    ["VECTOR", { vector: [1, 2] }, /must have 8 dimensions; it has 2/],
+    ["VECTOR", { vector: [...vector.slice(1), Number.NaN] }, /finite/],
+    ["VECTOR", { vector: [...vector.slice(1), "1" as never] }, /finite/],
+    ["VECTOR", { vector: Array(DIMENSIONS).fill(0) as number[] }, /zeros/],
+    ["VECTOR", { vector: "[1]" as never }, /array/],
+  ];
+  it("SEARCH-4 what a search does not take is refused before anything is sent", async () => {
+    const seen = watched({ connect: () => Promise.reject(new Error("sent")) });
+    const store = createSearchStore({ db: seen, dimensions: DIMENSIONS });
+    for (const [code, request, says] of REFUSED) {
+      const error = await refusal(() => store.search("a", request));
+      expect(error.code).to.equal(`ERR_SVC_SEARCH_${code}`);
+      expect(error.message).to.match(says);
+    }
+  });
+
+  it("SEARCH-6 no search, and no care of an index, goes without a tenant", async () => {
+    const store = createSearchStore({
+      db: watched({ connect: () => Promise.reject(new Error("sent")) }),
+      dimensions: 3,
+    });
+    for (const tenant of [undefined, null, "", " ", 5, ["a"], "a\0"] as never[]) {
+      for (const call of [
+        () => store.search(tenant, { text: "a" }),
+        () => store.recall(tenant),
+        () => store.ensureTenantIndex(tenant),
+        () => store.dropTenantIndex(tenant),
+      ]) {
+        expect((await refusal(call)).code).to.equal("ERR_SVC_SEARCH_TENANT");
+      }
+    }
+  });
+
+  it("a text is embedded where the store can, once, and never with a faulty filter or when the caller gave up", async () => {
+    await each(async (_, { db }, table) => {
+      const asked: string[] = [];
+      const spans: object[] = [];
+      const store = createSearchStore({
+        db,
+        dimensions: DIMENSIONS,
+        table,
+        textConfig: "english",
+        embed: (texts) => {
+          asked.push(...texts);
+          return texts.map(() => vector);
+        },
+        span: async (name, attributes, run) => {
+          const all = { name, ...attributes };
+          const answer = await run((more) => void Object.assign(all, more));
+          spans.push(all);
+          return answer;
+        },
+      });
+      const hits = await store.search("a", { text: " hotel ", filter: { n: { gte: 0 } } });
+      expect(hits.every(({ score }) => score !== null)).to.equal(true);
+      expect(await store.search("a", { text: "the" })).to.have.length(5);
+      expect(asked).to.deep.equal(["hotel", "the"]);
+      await store.search("a", { text: "hotel", weights: { vector: 0 } });
+      await store.search("a", { text: "hotel", vector });
+      await refusal(() => store.search("a", { text: "hotel", filter: { n: { near: 1 } as never } }));
+      const gone = AbortSignal.abort(new Error("gone"));
+      expect(
+        await store.search("a", { text: "hotel", signal: gone }).catch((error: unknown) => error),
+      ).to.equal(gone.reason);
+      expect(asked).to.have.length(2);
+      expect(spans[0]).to.include({
+        name: "rag.search",
+        "rag.limit": 5,
+        "rag.hybrid": true,
+        "rag.filtered": true,
+        "rag.hits": 5,
+      });
+      expect(JSON.stringify(spans)).not.to.contain("hotel");
+    });
+  });
+}

@@ -1,0 +1,69 @@
+import { expect } from "chai";
+import { newTable } from "../support/backends.ts";
+import { type Backends, everywhere } from "../support/everywhere.ts";
+import { failureOf } from "../support/failure.ts";
+
+export function tableCases(backends: Backends): void {
+  everywhere(
+    backends,
+    "is made once, also by several at once, and is there the next time",
+    async ({ db, store }) => {
+      const table = newTable();
+      const stores = await Promise.all([store({ table }), store({ table }), store({ table })]);
+      for (const each of stores) expect(await each.ensureSchema()).to.equal("present");
+      const { rows } = await db.query<{ type: string }>(
+        `select format_type(atttypid, atttypmod) as type from pg_attribute
+       where attrelid = to_regclass($1) and attname = 'embedding'`,
+        [table],
+      );
+      expect(rows).to.deep.equal([{ type: "halfvec(3)" }]);
+    },
+  );
+
+  everywhere(backends, "is the same that the migrations make", async ({ db, store }) => {
+    const table = newTable();
+    const options = { table, filterKeys: ["kind", "it's"], precision: "full", rowSecurity: true } as const;
+    const made = await store({ ...options, table: newTable() });
+    for (const { statements } of made.migrations()) {
+      for (const statement of statements) await db.query(statement.replaceAll(/chunks_\d+/g, table));
+    }
+    const again = await store(options);
+    expect(await again.ensureSchema()).to.equal("present");
+    expect(made.migrations().map((each) => each.name)[0]).to.equal("0001_vector");
+  });
+
+  everywhere(backends, "is refused when it is another one", async ({ db, store }) => {
+    const table = newTable();
+    await store({ table });
+    const schema = "ERR_SVC_SEARCH_SCHEMA";
+    const dimensions = await failureOf(store({ table, dimensions: 4 }));
+    expect(dimensions).to.include({
+      code: schema,
+      message: `${table}.embedding must be halfvec(4); it is halfvec(3)`,
+    });
+    expect((await failureOf(store({ table, precision: "full" }))).code).to.equal(schema);
+    expect((await failureOf(store({ table, textConfig: "english" }))).message).to.contain(
+      "it is cut by simple",
+    );
+    const other = newTable();
+    await db.query(`create table ${other} (id int)`);
+    expect((await failureOf(store({ table: other }))).code).to.equal(schema);
+    expect((await failureOf(store({ textConfig: "klingon" }))).code).to.equal("42704");
+  });
+
+  everywhere(backends, "is named by the error when it is missing", async ({ db, store }) => {
+    const table = newTable();
+    const gone = await store({ table });
+    await db.query(`drop table ${table}`);
+    const code = "ERR_SVC_SEARCH_SCHEMA";
+    for (const run of [() => gone.list("t"), () => gone.ingest("t", "d", []), () => gone.stats("t")]) {
+      const error = await failureOf(run());
+      expect(error.code).to.equal(code);
+      expect(error.message).to.equal(
+        `the table ${table} is missing: call ensureSchema(), or run migrations() before`,
+      );
+    }
+    const check = await gone.readiness().check(new AbortController().signal);
+    expect(check).to.include({ healthy: false, critical: false, detail: "its table is missing" });
+  });
+}

@@ -1,0 +1,88 @@
+import { createSearchStore } from "@svc/search-store";
+import { expect } from "chai";
+import { refusal } from "./support/refusal.ts";
+
+const nested = (depth: number): unknown =>
+  depth === 0 ? { a: 1 } : depth % 2 === 0 ? { not: nested(depth - 1) } : { and: [nested(depth - 1)] };
+
+const REFUSED: readonly (readonly [title: string, filter: unknown, says: RegExp])[] = [
+  ["text", "kind = 'x'", /^filter must be an object/],
+  ["a list", [], /^filter must be an object/],
+  ["null", null, /^filter must be an object/],
+  ["a date as a value", { at: new Date(0) }, /^filter\.at must be a text/],
+  ["a list as a value", { kind: ["a"] }, /^filter\.kind must be a text/],
+  ["a function", { kind: () => 1 }, /^filter\.kind must be/],
+  ["NaN", { price: Number.NaN }, /^filter\.price must be/],
+  ["infinity", { price: { lt: Infinity } }, /^filter\.price\.lt must be/],
+  ["an operator that is unknown", { price: { $gt: 5 } }, /^filter\.price\["\$gt"\] is no operator/],
+  [
+    "an operator that is misspelt",
+    { price: { gtt: 5 } },
+    /^filter\.price\.gtt is no operator; did you mean gt/,
+  ],
+  ["an operator of a prototype", { price: { constructor: 5 } }, /^filter\.price\.constructor is no operator/],
+  ["no operator", { price: {} }, /^filter\.price names no operator/],
+  ["a range of booleans", { paid: { gt: true } }, /^filter\.paid\.gt must be a text or a finite number/],
+  ["in without a list", { kind: { in: "a" } }, /^filter\.kind\.in must be a list/],
+  ["a list in a list", { kind: { in: ["a", ["b"]] } }, /^filter\.kind\.in\[1\] must be a text/],
+  ["a hole in a list", { kind: { in: Array(2) } }, /^filter\.kind\.in\[0\] must be a text/],
+  ["exists with a text", { kind: { exists: "yes" } }, /^filter\.kind\.exists must be true or false/],
+  ["and without a list", { and: { a: 1 } }, /^filter\.and must be a list of filters/],
+  ["not with a list", { not: [{ a: 1 }] }, /^filter\.not must be an object/],
+  [
+    "a fault deep inside",
+    { and: [{ a: 1 }, { or: [{ not: { "a b": { x: 1 } } }] }] },
+    /^filter\.and\[1\]\.or\[0\]\.not\["a b"\]\.x is no/,
+  ],
+  ["NUL in a key", { "a\0b": 1 }, /must not contain NUL/],
+  ["NUL in a text", { a: "\0" }, /^filter\.a must not contain NUL/],
+  ["half a character", { a: { eq: "\ud800" } }, /^filter\.a\.eq must not contain NUL or half a character/],
+  [
+    "a key that is too long",
+    { ["k".repeat(257)]: 1 },
+    /^filter\["k{60}\.\.\."\] has a key of more than 256 bytes/,
+  ],
+  ["a text that is too long", { a: "x".repeat(8193) }, /^filter\.a has more than 8192 bytes/],
+  ["one that is nested too deep", nested(9), /is nested deeper than 8 levels$/],
+  ["one that is nested far too deep", nested(5000), /is nested deeper than 8 levels$/],
+  [
+    "too many conditions",
+    Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`k${n}`, 1])),
+    /^filter\.k100 makes more than 100 conditions/,
+  ],
+  [
+    "too many empty ones",
+    { or: Array.from({ length: 101 }, () => ({})) },
+    /^filter\.or makes more than 100 conditions/,
+  ],
+  [
+    "too many listed values",
+    { a: { in: Array(600).fill(1) }, b: { in: Array(401).fill(1) } },
+    /^filter\.b\.in makes more than 1000 listed/,
+  ],
+];
+
+describe("what is no filter", () => {
+  const queries: string[] = [];
+  const store = createSearchStore({
+    db: { query: (text: string) => Promise.reject(new Error(`sent: ${queries.push(text)}`)) },
+    dimensions: 3,
+  });
+
+  for (const [title, filter, says] of REFUSED) {
+    it(`SEARCH-1 is refused before anything is sent, naming the place: ${title}`, async () => {
+      const error = await refusal(() => store.search("a", { vector: [1, 0, 0], filter: filter as never }));
+      expect(error.code).to.equal("ERR_SVC_SEARCH_FILTER");
+      expect(error.message).to.match(says);
+      expect(error.message.length).to.be.below(400);
+      expect(queries).to.deep.equal([]);
+    });
+  }
+
+  it("SEARCH-1 is refused without showing a value that may be somebody's", async () => {
+    const error = await refusal(() =>
+      store.search("a", { vector: [1, 0, 0], filter: { a: { eq: ["secret"] as never } } }),
+    );
+    expect(error.message).not.to.contain("secret");
+  });
+});

@@ -1,0 +1,21 @@
+import { bulkCases } from "./cases/bulk.ts";
+import { filterCases } from "./cases/filter.ts";
+import { ingestCases } from "./cases/ingest.ts";
+import { rowCases } from "./cases/rows.ts";
+import { searchCases } from "./cases/search.ts";
+import { tableCases } from "./cases/table.ts";
+import { tenantCases } from "./cases/tenants.ts";
+import { useBackends } from "./support/backends.ts";
+
+// One file, because every file that needs an embedded server pays seconds for it.
+describe("on every server that has pgvector", function () {
+  this.timeout(30_000);
+  const backends = useBackends();
+  describe("its table", () => tableCases(backends));
+  describe("ingest()", () => ingestCases(backends));
+  describe("ingestBulk()", () => bulkCases(backends));
+  describe("a tenant's rows", () => rowCases(backends));
+  describe("a filter", () => filterCases(backends));
+  describe("a search", () => searchCases(backends));
+  describe("tenants", () => tenantCases(backends));
+});

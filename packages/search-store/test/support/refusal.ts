@@ -1,0 +1,12 @@
+import { SearchError } from "@svc/search-store";
+
+/** What a call is refused with. */
+export async function refusal(call: () => Promise<unknown>): Promise<SearchError> {
+  try {
+    await call();
+  } catch (error) {
+    if (error instanceof SearchError) return error;
+    throw error;
+  }
+  throw new Error("it was not refused");
+}
