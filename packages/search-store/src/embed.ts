@@ -18,7 +18,7 @@ type Embedding = Pick<
 export async function embedTexts(
   options: Embedding,
   texts: readonly string[],
-  signal?: AbortSignal | undefined,
+  signal?: AbortSignal,
 ): Promise<Vector[]> {
   const vectors: Vector[] = [];
   for (let at = 0; at < texts.length; at += options.embedBatch) {

@@ -52,7 +52,7 @@ describe("rows of a binary COPY", () => {
       Buffer.from([0, 0, 0, 2, 0xc3, 0xa9]),
       Buffer.from([0, 0, 0, 4, 0, 0, 1, 2]),
       Buffer.from([0, 0, 0, 2, 0x68, 0x69]),
-      Buffer.from([0, 0, 0, 32, ...new Array<number>(32).fill(0xab)]),
+      Buffer.from([0, 0, 0, 32, ...Array.from({ length: 32 }, () => 0xab)]),
       Buffer.from([0, 0, 0, 8, 1, ...Buffer.from('{"a":1}')]),
       Buffer.from([0, 0, 0, 10, 0, 3, 0, 0, 0x3c, 0x00, 0xc0, 0x00, 0x38, 0x00]),
     ]);
