@@ -75,7 +75,11 @@ async function checkTests() {
 }
 
 function testFiles() {
-  const patterns = TESTS.map((folder) => `${folder}/**/*.test.{ts,mts,cts,js,mjs,cjs}`);
+  // A folder `cases` has what one test file runs on several servers.
+  const patterns = TESTS.flatMap((folder) => [
+    `${folder}/**/*.test.{ts,mts,cts,js,mjs,cjs}`,
+    `${folder}/cases/*.ts`,
+  ]);
   const exclude = (path) =>
     /(?:^|[\\/])(?:node_modules|dist)$/.test(typeof path === "string" ? path : path.name);
   return globSync(patterns, { cwd: values.root, exclude })

@@ -840,7 +840,7 @@ const planned: readonly (readonly Rule[])[] = [
 
   section(
     "monthly-totals",
-    { package: "rollups", status: "planned", profile: "full" },
+    { package: "rollups", status: "done", profile: "full" },
     {
       "ROLL-1": "One row per tenant, local month and group",
       "ROLL-2": "A bucket is recomputed from its rows, never adjusted by a delta",
@@ -857,7 +857,7 @@ const planned: readonly (readonly Rule[])[] = [
 
   section(
     "search",
-    { package: "search-store", status: "planned", profile: "full", outside: false },
+    { package: "search-store", status: "done", profile: "full", outside: false },
     {
       "SEARCH-1": "The tenant filter is always applied",
       "SEARCH-2": "Writes match rows by tenant_id",
