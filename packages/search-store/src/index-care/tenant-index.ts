@@ -104,8 +104,13 @@ export async function allIndexes(options: ResolvedOptions): Promise<readonly Ind
   return rows.filter(({ name }) => /^[0-9a-f]{16}$/.test(name.slice(prefix.length)));
 }
 
+/**
+ * Beside the transaction of the lock, where there is another connection: a statement with values leaves that one a snapshot,
+ * for whose end a concurrent build would wait.
+ */
 async function find(options: ResolvedOptions, name: string, tx?: Queryable): Promise<IndexRow | undefined> {
-  const { rows } = await query<IndexRow>(tx ?? options.db, SELECT_INDEXES, [options.quotedTable, name]);
+  const db = tx === undefined || hasSecondConnection(options.db) ? options.db : tx;
+  const { rows } = await query<IndexRow>(db, SELECT_INDEXES, [options.quotedTable, name]);
   return rows.find((row) => row.name === name);
 }
 
