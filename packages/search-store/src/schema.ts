@@ -11,6 +11,7 @@ import { query } from "./access.ts";
 import { SearchError } from "./errors.ts";
 import { checkExtension, CREATE_EXTENSION, explained, extensionOf } from "./extension.ts";
 import type { ResolvedOptions } from "./options.ts";
+import { literal } from "./sql/literal.ts";
 import type { Migration } from "./types.ts";
 
 const TEXT = ["text", "varchar"];
@@ -152,12 +153,6 @@ function inSchemaOf(table: string, name: string): string {
 
 function bareName(table: string): string {
   return table.slice(table.lastIndexOf(".") + 1);
-}
-
-/** Only for names from the options, which hold no NUL. */
-function literal(text: string): string {
-  const quoted = `'${text.replaceAll("'", "''")}'`;
-  return quoted.includes("\\") ? `E${quoted.replaceAll("\\", "\\\\")}` : quoted;
 }
 
 function another(message: string, cause?: unknown): SearchError {
