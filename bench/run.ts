@@ -5,6 +5,8 @@ import { http } from "./http/bench.ts";
 import { keyset } from "./keyset/bench.ts";
 import { queue } from "./queue/bench.ts";
 import { queueDepth } from "./queue-depth/bench.ts";
+import { search } from "./search/bench.ts";
+import { rollups } from "./rollups/bench.ts";
 import { tokens } from "./tokens/bench.ts";
 
 const benches: Readonly<Record<string, Bench>> = {
@@ -13,6 +15,8 @@ const benches: Readonly<Record<string, Bench>> = {
   tokens,
   queue,
   "queue-depth": queueDepth,
+  rollups,
+  search,
   budget,
 };
 

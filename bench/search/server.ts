@@ -1,0 +1,97 @@
+import { randomBytes } from "node:crypto";
+import { startPostgres } from "@svc/dev-services";
+import pg from "pg";
+import { type Place, versionOf } from "./place.ts";
+
+/** Where the environment may name a server. */
+export const VARIABLE = "SVC_BENCH_DATABASE_URL";
+
+// As a service has them that keeps its data: durable, and with room for the whole of it.
+const settings = {
+  fsync: "on",
+  synchronous_commit: "on",
+  full_page_writes: "on",
+  shared_buffers: "1GB",
+  maintenance_work_mem: "1GB",
+  max_parallel_maintenance_workers: "1",
+  max_wal_size: "8GB",
+};
+const shown = [...Object.keys(settings), "work_mem", "random_page_cost", "jit"];
+
+/** Why there is no server with the extension. */
+export class NoVectorServerError extends Error {}
+
+/**
+ * A new database on the server that the environment names, or on an installed one that is started for it.
+ *
+ * @throws NoVectorServerError where neither is there, or has no pgvector
+ */
+export async function openServer(url: string | undefined): Promise<Place> {
+  if (url !== undefined && url !== "") return openDatabase(url, VARIABLE, () => Promise.resolve());
+  let server: Awaited<ReturnType<typeof startPostgres>>;
+  try {
+    server = await startPostgres({ purpose: "test", only: "system", settings });
+  } catch (error) {
+    throw new NoVectorServerError(`${VARIABLE} is not set, and no PostgreSQL is installed`, { cause: error });
+  }
+  const stop = (): Promise<void> => server.stop();
+  return openDatabase(server.url, "an installed PostgreSQL, started for this", stop).catch(
+    async (error: unknown) => {
+      await stop();
+      throw error;
+    },
+  );
+}
+
+async function openDatabase(adminUrl: string, what: string, stop: () => Promise<void>): Promise<Place> {
+  const name = `svc_bench_${randomBytes(4).toString("hex")}`;
+  await onServer(adminUrl, async (admin) => {
+    const { rowCount } = await admin.query(
+      "select 1 from pg_available_extensions where name = 'vector' and default_version >= '0.7'",
+    );
+    if (rowCount === 0) throw new NoVectorServerError(`${what} has no pgvector of 0.7 or newer`);
+    await admin.query(`create database ${name} template template0`);
+  });
+  const url = new URL(adminUrl);
+  url.pathname = `/${name}`;
+  const pools: pg.Pool[] = [];
+  const place: Place = {
+    kind: "server",
+    about: await onServer(url.href, async (client) => {
+      await client.query("create extension vector");
+      const { rows } = await client.query<{ line: string }>(
+        "select string_agg(name || '=' || current_setting(name, true), ' ') as line from unnest($1::text[]) as name",
+        [shown],
+      );
+      return [`${what}: ${await versionOf(client)}`, rows[0]?.line ?? ""];
+    }),
+    connect() {
+      const pool = new pg.Pool({ connectionString: url.href, max: 3, idleTimeoutMillis: 0 });
+      pool.on("error", () => undefined);
+      pools.push(pool);
+      return Promise.resolve({
+        query: (text, values) => pool.query<Record<string, unknown>>(text, values),
+        database: pool,
+        pool,
+      });
+    },
+    preferApproximate: () => Promise.reject(new Error("a server is left to its own plans")),
+    async [Symbol.asyncDispose]() {
+      await Promise.all(pools.map((pool) => pool.end()));
+      await onServer(adminUrl, (admin) => admin.query(`drop database ${name} with (force)`));
+      await stop();
+    },
+  };
+  return place;
+}
+
+async function onServer<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
+  client.on("error", () => undefined);
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}

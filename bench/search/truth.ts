@@ -1,0 +1,60 @@
+import { type Corpus, DIMENSIONS, keyOf, type Meta, type Query } from "./generator.ts";
+
+/**
+ * What an exact search finds for each query: names of chunks, the nearest first. No server is asked, and no vector has been
+ * rounded.
+ */
+export function exactAnswers(
+  corpus: Corpus,
+  queries: readonly Query[],
+  limit: number,
+  passes?: (query: Query, meta: Meta) => boolean,
+): ReadonlyMap<Query, readonly string[]> {
+  const answers = new Map<Query, readonly string[]>();
+  for (const tenant of new Set(queries.map((query) => query.tenant))) {
+    const vectors = corpus.vectorsOf(tenant);
+    const meta = passes === undefined ? [] : corpus.metaOf(tenant);
+    for (const query of queries.filter((each) => each.tenant === tenant)) {
+      const skips = (at: number): boolean => passes?.(query, meta[at] as Meta) === false;
+      answers.set(query, nearest(vectors, query.vector, limit, skips).map(keyOf));
+    }
+  }
+  return answers;
+}
+
+/** The share of what an exact search finds that was found, over all queries. */
+export function recallOf(
+  found: readonly (readonly string[])[],
+  exact: readonly (readonly string[])[],
+): number {
+  let [hits, all] = [0, 0];
+  for (const [at, wanted] of exact.entries()) {
+    const got = new Set(found[at]);
+    all += wanted.length;
+    hits += wanted.filter((key) => got.has(key)).length;
+  }
+  return hits / all;
+}
+
+// All vectors have unit length: the largest product is the smallest cosine distance.
+function nearest(
+  vectors: Float32Array,
+  to: Float32Array,
+  limit: number,
+  skips: (at: number) => boolean,
+): number[] {
+  const best: { at: number; product: number }[] = [];
+  for (let at = 0; at < vectors.length / DIMENSIONS; at++) {
+    if (skips(at)) continue;
+    let product = 0;
+    const from = at * DIMENSIONS;
+    for (let dimension = 0; dimension < DIMENSIONS; dimension++) {
+      product += (vectors[from + dimension] as number) * (to[dimension] as number);
+    }
+    if (best.length === limit && product <= (best[limit - 1]?.product ?? 0)) continue;
+    const place = best.findIndex((each) => each.product < product);
+    best.splice(place === -1 ? best.length : place, 0, { at, product });
+    if (best.length > limit) best.pop();
+  }
+  return best.map(({ at }) => at);
+}
