@@ -51,7 +51,7 @@ export async function openExpenses(url: string, options: Partial<RollupOptions> 
       (
         await pool.query(
           `select to_jsonb(kept) - 'month' || jsonb_build_object('month', month) as kept from ${rollup.table} as kept
-            order by kept.tenant_id, kept.month, to_jsonb(kept)::text`,
+            order by kept.tenant_id, kept.month, kept::text collate "C"`,
         )
       ).rows.map(({ kept }) => kept as Record<string, unknown>),
     [Symbol.asyncDispose]: () => pool.end(),

@@ -1,0 +1,184 @@
+import { testDatabase } from "@svc/dev-services";
+import { createJobTable, createWorker, type JobTable } from "@svc/job-table";
+import { withTransaction } from "@svc/sql";
+import { rejection } from "@svc/test-support";
+import { expect } from "chai";
+import { type Expenses, openClient, openExpenses } from "./support/expenses.ts";
+
+describe("refreshes by jobs", function () {
+  this.timeout(60_000);
+  const database = testDatabase({ name: "rollup jobs" });
+  const at = "2026-03-10T12:00:00Z";
+  let made = 0;
+
+  async function queue({ pool }: Expenses): Promise<JobTable> {
+    made += 1;
+    const jobs = createJobTable({ db: pool, name: `jobs_${made}` });
+    await jobs.ensureSchema();
+    return jobs;
+  }
+
+  async function change(
+    { pool, rollup, source }: Expenses,
+    jobs: JobTable,
+    tenant = "acme",
+  ): Promise<boolean> {
+    return withTransaction(pool, async (tx) => {
+      const text = `insert into ${source} (tenant_id, spent_at, category, amount) values ($1, $2, 'food', 1)`;
+      await tx.query(text, [tenant, at]);
+      return (await rollup.enqueueRefresh(jobs, { tenant, at }, { tx })).enqueued;
+    });
+  }
+
+  /** What a worker does with one job, up to its end. */
+  async function run(each: Expenses, jobs: JobTable): Promise<() => Promise<unknown>> {
+    const [job] = await jobs.claim(1);
+    if (job === undefined) throw new Error("there is no job");
+    const [handler] = Object.values(each.rollup.handlers(each.pool));
+    await handler?.(job.payload, job);
+    return () => jobs.ack(job);
+  }
+
+  const counts = async (each: Expenses): Promise<unknown[]> => (await each.totals()).map(({ n }) => n);
+
+  it("ROLL-2 keeps one pending job of a bucket, in the transaction that writes the rows", async () => {
+    await using each = await openExpenses(database.url);
+    const jobs = await queue(each);
+    expect(await Promise.all([1, 2, 3, 4].map(() => change(each, jobs)))).to.have.members([
+      true,
+      false,
+      false,
+      false,
+    ]);
+    expect(await change(each, jobs, "globex")).to.equal(true);
+    const failed = withTransaction(each.pool, async (tx) => {
+      await each.rollup.enqueueRefresh(jobs, { tenant: "acme", at: "2026-05-10T12:00:00Z" }, { tx });
+      throw new Error("later");
+    });
+    await rejection(failed);
+    expect(await jobs.stats()).to.deep.equal({ pending: 2, running: 0, dead: 0 });
+    const done: unknown[] = [];
+    const worker = createWorker({ table: jobs, handlers: each.rollup.handlers(each.pool), pollMs: 10 });
+    worker.start();
+    while (
+      (await counts(each)).length < 2 ||
+      (await jobs.stats()).pending + (await jobs.stats()).running > 0
+    ) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    await worker.stop();
+    done.push(...(await counts(each)));
+    expect(done).to.deep.equal([4, 1]);
+  });
+
+  it("ROLL-2 loses no change that commits while the job of its bucket is running", async () => {
+    await using each = await openExpenses(database.url);
+    const jobs = await queue(each);
+    expect(await change(each, jobs)).to.equal(true);
+    const end = await run(each, jobs);
+    // The job has looked already, and is still in the table.
+    expect(await change(each, jobs)).to.equal(true);
+    expect(await change(each, jobs)).to.equal(false);
+    expect(await jobs.stats()).to.deep.equal({ pending: 1, running: 1, dead: 0 });
+    await end();
+    await (
+      await run(each, jobs)
+    )();
+    expect(await counts(each)).to.deep.equal([3]);
+    expect(await jobs.stats()).to.deep.equal({ pending: 0, running: 0, dead: 0 });
+  });
+
+  it("ROLL-3 waits for who has queued nothing because the job was pending, and is about to commit", async () => {
+    await using each = await openExpenses(database.url);
+    const jobs = await queue(each);
+    await change(each, jobs);
+    await using late = await openClient(database.url);
+    await late.query("begin");
+    await late.query(`insert into ${each.source} (tenant_id, spent_at, amount) values ('acme', '${at}', 1)`);
+    expect(await each.rollup.enqueueRefresh(jobs, { tenant: "acme", at }, { tx: late })).to.include({
+      enqueued: false,
+    });
+    const running = run(each, jobs);
+    const waits = "select count(*)::int as n from pg_locks where locktype = 'advisory' and not granted";
+    while ((await each.pool.query<{ n: number }>(waits)).rows[0]?.n === 0)
+      await new Promise((done) => setTimeout(done, 5));
+    await late.query("commit");
+    await (
+      await running
+    )();
+    expect((await counts(each)).toSorted()).to.deep.equal([1, 1]);
+  });
+
+  it("ROLL-2 loses no change of many writers beside a worker", async () => {
+    await using each = await openExpenses(database.url);
+    const jobs = await queue(each);
+    const worker = createWorker({ table: jobs, handlers: each.rollup.handlers(each.pool), concurrency: 3 });
+    worker.start();
+    const writer = async (): Promise<void> => {
+      for (let index = 0; index < 15; index++) await change(each, jobs);
+    };
+    await Promise.all([1, 2, 3, 4].map(writer));
+    for (let left = 1; left > 0;) {
+      const { pending, running, dead } = await jobs.stats();
+      expect(dead).to.equal(0);
+      left = pending + running;
+    }
+    await worker.stop();
+    expect(await counts(each)).to.deep.equal([60]);
+  });
+
+  it("queues a new job beside one that is on its last attempt or dead", async () => {
+    await using each = await openExpenses(database.url);
+    const jobs = await queue(each);
+    await change(each, jobs);
+    await each.add("acme", at, "x".repeat(65), 1);
+    const [handler] = Object.values(each.rollup.handlers(each.pool));
+    for (let attempt = 1; attempt <= 3; attempt++) {
+      await each.pool.query(`update ${jobs.name} set available_at = now() - interval '1 second'`);
+      const [job] = await jobs.claim(1);
+      if (job === undefined) throw new Error("there is no job");
+      const error = await rejection(handler?.(job.payload, job) ?? Promise.resolve());
+      expect(error).to.have.property("code", "ERR_SVC_ROLLUP_GROUP");
+      if (attempt < 3) expect(await change(each, jobs)).to.equal(false);
+      await jobs.fail(job, error);
+    }
+    expect(await change(each, jobs)).to.equal(true);
+    expect(await jobs.stats()).to.deep.equal({ pending: 1, running: 0, dead: 1 });
+  });
+
+  it("queues one more job, whatever is pending, where it cannot know what a pending one will see", async () => {
+    await using each = await openExpenses(database.url);
+    const jobs = await queue(each);
+    const moment = { tenant: "acme", at: new Date(at) };
+    const isolation = "repeatable read";
+    expect(await each.rollup.enqueueRefresh(jobs, moment)).to.include({ enqueued: true });
+    expect(await each.rollup.enqueueRefresh(jobs, moment)).to.include({ enqueued: true });
+    await withTransaction(each.pool, (tx) => each.rollup.enqueueRefresh(jobs, moment, { tx }));
+    await withTransaction(each.pool, (tx) => each.rollup.enqueueRefresh(jobs, moment, { tx }), { isolation });
+    expect((await jobs.stats()).pending).to.equal(4);
+    const [job] = await jobs.claim(1);
+    expect(job).to.include({ task: `rollup.refresh.${each.rollup.name}`, tenantId: "acme" });
+    expect(job?.payload).to.deep.equal({ tenant: "acme", at: "2026-03-10T12:00:00.000Z" });
+  });
+
+  it("refuses what is no transaction, no moment and no payload", async () => {
+    await using each = await openExpenses(database.url);
+    const jobs = await queue(each);
+    await using client = await openClient(database.url);
+    const moment = { tenant: "acme", at };
+    for (const tx of [each.pool, client]) {
+      const error = await rejection(each.rollup.enqueueRefresh(jobs, moment, { tx }));
+      expect(error).to.have.property("code", "ERR_SVC_ROLLUP_TRANSACTION");
+    }
+    const naive = await rejection(each.rollup.enqueueRefresh(jobs, { tenant: "acme", at: "2026-03-10" }));
+    expect(naive).to.have.property("code", "ERR_SVC_ROLLUP_ARGUMENT");
+    const misplaced = await rejection(each.rollup.enqueueRefresh(jobs, moment, client as object));
+    expect(misplaced).to.have.property("code", "ERR_SVC_ROLLUP_ARGUMENT");
+    const [handler] = Object.values(each.rollup.handlers(each.pool));
+    for (const payload of [null, {}, { tenant: "acme", at: 5 }, { tenant: 1, at }]) {
+      const error = await rejection(handler?.(payload, { attempts: 1, maxAttempts: 3 }) ?? Promise.resolve());
+      expect(error).to.have.property("code", "ERR_SVC_ROLLUP_ARGUMENT");
+    }
+    expect((await jobs.stats()).pending).to.equal(0);
+  });
+});
