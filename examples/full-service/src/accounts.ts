@@ -4,7 +4,7 @@ import type { Service } from "@svc/express";
 import type { IdentityHandler } from "@svc/oidc-login";
 import { ConfigurationError } from "@svc/options";
 import type { RefreshHook } from "@svc/token-issuer";
-import type { Express } from "express";
+import type { Express, RequestHandler } from "express";
 import { accountRoutes } from "./account.ts";
 import { ensureAccounts } from "./account-schema.ts";
 import { sessionBeginner } from "./begin-session.ts";
@@ -35,6 +35,8 @@ export interface Accounts {
   readonly store: SessionStore;
   readonly onRefresh: RefreshHook;
   readonly onIdentity: IdentityHandler;
+  /** Finds out who looks at a page. */
+  readonly visitors: RequestHandler;
   /** A guard for pages that only operators see. */
   readonly operators: Middleware;
   ensureTables(): Promise<void>;
@@ -73,6 +75,7 @@ export function accounts(
     store,
     onRefresh: refreshHook({ db, prepared }),
     onIdentity: federatedSignIn(shared),
+    visitors,
     operators: onlyOperators(visitors),
     async ensureTables() {
       await store.ensureSchema();

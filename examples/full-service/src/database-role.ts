@@ -34,6 +34,9 @@ async function makeRole(tx: Queryable, name: string, password: string): Promise<
   // The password is hexadecimal, so it needs no quoting.
   await tx.query(`alter role ${role} login nosuperuser nobypassrls password '${password}'`);
   await tx.query(`grant usage, create on schema public to ${role}`);
+  // Not every role may make an extension; where the server has this one, the search wants it.
+  const { rows: vector } = await tx.query("select from pg_available_extensions where name = 'vector'");
+  if (vector.length > 0) await tx.query("create extension if not exists vector");
   // A table of an earlier start may be the superuser's.
   await tx.query(`alter table if exists expenses owner to ${role}`);
 }

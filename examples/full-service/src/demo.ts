@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { configurationExitCode, loadConfig, ports, type ServiceSettings } from "@svc/config";
-import { demoPostgres, freePort } from "@svc/dev-services";
+import { demoFolder, demoPostgres, freePort } from "@svc/dev-services";
 import { type Service, startService } from "@svc/express";
 import { ConfigurationError } from "@svc/options";
 import { serviceUrl } from "./database-role.ts";
@@ -17,6 +18,8 @@ export interface StartDemoOptions {
   readonly checkout: string;
   /** Default: `process.env`. */
   readonly env?: NodeJS.ProcessEnv | undefined;
+  /** Whether the search is opened along with the service; otherwise at first use. Default true. */
+  readonly openSearch?: boolean | undefined;
 }
 
 /**
@@ -25,19 +28,26 @@ export interface StartDemoOptions {
  * written to standard error and ends the process: with exit code 2 when the configuration is wrong, else with
  * 1.
  */
-export async function startDemo({ checkout, env = process.env }: StartDemoOptions): Promise<void> {
+export async function startDemo({
+  checkout,
+  env = process.env,
+  openSearch = true,
+}: StartDemoOptions): Promise<void> {
   try {
     const { service } = loadConfig({ env: { ...env, SVC_APP_NAME: "expenses" } });
     if (env["DATABASE_URL"]) {
       // Whoever names a database of another environment wants to work with it, not to fill it.
       const isLocal = service.env === "local";
       const withSecret = isLocal ? { ...env, SVC_AUTH_SECRET: secretFor(env) } : env;
-      await tellWhereToLook(await start(service, withSecret, { seed: isLocal, demoUsers: isLocal }));
+      // What is kept in memory is of no use to whoever runs several of these.
+      const search = isLocal ? { embeddedSearch: {}, openSearch } : {};
+      const demo = { seed: isLocal, demoUsers: isLocal, ...search };
+      await tellWhereToLook(await start(service, withSecret, demo));
       return;
     }
     if (service.env === "prod") throw new ConfigurationError("the demo", [noDemoInProduction]);
     await requireFree(service.port, service.host);
-    await startWithDatabase(checkout, service, env);
+    await startWithDatabase(checkout, service, env, openSearch);
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
     process.exit(error instanceof ConfigurationError ? configurationExitCode : 1);
@@ -53,6 +63,7 @@ async function startWithDatabase(
   checkout: string,
   settings: ServiceSettings,
   env: NodeJS.ProcessEnv,
+  openSearch: boolean,
 ): Promise<void> {
   const { port } = settings;
   process.stderr.write("starting PostgreSQL; the first time its files are made, which takes a few seconds\n");
@@ -62,7 +73,12 @@ async function startWithDatabase(
   const service = await start(
     settings,
     { ...env, SVC_AUTH_SECRET: secretFor(env), DATABASE_URL: await serviceUrl(postgres.url) },
-    { seed: true, demoUsers: true },
+    {
+      seed: true,
+      demoUsers: true,
+      embeddedSearch: { dataDir: join(demoFolder(checkout), "search") },
+      openSearch,
+    },
   );
   service.onStop("close", async () => {
     // Stopping twice is stopping once: its connections should be gone before the server is.

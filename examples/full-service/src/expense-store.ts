@@ -26,6 +26,7 @@ export async function recordExpenses(
   const rows = expenses.map((expense) => ({ id: randomBytes(16).toString("hex"), ...expense }));
   const inserted = await tx.query<ExpenseRow>(
     `
+with known as (insert into expense_tenants (tenant) values ($2) on conflict do nothing)
 insert into expenses (id, tenant, category, amount, note, paid_at)
 select id, $2, category, amount, note, paid_at from jsonb_to_recordset($1::jsonb)
   as row (id text, category text, amount numeric, note text, paid_at timestamptz)

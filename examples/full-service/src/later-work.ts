@@ -4,6 +4,8 @@ import type { Data } from "./data.ts";
 import { importJob, type ImportJobOptions, importTask } from "./imports/job.ts";
 import { pruneJob, pruneTask } from "./imports/prune.ts";
 import { announcer, recorded } from "./recorded.ts";
+import { refreshLater, verifyTask, verifyJob } from "./reports/later.ts";
+import { refreshTask } from "./reports/totals.ts";
 
 /** What the service does later, in the worker of this process or of another one. */
 export function laterWork(
@@ -13,10 +15,17 @@ export function laterWork(
   return {
     jobs: {
       [importTask](payload, job, service) {
-        const { events, ...data } = dataOf(service);
-        return importJob({ ...data, stepRows, announce: announcer(events) })(payload, job);
+        const { events, jobs, totals, ...data } = dataOf(service);
+        const afterwards = { announce: announcer(events), refreshLater: refreshLater(totals, jobs) };
+        return importJob({ ...data, ...afterwards, stepRows })(payload, job);
       },
       [pruneTask]: (payload, job, service) => pruneJob(dataOf(service))(payload, job),
+      async [refreshTask](payload, job, service) {
+        const { db, prepared, totals } = dataOf(service);
+        await prepared();
+        await totals.handlers(db)[refreshTask]?.(payload, job);
+      },
+      [verifyTask]: (payload, job, service) => verifyJob(dataOf(service))(payload, job),
     },
     subscribers: {
       [recorded]: {
@@ -31,6 +40,7 @@ export function laterWork(
     },
     schedules: {
       "prune-imports": { cron: "30 3 * * *", zone: "Europe/Berlin", task: pruneTask },
+      "verify-totals": { cron: "0 4 * * *", zone: "Europe/Berlin", task: verifyTask },
     },
   };
 }

@@ -8,7 +8,7 @@ import { home } from "./return-to.ts";
 import { withoutRetry } from "./visitor.ts";
 
 const pages =
-  /^\/(?:sign-in|account|login|sign-out|sign-out-everywhere|sessions\/.*|queue(?:\/retry)?|auth\/[^/]+\/(?:start|callback))$/;
+  /^\/(?:sign-in|account|login|sign-out|sign-out-everywhere|sessions\/.*|reports|receipts|queue(?:\/retry)?|auth\/[^/]+\/(?:start|callback))$/;
 
 /**
  * Says to people in a page what programs are told by a problem document, and to the log the same. What nobody expected
@@ -57,7 +57,7 @@ function messageOf(status: number, error: unknown, href: string): Message {
     const text = "That sign-in took too long, was begun elsewhere, or was not accepted.";
     return { title: "That did not work", text, href, link };
   }
-  if (status === 403 && code === "ERR_SVC_MISSING_ROLES") {
+  if (status === 403 && (code === "ERR_SVC_MISSING_ROLES" || code === "ERR_SVC_MISSING_SCOPES")) {
     return {
       title: "Not for you",
       text: "This page is for others than you are signed in as.",

@@ -2,6 +2,7 @@ import type { Database } from "@svc/database";
 import type { Service } from "@svc/express";
 import { requireContentType } from "@svc/json-body";
 import { notFoundError } from "@svc/problem";
+import type { Rollup } from "@svc/rollups";
 import type { Queryable } from "@svc/sql";
 import type { Express, Request, Response } from "express";
 import { optionalAuth, principalOf, requireRoles, requireScopes } from "@svc/jwt-auth";
@@ -11,6 +12,7 @@ import { cursorOf } from "./cursor.ts";
 import { isExpenseId } from "./expense.ts";
 import { findExpense, listExpenses, recordExpense, totals } from "./expense-store.ts";
 import { startPage } from "./pages/start-page.ts";
+import { queryOf } from "./query-string.ts";
 import type { Announce } from "./recorded.ts";
 import { expenseFilter, newExpense } from "./validation.ts";
 
@@ -20,6 +22,7 @@ export interface RoutesOptions {
   /** Resolves once the table is there; asked at every request, because the database may come later than the service. */
   readonly prepared: () => Promise<void>;
   readonly announce: Announce;
+  readonly totals: Rollup;
   /** Whether the people of the demo are there. */
   readonly demoUsers: boolean;
 }
@@ -27,7 +30,7 @@ export interface RoutesOptions {
 export function routes(
   app: Express,
   service: Service,
-  { db, prepared, announce, demoUsers }: RoutesOptions,
+  { db, prepared, announce, totals: monthly, demoUsers }: RoutesOptions,
 ): void {
   const { env } = service.config.service;
   const mayRead = [requireScopes("expenses:read"), requireTenant()];
@@ -69,6 +72,7 @@ export function routes(
       const recorded = await inTenant(async (tx) => {
         const made = await recordExpense(tx, currentTenant(), expense);
         await announce(tx, [made]);
+        await monthly.refresh(tx, { tenant: made.tenant, at: made.paid_at });
         return made;
       });
       res.status(201).location(`/expenses/${recorded.id}`).json(recorded);
@@ -99,11 +103,4 @@ export function routes(
   app.get("/totals", requireRoles("admin"), requireTenant(), async (_req, res) => {
     res.json({ totals: await inTenant(totals) });
   });
-}
-
-// The two majors of Express parse a query string differently; this reads it as it is.
-function queryOf(req: Request): URLSearchParams {
-  const { originalUrl } = req;
-  const query = originalUrl.indexOf("?");
-  return new URLSearchParams(query === -1 ? "" : originalUrl.slice(query + 1));
 }

@@ -1,7 +1,9 @@
 import type { Database } from "@svc/database";
 import { enableRowSecurity, ensureSchema, type Queryable } from "@svc/sql";
 import { ensureActivity } from "./activity.ts";
+import type { Rollup } from "@svc/rollups";
 import { ensureImports } from "./imports/schema.ts";
+import { ensureTotals } from "./reports/totals.ts";
 import { seedDemoData } from "./seed.ts";
 
 const columns = {
@@ -44,14 +46,20 @@ const indexes = {
  * number of processes that start at once. A table that is there keeps what it has. From then on a statement sees the
  * rows of the tenant that its transaction is for, whatever it asks.
  *
+ * @param totals is made, and brought up to date, with them
  * @returns how many demo rows were written
  */
-export function ensureExpenses(db: Database, { seed }: { readonly seed: boolean }): Promise<number> {
+export function ensureExpenses(
+  db: Database,
+  totals: Rollup,
+  { seed }: { readonly seed: boolean },
+): Promise<number> {
   const work = async (tx: Queryable): Promise<number> => {
     const made = await ensureSchema(tx, schema);
     await ensureSchema(tx, indexes);
-    // Before the rows are shut away: those of the demo belong to several tenants.
+    // Before the rows are shut away: those of the demo belong to several tenants, and totals are made of all of them.
     const rows = made === "created" && seed ? await seedDemoData(tx) : 0;
+    await ensureTotals(tx, totals);
     await enableRowSecurity(tx, { table: "expenses", column: "tenant" });
     await ensureImports(tx);
     await ensureActivity(tx);

@@ -11,7 +11,11 @@ import { onceDone } from "./once-done.ts";
 import { pageErrors } from "./page-errors.ts";
 import { createPasswords, type PasswordsOptions } from "./passwords.ts";
 import { announcer } from "./recorded.ts";
+import { reportRoutes } from "./reports/routes.ts";
 import { routes } from "./routes.ts";
+import { searchRoutes } from "./search/routes.ts";
+import type { EmbeddedSearch, Search } from "./search/search.ts";
+import { serviceSearch } from "./search/service-search.ts";
 import { lateStore } from "./session-store.ts";
 
 /** What the example adds to the options of a service. */
@@ -27,6 +31,15 @@ export interface ExpensesOptions {
   readonly passwords?: PasswordsOptions | undefined;
   /** How much a file of expenses may be, and is worked on at a time. Default: as the parts do by themselves. */
   readonly imports?: (FileLimits & Pick<ImportJobOptions, "stepRows">) | undefined;
+  /** Whose months the totals have: another one than before has all of them computed anew. Default `UTC`. */
+  readonly timeZone?: string | undefined;
+  /**
+   * Where documents are searched when the database server has no pgvector: an embedded database, in a folder or in memory.
+   * Default: nowhere, and then there is no search.
+   */
+  readonly embeddedSearch?: EmbeddedSearch | undefined;
+  /** Whether the search is opened along with the service, behind its back, rather than at first use. Default false. */
+  readonly openSearch?: boolean | undefined;
   /** What this process does. Default: it answers requests and works on jobs. */
   readonly role?: ServiceOptions["role"];
 }
@@ -38,6 +51,12 @@ export function expensesService(env: Environment, options: ExpensesOptions = {})
   let data: Data | undefined;
   let prepare: (() => Promise<void>) | undefined;
   let people: Accounts | undefined;
+  let search: Search | undefined;
+  const searchCheck: ReadinessCheck = {
+    name: "search",
+    critical: false,
+    check: (signal) => search?.check.check(signal) ?? { healthy: true, detail: "none in this process" },
+  };
   const table: ReadinessCheck = {
     name: "expenses",
     critical: true,
@@ -63,7 +82,7 @@ export function expensesService(env: Environment, options: ExpensesOptions = {})
     config: new URL("../service.toml", import.meta.url),
     env,
     role: options.role,
-    checks: [table],
+    checks: [table, searchCheck],
     auth: {
       tokenFrom: (req) => ofPeople().cookies.accessTokenOf(req),
       revocation: lateStore(() => ofPeople().store),
@@ -73,16 +92,21 @@ export function expensesService(env: Environment, options: ExpensesOptions = {})
     queue: { guard: (req, res, next) => ofPeople().operators(req, res, next) },
     ...laterWork(dataOf, options.imports),
     routes(app, service) {
-      const { db, jobs, events, prepared: preparedData } = dataOf(service);
+      const { db, jobs, events, totals, prepared: preparedData } = dataOf(service);
       const made = accounts(service, { db, passwords, demoUsers, prepared: () => prepared() });
       const prepared = onceDone(async () => {
         await preparedData();
         await made.ensureTables();
+        if (options.openSearch === true) texts.openSoon();
       });
       prepare = prepared;
       people = made;
-      routes(app, service, { db, prepared, announce: announcer(events), demoUsers });
+      const texts = serviceSearch(service, { db, prepared, options });
+      search = texts;
+      routes(app, service, { db, prepared, announce: announcer(events), totals, demoUsers });
       importRoutes(app, { db, jobs, prepared, limits: options.imports });
+      searchRoutes(app, { db, prepared, search: texts });
+      reportRoutes(app, { db, prepared, totals, search: texts, visitors: made.visitors });
       made.routes(app);
       app.use(pageErrors);
     },

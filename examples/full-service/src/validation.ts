@@ -1,6 +1,7 @@
 import { unprocessable, type ValidationIssue } from "@svc/problem";
 import { positionOf } from "./cursor.ts";
 import { categories, type Category, type ExpenseFilter, type NewExpense, type Position } from "./expense.ts";
+import { Fields, matching, type Reading } from "./fields.ts";
 import { utcTime } from "./timestamp.ts";
 
 const bodyMembers = ["category", "amount", "note", "paid_at"];
@@ -50,23 +51,10 @@ export function expenseFilter(query: URLSearchParams): ExpenseFilter {
   return filter;
 }
 
-/** How a value is read: undefined when it is not what `expects` says. */
-interface Reading<T> {
-  readonly expects: string;
-  read(value: unknown): T | undefined;
-}
-
-function matching(pattern: RegExp, expects: string): Reading<string> {
-  return {
-    expects,
-    read: (value) => (typeof value === "string" && pattern.test(value) ? value : undefined),
-  };
-}
-
 const decimal = matching(/^\d{1,10}(\.\d{1,2})?$/, 'a decimal as text, such as "12.50"');
-const monthName = matching(/^(19|20|21)\d\d-(0[1-9]|1[0-2])$/, "a month such as 2026-03");
+export const monthName = matching(/^(19|20|21)\d\d-(0[1-9]|1[0-2])$/, "a month such as 2026-03");
 
-const knownCategory: Reading<Category> = {
+export const knownCategory: Reading<Category> = {
   expects: `one of ${categories.join(", ")}`,
   read: (value) => categories.find((each) => each === value),
 };
@@ -88,56 +76,7 @@ const cursor: Reading<Position> = {
   read: (value) => (typeof value === "string" ? positionOf(value) : undefined),
 };
 
-const pageLimit: Reading<number> = {
+export const pageLimit: Reading<number> = {
   expects: "a whole number from 1 to 100",
   read: (value) => (typeof value === "string" && /^([1-9]\d?|100)$/.test(value) ? Number(value) : undefined),
 };
-
-/** The named values of a request, and what is wrong with them. */
-class Fields {
-  readonly #place: string;
-  readonly #values: ReadonlyMap<string, unknown>;
-  readonly #issues: ValidationIssue[] = [];
-
-  constructor(place: string, entries: readonly (readonly [string, unknown])[], known: readonly string[]) {
-    this.#place = place;
-    this.#values = new Map(entries);
-    const seen = new Set<string>();
-    for (const [name] of entries) {
-      if (!known.includes(name)) this.#add("unknown", name, `is unknown; known are ${known.join(", ")}`);
-      else if (seen.has(name)) this.#add("repeated", name, "must be given once");
-      seen.add(name);
-    }
-  }
-
-  required<T>(name: string, reading: Reading<T>): T | undefined {
-    if (this.#values.get(name) !== undefined) return this.optional(name, reading);
-    this.#add("missing", name, `must be ${reading.expects}`);
-    return undefined;
-  }
-
-  optional<T>(name: string, reading: Reading<T>): T | undefined {
-    const input = this.#values.get(name);
-    if (input === undefined) return undefined;
-    const value = reading.read(input);
-    if (value === undefined)
-      this.#issues.push(this.#issue("value", name, `must be ${reading.expects}`, input));
-    return value;
-  }
-
-  get issues(): readonly ValidationIssue[] {
-    return this.#issues;
-  }
-
-  throwIssues(): void {
-    if (this.#issues.length > 0) throw unprocessable(this.#issues);
-  }
-
-  #add(type: string, name: string, msg: string): void {
-    this.#issues.push(this.#issue(type, name, msg));
-  }
-
-  #issue(type: string, name: string, msg: string, input?: unknown): ValidationIssue {
-    return { type, loc: [this.#place, name], msg, ...(input === undefined ? {} : { input }) };
-  }
-}

@@ -2,6 +2,7 @@ import { createDatabase, type Database } from "@svc/database";
 import { testDatabase } from "@svc/dev-services";
 import { expect } from "chai";
 import { ensureAccounts } from "../src/account-schema.ts";
+import { monthlyTotals } from "../src/reports/totals.ts";
 import { ensureExpenses } from "../src/schema.ts";
 
 describe("tables of an older checkout", () => {
@@ -11,10 +12,12 @@ describe("tables of an older checkout", () => {
   before("connect", () => void (db = createDatabase({ url: database.url })));
   after("close the connection", () => db.stop());
 
+  const totals = monthlyTotals("UTC");
+
   it("get what they lack beside them, and no people or expenses a second time", async () => {
     let filled = 0;
     const ensure = async (): Promise<readonly [number, number]> => {
-      const rows = await ensureExpenses(db, { seed: true });
+      const rows = await ensureExpenses(db, totals, { seed: true });
       await ensureAccounts(db, async () => void (filled += 1));
       return [rows, filled];
     };

@@ -8,6 +8,7 @@ import { activityOf, untilActivity } from "./support/activity.ts";
 import { caller } from "./support/caller.ts";
 import { expense, record } from "./support/expenses.ts";
 import { header, rowsOf, sendFile, untilImport } from "./support/files.ts";
+import { untilIdle } from "./support/idle.ts";
 import { runService, type RunningService } from "./support/running-service.ts";
 
 describe("what the service does later", function () {
@@ -88,14 +89,3 @@ describe("what the service does later", function () {
     expect(running.log.join("")).to.contain("old imports forgotten");
   });
 });
-
-/** Waits until nothing is to be done, and none of it has failed. */
-async function untilIdle({ service }: RunningService): Promise<void> {
-  for (let tries = 0; tries < 1500; tries++) {
-    const stats = await service.jobs?.stats();
-    expect(stats?.dead).to.equal(0);
-    if (stats?.pending === 0 && stats.running === 0) return;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  throw new Error("there is always something to do");
-}

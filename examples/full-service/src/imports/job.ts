@@ -4,6 +4,7 @@ import type { Queryable } from "@svc/sql";
 import type { NewExpense } from "../expense.ts";
 import { recordExpenses } from "../expense-store.ts";
 import type { Announce } from "../recorded.ts";
+import type { RefreshLater } from "../reports/later.ts";
 import { readExpense } from "../validation.ts";
 import { type Header, type ImportFailure, isImportId, type StagedRow } from "./import.ts";
 import { holdImport, importDone, importProgress, takeRows } from "./store.ts";
@@ -13,6 +14,7 @@ export interface ImportJobOptions {
   readonly db: Database;
   readonly prepared: () => Promise<void>;
   readonly announce: Announce;
+  readonly refreshLater: RefreshLater;
   /** Rows of one transaction. Default: 200. */
   readonly stepRows?: number | undefined;
 }
@@ -24,7 +26,13 @@ export const importTask = "expenses.import";
  * an expense, announced and counted in one transaction: however often the job is cut off and begun again, each row
  * becomes one expense.
  */
-export function importJob({ db, prepared, announce, stepRows = 200 }: ImportJobOptions): JobHandler {
+export function importJob({
+  db,
+  prepared,
+  announce,
+  refreshLater,
+  stepRows = 200,
+}: ImportJobOptions): JobHandler {
   /** @returns whether there may be more to do */
   async function step(tx: Queryable, id: string, tenant: string): Promise<boolean> {
     const header = await holdImport(tx, id);
@@ -34,6 +42,7 @@ export function importJob({ db, prepared, announce, stepRows = 200 }: ImportJobO
     const { expenses, failures } = sorted(header, rows);
     const recorded = await recordExpenses(tx, tenant, expenses);
     await announce(tx, recorded);
+    await refreshLater(tx, tenant, recorded);
     await importProgress(tx, id, recorded.length, failures);
     if (rows.length === stepRows) return true;
     await importDone(tx, id);

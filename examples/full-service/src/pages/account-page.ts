@@ -33,7 +33,7 @@ ${facts.map(([name, value]) => markup`<tr><th scope="row">${name}</th><td>${valu
 ${sessions.map((session) => item(session, session.family === family))}
 </ul>
 <form method="post" action="/sign-out-everywhere"><button>Sign out everywhere</button></form>
-<p><a href="/">Start page</a></p>`;
+<p><a href="/reports">Reports</a> · <a href="/">Start page</a></p>`;
   return layout("Your account at Expenses", main);
 }
 

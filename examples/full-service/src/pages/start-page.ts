@@ -14,6 +14,8 @@ export interface StartPageFacts {
 
 const links = [
   ["/sign-in", "be somebody of a tenant, with a password"],
+  ["/reports", "what a tenant spent by month, as charts, for its people, who sign in first"],
+  ["/receipts", "a search through its receipts, by likeness and by words, for its people, who sign in first"],
   ["/whoami", "a route for everybody, signed in or not"],
   ["/expenses", "the expenses of a tenant, without a token: a 401 problem"],
   ["/nowhere", "a path that does not exist: a 404 problem"],
@@ -52,6 +54,9 @@ function demoCalls(origin: string, port: number): Html {
 # the newest expenses of the café, and those of one month
 curl -H "Authorization: Bearer $TOKEN" '${origin}/expenses?limit=5'
 curl -H "Authorization: Bearer $TOKEN" '${origin}/expenses?month=2026-03&amp;category=travel'
+
+# six figures of every month and category, and of a month alone
+curl -H "Authorization: Bearer $TOKEN" '${origin}/reports/monthly?from=2026-01&amp;to=2026-03'
 
 # record one
 curl -i -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \\

@@ -20,10 +20,27 @@ interface View {
 }
 
 const signInStops = ["input email", "input password", "button Sign in", "a Sign in with demo"];
+const reportStops = [
+  "select from",
+  "select to",
+  "button Show",
+  "div Spending by month, a chart",
+  "summary Numbers: Spending by month and category",
+  "div Expenses by month, a chart",
+  "summary Numbers: Number of expenses by month and category",
+  "div Amounts by month, a chart",
+  "summary Numbers: Smallest, average and largest expense by month",
+  "input q",
+  "select category",
+  "button Search",
+  "a Your account",
+  "a Start page",
+];
 const accountStops = [
   "button Sign out",
   "button Sign out the session of <time> UTC, this one",
   "button Sign out everywhere",
+  "a Reports",
   "a Start page",
 ];
 
@@ -36,6 +53,8 @@ describe("the pages", function () {
       heading: "Expenses",
       stops: [
         "a /sign-in",
+        "a /reports",
+        "a /receipts",
         "a /whoami",
         "a /expenses",
         "a /nowhere",
@@ -72,6 +91,14 @@ describe("the pages", function () {
       stops: accountStops,
       async open(page) {
         await page.goto("/sign-in");
+        await signInWithPassword(page);
+      },
+    },
+    reports: {
+      heading: "Reports",
+      stops: reportStops,
+      async open(page) {
+        await page.goto("/reports");
         await signInWithPassword(page);
       },
     },
@@ -141,6 +168,20 @@ describe("the pages", function () {
       await takeScreenshot(page, `${name}-narrow`);
     });
   }
+
+  it("are dark where their reader wants it so: the charts of a report, and their numbers", async () => {
+    const { page } = await site.visitor({ colorScheme: "dark" });
+    await page.goto("/reports?from=2025-10&to=2026-03");
+    await signInWithPassword(page, "clerk@nordic-bikes.example");
+    expect(placeOf(page)).to.equal("/reports?from=2025-10&to=2026-03");
+    expect(await page.evaluate<string>("getComputedStyle(document.body).backgroundColor")).to.equal(
+      "rgb(22, 24, 28)",
+    );
+    for (const summary of await page.locator("summary").all()) await summary.click();
+    expect(await page.getByRole("table").count()).to.equal(3);
+    expect(await accessibilityFaults(page)).to.deep.equal([]);
+    await takeScreenshot(page, "reports-dark");
+  });
 
   it("JOB-32 lets an operator have a dead letter tried again: a file is imported after all", async () => {
     const { page } = await site.visitor();

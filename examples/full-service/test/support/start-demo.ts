@@ -3,4 +3,5 @@ import { startDemo } from "../../src/demo.ts";
 
 const { CHECKOUT: checkout, ...env } = process.env;
 if (checkout === undefined) throw new Error("CHECKOUT must name a folder");
-void startDemo({ checkout, env });
+// What it costs to open is spent by one test file alone.
+void startDemo({ checkout, env, openSearch: false });

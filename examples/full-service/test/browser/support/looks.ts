@@ -50,6 +50,6 @@ const focused = `(() => {
   if (element === null || element === document.body) return { what: "", outlined: false };
   const { outlineStyle, outlineWidth } = getComputedStyle(element);
   const outlined = outlineStyle !== "none" && parseFloat(outlineWidth) >= 2;
-  const name = element.matches("a, button") ? element.textContent : element.name ?? "";
+  const name = element.matches("a, button, summary") ? element.textContent : element.name ?? element.ariaLabel ?? "";
   return { what: (element.localName + " " + name).trim(), outlined };
 })()`;

@@ -1,0 +1,28 @@
+import { type Html, markup } from "../pages/html.ts";
+
+/** The numbers of a chart. */
+export interface DataTable {
+  readonly caption: string;
+  /** The first one is that of the rows' names. */
+  readonly columns: readonly string[];
+  readonly rows: readonly { readonly name: string; readonly cells: readonly string[] }[];
+}
+
+/** A table that is opened by whoever wants it, and scrolls by itself where the screen is narrow. */
+export function dataTable({ caption, columns, rows }: DataTable): Html {
+  return markup`<details>
+<summary>Numbers: ${caption}</summary>
+<div class="scroll" role="group" aria-label="${caption}, a table" tabindex="0">
+<table class="numbers">
+<caption>${caption}</caption>
+<thead><tr>${columns.map((column) => markup`<th scope="col">${column}</th>`)}</tr></thead>
+<tbody>
+${rows.map(
+  ({ name, cells }) =>
+    markup`<tr><th scope="row">${name}</th>${cells.map((cell) => markup`<td>${cell}</td>`)}</tr>`,
+)}
+</tbody>
+</table>
+</div>
+</details>`;
+}

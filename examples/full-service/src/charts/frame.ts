@@ -1,0 +1,74 @@
+import { type Html, markup } from "../pages/html.ts";
+import { monthLabel, monthTitle } from "../reports/month.ts";
+import type { Scale } from "./scale.ts";
+
+/** What every chart of months is made of. */
+export interface ChartFrame {
+  /** Unlike that of any other chart of the page. */
+  readonly id: string;
+  readonly title: string;
+  /** What it shows, for those who do not see it. */
+  readonly description: string;
+  readonly months: readonly string[];
+  readonly scale: Scale;
+}
+
+const width = 720;
+const height = 300;
+const edge = { left: 60, right: 4, top: 14, bottom: 42 } as const;
+const inner = { width: width - edge.left - edge.right, height: height - edge.top - edge.bottom };
+const mostLabels = 14;
+
+/** How wide the place of one month is. */
+export function slotWidth(months: readonly string[]): number {
+  return inner.width / Math.max(1, months.length);
+}
+
+/** Where the place of the nth month begins. */
+export function slotLeft(months: readonly string[], index: number): number {
+  return edge.left + index * slotWidth(months);
+}
+
+/** Where a value is drawn, from the top of the drawing on. */
+export function heightAt({ top }: Scale, value: number): number {
+  return edge.top + inner.height * (1 - value / top);
+}
+
+/** With one decimal: what is finer nobody sees. */
+export function pixel(value: number): string {
+  return String(Math.round(value * 10) / 10);
+}
+
+/** A drawing with its axes. It scrolls by itself where the screen is narrow: smaller letters could not be read. */
+export function framed({ id, title, description, months, scale }: ChartFrame, marks: Html): Html {
+  const lines = scale.ticks.map((tick) => {
+    const y = pixel(heightAt(scale, tick));
+    return markup`<line class="${tick === 0 ? "axis" : "grid"}" x1="${edge.left}" x2="${width - edge.right}" y1="${y}" y2="${y}"/>
+<text class="tick" x="${edge.left - 8}" y="${y}" dy=".32em">${tick.toLocaleString("en")}</text>`;
+  });
+  return markup`<div class="scroll" role="group" aria-label="${title}, a chart" tabindex="0">
+<svg class="chart" viewBox="0 0 ${width} ${height}" role="img" aria-labelledby="${id}-title ${id}-desc">
+<title id="${id}-title">${title}</title>
+<desc id="${id}-desc">${description}</desc>
+${lines}
+${months.map((month, index) => label(months, month, index))}
+${marks}
+</svg>
+</div>`;
+}
+
+function label(months: readonly string[], month: string, index: number): Html {
+  const every = Math.ceil(months.length / mostLabels);
+  if (index % every !== 0) return markup``;
+  const x = pixel(slotLeft(months, index) + slotWidth(months) / 2);
+  const bottom = height - edge.bottom;
+  const isFirstOfYear = index === 0 || months[index - every]?.slice(0, 4) !== month.slice(0, 4);
+  return markup`<text class="label" x="${x}" y="${bottom + 17}">${monthLabel(month)}</text>${
+    isFirstOfYear && markup`<text class="label year" x="${x}" y="${bottom + 34}">${month.slice(0, 4)}</text>`
+  }`;
+}
+
+/** What a pointer is told that rests on a mark. */
+export function tip(month: string, ...facts: readonly string[]): Html {
+  return markup`<title>${[monthTitle(month), ...facts].join(", ")}</title>`;
+}

@@ -1,0 +1,22 @@
+/** A vertical axis from 0 to a round number. */
+export interface Scale {
+  readonly top: number;
+  /** Where lines are drawn and numbers stand, from 0 to `top`. */
+  readonly ticks: readonly number[];
+}
+
+/**
+ * @param largest what has to fit below it
+ * @param isCount whether there is nothing between whole numbers
+ */
+export function scaleFor(largest: number, isCount = false): Scale {
+  if (!(largest > 0)) return { top: 1, ticks: [0, 1] };
+  const power = 10 ** Math.floor(Math.log10(largest / 4));
+  const steps = (isCount ? [1, 2, 5, 10] : [1, 2, 2.5, 5, 10]).map((each) => each * power);
+  const wanted = steps.find((each) => each * 4 >= largest) ?? largest;
+  const step = isCount ? Math.max(1, wanted) : wanted;
+  const count = Math.ceil(largest / step);
+  // Multiplied rather than added up: else the third tick of 0.1 is not 0.3.
+  const ticks = Array.from({ length: count + 1 }, (_, index) => Number((index * step).toPrecision(12)));
+  return { top: count * step, ticks };
+}

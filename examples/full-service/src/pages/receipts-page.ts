@@ -1,0 +1,95 @@
+import { categories } from "../expense.ts";
+import type { Found } from "../search/documents.ts";
+import { type Html, markup } from "./html.ts";
+import { layout } from "./layout.ts";
+
+/** What the page shows. */
+export interface ReceiptsPage {
+  /** What was looked for, as it was typed. Default: nothing. */
+  readonly q?: string | undefined;
+  readonly category?: string | undefined;
+  /** What was found. Default: nothing was looked for. */
+  readonly hits?: readonly Found[] | undefined;
+  /** What was wrong with it. Default: nothing. */
+  readonly error?: string | undefined;
+}
+
+export function receiptsPage({ q = "", category, hits, error }: ReceiptsPage): string {
+  const title = hits === undefined ? "Search receipts" : `${q} - search receipts`;
+  const main = markup`<h1>Search receipts</h1>
+${searchForm({ q, category, error })}
+${hits !== undefined && results(q, hits)}
+<p><a href="/reports">Reports</a> · <a href="/">Start page</a></p>`;
+  return layout(`${error === undefined ? "" : "Error: "}${title}`, main, style);
+}
+
+const style: Html = markup`
+  .hits { padding: 0; list-style: none; }
+  .hits li { padding: .75rem 0; border-bottom: 1px solid var(--line); }
+  .hits p { margin: 0 0 .25rem; overflow-wrap: anywhere; }
+  .facts { color: var(--edge); font-size: .9rem; }
+  .tag { border: 1px solid var(--edge); border-radius: 1rem; padding: 0 .6rem; margin-right: .4rem; }
+  mark { background: var(--mark); color: inherit; border-radius: .15rem; }`;
+
+/** The box, wherever it stands: a form that needs no script. */
+export function searchForm({ q = "", category, error }: Omit<ReceiptsPage, "hits">): Html {
+  const isWrong = error !== undefined && markup` aria-invalid="true" aria-describedby="error"`;
+  return markup`<form action="/receipts" role="search" aria-label="Receipts">
+${error !== undefined && markup`<p class="error" id="error" role="alert">${error}</p>`}
+<div class="row">
+<div><label for="q">Words of a receipt</label>
+<input id="q" name="q" type="search" required maxlength="500" value="${q}"${isWrong}></div>
+<div><label for="category">Category</label>
+<select id="category" name="category">
+<option value="">all</option>
+${categories.map((each) => markup`<option${each === category && markup` selected`}>${each}</option>`)}
+</select></div>
+<button>Search</button>
+</div>
+</form>`;
+}
+
+function results(q: string, hits: readonly Found[]): Html {
+  if (hits.length === 0) return markup`<p role="status">Nothing is like “${q}”.</p>`;
+  const words = wordsOf(q);
+  return markup`<h2>${hits.length === 1 ? "One receipt" : `${hits.length} receipts`} like “${q}”</h2>
+<ol class="hits" role="list">
+${hits.map((hit) => item(hit, words))}
+</ol>`;
+}
+
+function item({ document, text, meta, score, rank }: Found, words: RegExp | undefined): Html {
+  const { category, paid_at: paidAt, expense } = meta;
+  const found = [
+    rank.meaning === null ? undefined : `number ${rank.meaning} by likeness (${score.toFixed(2)})`,
+    rank.words === null ? undefined : `number ${rank.words} by words`,
+  ].filter((each) => each !== undefined);
+  return markup`<li>
+<p>${marked(text, words)}</p>
+<p class="facts">${typeof category === "string" && markup`<span class="tag">${category}</span>`}${
+    typeof paidAt === "string" && markup`<time datetime="${paidAt}">${paidAt.slice(0, 10)}</time>, `
+  }${found.join(", ")}${expense === true && markup`, <a href="/expenses/${document}">the expense<span class="hidden"> of ${String(paidAt).slice(0, 10)}: ${text.slice(0, 40)}</span></a>`}</p>
+</li>`;
+}
+
+const mostWords = 12;
+
+/** What is marked: words that begin as one of the query does. */
+function wordsOf(q: string): RegExp | undefined {
+  const words = q.match(/[\p{L}\p{N}]{3,}/gu)?.slice(0, mostWords) ?? [];
+  // Letters and digits alone, so none of them means anything in a pattern.
+  return words.length === 0
+    ? undefined
+    : new RegExp(`(?<![\\p{L}\\p{N}])(?:${words.join("|")})[\\p{L}\\p{N}]*`, "giu");
+}
+
+function marked(text: string, words: RegExp | undefined): Html {
+  if (words === undefined) return markup`${text}`;
+  let end = 0;
+  const parts = [...text.matchAll(words)].map((match) => {
+    const before = text.slice(end, match.index);
+    end = match.index + match[0].length;
+    return markup`${before}<mark>${match[0]}</mark>`.text;
+  });
+  return { text: parts.join("") + markup`${text.slice(end)}`.text };
+}

@@ -1,0 +1,170 @@
+import { dataTable } from "../charts/data-table.ts";
+import { rangeBars } from "../charts/ranges.ts";
+import { stackedBars } from "../charts/stacked-bars.ts";
+import { chartStyle } from "../charts/style.ts";
+import { categories } from "../expense.ts";
+import { monthsFrom, monthTitle } from "../reports/month.ts";
+import type { KnownMonths, MonthFigures, MonthlyReport } from "../reports/report.ts";
+import { type Html, markup } from "./html.ts";
+import { layout } from "./layout.ts";
+import { searchForm } from "./receipts-page.ts";
+
+/** What the page shows. */
+export interface ReportsPage {
+  readonly tenant: string;
+  /** By category. */
+  readonly report: MonthlyReport;
+  /** From when to when there are expenses. */
+  readonly known: KnownMonths;
+  /** The same months, all categories of each together. */
+  readonly together: readonly MonthFigures[];
+  /** What was wrong with the months that were asked for. Default: nothing. */
+  readonly error?: string | undefined;
+}
+
+export function reportsPage(page: ReportsPage): string {
+  const { tenant, report, error } = page;
+  const { from, to, time_zone: zone } = report;
+  const title = from === to ? monthTitle(from) : `${monthTitle(from)} to ${monthTitle(to)}`;
+  const isWrong = error !== undefined && markup` aria-invalid="true" aria-describedby="error"`;
+  const main = markup`<h1>Reports</h1>
+<p>What ${tenant} spent, by month (${zone}).</p>
+<form action="/reports">
+${error !== undefined && markup`<p class="error" id="error" role="alert">${error}</p>`}
+<div class="row">
+<div><label for="from">From</label>
+<select id="from" name="from"${isWrong}>
+${choices(page, from)}
+</select></div>
+<div><label for="to">To</label>
+<select id="to" name="to"${isWrong}>
+${choices(page, to)}
+</select></div>
+<button>Show</button>
+</div>
+</form>
+<h2>${title}</h2>
+${page.together.length === 0 ? markup`<p>There are no expenses in these months.</p>` : charts(page)}
+<h2>Search receipts</h2>
+${searchForm({})}
+<p><a href="/account">Your account</a> · <a href="/">Start page</a></p>`;
+  return layout(`${error === undefined ? "" : "Error: "}Reports of Expenses`, main, chartStyle);
+}
+
+const mostChoices = 240;
+
+/** The months that have expenses and those between, the newest first, and what is shown. */
+function choices({ known, report }: ReportsPage, chosen: string): readonly Html[] {
+  const ends = [known.first, report.from, known.last, report.to].toSorted();
+  const months = monthsFrom(ends[0] ?? chosen, ends.at(-1) ?? chosen);
+  return months
+    .toReversed()
+    .slice(0, mostChoices)
+    .map(
+      (month) =>
+        markup`<option value="${month}"${month === chosen && markup` selected`}>${monthTitle(month)}</option>`,
+    );
+}
+
+function charts({ report, together }: ReportsPage): Html {
+  const months = monthsFrom(report.from, report.to);
+  const byMonth = new Map(together.map((figures) => [figures.month, figures]));
+  const of = new Map(report.months.map((figures) => [`${figures.month} ${figures.category}`, figures]));
+  const series = (height: (figures: MonthFigures) => number, text: (figures: MonthFigures) => string) =>
+    categories.map((name) => ({
+      name,
+      values: months.map((month) => {
+        const figures = of.get(`${month} ${name}`);
+        return figures === undefined ? none : { height: height(figures), text: text(figures) };
+      }),
+    }));
+  const parts = (title: string, chosen: (figures: MonthFigures) => string): Html =>
+    dataTable({
+      caption: title,
+      columns: ["Month", ...categories, "all"],
+      rows: months.map((month) => ({
+        name: monthTitle(month),
+        cells: [...categories.map((name) => of.get(`${month} ${name}`)), byMonth.get(month)].map(
+          cell(chosen),
+        ),
+      })),
+    });
+  const titles = { total: "Spending by month", count: "Expenses by month", range: "Amounts by month" };
+  const highest = (value: (figures: MonthFigures) => number): MonthFigures | undefined =>
+    together.toSorted((a, b) => value(b) - value(a))[0];
+  const dearest = highest(({ total }) => Number(total));
+  const busiest = highest(({ expenses }) => expenses);
+  const largest = highest(({ maximum }) => Number(maximum));
+  return markup`<section>
+<h3>${titles.total}</h3>
+${stackedBars({
+  id: "total",
+  isCount: false,
+  title: titles.total,
+  description: `A bar for each of ${months.length} months, made of ${categories.length} categories. The highest is that of ${told(dearest, ({ total }) => money(total))}.`,
+  months,
+  series: series(
+    ({ total }) => Number(total),
+    ({ total }) => money(total),
+  ),
+})}
+${parts("Spending by month and category", ({ total }) => money(total))}
+</section>
+<section>
+<h3>${titles.count}</h3>
+${stackedBars({
+  id: "count",
+  isCount: true,
+  title: titles.count,
+  description: `A bar for each of ${months.length} months, made of ${categories.length} categories: how many expenses there were. The highest is that of ${told(busiest, ({ expenses }) => String(expenses))}.`,
+  months,
+  series: series(
+    ({ expenses }) => expenses,
+    ({ expenses }) => String(expenses),
+  ),
+})}
+${parts("Number of expenses by month and category", ({ expenses }) => String(expenses))}
+</section>
+<section>
+<h3>${titles.range}</h3>
+${rangeBars({
+  id: "range",
+  title: titles.range,
+  description: `For each of ${months.length} months a bar from the smallest expense to the largest, with a mark at the average. The largest of all is that of ${told(largest, ({ maximum }) => money(maximum))}.`,
+  months,
+  ranges: new Map(
+    together.map(({ month, minimum, average, maximum }) => [
+      month,
+      { least: minimum, middle: average, most: maximum },
+    ]),
+  ),
+})}
+${dataTable({
+  caption: "Smallest, average and largest expense by month",
+  columns: ["Month", "smallest", "average", "largest"],
+  rows: months.map((month) => ({
+    name: monthTitle(month),
+    cells: [
+      cell(({ minimum }) => money(minimum))(byMonth.get(month)),
+      cell(({ average }) => money(average))(byMonth.get(month)),
+      cell(({ maximum }) => money(maximum))(byMonth.get(month)),
+    ],
+  })),
+})}
+</section>`;
+}
+
+const none = { height: 0, text: "" } as const;
+
+function cell(chosen: (figures: MonthFigures) => string): (figures: MonthFigures | undefined) => string {
+  return (figures) => (figures === undefined ? "–" : chosen(figures));
+}
+
+function told(figures: MonthFigures | undefined, chosen: (figures: MonthFigures) => string): string {
+  return figures === undefined ? "no month" : `${monthTitle(figures.month)}, with ${chosen(figures)}`;
+}
+
+/** With commas at the thousands; every digit stays. */
+function money(amount: string): string {
+  return amount.replace(/\B(?=(?:\d{3})+\.)/g, ",");
+}

@@ -1,0 +1,52 @@
+import { Fields, type Reading } from "../fields.ts";
+import { monthName } from "../validation.ts";
+import { monthAfter, monthCount } from "./month.ts";
+
+/** The months that a report is about, both counted. */
+export interface MonthRange {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** What somebody asks of a report. */
+export interface ReportFilter {
+  readonly from: string | undefined;
+  readonly to: string | undefined;
+  readonly by: ReportBy;
+}
+
+/** Whether each category of a month has figures of its own, or all of them together. */
+export type ReportBy = "category" | "month";
+
+const known = ["from", "to", "by"];
+const groupings: readonly ReportBy[] = ["category", "month"];
+const mostMonths = 60;
+
+const grouping: Reading<ReportBy> = {
+  expects: `one of ${groupings.join(", ")}`,
+  read: (value) => groupings.find((each) => each === value),
+};
+
+/** The filter of a query string. @throws ProblemError 422 that lists all that is wrong with it */
+export function reportFilter(query: URLSearchParams): ReportFilter {
+  const fields = new Fields("query", [...query], known);
+  const filter = {
+    from: fields.optional("from", monthName),
+    to: fields.optional("to", monthName),
+    by: fields.optional("by", grouping) ?? "category",
+  };
+  if (filter.from !== undefined && filter.to !== undefined) {
+    const count = monthCount(filter.from, filter.to);
+    if (count < 1) fields.refuse("to", "must not be before `from`");
+    if (count > mostMonths) fields.refuse("to", `must be at most ${mostMonths} months from \`from\` on`);
+  }
+  fields.throwIssues();
+  return filter;
+}
+
+/** Twelve months where one end, or both, is left open: the last of them is `newest` then. */
+export function rangeOf({ from, to }: Pick<ReportFilter, "from" | "to">, newest: string): MonthRange {
+  if (from !== undefined) return { from, to: to ?? monthAfter(from, 11) };
+  const last = to ?? newest;
+  return { from: monthAfter(last, -11), to: last };
+}

@@ -1,0 +1,103 @@
+import type { Rollup } from "@svc/rollups";
+import type { Queryable, Row } from "@svc/sql";
+import type { Category } from "../expense.ts";
+import { type MonthRange, rangeOf, type ReportBy, type ReportFilter } from "./filter.ts";
+
+/** The figures of a month, or of one category in it. Amounts have two decimals, as text. */
+export interface MonthFigures {
+  /** Such as `2026-03`; one without expenses is not there. */
+  readonly month: string;
+  /** Where the report is by category. */
+  readonly category?: Category;
+  readonly expenses: number;
+  readonly total: string;
+  /** Rounded to two decimals. */
+  readonly average: string;
+  readonly minimum: string;
+  readonly maximum: string;
+  /** The one in the middle, the smaller one of two; only by category: that of a month does not follow from those of its categories. */
+  readonly median?: string;
+}
+
+/** What `GET /reports/monthly` answers. */
+export interface MonthlyReport extends MonthRange {
+  readonly time_zone: string;
+  readonly by: ReportBy;
+  readonly months: readonly MonthFigures[];
+}
+
+/** @param tx sees the totals of the tenant */
+export async function monthlyReport(
+  tx: Queryable,
+  tenant: string,
+  totals: Rollup,
+  filter: ReportFilter,
+): Promise<MonthlyReport> {
+  const { by } = filter;
+  const range = rangeOf(filter, (await knownMonths(tx, tenant, totals)).last);
+  const months = await figuresOf(tx, tenant, totals, range, by);
+  return { ...range, time_zone: totals.timeZone, by, months };
+}
+
+/** The first and the last month with expenses; where there are none both are this one. */
+export interface KnownMonths {
+  readonly first: string;
+  readonly last: string;
+}
+
+export async function knownMonths(tx: Queryable, tenant: string, { timeZone }: Rollup): Promise<KnownMonths> {
+  const { rows } = await tx.query<KnownMonths & Row>(
+    `
+select to_char(coalesce(min(month), now() at time zone $2), 'YYYY-MM') as first,
+  to_char(coalesce(max(month), now() at time zone $2), 'YYYY-MM') as last
+from monthly_totals where tenant_id = $1`,
+    [tenant, timeZone],
+  );
+  const [found] = rows;
+  if (found === undefined) throw new Error("an aggregate has answered no row");
+  return found;
+}
+
+/** What the driver makes of a row of totals: whole numbers and decimals come as texts. */
+interface TotalRow extends Row {
+  readonly month: string;
+  readonly category: Category;
+  readonly expenses: string;
+  readonly total: string;
+  readonly minimum: string;
+  readonly maximum: string;
+  readonly average: string;
+  readonly median: string;
+}
+
+const additive = ["expenses", "total", "minimum", "maximum"];
+
+/** The figures of every month of a range that has expenses, in their order. */
+export async function figuresOf(
+  tx: Queryable,
+  tenant: string,
+  totals: Rollup,
+  { from, to }: MonthRange,
+  by: ReportBy,
+): Promise<readonly MonthFigures[]> {
+  const range = { from: `${from}-01`, to: `${to}-01` };
+  const isWhole = by === "category";
+  const rows = (await totals.query(
+    tx,
+    tenant,
+    isWhole ? range : { ...range, by: ["month"], measures: additive },
+  )) as TotalRow[];
+  return rows.map(({ month: day, category, expenses, total, minimum, maximum, average, median }) => {
+    const [month, count] = [day.slice(0, 7), Number(expenses)];
+    return isWhole
+      ? { month, category, expenses: count, total, average, minimum, maximum, median }
+      : { month, expenses: count, total, average: averageOf(total, count), minimum, maximum };
+  });
+}
+
+/** A total in two decimals by a count, in two decimals as PostgreSQL rounds them; without a binary fraction on the way. */
+function averageOf(total: string, count: number): string {
+  const [cents, divisor] = [BigInt(total.replace(".", "")), BigInt(count)];
+  const rounded = String((2n * cents + divisor) / (2n * divisor)).padStart(3, "0");
+  return `${rounded.slice(0, -2)}.${rounded.slice(-2)}`;
+}

@@ -1,0 +1,116 @@
+import type { Principal } from "@svc/context";
+import type { Database } from "@svc/database";
+import { requireScopes } from "@svc/jwt-auth";
+import { isProblemError, missingScopes } from "@svc/problem";
+import type { Rollup } from "@svc/rollups";
+import type { Queryable } from "@svc/sql";
+import { currentTenant, requireTenant } from "@svc/tenancy";
+import type { Express, Request, RequestHandler, Response } from "express";
+import { leaving } from "../leaving.ts";
+import { receiptsPage } from "../pages/receipts-page.ts";
+import { reportsPage } from "../pages/reports-page.ts";
+import { sendPage } from "../pages/send-page.ts";
+import { queryOf } from "../query-string.ts";
+import { searchQuery } from "../search/document.ts";
+import { findDocuments } from "../search/documents.ts";
+import type { Search } from "../search/search.ts";
+import { requireVisitor, visitorOf } from "../visitor.ts";
+import { type ReportFilter, reportFilter } from "./filter.ts";
+import { figuresOf, knownMonths, monthlyReport } from "./report.ts";
+
+/** What {@link reportRoutes} stands on. */
+export interface ReportRoutesOptions {
+  readonly db: Database;
+  readonly prepared: () => Promise<void>;
+  readonly totals: Rollup;
+  readonly search: Search;
+  /** Finds out who looks at a page. */
+  readonly visitors: RequestHandler;
+}
+
+const readScope = "expenses:read";
+const shownHits = 10;
+
+/** `GET /reports/monthly` for programs; for people the pages `/reports`, with charts of the same, and `/receipts`, a search. */
+export function reportRoutes(
+  app: Express,
+  { db, prepared, totals, search, visitors }: ReportRoutesOptions,
+): void {
+  async function inTenant<T>(tenant: string, work: (tx: Queryable) => Promise<T>): Promise<T> {
+    await prepared();
+    return db.withTenant(tenant, work);
+  }
+
+  app.get(
+    "/reports/monthly",
+    requireScopes(readScope),
+    requireTenant(),
+    async (req: Request, res: Response) => {
+      const filter = reportFilter(queryOf(req));
+      const tenant = currentTenant();
+      res.json(await inTenant(tenant, (tx) => monthlyReport(tx, tenant, totals, filter)));
+    },
+  );
+
+  app.get("/reports", visitors, requireVisitor, requireReader, async (req: Request, res: Response) => {
+    const tenant = tenantOf(req);
+    const { filter, error } = shownMonths(req);
+    const page = await inTenant(tenant, async (tx) => {
+      const report = await monthlyReport(tx, tenant, totals, filter);
+      const together = await figuresOf(tx, tenant, totals, report, "month");
+      const known = await knownMonths(tx, tenant, totals);
+      return reportsPage({ tenant, report, together, known, error });
+    });
+    sendPage(res, error === undefined ? 200 : 422, page);
+  });
+
+  app.get("/receipts", visitors, requireVisitor, requireReader, async (req: Request, res: Response) => {
+    const asked = queryOf(req);
+    // An empty choice of the form is none. The page itself has no query, and nothing is looked for.
+    for (const name of ["category", "retry"])
+      if (asked.get(name) === "" || name === "retry") asked.delete(name);
+    if (!asked.has("q")) return void sendPage(res, 200, receiptsPage({}));
+    const tenant = tenantOf(req);
+    const typed = { q: asked.get("q") ?? "", category: asked.get("category") ?? undefined };
+    let query;
+    try {
+      query = { ...searchQuery(asked), limit: shownHits };
+    } catch (fault) {
+      if (!isProblemError(fault) || fault.status !== 422) throw fault;
+      return void sendPage(res, 422, receiptsPage({ ...typed, error: "Type what you are looking for." }));
+    }
+    const hits = await findDocuments(await search.store(), tenant, query, leaving(res));
+    sendPage(res, 200, receiptsPage({ ...typed, hits }));
+  });
+}
+
+/** The months of the form; where those are wrong, the last ones and what is wrong. */
+function shownMonths(req: Request): { readonly filter: ReportFilter; readonly error?: string } {
+  const asked = queryOf(req);
+  asked.delete("retry");
+  try {
+    for (const name of ["from", "to"]) if (asked.get(name) === "") asked.delete(name);
+    return { filter: { ...reportFilter(asked), by: "category" } };
+  } catch (fault) {
+    if (!isProblemError(fault) || fault.status !== 422) throw fault;
+    const error =
+      "These are no months to show: the first must not be after the last, and at most five years before it.";
+    return { filter: { from: undefined, to: undefined, by: "category" }, error };
+  }
+}
+
+/** A guard behind `requireVisitor`: who may not see expenses sees no reports of them either. */
+const requireReader: RequestHandler = (req, _res, next) => {
+  const visitor = visitorOf(req);
+  next(visitor !== undefined && mayRead(visitor) ? undefined : missingScopes([readScope]));
+};
+
+function mayRead({ scopes, tenant }: Principal): boolean {
+  return scopes.includes(readScope) && tenant !== undefined;
+}
+
+function tenantOf(req: Request): string {
+  const tenant = visitorOf(req)?.tenant;
+  if (tenant === undefined) throw missingScopes([readScope]);
+  return tenant;
+}

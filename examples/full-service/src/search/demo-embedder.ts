@@ -1,0 +1,76 @@
+import type { Embed } from "@svc/search-store";
+
+/** Numbers of an embedding. */
+export const dimensions = 256;
+
+/** Another name makes the store embed everything anew: change it with what follows. */
+export const embedderName = "demo-hashes-1";
+
+const wordWeight = 0.8;
+/** "the", "and" and "for" are in every text. */
+const shortWordWeight = 0.2;
+const pieceWeight = 0.7;
+const pieceLength = 3;
+const mostWords = 20_000;
+
+/**
+ * An embedder for a demo: it needs no model and no download, and the same text gives the same numbers everywhere. Every word of
+ * a text, and every three letters in a row of it, adds to or takes from one of the numbers, chosen by a hash. So texts
+ * are near to each other that share words or parts of words ("invoice", "invoices", "invioce"); that "taxi" and
+ * "cab" mean the same it cannot know. A service of your own asks a real model in its place.
+ */
+export const demoEmbed: Embed = (texts) => texts.map(demoEmbedding);
+
+/** One embedding, of length 1. */
+export function demoEmbedding(text: string): Float32Array {
+  const counts = new Map<string, number>();
+  const words =
+    normal(text)
+      .match(/[\p{L}\p{N}]+/gu)
+      ?.slice(0, mostWords) ?? [];
+  for (const word of words) {
+    const isShort = word.length <= pieceLength;
+    add(counts, `word ${word}`, isShort ? shortWordWeight : wordWeight);
+    if (isShort) continue;
+    const padded = ` ${word} `;
+    for (let at = 0; at + pieceLength <= padded.length; at++) {
+      add(counts, padded.slice(at, at + pieceLength), pieceWeight);
+    }
+  }
+  const vector = new Float32Array(dimensions);
+  for (const [feature, count] of counts) {
+    const hash = hashOf(feature);
+    const sign = hash & 0x80000000 ? -1 : 1;
+    // What comes ten times does not say ten times as much.
+    const at = hash % dimensions;
+    vector[at] = (vector[at] ?? 0) + sign * Math.log1p(count);
+  }
+  return unit(vector, text);
+}
+
+function add(counts: Map<string, number>, feature: string, weight: number): void {
+  counts.set(feature, (counts.get(feature) ?? 0) + weight);
+}
+
+/** Without accents and capitals. */
+function normal(text: string): string {
+  return text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+}
+
+/** FNV-1a over UTF-16 units, mixed once more: its lower bits alone are alike for texts that are. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
+  return (hash ^ (hash >>> 13)) >>> 0;
+}
+
+function unit(vector: Float32Array, text: string): Float32Array {
+  const length = Math.hypot(...vector);
+  // No letters, or all of them cancelled out: a store takes no zeros, as nothing is near to them.
+  if (length < 1e-6) {
+    vector[hashOf(text) % dimensions] = 1;
+    return vector;
+  }
+  return vector.map((value) => value / length);
+}

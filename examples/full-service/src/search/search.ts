@@ -1,0 +1,146 @@
+import type { CheckResult, Logger, ReadinessCheck } from "@svc/context";
+import type { Database } from "@svc/database";
+import { serviceUnavailable } from "@svc/problem";
+import { createSearchStore, hasVector, SearchError, type SearchStore } from "@svc/search-store";
+import type { EmbeddedDatabase } from "@svc/search-store/pglite";
+import { demoEmbed, dimensions, embedderName } from "./demo-embedder.ts";
+
+/** A PostgreSQL inside of this process, for where the service's own has no pgvector. */
+export interface EmbeddedSearch {
+  /** Where it keeps its files. Default: nowhere, it forgets everything at the end. */
+  readonly dataDir?: string | undefined;
+}
+
+/** What {@link createSearch} stands on. */
+export interface SearchOptions {
+  readonly db: Database;
+  /** Default: none, and without pgvector there is no search. */
+  readonly embedded?: EmbeddedSearch | undefined;
+  /** Puts texts into the store whenever it was opened. Default: none. */
+  readonly fill?: ((store: SearchStore) => Promise<void>) | undefined;
+  readonly log: Logger;
+}
+
+/** The texts of all tenants, opened when somebody first wants them. */
+export interface Search {
+  /** @throws ProblemError 503 where there is nothing to search with, or the service stops */
+  store(): Promise<SearchStore>;
+  /** Opens it without anybody waiting; what goes wrong is logged. */
+  openSoon(): void;
+  /** Says where the texts are; a service without them still serves. */
+  readonly check: ReadinessCheck;
+  stop(): Promise<void>;
+}
+
+interface Opened {
+  readonly store: SearchStore;
+  /** To be closed; the service's own database is not ours. */
+  readonly embedded: EmbeddedDatabase | undefined;
+}
+
+/** Its own setting: that of the service's tenant is for `withTenant()` alone to set. */
+const rowSecurity = { setting: "svc.search_tenant" } as const;
+
+/**
+ * The store of documents: a table of the service's database where that server has pgvector, else one of an embedded PGlite,
+ * which takes seconds and half a gigabyte to start, and belongs to this process alone. So it is opened when it is
+ * first needed, and the service never waits for it.
+ */
+export function createSearch({ db, embedded, fill, log }: SearchOptions): Search {
+  let opening: Promise<Opened> | undefined;
+  let opened: Opened | undefined;
+  let isStopped = false;
+
+  async function open(): Promise<Opened> {
+    const found = (await onServer()) ?? (await inProcess());
+    try {
+      await fill?.(found.store);
+      return found;
+    } catch (error) {
+      await found.embedded?.close();
+      throw error;
+    }
+  }
+
+  async function onServer(): Promise<Opened | undefined> {
+    if (!(await hasVector(db))) return undefined;
+    const store = storeOn(db);
+    try {
+      await store.ensureSchema();
+    } catch (error) {
+      if (!(error instanceof SearchError) || error.code !== "ERR_SVC_SEARCH_EXTENSION") throw error;
+      log.warn({ reason: error.message }, "the server's pgvector cannot be used");
+      return undefined;
+    }
+    return { store, embedded: undefined };
+  }
+
+  async function inProcess(): Promise<Opened> {
+    if (embedded === undefined) throw off();
+    const { openEmbedded } = await import("@svc/search-store/pglite");
+    const database = await openEmbedded(embedded);
+    const store = storeOn(database);
+    try {
+      await store.ensureSchema();
+    } catch (error) {
+      await database.close();
+      throw error;
+    }
+    return { store, embedded: database };
+  }
+
+  function storeOn(place: Database | EmbeddedDatabase): SearchStore {
+    return createSearchStore({
+      db: place,
+      dimensions,
+      textConfig: "english",
+      embed: demoEmbed,
+      embedder: embedderName,
+      filterKeys: ["category"],
+      rowSecurity,
+      logger: log,
+    });
+  }
+
+  function whole(): Promise<Opened> {
+    if (isStopped) throw serviceUnavailable("the service stops");
+    opening ??= open().then(
+      (found) => (opened = found),
+      (error: unknown) => {
+        // The next one tries again: a database may come later than the service.
+        opening = undefined;
+        throw error;
+      },
+    );
+    return opening;
+  }
+
+  async function check(signal: AbortSignal): Promise<CheckResult> {
+    if (opened !== undefined) return opened.store.readiness().check(signal);
+    if (opening !== undefined) return { healthy: true, detail: "opening" };
+    if (await hasVector(db)) return { healthy: true, detail: "pgvector on the server, opened at first use" };
+    return {
+      healthy: true,
+      detail: embedded === undefined ? "off: the server has no pgvector" : "embedded, opened at first use",
+    };
+  }
+
+  return {
+    store: async () => (await whole()).store,
+    openSoon() {
+      void whole().catch((error: unknown) => log.warn({ err: error }, "the search could not be opened yet"));
+    },
+    check: { name: "search", critical: false, check },
+    async stop() {
+      isStopped = true;
+      const found = await opening?.catch(() => undefined);
+      await found?.embedded?.close();
+    },
+  };
+}
+
+function off(): Error {
+  return serviceUnavailable("there is no search here: the database server has no pgvector", {
+    retryAfterSeconds: 60,
+  });
+}

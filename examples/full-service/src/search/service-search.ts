@@ -1,0 +1,39 @@
+import type { Database } from "@svc/database";
+import type { Service } from "@svc/express";
+import { addDemoReceipts } from "../demo-receipts.ts";
+import { demoTenants } from "../seed.ts";
+import { createSearch, type EmbeddedSearch, type Search } from "./search.ts";
+
+/** What {@link serviceSearch} stands on. */
+export interface ServiceSearchOptions {
+  readonly db: Database;
+  readonly prepared: () => Promise<void>;
+  readonly options: {
+    readonly seed?: boolean | undefined;
+    readonly embeddedSearch?: EmbeddedSearch | undefined;
+  };
+}
+
+/** The search of a service: ends with it, and has the receipts of the demo where there is one. */
+export function serviceSearch(
+  { log, onStop }: Service,
+  { db, prepared, options }: ServiceSearchOptions,
+): Search {
+  const { seed, embeddedSearch } = options;
+  const search = createSearch({
+    db,
+    log,
+    embedded: embeddedSearch,
+    async fill(store) {
+      if (seed !== true) return;
+      await prepared();
+      let documents = 0;
+      for (const tenant of demoTenants) {
+        documents += await addDemoReceipts(store, tenant, (work) => db.withTenant(tenant, work));
+      }
+      if (documents > 0) log.info({ documents }, "demo receipts written");
+    },
+  });
+  onStop("work", () => search.stop());
+  return search;
+}
