@@ -1,7 +1,9 @@
 import { bulkCases } from "./cases/bulk.ts";
+import { embeddedCases } from "./cases/embedded.ts";
 import { filterCases } from "./cases/filter.ts";
 import { ingestCases } from "./cases/ingest.ts";
 import { rowCases } from "./cases/rows.ts";
+import { indexCases } from "./cases/indexes.ts";
 import { searchCases } from "./cases/search.ts";
 import { tableCases } from "./cases/table.ts";
 import { tenantCases } from "./cases/tenants.ts";
@@ -11,11 +13,13 @@ import { useBackends } from "./support/backends.ts";
 describe("on every server that has pgvector", function () {
   this.timeout(30_000);
   const backends = useBackends();
+  describe("the embedded database", () => embeddedCases(backends));
   describe("its table", () => tableCases(backends));
   describe("ingest()", () => ingestCases(backends));
   describe("ingestBulk()", () => bulkCases(backends));
   describe("a tenant's rows", () => rowCases(backends));
   describe("a filter", () => filterCases(backends));
   describe("a search", () => searchCases(backends));
+  describe("the index of a tenant", () => indexCases(backends));
   describe("tenants", () => tenantCases(backends));
 });

@@ -13,6 +13,8 @@ export function watched(
   const sent: Sent[] = [];
   return {
     sent,
+    // An embedded database has one connection, and whoever wraps it has to say so too.
+    ...("embedded" in pool ? { embedded: true } : {}),
     async connect(): Promise<PooledConnection> {
       const connection = await pool.connect();
       if (role !== undefined) await connection.query(`set role ${role}`);

@@ -1,0 +1,229 @@
+import { createSearchStore, type SearchStore, type StoreEvent } from "@svc/search-store";
+import { expect } from "chai";
+import type { Connectable } from "@svc/sql";
+import { newTable, type useBackends } from "../support/backends.ts";
+import { direction, seeded } from "../support/random.ts";
+import { refusal } from "../support/refusal.ts";
+import { planOf, watched } from "../support/watched.ts";
+
+const DIMENSIONS = 8;
+const HOSTILE = "o'r\"k \\ $1; drop table x --";
+
+export function indexCases(backends: ReturnType<typeof useBackends>): void {
+  const vector = direction(seeded(3), DIMENSIONS);
+
+  it("SEARCH-1 SEARCH-3 a tenant's index is made, used for that tenant alone, measured and dropped", async function () {
+    this.timeout(60_000);
+    for (const { db, store: newStore } of backends.all) {
+      const table = newTable();
+      const store = await newStore({ table, dimensions: DIMENSIONS });
+      await fill(store, db, table, { [HOSTILE]: 1500, b: 1500 });
+      expect(await store.dropTenantIndex(HOSTILE)).to.equal(false);
+
+      const made = await Promise.all([1, 2, 3].map(() => store.ensureTenantIndex(HOSTILE)));
+      const [index] = made;
+      expect(index).to.include({ valid: true });
+      expect(index?.name).to.match(new RegExp(`^${table}_hnsw_[0-9a-f]{16}$`));
+      expect(index?.bytes).to.be.above(8192);
+      expect(new Set(made.map(({ name }) => name)).size).to.equal(1);
+      expect((await store.stats(HOSTILE)).index).to.deep.equal(index);
+      expect((await store.stats("b")).index).to.equal(undefined);
+
+      const seen = watched(db);
+      const spied = createSearchStore({ db: seen, dimensions: DIMENSIONS, table });
+      const hits = await spied.search(HOSTILE, { vector, limit: 10 });
+      const others = await spied.search("b", { vector, limit: 10 });
+      expect(hits).to.have.length(10);
+      expect(hits.every(({ meta }) => meta["owner"] === HOSTILE)).to.equal(true);
+      expect(others.every(({ meta }) => meta["owner"] === "b")).to.equal(true);
+      const [own, foreign] = await Promise.all(seen.sent.map((sent) => planOf(db, sent)));
+      expect(own).to.match(new RegExp(`Index Scan using ${index?.name} on ${table} c\\s+Order By`));
+      expect(foreign).not.to.contain("_hnsw_");
+      expect(foreign).to.contain("tenant_id = 'b'::text");
+
+      const recall = await store.recall(HOSTILE, { sample: 15 });
+      expect(recall.queries).to.equal(15);
+      expect(recall.recall).to.be.within(0.9, 1);
+      expect(recall.exactMs).to.be.above(0);
+      expect(recall.liveMs).to.be.above(0);
+      expect((await store.recall("b", { sample: 5 })).recall).to.equal(1);
+      expect(await store.recall("nobody")).to.include({ recall: 1, queries: 0 });
+
+      expect(await store.dropTenantIndex(HOSTILE)).to.equal(true);
+      expect((await store.stats(HOSTILE)).index).to.equal(undefined);
+    }
+  });
+
+  it("the index of full precision is approximate, and its hits are put in order exactly", async function () {
+    this.timeout(60_000);
+    for (const { db, store: newStore } of backends.all) {
+      const table = newTable();
+      const store = await newStore({ table, dimensions: 3, precision: "full" });
+      // Too near to each other for half precision to tell which is nearer.
+      const near = [7, 1, 5, 3, 8, 2, 6, 4];
+      await store.ingest(
+        "a",
+        "near",
+        near.map((n) => ({ content: `${n}`, embedding: [1, 1 + n * 5e-5, 1] })),
+      );
+      const random = seeded(9);
+      const chunks = Array.from({ length: 400 }, (_, n) => ({
+        documentId: `far${n}`,
+        content: "far",
+        embedding: [1, 1.5 + random(), 0.5 + random()],
+      }));
+      await store.ingestBulk("a", chunks);
+      const order = async (): Promise<string[]> =>
+        (await store.search("a", { vector: [1, 0, 1], limit: 8 })).map(({ content }) => content);
+      expect(await order()).to.deep.equal(["1", "2", "3", "4", "5", "6", "7", "8"]);
+      await store.ensureTenantIndex("a");
+      const connection = await db.connect();
+      await connection.query("set enable_sort = off");
+      connection.release();
+      expect(await order()).to.deep.equal(["1", "2", "3", "4", "5", "6", "7", "8"]);
+      const last = await db.connect();
+      await last.query("reset enable_sort");
+      last.release();
+    }
+  });
+
+  it("indexes are made from one size on and taken away below a smaller one, and between the two nothing changes", async function () {
+    this.timeout(60_000);
+    for (const { db, store: newStore } of backends.all) {
+      const table = newTable();
+      const events: StoreEvent[] = [];
+      const lines: unknown[] = [];
+      const line = (fields: object): void => void lines.push(fields);
+      const logger = { debug: line, info: line, warn: line, error: line, fatal: line };
+      const options = { table, dimensions: DIMENSIONS, indexAbove: 40, indexBelow: 20, logger };
+      const onEvent = (event: StoreEvent): void => {
+        events.push(event);
+        throw new Error("a listener that throws");
+      };
+      const store = await newStore({ ...options, onEvent });
+      await fill(store, db, table, { small: 10, middle: 30, large: 40 });
+      const name = async (tenant: string): Promise<string | undefined> =>
+        (await store.stats(tenant)).index?.name;
+      const first = await store.maintainIndexes();
+      const large = await name("large");
+      expect(first).to.deep.equal({ created: [large], dropped: [], kept: [] });
+      expect(events).to.have.length(1);
+      expect(events[0]).to.include({ type: "index-created", index: large, chunks: 40 });
+      expect(events[0]?.durationMs).to.be.above(0);
+      expect(JSON.stringify([events, lines])).not.to.contain('"large"');
+      expect(await store.maintainIndexes()).to.deep.equal({ created: [], dropped: [], kept: [large] });
+
+      await remove(store, "large", 15);
+      expect(await store.maintainIndexes()).to.deep.equal({ created: [], dropped: [], kept: [large] });
+      await remove(store, "large", 10);
+      expect(await store.maintainIndexes()).to.deep.equal({ created: [], dropped: [large], kept: [] });
+      expect(events.at(-1)).to.include({ type: "index-dropped", index: large });
+
+      // Of a tenant that has nothing any more.
+      const middle = (await store.ensureTenantIndex("middle")).name;
+      await remove(store, "middle", 30);
+      expect(await store.maintainIndexes()).to.deep.equal({ created: [], dropped: [middle], kept: [] });
+    }
+  });
+
+  it("what a build left behind that never ended is dropped and made again, by one of many", async function () {
+    this.timeout(60_000);
+    for (const { db, store: newStore } of backends.all) {
+      const table = newTable();
+      const events: StoreEvent[] = [];
+      const options = {
+        table,
+        dimensions: DIMENSIONS,
+        indexAbove: 20,
+        indexBelow: 10,
+        onEvent: (event: StoreEvent) => void events.push(event),
+      };
+      const store = await newStore(options);
+      await fill(store, db, table, { a: 25, b: 15 });
+      const index = await store.ensureTenantIndex("a");
+      const spare = await store.ensureTenantIndex("b");
+      await query(
+        db,
+        `update pg_index set indisvalid = false where indexrelid in ('${index.name}'::regclass, '${spare.name}'::regclass)`,
+      );
+      expect((await store.stats("a")).index).to.include({ name: index.name, valid: false });
+      events.length = 0;
+      const done = await Promise.all([store.maintainIndexes(), store.maintainIndexes()]);
+      expect(done.flatMap(({ created }) => created)).to.deep.equal([index.name]);
+      expect(done.flatMap(({ dropped }) => dropped)).to.deep.equal([spare.name]);
+      expect(events.map(({ type }) => type).toSorted()).to.deep.equal(["index-created", "index-dropped"]);
+      expect((await store.stats("a")).index).to.include({ name: index.name, valid: true });
+    }
+  });
+
+  it("an index that cannot be made is said, and told apart from the others", async function () {
+    this.timeout(60_000);
+    for (const { db, store: newStore } of backends.all) {
+      const table = newTable();
+      const owner = await newStore({ table, dimensions: DIMENSIONS });
+      await fill(owner, db, table, { a: 25 });
+      const role = `nobody_${table}`;
+      await query(db, `create role ${role}`);
+      await query(db, `grant select on ${table} to ${role}`);
+      try {
+        const events: StoreEvent[] = [];
+        const store = createSearchStore({
+          db: watched(db, { role }),
+          table,
+          dimensions: DIMENSIONS,
+          indexAbove: 20,
+          indexBelow: 10,
+          onEvent: (event) => void events.push(event),
+        });
+        const error = await refusal(() => store.maintainIndexes());
+        expect(error.code).to.equal("ERR_SVC_SEARCH_INDEX");
+        expect(error.message).to.equal("1 indexes failed; 0 created, 0 dropped, 0 kept");
+        expect((await refusal(() => store.ensureTenantIndex("a"))).code).to.equal("ERR_SVC_SEARCH_INDEX");
+        expect(events[0]).to.include({ type: "index-failed", chunks: 25, error: "SQLSTATE 42501" });
+        expect((await owner.stats("a")).index).to.equal(undefined);
+        // Whom row security hides the tenants from would count nobody, and drop every index.
+        await query(db, `alter table ${table} enable row level security`);
+        expect((await refusal(() => store.maintainIndexes())).message).to.match(
+          /^row security hides the tenants/,
+        );
+      } finally {
+        await query(db, `drop owned by ${role}`);
+        await query(db, `drop role ${role}`);
+      }
+    }
+  });
+}
+
+async function fill(
+  store: SearchStore,
+  db: Connectable,
+  table: string,
+  tenants: Readonly<Record<string, number>>,
+): Promise<void> {
+  const random = seeded(31);
+  for (const [tenant, count] of Object.entries(tenants)) {
+    const chunks = Array.from({ length: count }, (_, n) => ({
+      documentId: `d${n}`,
+      content: `word ${n}`,
+      meta: { owner: tenant },
+      embedding: direction(random, DIMENSIONS),
+    }));
+    await store.ingestBulk(tenant, chunks);
+  }
+  await query(db, `analyze ${table}`);
+}
+
+/** So many of the first documents that there are. */
+async function remove(store: SearchStore, tenant: string, count: number): Promise<void> {
+  const { chunks } = await store.list(tenant, { limit: count });
+  for (const { documentId } of chunks) await store.deleteDocument(tenant, documentId);
+}
+
+async function query(db: Connectable, text: string): Promise<void> {
+  const connection = await db.connect();
+  try {
+    await connection.query(text);
+  } finally {
+    connection.release();
+  }
+}
