@@ -31,7 +31,9 @@ describe("defineRollup", () => {
     [
       "at most 8",
       {
-        groupBy: Object.fromEntries([..."abcdefghi"].map((name) => [name, { column: name, type: "bigint" }])),
+        groupBy: Object.fromEntries(
+          Array.from("abcdefghi", (name) => [name, { column: name, type: "bigint" }]),
+        ),
       },
     ],
     ["1 to 50", { measures: {} }],
