@@ -50,7 +50,7 @@ export async function ensureTenantIndex(options: ResolvedOptions, tenant: string
 export async function makeTenantIndex(
   options: ResolvedOptions,
   tenant: string,
-  chunks?: number | undefined,
+  chunks?: number,
 ): Promise<{ readonly index: TenantIndex; readonly made: boolean }> {
   const name = tenantIndexName(options, tenant);
   const there = await find(options, name);
@@ -84,7 +84,7 @@ export function dropTenantIndex(options: ResolvedOptions, tenant: string): Promi
 export async function dropNamed(
   options: ResolvedOptions,
   name: string,
-  chunks?: number | undefined,
+  chunks?: number,
 ): Promise<boolean> {
   if ((await find(options, name)) === undefined) return false;
   return underLock(options, name, async (tx) => {

@@ -71,7 +71,9 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
   });
 
   it("SEARCH-4 a search answers 5 hits unless told otherwise", async () => {
-    await each(async (store) => expect(await store.search("a", { vector })).to.have.length(5));
+    await each(async (store) => {
+      expect(await store.search("a", { vector })).to.have.length(5);
+    });
   });
 
   it("by words all of them must be there, and a hit has no score", async () => {
