@@ -2,6 +2,7 @@ import { parseArgs } from "node:util";
 import type { Bench, BenchOptions } from "./harness/bench.ts";
 import { budget } from "./budget.ts";
 import { http } from "./http/bench.ts";
+import { ingest } from "./ingest/bench.ts";
 import { keyset } from "./keyset/bench.ts";
 import { queue } from "./queue/bench.ts";
 import { queueDepth } from "./queue-depth/bench.ts";
@@ -17,6 +18,7 @@ const benches: Readonly<Record<string, Bench>> = {
   "queue-depth": queueDepth,
   rollups,
   search,
+  ingest,
   budget,
 };
 

@@ -1,0 +1,130 @@
+import type { Bench, BenchOptions } from "../harness/bench.ts";
+import { summarise } from "../harness/figures.ts";
+import { columns } from "../queue/verdicts.ts";
+import { openInProcess } from "../search/embedded.ts";
+import { createCorpus, type Made } from "../search/generator.ts";
+import type { Place } from "../search/place.ts";
+import { NoVectorServerError, openServer, VARIABLE } from "../search/server.ts";
+import { clear, openSite, type Site, type Way, ways } from "./ways.ts";
+
+const EMBEDDED = "embedded";
+const CHUNKS = 10_000;
+/** How many times as fast one way has to be as another. */
+const BOUNDS = [
+  { way: "copy", other: "multi-row", least: 1.5 },
+  { way: "copy", other: "row-by-row", least: 4 },
+  { way: "index-after", other: "index-before", least: 1.6 },
+];
+
+/** How fast chunks get into the table, with and without an approximate index in the way. */
+export const ingest: Bench = {
+  description: "chunks per second by COPY, by inserts, and with the index before or after; has bounds",
+  async run(options) {
+    const { quick, only, note } = options;
+    const names = [...ways.map(({ name }) => name), EMBEDDED];
+    const unknown = only?.find((each) => !names.includes(each));
+    if (unknown !== undefined) throw new Error(`there is no case ${unknown}; there are ${names.join(", ")}`);
+    const asked = ways.filter(({ name }) => only?.includes(name) ?? true);
+    // Alone it means all of them.
+    const chosen = asked.length === 0 ? ways : asked;
+    await using place = await openPlace(only?.includes(EMBEDDED) === true, note);
+    for (const line of place.about) note(line);
+    const chunks = CHUNKS * (quick ? 0.05 : 1) * (place.kind === "embedded" ? 0.2 : 1);
+    const rates = await measure(place, chosen, Math.round(chunks), options);
+    return report(place.kind, rates, options) || quick ? 0 : 1;
+  },
+};
+
+async function openPlace(embedded: boolean, note: (line: string) => void): Promise<Place> {
+  if (!embedded) {
+    try {
+      return await openServer(process.env[VARIABLE]);
+    } catch (error) {
+      if (!(error instanceof NoVectorServerError)) throw error;
+      note(`${error.message}; name one by ${VARIABLE}.`);
+    }
+  }
+  note("This is the embedded server, with fewer chunks: the figures of a real server are open.");
+  return openInProcess();
+}
+
+type Rates = ReadonlyMap<Way, number[]>;
+
+/** Each way in turn, every other round backwards, each into an empty table. */
+async function measure(
+  place: Place,
+  chosen: readonly Way[],
+  count: number,
+  { quick, rounds = quick ? 2 : 3, note }: BenchOptions,
+): Promise<Rates> {
+  const corpus = createCorpus({ tenants: 1, perTenant: count });
+  const [tenant = ""] = corpus.tenants;
+  const chunks = [...corpus.chunksOf(tenant)];
+  const site = await openSite(await place.connect(), tenant);
+  note(`${count} chunks for each`);
+  const rates: Rates = new Map(chosen.map((way) => [way, []]));
+  // One that is not timed: connections and code are warm then.
+  for (const way of chosen) await load(site, way, chunks.slice(0, 500));
+  for (let round = 1; round <= rounds; round++) {
+    for (const way of round % 2 === 0 ? chosen.toReversed() : chosen) {
+      const part = chunks.slice(0, Math.round(count * way.share));
+      rates.get(way)?.push((part.length / (await load(site, way, part))) * 1000);
+    }
+    note(`round ${round} of ${rounds}`);
+  }
+  return rates;
+}
+
+/** Answers how long it took, in milliseconds. */
+async function load(site: Site, way: Way, chunks: readonly Made[]): Promise<number> {
+  await clear(site);
+  await way.prepare?.(site);
+  const begun = performance.now();
+  await way.run(site, chunks);
+  const took = performance.now() - begun;
+  await prove(site, way, chunks);
+  return took;
+}
+
+/** All chunks have to be there, and to be found by their own embedding. */
+async function prove({ store, tenant }: Site, { name }: Way, chunks: readonly Made[]): Promise<void> {
+  const { chunks: kept } = await store.stats(tenant);
+  const wanted = chunks[Math.floor(chunks.length / 2)];
+  const [hit] = await store.search(tenant, { vector: wanted?.embedding, limit: 1 });
+  const found = hit?.documentId === wanted?.documentId && hit?.ordinal === wanted?.ordinal;
+  if (kept !== chunks.length || !found || hit?.content !== wanted?.content) {
+    throw new Error(
+      `${name} left ${kept} of ${chunks.length} chunks, and one of them is ${found ? "" : "not "}found`,
+    );
+  }
+}
+
+/** Answers whether all bounds are kept. */
+function report(kind: Place["kind"], rates: Rates, { json, print, note }: BenchOptions): boolean {
+  const medians = new Map([...rates].map(([{ name }, all]) => [name, summarise(all).median]));
+  const prefix = kind === "embedded" ? "embedded/" : "";
+  if (json) {
+    for (const [name, value] of medians) {
+      const figure = { bench: "ingest", case: name, metric: `${prefix}chunks_per_s` };
+      print(JSON.stringify({ ...figure, value: Math.round(value), unit: "per_s" }));
+    }
+  } else {
+    const rows = [...rates].map(([{ name, about }, all]) => {
+      const { min, median, max } = summarise(all);
+      return [name, about, ...[median, min, max].map((rate) => rate.toFixed(0))];
+    });
+    for (const line of columns([["", "", "chunks/s", "least", "most"], ...rows])) print(line);
+  }
+  let kept = true;
+  for (const { way, other, least } of BOUNDS) {
+    const [one, two] = [medians.get(way), medians.get(other)];
+    if (one === undefined || two === undefined) continue;
+    const ratio = one / two;
+    // Of the embedded server there is nothing to go by.
+    const judged = kind === "server";
+    const mark = !judged ? "    " : ratio >= least ? "ok  " : "FAIL";
+    note(`${mark} ${way}: ${ratio.toFixed(2)} x ${other}${judged ? `, bound at least ${least}` : ""}`);
+    kept &&= !judged || ratio >= least;
+  }
+  return kept;
+}
