@@ -37,6 +37,8 @@ const groups = [
 let failed = false;
 try {
   failed = !run("build", "tsc", ["-b"]);
+  if (!failed && env.NODE_COMPILE_CACHE !== undefined)
+    run("compile", process.execPath, ["--conditions=@svc/source", "scripts/compile-all.mjs"]);
   const chosen = process.argv.slice(2);
   for (const group of failed ? [] : groups) {
     const files = group.files.filter((file) => chosen.length === 0 || chosen.includes(file));

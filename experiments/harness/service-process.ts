@@ -38,7 +38,8 @@ const startMs = 60_000;
 const answerMs = 20_000;
 
 /**
- * Starts a file of `services/`, which announces its port. It knows nothing of our environment, and ends when we do.
+ * Starts a file of `services/`, which announces its port. Of our environment it knows how to be
+ * found and loaded, nothing else. It ends when we do.
  *
  * @param settings what the file reads with `settingsOfParent`
  * @throws Error with its standard error when it does not start
@@ -52,7 +53,7 @@ export async function startService(
   const args = ["--conditions=@svc/source", ...execArgv, path, JSON.stringify(settings)];
   const child = spawn(process.execPath, args, {
     stdio: ["ignore", "pipe", "pipe", "ipc"],
-    env: { PATH: process.env["PATH"] },
+    env: { PATH: process.env["PATH"], NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] },
   });
   let exit: Exit | undefined;
   const exited = new Promise<Exit>((resolve) => {

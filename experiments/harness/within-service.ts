@@ -1,4 +1,5 @@
 import type { Server } from "node:http";
+import { flushCompileCache } from "node:module";
 import type { AddressInfo } from "node:net";
 
 /** The settings that `startService` was given. */
@@ -10,6 +11,8 @@ export function settingsOfParent<T extends object>(): T {
 export function announce(port: number | undefined): void {
   process.on("disconnect", () => process.exit(3));
   process.send?.({ port });
+  // Most services are killed, and would leave nothing to those who load the same.
+  flushCompileCache();
 }
 
 /** Listens on a free port of the loopback interface, and announces it. For variants without a service. */

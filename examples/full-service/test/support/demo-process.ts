@@ -47,7 +47,7 @@ export interface DemoProcess extends AsyncDisposable {
 
 const supportScript = fileURLToPath(new URL("./start-demo.ts", import.meta.url));
 
-/** Runs the demo for a checkout; of this process's environment it gets the path only. */
+/** Runs the demo for a checkout; of this process's environment it gets how to be found and loaded, nothing else. */
 export function demoProcess(
   checkout: Checkout,
   env: Readonly<Record<string, string>>,
@@ -56,7 +56,12 @@ export function demoProcess(
   const child = spawn(process.execPath, ["--conditions=@svc/source", script], {
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
-    env: { PATH: process.env["PATH"], CHECKOUT: checkout.path, ...env },
+    env: {
+      PATH: process.env["PATH"],
+      NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
+      CHECKOUT: checkout.path,
+      ...env,
+    },
   });
   const out = { stdout: "", stderr: "" };
   child.stdout.on("data", (chunk: Buffer) => (out.stdout += chunk.toString()));

@@ -39,7 +39,7 @@ export async function runChild(
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
   const child = spawn(process.execPath, ["--conditions=@svc/source", "service.mjs", ...args], {
     cwd: folder,
-    env: { PATH: process.env["PATH"], ...env },
+    env: { PATH: process.env["PATH"], NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"], ...env },
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
   let stdout = "";

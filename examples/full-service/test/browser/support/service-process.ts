@@ -12,14 +12,14 @@ export interface ServiceProcess {
 
 const script = fileURLToPath(new URL("./start-staging.ts", import.meta.url));
 
-/** Starts the service with this file and environment, of which it gets the path alone from here. */
+/** Starts the service with this file and environment; from here it gets how to be found and loaded, nothing else. */
 export async function startServiceProcess(
   file: string,
   env: Readonly<Record<string, string>>,
 ): Promise<ServiceProcess> {
   const child = spawn(process.execPath, ["--conditions=@svc/source", script, file], {
     stdio: ["ignore", "pipe", "pipe", "ipc"],
-    env: { PATH: process.env["PATH"], ...env },
+    env: { PATH: process.env["PATH"], NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"], ...env },
   });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
