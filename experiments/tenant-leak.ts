@@ -1,5 +1,5 @@
 import { createDatabase, type Database } from "@svc/database";
-import { startPostgres } from "@svc/dev-services";
+import { openTestDatabase, openTestLogin } from "@svc/dev-services";
 import { enableRowSecurity } from "@svc/sql";
 import { signToken } from "@svc/test-support";
 import { keepAliveAgent, type Outcome, send, tally } from "./harness/client.ts";
@@ -45,10 +45,16 @@ export const tenantLeak: Experiment = {
     "broken-shared-variable",
   ],
   async run(run, report) {
-    await using postgres = await startPostgres({ purpose: "test" });
-    await using admin = createDatabase({ url: postgres.url });
-    const url = await prepare(admin, postgres.url, run.variant);
-    const settings: TenantsSettings = { url, secret, connections, variant: run.variant };
+    await using database = await openTestDatabase({ name: "tenant leak" });
+    await using admin = createDatabase({ url: database.url });
+    const bypass = run.variant === "broken-bypassing-login" ? "bypassrls" : "nobypassrls";
+    await using login = await openTestLogin({
+      url: database.url,
+      attributes: `nosuperuser ${bypass}`,
+      grants: ["grant usage, create on schema public to login"],
+    });
+    await prepare(admin, login.url, run.variant);
+    const settings: TenantsSettings = { url: login.url, secret, connections, variant: run.variant };
     await using service = await startService("tenants.ts", settings);
     const outcomes = await load(service, run);
     // A transaction of a request that was aborted goes on, and may write.
@@ -57,15 +63,9 @@ export const tenantLeak: Experiment = {
   },
 };
 
-/** A table with rows of both tenants, and the URL of the login of the service, which owns it: the harder case. */
-async function prepare(admin: Database, adminUrl: string, variant: string): Promise<string> {
-  const bypass = variant === "broken-bypassing-login" ? "bypassrls" : "nobypassrls";
-  await admin.query(`create role service login password 'service' nosuperuser ${bypass}`);
-  await admin.query("grant usage, create on schema public to service");
-  const url = new URL(adminUrl);
-  url.username = "service";
-  url.password = "service";
-  await using owner = createDatabase({ url: url.href });
+/** A table with rows of both tenants, which belongs to the login of the service: the harder case. */
+async function prepare(admin: Database, loginUrl: string, variant: string): Promise<void> {
+  await using owner = createDatabase({ url: loginUrl });
   await owner.query(`create table items (id int generated always as identity primary key, tenant_id text not null,
     made_by text not null, changed_by text, removed_by text)`);
   await enableRowSecurity(owner, { table: "items" });
@@ -75,7 +75,6 @@ async function prepare(admin: Database, adminUrl: string, variant: string): Prom
      select tenant, tenant from unnest($1::text[]) as tenant, generate_series(1, 500) as n order by n`,
     [tenants],
   );
-  return url.href;
 }
 
 interface Asked extends Outcome {
