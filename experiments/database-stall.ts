@@ -79,7 +79,7 @@ async function oneFault(name: string, faultMs: number, scene: Scene, fault: Faul
     }
   };
   const asking = [
-    ...Array.from({ length: workers }, () => ask("/row", rows, 10)),
+    ...Array.from({ length: workers }, () => ask("/row", rows, run.quick ? 50 : 10)),
     ask("/health", health, 50),
     ask("/ready", ready, 100),
   ];

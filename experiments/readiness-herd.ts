@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { keepAliveAgent, send } from "./harness/client.ts";
 import { asBuilt, type Experiment } from "./harness/experiment.ts";
 import { quantile } from "./harness/report.ts";
@@ -21,14 +22,16 @@ export const readinessHerd: Experiment = {
     const latencies: number[] = [];
     let bad = 0;
     const started = performance.now();
-    const poll = async (): Promise<void> => {
+    const poll = async (pauseMs: number): Promise<void> => {
       while (performance.now() - started < lastMs) {
         const { status, ms } = await send(service.port, "/ready", { agent });
         latencies.push(ms);
         if (status !== 200) bad += 1;
+        // In a short run some ask without a pause and some ten times a second, so that there is always somebody.
+        if (run.quick) await delay(pauseMs);
       }
     };
-    await Promise.all(Array.from({ length: pollers }, poll));
+    await Promise.all(Array.from({ length: pollers }, (_, n) => poll(n)));
     const elapsedMs = performance.now() - started;
     agent.destroy();
     const probes = await service.ask<number>("probes");
