@@ -46,7 +46,7 @@ export interface RollupGroup {
 
 /** A figure. */
 export interface RollupMeasure {
-  /** An aggregate over rows of the source: SQL of a developer, never of a request. Required. */
+  /** An aggregate over rows of the table, which is called `source`: SQL of a developer, never of a request. Required. */
   readonly sql: string;
   /** Its type, as `numeric(14, 2)`. Required. */
   readonly type: string;
@@ -117,8 +117,11 @@ export interface Definition {
 }
 
 const SUBJECT = "defineRollup()";
-const NAME = /^[a-z_][a-z0-9_]{0,39}$/;
-const RESERVED: ReadonlySet<string> = new Set(["tenant_id", "month", "svc_zone", "svc_side"]);
+const NAME = /^[a-z][a-z0-9_]{0,39}$/;
+// Columns of ours, of our answers, and those that every table has.
+const RESERVED: ReadonlySet<string> = new Set(
+  "tenant_id month svc_zone svc_side tableoid xmin cmin xmax cmax ctid".split(" "),
+);
 const MAX_TABLE_BYTES = 48;
 // An entry of an index has at most 2,704 bytes; a tenant has up to 1,020 of them.
 const MAX_GROUP_CHARACTERS = 400;
@@ -126,7 +129,10 @@ const MEASURE_TYPE = /^[a-z][a-z0-9]*(?: precision)?(?:\(\s*\d{1,4}\s*(?:,\s*\d{
 const PLAIN_TYPES: readonly string[] = ["smallint", "integer", "bigint", "boolean", "uuid"];
 
 const members = objectWith<Record<string, object>>("an object");
-const name = string({ pattern: NAME, expects: "up to 40 lower-case letters, digits and underscores" });
+const name = string({
+  pattern: NAME,
+  expects: "up to 40 lower-case letters, digits and underscores, a letter first",
+});
 const nullOr = <T>(kind: Kind<T>): Kind<T | null> => ({
   expects: `${kind.expects}, or null`,
   accepts: (value): value is T | null => value === null || kind.accepts(value),
@@ -240,7 +246,7 @@ function checkNames(groups: readonly Group[], measures: readonly Measure[]): voi
     if (!NAME.test(each)) {
       throw fault(
         "groupBy, measures",
-        `${JSON.stringify(each.slice(0, 80))} is no name: up to 40 lower-case letters, digits and underscores`,
+        `${JSON.stringify(each.slice(0, 80))} is no name: up to 40 lower-case letters, digits and underscores, a letter first`,
       );
     }
     if (seen.has(each)) throw fault("groupBy, measures", `the name ${each} is taken; choose another one`);

@@ -3,7 +3,7 @@ import { checkMembers, instantOf, type Moment, tenantOf } from "./arguments.ts";
 import { checkConnection, checkReadCommitted } from "./connection.ts";
 import { inKnownZone, refused, RollupError } from "./errors.ts";
 import type { Definition } from "./options.ts";
-import { type Bucket, type LockMode, lockSql } from "./sql/lock.ts";
+import { type Bucket, type LockMode, lockSql, MAX_BUCKETS } from "./sql/lock.ts";
 import { type Recomputed, recomputeSql } from "./sql/recompute.ts";
 
 /** What a refresh did. */
@@ -56,6 +56,7 @@ export function createRefresher(definition: Definition): Refresher {
     const tenants = checked.map(({ tenant }) => tenant);
     const instants = checked.map(({ at }) => at);
     const buckets = await send(tx, lockTexts[mode], [tenants, instants]);
+    if (buckets.length > MAX_BUCKETS) throw refused(`the moments are in more than ${MAX_BUCKETS} buckets`);
     if (mode === "refresh") checkReadCommitted(buckets[0]);
     return buckets;
   }

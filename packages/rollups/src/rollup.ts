@@ -37,8 +37,8 @@ export interface Rollup {
    */
   refresh(tx: Queryable, moment: Moment): Promise<Refreshed>;
   /**
-   * The same for several moments, up to 10,000: each bucket once, all locked in one order before the first is computed. For
-   * a row that moved, its old and its new moment.
+   * The same for several moments, up to 10,000 in up to 1,000 buckets: each bucket once, all locked in one order before the
+   * first is computed. For a row that moved, its old and its new moment.
    */
   refreshMany(tx: Queryable, moments: readonly Moment[]): Promise<readonly RefreshedBucket[]>;
   /** Computes months of a tenant anew, each in a transaction of its own (ROLL-5, ROLL-7), up to 1,200. */

@@ -26,6 +26,8 @@ describe("defineRollup", () => {
     ["column", { groupBy: { category: {} } }],
     ["the name month is taken", { groupBy: { month: { column: "category" } } }],
     ["the name tenant_id is taken", { measures: { tenant_id: { sql: "count(*)", type: "bigint" } } }],
+    ["the name xmin is taken", { groupBy: { xmin: { column: "category" } } }],
+    ["is no name", { groupBy: JSON.parse('{ "__proto__": { "column": "category" } }') as object }],
     ["the name total is taken", { groupBy: { total: { column: "category" } } }],
     ["is no name", { groupBy: { 'a"b': { column: "category" } } }],
     [

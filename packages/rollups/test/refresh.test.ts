@@ -309,6 +309,19 @@ describe("refresh", function () {
     expect(many).to.have.property("code", "ERR_SVC_ROLLUP_ARGUMENT");
   });
 
+  it("refuses more buckets than a transaction may lock", async () => {
+    await using each = await openExpenses(database.url);
+    const months = Array.from({ length: 1001 }, (_, month) => ({
+      tenant: null,
+      at: new Date(Date.UTC(1900, month, 15)),
+    }));
+    const all = (moments: typeof months): Promise<unknown> =>
+      withTransaction(each.pool, (tx) => each.rollup.refreshMany(tx, moments));
+    const error = await rejection(all([...months, ...months]));
+    expect(error).to.have.property("code", "ERR_SVC_ROLLUP_ARGUMENT");
+    expect(error).to.have.property("message").that.contains("more than 1000 buckets");
+  });
+
   it("passes hostile tenants and values on as values", async () => {
     await using each = await openExpenses(database.url);
     const hostile = "'; drop table expenses; -- \\ \u{1F4A3} %s $1";

@@ -14,6 +14,9 @@ export interface Bucket extends Record<string, unknown> {
   readonly isolation: string;
 }
 
+/** Every lock is a place in memory that all sessions share. */
+export const MAX_BUCKETS = 1000;
+
 /** What is locked: the buckets of instants, or months by their first days. */
 export type LockBy = "instants" | "months";
 
@@ -43,7 +46,7 @@ export function lockSql(definition: Definition, mode: LockMode, by: LockBy): str
   select tenant, month, month + interval '1 month' as next, to_char(month, 'YYYY-MM-DD') as month_text from placed
 ), bucket as materialized (
   select tenant, month_text, ${start("month")} as starts, ${start("next")} as ends from ranged
-  order by tenant collate "C" nulls first, month
+  order by tenant collate "C" nulls first, month limit ${MAX_BUCKETS + 1}
 )
 select tenant, month_text as month, extract(epoch from starts)::float8 as from_s, extract(epoch from ends)::float8 as to_s,
   current_setting('transaction_isolation') as isolation${locks(definition, mode)}

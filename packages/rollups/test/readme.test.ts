@@ -1,0 +1,34 @@
+import { testDatabase } from "@svc/dev-services";
+import { runSample } from "@svc/test-support";
+import { expect } from "chai";
+
+const readme = new URL("../README.md", import.meta.url);
+
+describe("README of @svc/rollups", function () {
+  this.timeout(60_000);
+  const database = testDatabase({ name: "rollups readme" });
+
+  async function output(sample: number): Promise<string> {
+    await using running = await runSample(readme, sample, { env: { DATABASE_URL: database.url } });
+    const { stdout, stderr, code } = await running.ended;
+    expect(code, stderr).to.equal(0);
+    return stdout;
+  }
+
+  it("ROLL-1 ROLL-4 shows totals that are refreshed with their rows", async () => {
+    expect(await output(0)).to.equal(`[
+  { month: '2026-03-01', category: 'food', total: '12.50', n: '1' },
+  { month: '2026-03-01', category: null, total: '30.00', n: '1' },
+  { month: '2026-04-01', category: 'food', total: '4.00', n: '1' }
+]
+[
+  { category: 'food', total: '16.50', n: '2' },
+  { category: null, total: '30.00', n: '1' }
+]
+`);
+  });
+
+  it("ROLL-2 shows totals that a job refreshes", async () => {
+    expect(await output(1)).to.equal("true\nfalse\nfalse\n1\n[ { month: '2026-03-01', n: '3' } ]\n");
+  });
+});
