@@ -7,7 +7,7 @@ export const ZONE = "America/Mexico_City";
 export const YEAR = { from: "2025-10-01", to: "2026-09-30" } as const;
 export const BIG = "big";
 /** One of the others, all of which have as many rows. */
-export const TYPICAL = "t0042";
+export const TYPICAL = "t0007";
 export const CATEGORIES = 12;
 
 const SOURCE_COLUMNS =
@@ -17,7 +17,6 @@ const SOURCE_COLUMNS =
 export interface Ledger {
   readonly table: string;
   readonly rollup: Rollup;
-  readonly rows: number;
 }
 
 /** The totals that the panel needs of the expenses in `table`. */
@@ -39,39 +38,48 @@ export function rollupOf(table: string): Rollup {
   });
 }
 
-/** So many tenants `t0000`, `t0001`, ... with so many rows each. */
+/** Tenants with so many rows each, whose names end in numbers from `first` on. */
 export interface Crowd {
+  readonly first: number;
   readonly tenants: number;
   readonly rowsEach: number;
 }
 
-/**
- * Makes expenses and their totals. Rows come by hash, so every run has the same ones; they lie in the order of time, as they
- * would have been written.
- */
+/** Expenses of these tenants and of the big one, and their totals. */
 export async function fillLedger(pool: Pool, table: string, crowd: Crowd, bigRows: number): Promise<Ledger> {
   const rollup = rollupOf(table);
   await pool.query(`create table ${table} (${SOURCE_COLUMNS})`);
-  const others = crowd.tenants * crowd.rowsEach;
+  await rollup.ensureSchema(pool);
+  const ledger = { table, rollup };
+  await addCrowd(pool, ledger, crowd, bigRows);
+  return ledger;
+}
+
+/**
+ * Adds expenses, and makes all totals anew. Rows are numbered, and what they say follows from the number, so every run has the
+ * same ones; they lie in the order of time, all tenants mixed, as they would have been written.
+ */
+export async function addCrowd(
+  pool: Pool,
+  { table, rollup }: Ledger,
+  { first, tenants, rowsEach }: Crowd,
+  bigRows = 0,
+): Promise<void> {
+  const others = tenants * rowsEach;
+  await pool.query(`drop index if exists ${table}_tenant_id_paid_at_idx`);
   await pool.query(
     `insert into ${table}
-     select n, case when n > $1 then '${BIG}' else 't' || lpad((n % $2)::text, 4, '0') end,
+     select n,
+       case when n * $1 / $2 = (n - 1) * $1 / $2 then '${BIG}' else 't' || lpad((n * $1 / $2 % $3 + $4)::text, 4, '0') end,
        'category-' || (hashint8(n * 7) & 2147483647) % ${CATEGORIES},
        ((hashint8(n * 13) & 2147483647) % 1000000)::numeric / 100,
-       case when n % 50 = 7 then 'cancelled' else 'paid' end,
-       at
-     from (
-       select n, (timestamp '${YEAR.from}' at time zone '${ZONE}')
-         + ((hashint8(n) & 2147483647) / 2147483648.0) * interval '364 days 23 hours' as at
-       from generate_series(1::bigint, $3::bigint) as n
-     ) as rows
-     order by at`,
-    [others, crowd.tenants, others + bigRows],
+       case when (hashint8(n * 17) & 2147483647) % 50 = 7 then 'cancelled' else 'paid' end,
+       timestamp '${YEAR.from}' at time zone '${ZONE}' + n::float8 / $2 * interval '364 days 23 hours'
+     from generate_series(1::bigint, $2::bigint) as n`,
+    [others, others + bigRows, tenants, first],
   );
-  await pool.query(`create index on ${table} (tenant_id, paid_at)`);
-  await rollup.ensureSchema(pool);
+  await pool.query(`create index ${table}_tenant_id_paid_at_idx on ${table} (tenant_id, paid_at)`);
   await rollup.rebuildAll(pool);
   await pool.query(`vacuum analyze ${table}`);
   await pool.query(`vacuum analyze ${table}_monthly`);
-  return { table, rollup, rows: others + bigRows };
 }
