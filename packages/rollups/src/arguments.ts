@@ -1,5 +1,6 @@
 import { refused } from "./errors.ts";
-import type { Definition, TenantType } from "./options.ts";
+import type { Definition } from "./definition.ts";
+import type { TenantType } from "./options.ts";
 
 /** A bucket by any moment in it. */
 export interface Moment {

@@ -4,7 +4,7 @@ import { checkMembers, instantOf, type Moment, tenantOf } from "./arguments.ts";
 import { asTenant, checkConnection } from "./connection.ts";
 import { refused, RollupError } from "./errors.ts";
 import { literal } from "./literal.ts";
-import type { Definition } from "./options.ts";
+import type { Definition } from "./definition.ts";
 import type { Refreshed, Refresher } from "./refresh.ts";
 import type { Bucket } from "./sql/lock.ts";
 import { ownName, sharedTables } from "./sql/pieces.ts";

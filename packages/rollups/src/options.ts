@@ -11,6 +11,7 @@ import {
 } from "@svc/options";
 import { identifier, qualified } from "@svc/sql";
 import { type Combine, combineOf } from "./combine.ts";
+import type { Definition, Group, Measure } from "./definition.ts";
 import { checkZone } from "./zone.ts";
 
 /** The rows that are added up. */
@@ -75,45 +76,6 @@ export interface RollupOptions {
    * Default: `svc.tenant`.
    */
   readonly tenantSetting?: string | null | undefined;
-}
-
-export interface Group {
-  readonly name: string;
-  readonly sql: string;
-  readonly column: string;
-  readonly type: string;
-  /** Characters that fit; undefined where it is no text. */
-  readonly length: number | undefined;
-  readonly whenNull: string | undefined;
-  readonly cut: boolean;
-}
-
-export interface Measure {
-  readonly name: string;
-  readonly sql: string;
-  readonly aggregate: string;
-  readonly type: string;
-  /** Undefined where months do not add up. */
-  readonly combine: Combine | undefined;
-}
-
-/** A rollup with every default filled in; names of tables and columns are quoted, except for those that begin with `given`. */
-export interface Definition {
-  readonly name: string;
-  readonly givenTable: string;
-  readonly table: string;
-  readonly givenSource: string;
-  readonly source: string;
-  readonly givenTenant: string | undefined;
-  readonly tenant: string | undefined;
-  readonly tenantType: TenantType;
-  readonly givenTime: string;
-  readonly time: string;
-  readonly where: string | undefined;
-  readonly groups: readonly Group[];
-  readonly measures: readonly Measure[];
-  readonly zone: string;
-  readonly setting: string | undefined;
 }
 
 const SUBJECT = "defineRollup()";

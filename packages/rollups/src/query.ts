@@ -3,7 +3,7 @@ import { checkMembers, type LocalDates, monthsOf, tenantOf } from "./arguments.t
 import { onConnection } from "./connection.ts";
 import { refused } from "./errors.ts";
 import { literal } from "./literal.ts";
-import type { Definition, Measure } from "./options.ts";
+import type { Definition, Measure } from "./definition.ts";
 import { checkZoneOf } from "./refresh.ts";
 import { ofTenant, ownName, sharedTables } from "./sql/pieces.ts";
 

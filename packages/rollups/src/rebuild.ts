@@ -2,7 +2,7 @@ import { type Database, isPool, type Queryable, withTransaction } from "@svc/sql
 import { checkMembers, eachMonth, monthsOf, type TenantDates, tenantOf } from "./arguments.ts";
 import { asTenant, checkReadCommitted } from "./connection.ts";
 import { inKnownZone } from "./errors.ts";
-import type { Definition } from "./options.ts";
+import type { Definition } from "./definition.ts";
 import { checkAnswer, type Refresher } from "./refresh.ts";
 import type { Recomputed } from "./sql/recompute.ts";
 import { lockAllSql, recomputeAllSql, setZoneSql } from "./sql/recompute-all.ts";

@@ -2,7 +2,7 @@ import type { Queryable } from "@svc/sql";
 import { checkMembers, instantOf, type Moment, tenantOf } from "./arguments.ts";
 import { checkConnection, checkReadCommitted } from "./connection.ts";
 import { inKnownZone, refused, RollupError } from "./errors.ts";
-import type { Definition } from "./options.ts";
+import type { Definition } from "./definition.ts";
 import { type Bucket, type LockMode, lockSql, MAX_BUCKETS } from "./sql/lock.ts";
 import { type Recomputed, recomputeSql } from "./sql/recompute.ts";
 

@@ -2,7 +2,7 @@ import { type Columns, type Database, ensureSchema, identifier, qualified, type 
 import { onConnection } from "./connection.ts";
 import { inKnownZone, RollupError } from "./errors.ts";
 import { literal } from "./literal.ts";
-import type { Definition } from "./options.ts";
+import type { Definition } from "./definition.ts";
 import { ownName, sharedTables } from "./sql/pieces.ts";
 
 /** A step of the schema, for a migration tool. */

@@ -2,7 +2,7 @@ import type { Database, Queryable, Row } from "@svc/sql";
 import { checkMembers, monthsOf, type TenantDates, tenantOf } from "./arguments.ts";
 import { asTenant } from "./connection.ts";
 import { inKnownZone } from "./errors.ts";
-import type { Definition } from "./options.ts";
+import type { Definition } from "./definition.ts";
 import { checkSecured, checkZoneOf } from "./refresh.ts";
 import { adviceOf } from "./schema.ts";
 import type { Recomputed } from "./sql/recompute.ts";

@@ -1,5 +1,5 @@
 import { literal } from "../literal.ts";
-import type { Definition } from "../options.ts";
+import type { Definition } from "../definition.ts";
 import { startSql } from "../zone.ts";
 import { aggregated, counted, list, namesOf, ofTenant } from "./pieces.ts";
 import { guardSql } from "./recompute.ts";

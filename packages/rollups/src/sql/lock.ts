@@ -1,5 +1,5 @@
 import { literal } from "../literal.ts";
-import type { Definition } from "../options.ts";
+import type { Definition } from "../definition.ts";
 import { monthSql, startSql } from "../zone.ts";
 
 /** A bucket: what one refresh computes. */

@@ -1,5 +1,5 @@
 import { literal } from "../literal.ts";
-import type { Definition, Group } from "../options.ts";
+import type { Definition, Group } from "../definition.ts";
 
 /** The tables that all rollups of a schema share, beside the totals. */
 export function sharedTables({ givenTable }: Definition): {

@@ -1,6 +1,6 @@
 import { qualified } from "@svc/sql";
 import { literal } from "../literal.ts";
-import type { Definition } from "../options.ts";
+import type { Definition } from "../definition.ts";
 import {
   aggregated,
   counted,

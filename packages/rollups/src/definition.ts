@@ -1,0 +1,43 @@
+import type { Combine } from "./combine.ts";
+import type { TenantType } from "./options.ts";
+
+/** A column to group by. */
+export interface Group {
+  readonly name: string;
+  readonly sql: string;
+  readonly column: string;
+  readonly type: string;
+  /** Characters that fit; undefined where it is no text. */
+  readonly length: number | undefined;
+  readonly whenNull: string | undefined;
+  readonly cut: boolean;
+}
+
+/** A figure with what its options mean. */
+export interface Measure {
+  readonly name: string;
+  readonly sql: string;
+  readonly aggregate: string;
+  readonly type: string;
+  /** Undefined where months do not add up. */
+  readonly combine: Combine | undefined;
+}
+
+/** A rollup with every default filled in; names of tables and columns are quoted, except for those that begin with `given`. */
+export interface Definition {
+  readonly name: string;
+  readonly givenTable: string;
+  readonly table: string;
+  readonly givenSource: string;
+  readonly source: string;
+  readonly givenTenant: string | undefined;
+  readonly tenant: string | undefined;
+  readonly tenantType: TenantType;
+  readonly givenTime: string;
+  readonly time: string;
+  readonly where: string | undefined;
+  readonly groups: readonly Group[];
+  readonly measures: readonly Measure[];
+  readonly zone: string;
+  readonly setting: string | undefined;
+}
