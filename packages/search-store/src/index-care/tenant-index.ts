@@ -66,6 +66,7 @@ export async function makeTenantIndex(
         await alter(options, tx, (concurrently) => dropIndex(found.path, concurrently));
       await alter(options, tx, (concurrently) => createIndex(options, name, tenant, concurrently));
     } catch (error) {
+      await sweep(options, name);
       report(options, { type: "index-failed", index: name, chunks, error: safeErrorText(error) });
       throw failed(name, error);
     }
@@ -81,11 +82,7 @@ export function dropTenantIndex(options: ResolvedOptions, tenant: string): Promi
   return dropNamed(options, tenantIndexName(options, tenant));
 }
 
-export async function dropNamed(
-  options: ResolvedOptions,
-  name: string,
-  chunks?: number,
-): Promise<boolean> {
+export async function dropNamed(options: ResolvedOptions, name: string, chunks?: number): Promise<boolean> {
   if ((await find(options, name)) === undefined) return false;
   return underLock(options, name, async (tx) => {
     const found = await find(options, name, tx);
@@ -122,6 +119,17 @@ async function alter(
 ): Promise<void> {
   if (hasSecondConnection(db)) await query(db, statement(true));
   else await tx.query(statement(false));
+}
+
+/** What was cut off is of no use to a search, and of some cost to every write. The next call would take it away too. */
+async function sweep(options: ResolvedOptions, name: string): Promise<void> {
+  if (!hasSecondConnection(options.db)) return;
+  try {
+    const left = await find(options, name);
+    if (left?.valid === false && !left.building) await query(options.db, dropIndex(left.path, true));
+  } catch {
+    // Why it could not be made is what is to be said.
+  }
 }
 
 function shown({ name, valid, bytes }: IndexRow): TenantIndex {
