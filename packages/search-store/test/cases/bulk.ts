@@ -1,17 +1,17 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { BulkChunk } from "@svc/search-store";
 import { expect } from "chai";
-import { newTable } from "../support/backends.ts";
+import { SHARED } from "../support/backends.ts";
 import { numbered } from "../support/chunks.ts";
 import { recordingEmbedder } from "../support/embedder.ts";
 import { type Backends, everywhere } from "../support/everywhere.ts";
 import { failureOf } from "../support/failure.ts";
 
 export function bulkCases(backends: Backends): void {
-  everywhere(backends, "loads what ingest() would, to the last bit", async ({ db, store: make }) => {
-    const table = newTable();
+  everywhere(backends, "loads what ingest() would, to the last bit", async ({ db, emptied: make }) => {
+    const table = SHARED;
     const { embed } = recordingEmbedder();
-    const store = await make({ table, embed, embedder: "e" });
+    const store = await make({ embed, embedder: "e" });
     const chunks = [
       { content: "plain", embedding: [0.1, -0.33333, 1e-7] },
       {
@@ -38,27 +38,31 @@ export function bulkCases(backends: Backends): void {
     expect(await rowsOf("two")).to.deep.equal(await rowsOf("one"));
   });
 
-  everywhere(backends, "numbers the chunks of a document, and embeds in batches", async ({ store: make }) => {
-    const { embed, asked } = recordingEmbedder();
-    const store = await make({ embed, embedBatch: 300 });
-    async function* source(): AsyncGenerator<BulkChunk> {
-      await pause(0);
-      for (let index = 0; index < 700; index++)
-        yield { documentId: index < 400 ? "a" : "b", content: `${index}` };
-      yield { documentId: "b", ordinal: 1000, content: "far" };
-      yield { documentId: "b", content: "after" };
-    }
-    expect(await store.ingestBulk("t", source())).to.deep.equal({ chunks: 702 });
-    expect(asked.map((each) => each.length)).to.deep.equal([300, 200, 202]);
-    const { chunks } = await store.list("t", { documentId: "b", limit: 1000 });
-    expect(chunks.map((each) => each.ordinal)).to.deep.equal([...Array(300).keys(), 1000, 1001]);
-    expect(await store.ingestBulk("t", [])).to.deep.equal({ chunks: 0 });
-  });
+  everywhere(
+    backends,
+    "numbers the chunks of a document, and embeds in batches",
+    async ({ emptied: make }) => {
+      const { embed, asked } = recordingEmbedder();
+      const store = await make({ embed, embedBatch: 300 });
+      async function* source(): AsyncGenerator<BulkChunk> {
+        await pause(0);
+        for (let index = 0; index < 700; index++)
+          yield { documentId: index < 400 ? "a" : "b", content: `${index}` };
+        yield { documentId: "b", ordinal: 1000, content: "far" };
+        yield { documentId: "b", content: "after" };
+      }
+      expect(await store.ingestBulk("t", source())).to.deep.equal({ chunks: 702 });
+      expect(asked.map((each) => each.length)).to.deep.equal([300, 200, 202]);
+      const { chunks } = await store.list("t", { documentId: "b", limit: 1000 });
+      expect(chunks.map((each) => each.ordinal)).to.deep.equal([...Array(300).keys(), 1000, 1001]);
+      expect(await store.ingestBulk("t", [])).to.deep.equal({ chunks: 0 });
+    },
+  );
 
   everywhere(
     backends,
     "keeps nothing when the source fails, when a chunk is wrong or there already",
-    async ({ store: make }) => {
+    async ({ emptied: make }) => {
       const store = await make();
       const cause = new Error("the file is broken");
       function* failing(): Generator<BulkChunk> {
@@ -90,7 +94,7 @@ export function bulkCases(backends: Backends): void {
   everywhere(
     backends,
     "tells the source that it is left early, and leaves one that hangs",
-    async ({ store: make }) => {
+    async ({ emptied: make }) => {
       const store = await make();
       let left = 0;
       async function* source(hangs: boolean): AsyncGenerator<BulkChunk> {
@@ -114,9 +118,7 @@ export function bulkCases(backends: Backends): void {
     },
   );
 
-  everywhere(backends, "goes by inserts on a connection that cannot COPY", async ({ db, store: make }) => {
-    const table = newTable();
-    await make({ table });
+  everywhere(backends, "goes by inserts on a connection that cannot COPY", async ({ db, emptied: make }) => {
     const plain = {
       async connect() {
         const connection = await db.connect();
@@ -126,7 +128,7 @@ export function bulkCases(backends: Backends): void {
         };
       },
     };
-    const store = await make({ table, db: plain });
+    const store = await make({ db: plain });
     expect(await store.ingestBulk("t", numbered(1001))).to.deep.equal({ chunks: 1001 });
     expect((await failureOf(store.ingestBulk("t", numbered(1)))).code).to.equal("ERR_SVC_SEARCH_DUPLICATE");
     expect(await store.stats("t")).to.deep.equal({ chunks: 1001, documents: 101 });
@@ -134,8 +136,8 @@ export function bulkCases(backends: Backends): void {
 
   it("reads no more of the source than the server has taken", async () => {
     for (const backend of backends.all.filter((each) => each.url !== undefined)) {
-      const table = newTable();
-      const store = await backend.store({ table });
+      const table = SHARED;
+      const store = await backend.emptied();
       let read = 0;
       function* source(): Generator<BulkChunk> {
         for (const chunk of numbered(5000)) {

@@ -1,12 +1,12 @@
 import { expect } from "chai";
-import { newTable } from "../support/backends.ts";
+import { newTable, SHARED } from "../support/backends.ts";
 import { contents, texts } from "../support/chunks.ts";
 import { embedded, recordingEmbedder } from "../support/embedder.ts";
 import { type Backends, everywhere } from "../support/everywhere.ts";
 import { failureOf } from "../support/failure.ts";
 
 export function ingestCases(backends: Backends): void {
-  everywhere(backends, "embeds only what changed, and keeps what a text had", async ({ store: make }) => {
+  everywhere(backends, "embeds only what changed, and keeps what a text had", async ({ emptied: make }) => {
     const { embed, asked } = recordingEmbedder();
     const store = await make({ embed });
     const first = await store.ingest("t", "d", texts("alpha", "beta", "alpha"));
@@ -31,10 +31,10 @@ export function ingestCases(backends: Backends): void {
   everywhere(
     backends,
     "writes new metadata and embeddings without embedding anew",
-    async ({ db, store: make }) => {
+    async ({ db, emptied: make }) => {
       const { embed, asked } = recordingEmbedder();
-      const table = newTable();
-      const store = await make({ embed, table });
+      const table = SHARED;
+      const store = await make({ embed });
       const version = async (): Promise<unknown> =>
         (await db.query(`select xmin::text, created_at from ${table}`)).rows[0];
       await store.ingest("t", "d", [{ content: "alpha", meta: { page: 1 } }]);
@@ -51,18 +51,19 @@ export function ingestCases(backends: Backends): void {
     },
   );
 
-  everywhere(backends, "embeds all again under the name of another model", async ({ store }) => {
+  everywhere(backends, "embeds all again under the name of another model", async ({ emptied: make }) => {
     const { embed } = recordingEmbedder();
-    const table = newTable();
-    await (await store({ embed, table, embedder: "one" })).ingest("t", "d", texts("alpha"));
-    const done = await (await store({ embed, table, embedder: "two" })).ingest("t", "d", texts("alpha"));
+    const one = await make({ embed, embedder: "one" });
+    const two = await make({ embed, embedder: "two" });
+    await one.ingest("t", "d", texts("alpha"));
+    const done = await two.ingest("t", "d", texts("alpha"));
     expect(done).to.deep.equal({ chunks: 1, embedded: 1, reused: 0, removed: 0 });
   });
 
   everywhere(
     backends,
     "SEARCH-2 reaches the rows of its own tenant and document alone",
-    async ({ store: make }) => {
+    async ({ emptied: make }) => {
       const { embed, asked } = recordingEmbedder();
       const store = await make({ embed });
       for (const tenant of ["a", "b"]) {
@@ -84,7 +85,7 @@ export function ingestCases(backends: Backends): void {
   everywhere(
     backends,
     "of one document twice at once ends with one of both whole",
-    async ({ store: make }) => {
+    async ({ emptied: make }) => {
       const { embed } = recordingEmbedder();
       const store = await make({ embed });
       const long = ["a", "b", "c", "shared", "e"];
@@ -96,28 +97,24 @@ export function ingestCases(backends: Backends): void {
     },
   );
 
-  everywhere(backends, "embeds after all what another one took away meanwhile", async ({ store: make }) => {
+  everywhere(backends, "embeds after all what another one took away meanwhile", async ({ emptied: make }) => {
     const { embed, asked } = recordingEmbedder();
-    const plain = await make({ embed, table: newTable() });
-    const table = newTable();
-    const other = await make({ embed, table });
-    await other.ingest("t", "d", texts("kept"));
+    const other = await make({ embed });
     let meddled = false;
     const store = await make({
-      table,
       embed: async (given, info) => {
         if (!meddled) await other.deleteDocument("t", "d");
         meddled = true;
         return embed(given, info);
       },
     });
+    await other.ingest("t", "d", texts("kept"));
     const done = await store.ingest("t", "d", texts("kept", "new"));
     expect(done).to.deep.equal({ chunks: 2, embedded: 2, reused: 0, removed: 0 });
     expect(asked).to.deep.equal([["kept"], ["new"], ["kept"]]);
-    expect(await contents(plain, "t")).to.deep.equal([]);
   });
 
-  everywhere(backends, "keeps what was there when embedding fails", async ({ store: make }) => {
+  everywhere(backends, "keeps what was there when embedding fails", async ({ emptied: make }) => {
     let broken = false;
     const store = await make({
       embed: (given) => {

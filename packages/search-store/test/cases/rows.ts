@@ -1,33 +1,37 @@
 import { openTestLogin } from "@svc/dev-services";
 import { expect } from "chai";
 import { Pool } from "pg";
-import { type Backend, newTable } from "../support/backends.ts";
+import { type Backend, newTable, SHARED } from "../support/backends.ts";
 import { contents, numbered, texts } from "../support/chunks.ts";
 import { embedded, recordingEmbedder } from "../support/embedder.ts";
 import { type Backends, everywhere } from "../support/everywhere.ts";
 import { failureOf } from "../support/failure.ts";
 
 export function rowCases(backends: Backends): void {
-  everywhere(backends, "goes through a tenant's chunks page by page, each once", async ({ store: make }) => {
-    const store = await make();
-    await store.ingestBulk("t", numbered(95));
-    await store.ingestBulk("other", numbered(5));
-    const seen: unknown[] = [];
-    let after: string | undefined;
-    do {
-      const page = await store.list("t", { limit: 10, after });
-      seen.push(...page.chunks.map((each) => each.meta["index"]));
-      after = page.next;
-    } while (after !== undefined);
-    expect(seen).to.deep.equal([...Array(95).keys()]);
-    const whole = await store.list("t", { limit: 95 });
-    expect(whole.next).to.equal(undefined);
-    const found = await store.list("t", {
-      filter: { index: { gte: 12, lt: 14 } },
-      documentId: "document 0001",
-    });
-    expect(found.chunks.map((each) => each.content)).to.deep.equal(["text 12", "text 13"]);
-  });
+  everywhere(
+    backends,
+    "SEARCH-1 goes through a tenant's chunks page by page, each once",
+    async ({ emptied: make }) => {
+      const store = await make();
+      await store.ingestBulk("t", numbered(95));
+      await store.ingestBulk("other", numbered(5));
+      const seen: unknown[] = [];
+      let after: string | undefined;
+      do {
+        const page = await store.list("t", { limit: 10, after });
+        seen.push(...page.chunks.map((each) => each.meta["index"]));
+        after = page.next;
+      } while (after !== undefined);
+      expect(seen).to.deep.equal([...Array(95).keys()]);
+      const whole = await store.list("t", { limit: 95 });
+      expect(whole.next).to.equal(undefined);
+      const found = await store.list("t", {
+        filter: { index: { gte: 12, lt: 14 } },
+        documentId: "document 0001",
+      });
+      expect(found.chunks.map((each) => each.content)).to.deep.equal(["text 12", "text 13"]);
+    },
+  );
 
   everywhere(
     backends,
@@ -67,11 +71,9 @@ export function rowCases(backends: Backends): void {
   everywhere(
     backends,
     "is a span of every ingest and search, without a text in it",
-    async ({ store: make }) => {
+    async ({ emptied: make }) => {
       const spans: unknown[] = [];
-      const table = newTable();
       const store = await make({
-        table,
         embed: (given) => given.map(embedded),
         span: async (name, attributes, run) => {
           const all = { ...attributes };
@@ -83,7 +85,7 @@ export function rowCases(backends: Backends): void {
       await store.ingest("t", "d", texts("secret words"));
       await store.ingestBulk("t", [{ documentId: "e", content: "secret too" }]);
       await store.search("t", { text: "secret", filter: { a: 1 }, limit: 3 });
-      const of = { "rag.store": table };
+      const of = { "rag.store": SHARED };
       expect(spans).to.deep.equal([
         [
           "rag.ingest",
@@ -98,7 +100,7 @@ export function rowCases(backends: Backends): void {
   everywhere(
     backends,
     "to /ready is which pgvector it uses, and is never critical",
-    async ({ name, store: make }) => {
+    async ({ name, emptied: make }) => {
       const check = (await make()).readiness();
       expect(check).to.include({ name: "search-store", critical: false });
       const result = await check.check(new AbortController().signal);

@@ -13,7 +13,12 @@ export interface Backend {
   readonly url: string | undefined;
   /** A store with a table of its own, made already: three dimensions unless said. */
   readonly store: (options?: Partial<SearchStoreOptions>) => Promise<SearchStore>;
+  /** A store on the table {@link SHARED}, which is emptied: making one costs more than most tests. Three dimensions. */
+  readonly emptied: (options?: Partial<SearchStoreOptions>) => Promise<SearchStore>;
 }
+
+/** The table of tests that need no special one. */
+export const SHARED = "chunks_shared";
 
 interface Opened {
   readonly all: readonly Backend[];
@@ -67,6 +72,7 @@ async function open(): Promise<Opened> {
 }
 
 function backendOf(name: Backend["name"], db: Backend["db"], url: string | undefined): Backend {
+  let made: Promise<unknown> | undefined;
   return {
     name,
     db,
@@ -74,6 +80,12 @@ function backendOf(name: Backend["name"], db: Backend["db"], url: string | undef
     async store(options = {}) {
       const store = createSearchStore({ db, dimensions: 3, table: newTable(), ...options });
       await store.ensureSchema();
+      return store;
+    },
+    async emptied(options = {}) {
+      const store = createSearchStore({ db, dimensions: 3, table: SHARED, ...options });
+      await (made ??= store.ensureSchema());
+      await db.query(`delete from ${SHARED}`);
       return store;
     },
   };
