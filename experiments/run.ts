@@ -15,6 +15,7 @@ import { redisStall } from "./redis-stall.ts";
 import { refreshRace } from "./refresh-race.ts";
 import { rollupRaces } from "./rollup-races.ts";
 import { rollupZones } from "./rollup-zones.ts";
+import { searchTenants } from "./search-tenants.ts";
 import { slowClients } from "./slow-clients.ts";
 import { stopUnderLoad } from "./stop-under-load.ts";
 import { tokenDifferential } from "./token-differential.ts";
@@ -29,6 +30,7 @@ const experiments: readonly Experiment[] = [
   logPressure,
   memorySoak,
   tenantLeak,
+  searchTenants,
   tokenDifferential,
   refreshRace,
   logoutReach,

@@ -1,0 +1,138 @@
+import { expect } from "chai";
+import { ingest } from "../ingest/bench.ts";
+import type { BenchOptions } from "../harness/bench.ts";
+import { search } from "../search/bench.ts";
+import { createCorpus, DIMENSIONS, keyOf } from "../search/generator.ts";
+import { isApproximate, percentile, reads } from "../search/measure.ts";
+import type { Row } from "../search/scenario.ts";
+import { exactAnswers, recallOf } from "../search/truth.ts";
+import { filterVerdicts, planVerdicts, recallVerdict } from "../search/verdicts.ts";
+
+describe("the benches search and ingest", function () {
+  this.timeout(60_000);
+
+  const options: BenchOptions = {
+    json: true,
+    quick: true,
+    socket: false,
+    record: false,
+    only: ["nothing"],
+    rounds: 2,
+    print: () => undefined,
+    note: () => undefined,
+  };
+
+  it("draws the same corpus each time, of unit length, each part alone as in the whole", () => {
+    const corpus = createCorpus({ tenants: 3, perTenant: 50 });
+    const chunks = [...corpus.chunksOf("t0002")];
+    expect(chunks).to.deep.equal([...createCorpus({ tenants: 3, perTenant: 50 }).chunksOf("t0002")]);
+    expect(chunks.map(({ meta }) => meta)).to.deep.equal(corpus.metaOf("t0002"));
+    expect(chunks.flatMap(({ embedding }) => [...embedding])).to.deep.equal([...corpus.vectorsOf("t0002")]);
+    expect(chunks.map(({ documentId, ordinal }) => `${documentId}/${ordinal}`)).to.deep.equal(
+      chunks.map((_, at) => keyOf(at)),
+    );
+    for (const { embedding, content } of chunks) {
+      expect(Math.hypot(...embedding)).to.be.closeTo(1, 1e-6);
+      expect(content.split(" ")).to.have.lengthOf(40);
+    }
+    expect([...corpus.chunksOf("t0001")][0]?.embedding).to.not.deep.equal(chunks[0]?.embedding);
+    expect(chunks[0]?.embedding).to.have.lengthOf(DIMENSIONS);
+    expect(new Set(corpus.queries(12).map(({ tenant }) => tenant))).to.deep.equal(new Set(corpus.tenants));
+  });
+
+  it("finds the nearest exactly, also among those that pass", () => {
+    const corpus = createCorpus({ tenants: 1, perTenant: 200 });
+    const chunks = [...corpus.chunksOf("t0000")];
+    const queries = corpus.queries(3);
+    const products = (query: Float32Array): Map<string, number> =>
+      new Map(
+        chunks.map(({ embedding }, at) => [
+          keyOf(at),
+          embedding.reduce((sum, value, place) => sum + value * (query[place] ?? 0), 0),
+        ]),
+      );
+    const all = exactAnswers(corpus, queries, 10);
+    const notes = exactAnswers(corpus, queries, 10, (_, meta) => meta.kind === "note");
+    for (const query of queries) {
+      const sorted = [...products(query.vector)].toSorted((a, b) => b[1] - a[1]).map(([key]) => key);
+      expect(all.get(query)).to.deep.equal(sorted.slice(0, 10));
+      const kinds = new Map(chunks.map(({ meta }, at) => [keyOf(at), meta.kind]));
+      expect(notes.get(query)).to.deep.equal(sorted.filter((key) => kinds.get(key) === "note").slice(0, 10));
+    }
+    expect(
+      recallOf(
+        [["a", "b"], ["x"]],
+        [
+          ["b", "c"],
+          ["x", "y"],
+        ],
+      ),
+    ).to.equal(0.5);
+  });
+
+  it("compares our best recall with the shared index's fair one", () => {
+    const row = (side: Row["side"], metric: string, recall: number, p50: number): Row => ({
+      side,
+      metric,
+      recall,
+      p50,
+      p95: p50,
+      p99: p50,
+      approximate: side === "svc" || metric !== "ef400",
+    });
+    const shared = [
+      row("shared", "ef100", 0.9, 5),
+      row("shared", "ef200", 0.96, 8),
+      row("shared", "ef400", 0.99, 14),
+    ];
+    const ours = [row("svc", "ef100", 0.985, 3), row("svc", "ef200", 0.995, 5)];
+    expect(recallVerdict([...shared, ...ours])).to.deep.equal({
+      line: "ok   svc has 0.995 at ef200 in 5.00 ms; shared has 0.960 at ef200 in 8.00 ms: 0.63 x, bound below 1",
+      broken: false,
+    });
+    expect(recallVerdict([...shared, row("svc", "ef100", 0.995, 9)]).broken).to.equal(true);
+    expect(recallVerdict([...shared, row("svc", "ef100", 0.98, 1)]).line).to.include("at no width");
+    expect(planVerdicts(shared).map(({ broken }) => broken)).to.deep.equal([false, false, true]);
+    const filtered = [
+      row("svc", "vector", 1, 2),
+      row("svc", "filtered", 1, 1),
+      row("svc", "filtered-rare", 1, 3),
+    ];
+    expect(
+      filterVerdicts(filtered, "vector", ["filtered", "filtered-rare"]).map(({ broken }) => broken),
+    ).to.deep.equal([false, true]);
+  });
+
+  it("tells an approximate plan from an exact one, and shows what is read", () => {
+    const plan = [
+      "Limit",
+      "  ->  Index Scan using shared_hnsw on shared_chunks",
+      "        Order By: (embedding <=> '[1,2,3]'::vector)",
+      "        Filter: (tenant_id = 't0000'::text)",
+    ];
+    expect(isApproximate(plan)).to.equal(true);
+    expect(
+      isApproximate(["Sort", "  Sort Key: ((embedding <=> '[1]'::vector))", "  ->  Seq Scan on a"]),
+    ).to.equal(false);
+    expect(reads(plan)).to.deep.equal([
+      "Index Scan using shared_hnsw on shared_chunks",
+      "Order By: (embedding <=> '[...]'::vector)",
+      "Filter: (tenant_id = 't0000'::text)",
+    ]);
+    expect([percentile([5, 1, 3, 2, 4], 0.5), percentile([5, 1, 3, 2, 4], 0.99)]).to.deep.equal([3, 5]);
+  });
+
+  it("says which cases there are", async () => {
+    const reason = (bench: typeof search): Promise<string> =>
+      bench.run(options).then(
+        () => "none",
+        (error: Error) => error.message,
+      );
+    expect(await reason(search)).to.equal(
+      "there is no case nothing; there are tenants-1000, tenants-4, embedded",
+    );
+    expect(await reason(ingest)).to.equal(
+      "there is no case nothing; there are copy, multi-row, row-by-row, index-after, index-before, embedded",
+    );
+  });
+});
