@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { startPostgres } from "@svc/dev-services";
+import { hasVector } from "@svc/search-store";
 import pg from "pg";
 import { type Place, versionOf } from "./place.ts";
 
@@ -46,10 +47,7 @@ export async function openServer(url: string | undefined): Promise<Place> {
 async function openDatabase(adminUrl: string, what: string, stop: () => Promise<void>): Promise<Place> {
   const name = `svc_bench_${randomBytes(4).toString("hex")}`;
   await onServer(adminUrl, async (admin) => {
-    const { rowCount } = await admin.query(
-      "select 1 from pg_available_extensions where name = 'vector' and default_version >= '0.7'",
-    );
-    if (rowCount === 0) throw new NoVectorServerError(`${what} has no pgvector of 0.7 or newer`);
+    if (!(await hasVector(admin))) throw new NoVectorServerError(`${what} has no pgvector of 0.8 or newer`);
     await admin.query(`create database ${name} template template0`);
   });
   const url = new URL(adminUrl);
