@@ -1,0 +1,23 @@
+import type { Collected } from "../harness/report.ts";
+import { rollupZones } from "../rollup-zones.ts";
+import { expectBroken, expectHeld, quickRun } from "./support/quick-run.ts";
+
+describe("rollup-zones", function () {
+  this.timeout(120_000);
+
+  let built: Collected;
+  let broken: Collected;
+
+  before(async () => {
+    built = await quickRun(rollupZones);
+    broken = await quickRun(rollupZones, { variant: "broken-date-trunc" });
+  });
+
+  it("ROLL-4 has each moment in its local month, also where midnight of the first comes twice or never", () => {
+    expectHeld(built);
+  });
+
+  it("fails with months that begin at the midnight that PostgreSQL computes", () => {
+    expectBroken(broken, /every month has the moments/);
+  });
+});
