@@ -1,0 +1,51 @@
+import { expect } from "chai";
+import { quantilesOf, verdictOf } from "../rollups/figures.ts";
+import { expectIndexRanges, readingsOf, record } from "../rollups/plans.ts";
+
+describe("the bench of rollups", () => {
+  it("takes the middle of times, and what one in twenty is above", () => {
+    const times = Array.from({ length: 101 }, (_, n) => 100 - n);
+    expect(quantilesOf(times)).to.deep.equal({ p50: 50, p95: 95 });
+    expect(quantilesOf([]).p50).to.be.NaN;
+  });
+
+  it("says that a bound is missed, and that a ratio is missed that is none", () => {
+    expect(verdictOf("a", 300, { least: 300 })).to.deep.equal({
+      line: "ok   a: 300.00 x, at least 300",
+      broken: false,
+    });
+    expect(verdictOf("a", 299, { least: 300 }).broken).to.equal(true);
+    expect(verdictOf("a", 1.6, { most: 1.5 }).line).to.equal("FAIL a: 1.60 x, at most 1.5");
+    expect(verdictOf("a", Number.NaN, { least: 1, most: 2 }).broken).to.equal(true);
+    expect(verdictOf("a", 7, {})).to.deep.equal({ line: "     a: 7.00 x", broken: false });
+  });
+
+  it("finds in plans how each table is read, and refuses what is no range of an index", async () => {
+    const scan = { "Node Type": "Seq Scan", "Relation Name": "expenses" };
+    const range = {
+      "Node Type": "Bitmap Heap Scan",
+      "Relation Name": "expenses",
+      Plans: [{ "Node Type": "Bitmap Index Scan", "Index Cond": "((tenant_id = $1) AND (paid_at >= $2))" }],
+    };
+    const insert = { "Node Type": "ModifyTable", "Relation Name": "totals", Plans: [range] };
+    const answers = [insert, { "Node Type": "Aggregate", Plans: [scan] }];
+    const on = {
+      query: async (text: string) => ({
+        rows: text.startsWith("explain") ? [{ "QUERY PLAN": [{ Plan: answers.shift() }] }] : [],
+      }),
+    } as unknown as Parameters<typeof record>[0];
+    const recording = record(on);
+    await recording.on.query("with fresh as (select from expenses) insert into totals select 1");
+    await recording.on.query("commit");
+    await recording.on.query("select sum(amount) from expenses");
+    const [good, bad] = [recording.statements.slice(0, 1), recording.statements.slice(1)];
+    const columns = ["tenant_id", "paid_at"];
+    const readings = await readingsOf(on, good, ["expenses", "totals"]);
+    expect(readings).to.have.length(1);
+    expectIndexRanges("a", readings, "expenses", columns);
+    expect(() => expectIndexRanges("a", readings, "expenses", [...columns, "category"])).to.throw("category");
+    expect(() => expectIndexRanges("a", readings, "totals", columns)).to.throw("not at all");
+    const scans = await readingsOf(on, bad, ["expenses"]);
+    expect(() => expectIndexRanges("a", scans, "expenses", columns)).to.throw("is read: Seq Scan");
+  });
+});
