@@ -31,8 +31,18 @@ export function transactionAs<T>(
   tenant: string,
   work: (tx: Queryable) => Promise<T>,
 ): Promise<T> {
-  const settings = rowSecurity === undefined ? undefined : { [rowSecurity.setting]: tenant };
-  return withTransaction(db, work, { settings });
+  if (rowSecurity === undefined) return withTransaction(db, work);
+  if (namesTenants(db)) return db.withTenant(tenant, work);
+  return withTransaction(db, work, { settings: { [rowSecurity.setting]: tenant } });
+}
+
+interface NamesTenants {
+  withTenant<T>(tenant: string, work: (tx: Queryable) => Promise<T>): Promise<T>;
+}
+
+/** Whether a database names the tenant of a transaction by itself, as that of `@svc/database` does, and lets nobody else do it. */
+export function namesTenants(db: Database): db is Database & NamesTenants {
+  return "withTenant" in db && typeof db.withTenant === "function";
 }
 
 /** One statement that is about no tenant's rows: of the catalogue, or one that makes or drops an index. */

@@ -1,4 +1,6 @@
+import { createDatabase } from "@svc/database";
 import { openTestLogin } from "@svc/dev-services";
+import { createSearchStore } from "@svc/search-store";
 import { expect } from "chai";
 import { Pool } from "pg";
 import { type Backend, newTable, SHARED } from "../support/backends.ts";
@@ -67,6 +69,33 @@ export function rowCases(backends: Backends): void {
       expect(await contents(store, "b")).to.deep.equal(["text of b", "more of b"]);
     },
   );
+
+  it("row security holds through a database that names tenants by itself, and in a transaction of it", async () => {
+    for (const { url } of backends.all) {
+      if (url === undefined) continue;
+      await using login = await openTestLogin({ url, grants: ["grant create on schema public to login"] });
+      await using database = createDatabase({ url: login.url, max: 3 });
+      const options = { dimensions: 3, table: newTable(), embed: recordingEmbedder().embed };
+      const store = createSearchStore({ ...options, db: database, rowSecurity: true });
+      await store.ensureSchema();
+      await store.ingest("a", "d", texts("text of a"));
+      expect(await store.ingestBulk("b", [{ documentId: "e", content: "text of b" }])).to.deep.equal({
+        chunks: 1,
+      });
+      expect(await contents(store, "a")).to.deep.equal(["text of a"]);
+      expect((await store.search("b", { text: "text" })).map((hit) => hit.content)).to.deep.equal([
+        "text of b",
+      ]);
+      await database.withTenant("a", async (tx) => {
+        const inside = createSearchStore({ ...options, db: tx });
+        await inside.ingest("a", "d", texts("new text of a"));
+        expect(await contents(inside, "b")).to.deep.equal([]);
+        expect((await inside.search("a", { text: "new" })).length).to.equal(1);
+      });
+      expect(await contents(store, "a")).to.deep.equal(["new text of a"]);
+      expect(await store.deleteTenant("b")).to.equal(1);
+    }
+  });
 
   everywhere(
     backends,
