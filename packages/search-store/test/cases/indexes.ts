@@ -17,7 +17,7 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
     for (const { db, store: newStore } of backends.all) {
       const table = newTable();
       const store = await newStore({ table, dimensions: DIMENSIONS });
-      await fill(store, db, table, { [HOSTILE]: 1500, b: 1500 });
+      await fill(store, db, table, { [HOSTILE]: 900, b: 900 });
       expect(await store.dropTenantIndex(HOSTILE)).to.equal(false);
 
       const made = await Promise.all([1, 2, 3].map(() => store.ensureTenantIndex(HOSTILE)));

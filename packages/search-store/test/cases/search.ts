@@ -198,6 +198,27 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
     });
   });
 
+  it("a chunk of zeros that was written past the store comes last, without a score, and passes no minScore", async () => {
+    for (const { db, store: newStore } of backends.all) {
+      const table = newTable();
+      const store = await newStore({ table, dimensions: 3 });
+      await store.ingest("a", "d", [{ content: "opposite", embedding: [-1, 0, 0] }]);
+      const connection = await db.connect();
+      await connection.query(
+        `insert into ${table} (tenant_id, document_id, ordinal, content, content_sha256, embedding)
+         values ('a', 'd', 1, 'nothing', '', '[0,0,0]')`,
+      );
+      connection.release();
+      const hits = await store.search("a", { vector: [1, 0, 0] });
+      expect(hits.map(({ content, score }) => [content, score])).to.deep.equal([
+        ["opposite", -1],
+        ["nothing", null],
+      ]);
+      expect(await store.search("a", { vector: [1, 0, 0], minScore: -1 })).to.have.length(1);
+      expect((await store.recall("a")).queries).to.equal(1);
+    }
+  });
+
   it("SEARCH-3 a search is one statement, 100 wide unless told otherwise, and its settings end with it", async () => {
     await each(async (_, { db }, table) => {
       const seen = watched(db);
@@ -234,6 +255,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
           new RegExp(`(Index Scan using ${table}_pkey on ${table} c|Bitmap Index Scan on ${table}_pkey)`),
         );
         expect(plan).to.match(/Index Cond: \(tenant_id = 'b'::text\)/);
+        expect(plan).to.match(/Limit\n\s+->  Sort\n\s+Sort Key: \(\(c\.embedding <=>/);
         expect(plan).not.to.match(/Seq Scan|_tsv_idx/);
       }
       const again = await db.connect();
