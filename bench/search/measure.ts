@@ -1,40 +1,46 @@
 import type { Query } from "./generator.ts";
 import type { Ask, Found, Side } from "./side.ts";
 
-/** Times of a kind of search, in milliseconds, and what its first pass found. */
-export interface Timed {
-  readonly side: Side["name"];
+/** One kind of search on one side. */
+export interface Contest {
+  readonly side: Side;
+  readonly ask: Ask;
+  readonly efSearch: number;
+}
+
+/** How long its searches took, in milliseconds, and what each found in the first pass. */
+export interface Timed extends Contest {
   readonly times: readonly number[];
   readonly found: readonly (readonly Found[])[];
 }
 
 /**
- * Sends the same queries to both sides, one after the other on one connection each: once so that all is warm, which is not
- * timed, then in rounds, of which every other begins with the other side.
+ * Sends the same queries to all, one search after the other: once so that all is warm, which is not timed, then in rounds. Every
+ * query goes to all of them before the next one does, in every other round the other way round: what slows the machine down
+ * meets all alike.
  */
 export async function measure(
-  sides: readonly Side[],
+  contests: readonly Contest[],
   queries: readonly Query[],
-  ask: Ask,
-  efSearch: number,
   rounds: number,
 ): Promise<readonly Timed[]> {
-  const all = sides.map((side) => ({ side, times: [] as number[], found: [] as (readonly Found[])[] }));
-  for (const { side, found } of all) {
+  const all = contests.map((each) => ({ ...each, times: [] as number[], found: [] as (readonly Found[])[] }));
+  for (const { side, ask, efSearch, found } of all) {
     await side.widen(efSearch);
     for (const query of queries) found.push(await side.search(query, ask));
   }
   for (let round = 0; round < rounds; round++) {
-    for (const { side, times } of round % 2 === 0 ? all : all.toReversed()) {
-      await side.widen(efSearch);
-      for (const query of queries) {
+    const order = round % 2 === 0 ? all : all.toReversed();
+    for (const query of queries) {
+      for (const { side, ask, efSearch, times } of order) {
+        await side.widen(efSearch);
         const begun = performance.now();
         await side.search(query, ask);
         times.push(performance.now() - begun);
       }
     }
   }
-  return all.map(({ side, times, found }) => ({ side: side.name, times, found }));
+  return all;
 }
 
 /** The time within which such a share of all searches was answered. */

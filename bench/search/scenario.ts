@@ -1,10 +1,10 @@
-import { createCorpus, type Query, recipe, type Size } from "./generator.ts";
-import { isApproximate, measure, percentile, reads, type Timed } from "./measure.ts";
+import { createCorpus, type Meta, type Query, recipe, type Size } from "./generator.ts";
+import { isApproximate, measure, percentile, reads } from "./measure.ts";
 import type { Place } from "./place.ts";
 import { createShared } from "./shared.ts";
-import { type Ask, filterOf, LIMIT, type Side } from "./side.ts";
+import { type Ask, filterOf, type Found, LIMIT, type Side } from "./side.ts";
 import { createSvc } from "./svc.ts";
-import { exactAnswers, recallOf } from "./truth.ts";
+import { exactAnswers, recallOf, type Wanted } from "./truth.ts";
 
 /** How many chunks of how many tenants, and what is asked of them. */
 export interface Scenario {
@@ -32,7 +32,7 @@ export interface Row {
   readonly approximate: boolean;
 }
 
-// Those that a hybrid search takes to be near.
+/** Of a hybrid search, those by meaning. */
 const CANDIDATES = 40;
 
 /** Loads both sides with the same chunks and sends both the same searches. */
@@ -59,51 +59,55 @@ export async function runScenario(
   if (force === true) await place.preferApproximate();
 
   const queries = corpus.queries(scenario.queries);
-  const nearest = exactAnswers(corpus, queries, CANDIDATES);
+  const contests = scenario.asks.flatMap((asked) => sides.map((side) => ({ ...asked, side })));
+  const plans = new Set<string>();
+  for (const { side, metric, efSearch, ask } of contests) {
+    await side.widen(efSearch);
+    const plan = reads(await side.plan(queries[0] as Query, ask)).join("\n    ");
+    if (!plans.has(plan)) note(`${name}: ${side.name}: what the plan of ${metric} reads\n    ${plan}`);
+    plans.add(plan);
+  }
+  const timed = await measure(contests, queries, scenario.rounds);
+  note(`${name}: measured`);
+
+  const asks = [...new Set(scenario.asks.map(({ ask }) => ask))];
+  const answers = exactAnswers(corpus, queries, asks.map(wantedOf));
   const rows: Row[] = [];
-  const last = new Map<Side, string>();
-  for (const { ask, efSearch, metric } of scenario.asks) {
-    const filtered =
-      ask === "vector" || ask === "hybrid"
-        ? nearest
-        : exactAnswers(corpus, queries, LIMIT, (query, meta) =>
-            Object.entries(filterOf(query, ask)).every(
-              ([key, value]) => meta[key as keyof typeof meta] === value,
-            ),
-          );
-    const exact = queries.map((query) => filtered.get(query) ?? []);
-    for (const timed of await measure(sides, queries, ask, efSearch, scenario.rounds)) {
-      const side = sides.find((each) => each.name === timed.side) as Side;
-      await side.widen(efSearch);
-      const plan = await side.plan(queries[0] as Query, ask);
-      const seen = reads(plan).join("\n    ");
-      if (seen !== last.get(side)) note(`${name}: ${side.name}: plan from ${metric} on\n    ${seen}`);
-      last.set(side, seen);
-      rows.push({
-        side: timed.side,
-        metric,
-        recall: ask === "hybrid" ? agreement(timed, exact) : recallOf(keys(timed), exact.map(first)),
-        p50: percentile(timed.times, 0.5),
-        p95: percentile(timed.times, 0.95),
-        p99: percentile(timed.times, 0.99),
-        approximate: isApproximate(plan),
-      });
-    }
-    note(`${name}: ${metric} is measured`);
+  for (const [at, { side, ask, efSearch, times, found }] of timed.entries()) {
+    const exact = answers[asks.indexOf(ask)];
+    const wanted = queries.map((query) => exact?.get(query) ?? []);
+    await side.widen(efSearch);
+    rows.push({
+      side: side.name,
+      metric: contests[at]?.metric ?? "",
+      recall: ask === "hybrid" ? agreement(found, wanted) : recallOf(keys(found), wanted),
+      p50: percentile(times, 0.5),
+      p95: percentile(times, 0.95),
+      p99: percentile(times, 0.99),
+      approximate: isApproximate(await side.plan(queries[0] as Query, ask)),
+    });
   }
   return rows;
 }
 
-function keys({ found }: Timed): readonly (readonly string[])[] {
+/** A hybrid search takes more to be near than it answers. */
+function wantedOf(ask: Ask): Wanted {
+  if (ask === "hybrid") return { limit: CANDIDATES };
+  return {
+    limit: LIMIT,
+    passes: (query, meta) =>
+      Object.entries(filterOf(query, ask)).every(([key, value]) => meta[key as keyof Meta] === value),
+  };
+}
+
+type Hits = readonly (readonly Found[])[];
+
+function keys(found: Hits): readonly (readonly string[])[] {
   return found.map((hits) => hits.map(({ key }) => key));
 }
 
-function first(all: readonly string[]): readonly string[] {
-  return all.slice(0, LIMIT);
-}
-
 /** Of a hybrid search: the share of its hits that were rightly among the nearest candidates, or rightly not. */
-function agreement({ found }: Timed, nearest: readonly (readonly string[])[]): number {
+function agreement(found: Hits, nearest: readonly (readonly string[])[]): number {
   const right = found.flatMap((hits, at) => {
     const near = new Set(nearest[at]);
     return hits.map(({ key, vectorRank }) => near.has(key) === (vectorRank !== null));

@@ -13,6 +13,7 @@ export interface SharedIndex {
 
 /** One table with one approximate index over everybody's chunks, and the tenant as a condition. */
 export function createShared(db: Connection, { efConstruction }: SharedIndex): Side {
+  let width: number | undefined;
   return {
     name: "shared",
     async prepare() {
@@ -40,6 +41,8 @@ export function createShared(db: Connection, { efConstruction }: SharedIndex): S
       return `one index, ef_construction ${efConstruction}: ${seconds.toFixed(1)} s, ${String(rows[0]?.size)}`;
     },
     async widen(efSearch) {
+      if (efSearch === width) return;
+      width = efSearch;
       // Of the session: it costs its searches no round trip.
       await db.query(`set hnsw.ef_search = ${efSearch}`);
       await db.query("set hnsw.iterative_scan = relaxed_order");

@@ -1,22 +1,32 @@
 import { type Corpus, DIMENSIONS, keyOf, type Meta, type Query } from "./generator.ts";
 
+/** What is to be found: so many of those that pass. */
+export interface Wanted {
+  readonly limit: number;
+  /** Default: all do. */
+  readonly passes?: ((query: Query, meta: Meta) => boolean) | undefined;
+}
+
+/** Names of chunks, the nearest first. */
+export type Answers = ReadonlyMap<Query, readonly string[]>;
+
 /**
- * What an exact search finds for each query: names of chunks, the nearest first. No server is asked, and no vector has been
- * rounded.
+ * What an exact search finds for each query, once for each kind of search. No server is asked, and no vector has been rounded.
  */
 export function exactAnswers(
   corpus: Corpus,
   queries: readonly Query[],
-  limit: number,
-  passes?: (query: Query, meta: Meta) => boolean,
-): ReadonlyMap<Query, readonly string[]> {
-  const answers = new Map<Query, readonly string[]>();
+  wanted: readonly Wanted[],
+): readonly Answers[] {
+  const answers = wanted.map(() => new Map<Query, readonly string[]>());
   for (const tenant of new Set(queries.map((query) => query.tenant))) {
     const vectors = corpus.vectorsOf(tenant);
-    const meta = passes === undefined ? [] : corpus.metaOf(tenant);
+    const meta = corpus.metaOf(tenant);
     for (const query of queries.filter((each) => each.tenant === tenant)) {
-      const skips = (at: number): boolean => passes?.(query, meta[at] as Meta) === false;
-      answers.set(query, nearest(vectors, query.vector, limit, skips).map(keyOf));
+      for (const [at, { limit, passes }] of wanted.entries()) {
+        const skips = (chunk: number): boolean => passes?.(query, meta[chunk] as Meta) === false;
+        answers[at]?.set(query, nearest(vectors, query.vector, limit, skips).map(keyOf));
+      }
     }
   }
   return answers;
