@@ -66,6 +66,17 @@ describe("rows of a binary COPY", () => {
     );
   });
 
+  it("have one zero, as texts do", () => {
+    for (const precision of ["half", "full"] as const) {
+      const encode = createEncoder("t", precision);
+      const [minus, plain] = [
+        [1, -0],
+        [1, 0],
+      ].map((embedding) => encode([{ ...row, embedding }]).toString("hex"));
+      expect(minus).to.equal(plain);
+    }
+  });
+
   it("follow each other, between the header and the trailer", () => {
     const encode = createEncoder("t", "half");
     expect(encode([row, row]).equals(Buffer.concat([encode([row]), encode([row])]))).to.equal(true);

@@ -79,7 +79,8 @@ function writeVector(buffer: Buffer, from: number, vector: Vector, precision: "h
   at = buffer.writeInt16BE(length, at);
   at = buffer.writeInt16BE(0, at);
   for (let index = 0; index < length; index++) {
-    const value = vector[index] ?? 0;
+    // A minus zero becomes a zero, as it does on the way through a text.
+    const value = (vector[index] ?? 0) + 0;
     if (precision === "full") {
       at = buffer.writeFloatBE(value, at);
     } else {
