@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { createSearchStore, type SearchStore, type StoreEvent } from "@svc/search-store";
 import { expect } from "chai";
 import type { Connectable } from "@svc/sql";
@@ -153,6 +154,45 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
       expect(done.flatMap(({ dropped }) => dropped)).to.deep.equal([spare.name]);
       expect(events.map(({ type }) => type).toSorted()).to.deep.equal(["index-created", "index-dropped"]);
       expect((await store.stats("a")).index).to.include({ name: index.name, valid: true });
+    }
+  });
+
+  it("a build that a server goes on with after its process has ended is waited for, and not made again", async function () {
+    this.timeout(60_000);
+    for (const { name, db, store: newStore } of backends.all) {
+      const table = newTable();
+      const events: StoreEvent[] = [];
+      const store = await newStore({
+        table,
+        dimensions: DIMENSIONS,
+        onEvent: (event) => void events.push(event),
+      });
+      await fill(store, db, table, { a: 25 });
+      const index = await store.ensureTenantIndex("a");
+      // One connection cannot be at it twice: there the answer is that of the index which is there.
+      if (name === "server") {
+        await store.dropTenantIndex("a");
+        events.length = 0;
+        const [writer, builder] = await Promise.all([db.connect(), db.connect()]);
+        await writer.query("begin");
+        await writer.query(
+          `update ${table} set meta = '{}' where ordinal < 0; lock table ${table} in row exclusive mode`,
+        );
+        const built = builder.query(
+          `create index concurrently ${index.name} on ${table} using hnsw (embedding halfvec_cosine_ops) where tenant_id = 'a'`,
+        );
+        while ((await store.stats("a")).index === undefined) await pause(10);
+        const ensured = store.ensureTenantIndex("a");
+        await pause(50);
+        expect((await store.stats("a")).index).to.include({ valid: false });
+        await writer.query("rollback");
+        await built;
+        writer.release();
+        builder.release();
+        expect(await ensured).to.include({ name: index.name, valid: true });
+        expect(events).to.deep.equal([]);
+      }
+      expect(await store.ensureTenantIndex("a")).to.include({ name: index.name, valid: true });
     }
   });
 
