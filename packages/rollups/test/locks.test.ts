@@ -137,7 +137,7 @@ describe("concurrent refreshes", function () {
     await using each = await openExpenses(database.url);
     const { pool, rollup, source } = each;
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 30 }), async (steps) => {
+      fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 25 }), async (steps) => {
         await pool.query(`truncate ${source}, ${rollup.table}`);
         const queue = [...steps];
         const session = async (): Promise<void> => {
@@ -153,7 +153,7 @@ describe("concurrent refreshes", function () {
         }
         expect(await rollup.rebuildAll(pool)).to.deep.equal({ written: 0, removed: 0 });
       }),
-      { numRuns: 12 },
+      { numRuns: 8 },
     );
   });
 
