@@ -49,7 +49,7 @@ async function open(): Promise<Contestant> {
     case "by-hand":
       return (await import("./by-hand.ts")).createByHand(url);
     default:
-      return (await import("./svc.ts")).createSvc(url);
+      return (await import("./svc.ts")).createSvc(url, name === "svc-apart");
   }
 }
 

@@ -5,11 +5,16 @@ import { ownVersion } from "./versions.ts";
 
 const CHUNK = 10_000;
 
-/** The package as it comes. Only `concurrency` and `prefetch` differ from row to row. */
-export async function createSvc(url: string): Promise<Contestant> {
+/**
+ * The package as it comes. Only `concurrency` and `prefetch` differ from row to row.
+ *
+ * @param apart jobs are queued one by one as by somebody who has no worker
+ */
+export async function createSvc(url: string, apart = false): Promise<Contestant> {
   const pool = new pg.Pool({ connectionString: url });
   const table = createJobTable({ db: pool });
   await table.ensureSchema();
+  const queueing = apart ? createJobTable({ db: pool }) : table;
   const jobsOf = (numbers: readonly number[]): { task: string; payload: object }[] =>
     numbers.map((n) => ({ task: "work", payload: { n } }));
   return {
@@ -18,7 +23,7 @@ export async function createSvc(url: string): Promise<Contestant> {
       for (let at = 0; at < numbers.length; at += CHUNK)
         await table.enqueueMany(jobsOf(numbers.slice(at, at + CHUNK)));
     },
-    enqueueOne: async (n) => void (await table.enqueue({ task: "work", payload: { n } })),
+    enqueueOne: async (n) => void (await queueing.enqueue({ task: "work", payload: { n } })),
     enqueueMany: async (numbers) => void (await table.enqueueMany(jobsOf(numbers))),
     async work(concurrency, mode, work) {
       const worker = createWorker({

@@ -10,6 +10,7 @@ import {
   withDefault,
 } from "@svc/options";
 import { type Database, qualified } from "@svc/sql";
+import type { Taker } from "./taker.ts";
 
 /** The table where no other one is named (JOB-1). */
 export const DEFAULT_TABLE = "svc_jobs";
@@ -45,6 +46,8 @@ export interface ResolvedOptions {
   readonly notify: boolean;
   readonly notifyEveryMs: number;
   readonly now: () => number;
+  /** Workers of this process on this very table. */
+  readonly takers: Set<Taker>;
 }
 
 const SUBJECT = "createJobTable()";
@@ -71,7 +74,7 @@ export function resolveTableOptions(given: JobTableOptions): ResolvedOptions {
     notifyEveryMs: withDefault(integer({ min: 0, max: 60_000 }), 10),
     now: withDefault(func<() => number>(), () => performance.now()),
   });
-  return { ...resolved, quotedTable: quoted(resolved.name) };
+  return { ...resolved, quotedTable: quoted(resolved.name), takers: new Set() };
 }
 
 function quoted(table: string): string {

@@ -29,7 +29,7 @@ const NOW = "statement_timestamp()";
 const UTC_TEXT = `'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`;
 
 // A driver hands a bigint over as text, and a moment that is infinite cannot be subtracted.
-const returned = (
+export const returned = (
   spent: boolean,
 ): string => `job.id, job.task, job.payload, job.attempts::int, job.max_attempts::int, job.request_id,
     job.tenant_id, job.trace, to_char(job.locked_until at time zone 'UTC', ${UTC_TEXT}) as lease,

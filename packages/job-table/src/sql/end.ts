@@ -27,6 +27,15 @@ from unnest($1::text[], $2::int[], $3::timestamptz[], $4::text[], $5::bool[])
 where ${HELD} returning job.id, job.status`;
 }
 
+/**
+ * Jobs that were claimed as they were queued by a statement whose answer was lost: nobody else knows their ids. Who has
+ * claimed one since, after its lease, has counted another attempt.
+ */
+export function orphanSql(table: string): string {
+  return `update ${table} as job set status = 'pending', locked_until = null, available_at = statement_timestamp(), attempts = 0
+where job.id = any($1::text[]) and job.status not in ('pending', 'dead') and job.attempts = 1 returning job.id`;
+}
+
 /** Jobs that are given back (JOB-11). */
 export function releaseSql(table: string): string {
   return `update ${table} as job set status = 'pending', locked_until = null, available_at = statement_timestamp(),

@@ -1,4 +1,5 @@
 import type { NewRow } from "../new-job.ts";
+import { returned } from "./claim.ts";
 
 const COLUMNS =
   "id, task, payload, attempts, max_attempts, available_at, locked_until, request_id, tenant_id, status, " +
@@ -24,6 +25,16 @@ export function enqueueOne(table: string, row: NewRow, channel: string | undefin
   const values = valuesOf(row);
   if (channel !== undefined) values.push(channel);
   return { text, values };
+}
+
+/** One job that is claimed as it is queued, for so many seconds: it answers what a claim would. */
+export function enqueueClaimed(table: string, row: NewRow, leaseSeconds: number): Query {
+  const text = `insert into ${table} as job (${COLUMNS})
+  values ($1, $2, $3::jsonb, 1, $4::int, statement_timestamp(), statement_timestamp() + $8::float8 * interval '1 second',
+    $5, $6, 'running', null, now(), $7::jsonb)
+  on conflict (id) do nothing returning ${returned(false)}, 0 as took_ms`;
+  const { id, task, payload, maxAttempts, requestId, tenantId, trace } = row;
+  return { text, values: [id, task, payload, maxAttempts, requestId, tenantId, trace, leaseSeconds] };
 }
 
 /** One job for every row of `from`, which has none or one; its nine parameters begin at `$first`. */

@@ -11,6 +11,12 @@ export interface Intake {
   look(): void;
   /** After an error: has the next step look at everything. */
   reset(): void;
+  /** Keeps a slot for a job that is claimed elsewhere, where nothing that was queued before may be waiting. */
+  keep(): boolean;
+  /** The slot is no longer kept. */
+  unkeep(): void;
+  /** How many slots are kept. */
+  readonly kept: number;
   /** Whether a statement has not been answered. */
   readonly isUnderWay: boolean;
 }
@@ -53,12 +59,13 @@ export function createIntake(options: IntakeOptions): Intake {
   let hungry = true;
   let ahead: Claim | undefined;
   let asked = 0;
+  let kept = 0;
   /** Whether the last claim found all that it asked for. */
   let flowing = false;
   let recording: Promise<void> | undefined;
   let recordFrom = -Infinity;
 
-  const room = (): number => (isStopping() ? 0 : slots.room(asked));
+  const room = (): number => (isStopping() ? 0 : slots.room(asked + kept));
 
   function ask(free: number): Claim {
     const limit = halves && flowing ? Math.min(free, half) : free;
@@ -123,6 +130,18 @@ export function createIntake(options: IntakeOptions): Intake {
     reset() {
       hungry = true;
       claimer.reset();
+    },
+    keep() {
+      if (isStopping() || hungry || asked > 0 || claimer.untilSweep() <= 0 || !slots.isFree(asked + kept))
+        return false;
+      kept += 1;
+      return true;
+    },
+    unkeep() {
+      kept -= 1;
+    },
+    get kept() {
+      return kept;
     },
     get isUnderWay() {
       return ahead !== undefined || recording !== undefined;

@@ -53,6 +53,11 @@ export interface WorkerOptions {
    * PgBouncer; it polls then. Default: true.
    */
   readonly listen?: boolean | undefined;
+  /**
+   * Whether a job that is queued through `table` while this worker has nothing to do is claimed in the statement that queues it: one
+   * commit and one message fewer until it begins. False: it is left to whichever worker is first. Default: true.
+   */
+  readonly claimOnEnqueue?: boolean | undefined;
   /** Milliseconds that a statement may take. Default: 10,000. */
   readonly commandTimeoutMs?: number | undefined;
   /** Seconds between two counts of the table for the event `depth`; it reads the whole table. 0: never. Default: 0. */
@@ -80,6 +85,7 @@ export interface ResolvedWorker {
   readonly drainMs: number;
   readonly pollMs: number;
   readonly listen: boolean;
+  readonly claimOnEnqueue: boolean;
   readonly commandTimeoutMs: number;
   readonly depthEverySeconds: number;
   readonly logger: Logger | undefined;
@@ -101,6 +107,7 @@ export function resolveWorkerOptions(given: WorkerOptions): ResolvedWorker {
     drainSeconds: withDefault(number({ min: 0, max: 86_400 }), 25),
     pollMs: withDefault(integer({ min: 10, max: 1000 }), 1000),
     listen: withDefault(boolean(), true),
+    claimOnEnqueue: withDefault(boolean(), true),
     commandTimeoutMs: withDefault(integer({ min: 10, max: 600_000 }), 10_000),
     depthEverySeconds: withDefault(number({ min: 0, max: 86_400 }), 0),
     logger: optional(objectWith<Logger>("a logger", "info", "warn", "error")),

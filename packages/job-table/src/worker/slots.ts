@@ -10,6 +10,8 @@ export interface Slots {
   readonly running: number;
   /** How many jobs may be claimed now, beside those that have been asked for. */
   room(asked: number): number;
+  /** Whether a job that comes now, beside those that have been asked for, begins at once. */
+  isFree(asked: number): boolean;
   /** Starts jobs, or keeps them for the next free slot. */
   accept(jobs: readonly Job[], claimedAt: number): void;
   /** Nothing is started from now on: what waits is given back. */
@@ -142,6 +144,8 @@ export function createSlots(
       const room = all - running.size - waiting.length - asked;
       return waiting.length + asked === 0 || room >= Math.floor(all / 2) ? room : 0;
     },
+    isFree: (asked) =>
+      !closed && left < concurrency && waiting.length === 0 && running.size + asked < concurrency,
     accept(jobs, claimedAt) {
       for (const job of jobs) {
         // An answer that came so late is none: somebody else may have the job by now.

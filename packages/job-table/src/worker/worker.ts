@@ -6,6 +6,8 @@ import { channelOf } from "../notifier.ts";
 import { createBell } from "./bell.ts";
 import { createClaimer } from "./claimer.ts";
 import { calm } from "./calm-logger.ts";
+import { createDepth } from "./depth.ts";
+import { createDirect } from "./direct.ts";
 import { createEnds } from "./ends.ts";
 import { createTell } from "./events.ts";
 import { resolveWorkerOptions, type WorkerOptions } from "./options.ts";
@@ -46,17 +48,7 @@ const outside = AsyncLocalStorage.snapshot();
  */
 export function createWorker(given: WorkerOptions): Worker {
   const options = resolveWorkerOptions(given);
-  const {
-    table,
-    on,
-    concurrency,
-    prefetch,
-    pollMs,
-    commandTimeoutMs,
-    visibilityMs,
-    drainMs,
-    depthEverySeconds,
-  } = options;
+  const { table, on, concurrency, prefetch, pollMs, commandTimeoutMs, visibilityMs, drainMs } = options;
   const logger = calm(options.logger);
   const tell = createTell(options.onEvent, logger);
   const bell = createBell();
@@ -114,8 +106,8 @@ export function createWorker(given: WorkerOptions): Worker {
   let pauseUntil = -Infinity;
   let giveUpAt = Infinity;
   let hurry: (() => void) | undefined;
-  let depth: NodeJS.Timeout | undefined;
-  let counting = false;
+  const depth = createDepth(() => table.stats(), tell, options.depthEverySeconds);
+  let over = false;
   // Ends are recorded there while jobs are claimed by halves, as long as that succeeds.
   const recorder =
     prefetch >= concurrency && pool !== undefined && isLarge(pool)
@@ -143,6 +135,23 @@ export function createWorker(given: WorkerOptions): Worker {
     },
   });
 
+  const direct = createDirect({
+    sql: on.quotedTable,
+    handlers: options.handlers,
+    intake,
+    isWell: () => failures === 0,
+    isOver: () => over,
+    release: (lease) => table.release(lease),
+    // Nothing of the code that queued it is around its handler.
+    onClaimed: (job, claimedAt) =>
+      outside(() => {
+        tell({ type: "claimed", jobs: [job] });
+        slots.accept([job], claimedAt);
+        bell.ring();
+      }),
+    onFree: () => bell.ring(),
+  });
+
   function fault(error: unknown): void {
     warn(error);
     tell({ type: "fault", error });
@@ -150,8 +159,9 @@ export function createWorker(given: WorkerOptions): Worker {
 
   /** One statement, or a wait for something to do. */
   async function step(): Promise<void> {
+    if (direct.isDue) await direct.giveBack(session);
     if (!(await intake.step())) {
-      await bell.wait(stopping === undefined && slots.room(0) > 0 ? claimer.untilSweep() : pollMs);
+      await bell.wait(stopping === undefined && slots.room(intake.kept) > 0 ? claimer.untilSweep() : pollMs);
       return;
     }
     if (failures > 0) logger?.info({ table: table.name, failures }, "the job table answers again");
@@ -162,8 +172,15 @@ export function createWorker(given: WorkerOptions): Worker {
     for (;;) {
       // What a claim brings that took longer is given back all the same.
       const gaveUp = failures > 0 && performance.now() > giveUpAt;
-      if (stopping !== undefined && slots.running === 0 && !intake.isUnderWay && (ends.size === 0 || gaveUp))
+      if (
+        stopping !== undefined &&
+        slots.running === 0 &&
+        !intake.isUnderWay &&
+        (ends.size === 0 || gaveUp)
+      ) {
+        over = true;
         return;
+      }
       const pause = pauseUntil - performance.now();
       if (pause > 0) {
         await bell.wait(pause);
@@ -184,7 +201,8 @@ export function createWorker(given: WorkerOptions): Worker {
   }
 
   async function shutdown(): Promise<void> {
-    clearInterval(depth);
+    depth.stop();
+    on.takers.delete(direct);
     const hurried = new Promise<void>((resolve) => (hurry = resolve));
     slots.close();
     bell.ring();
@@ -211,19 +229,8 @@ export function createWorker(given: WorkerOptions): Worker {
   }
 
   async function idle(): Promise<void> {
-    while (slots.running > 0) await new Promise<void>((resolve) => setTimeout(resolve, 10));
-  }
-
-  async function count(): Promise<void> {
-    // One that takes longer than its interval must not take the pool.
-    if (counting) return;
-    counting = true;
-    try {
-      tell({ type: "depth", stats: await table.stats() });
-    } catch (error) {
-      tell({ type: "fault", error });
-    }
-    counting = false;
+    while (slots.running > 0 || intake.kept > 0)
+      await new Promise<void>((resolve) => setTimeout(resolve, 10));
   }
 
   function check(): CheckResult {
@@ -241,8 +248,8 @@ export function createWorker(given: WorkerOptions): Worker {
         throw new Error("a worker that was stopped does not start again: make another one");
       if (looping !== undefined) return;
       looping = outside(loop);
-      if (depthEverySeconds > 0)
-        depth = outside(() => setInterval(() => void count(), depthEverySeconds * 1000).unref());
+      if (options.claimOnEnqueue) on.takers.add(direct);
+      outside(() => depth.start());
     },
     stop() {
       hurry?.();

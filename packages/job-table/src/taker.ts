@@ -1,0 +1,24 @@
+import type { Job } from "./job.ts";
+
+/** A worker of this process that may take a job in the statement that queues it. */
+export interface Taker {
+  /** Keeps a slot for a job of the task; undefined: it is to be queued for whoever comes first. */
+  reserve(task: string): Place | undefined;
+}
+
+/** A slot that is kept. One of the two is called, once. */
+export interface Place {
+  /** The job was queued and claimed, by a statement that was sent at `claimedAt`; undefined: there is none. */
+  take(job: Job | undefined, claimedAt: number): void;
+  /** The statement has failed: it may have queued and claimed the job of this id all the same. */
+  lose(id: string): void;
+}
+
+/** The place that the first of them keeps. */
+export function reserve(takers: Iterable<Taker>, task: string): Place | undefined {
+  for (const taker of takers) {
+    const place = taker.reserve(task);
+    if (place !== undefined) return place;
+  }
+  return undefined;
+}

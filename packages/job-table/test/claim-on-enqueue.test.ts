@@ -1,0 +1,270 @@
+import { currentContext } from "@svc/context";
+import { testDatabase } from "@svc/dev-services";
+import { createJobTable, type JobTable, type NewJob } from "@svc/job-table";
+import type { Connectable, PooledConnection } from "@svc/sql";
+import { rejection, until } from "@svc/test-support";
+import { expect } from "chai";
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Pool } from "pg";
+import { type Bench, openBench, openClient } from "./support/bench.ts";
+import { gate, work, type Working } from "./support/working.ts";
+
+const INSERT = /^insert into /;
+
+interface Watched {
+  /** Inserts that were sent, `claimed` or `queued`. */
+  readonly inserts: ("claimed" | "queued")[];
+  /** What happens to the answer of the next insert. */
+  after: () => Promise<void>;
+  readonly bench: Bench;
+}
+
+/** The same bench over a pool that is watched. */
+function watch(bench: Bench): Watched {
+  const self: Watched = {
+    inserts: [],
+    after: () => Promise.resolve(),
+    bench: { ...bench, table: createJobTable({ db: watchedPool(bench.pool), name: bench.table.name }) },
+  };
+  function watchedPool(pool: Pool): Connectable {
+    return {
+      async connect() {
+        const client = await pool.connect();
+        const query = async (statement: never, values?: never): Promise<unknown> => {
+          const answer: unknown = await client.query(statement, values);
+          const text: unknown = statement;
+          if (typeof text === "string" && INSERT.test(text)) {
+            self.inserts.push(text.includes("'running'") ? "claimed" : "queued");
+            await self.after();
+          }
+          return answer;
+        };
+        return new Proxy(client, {
+          get(target, key) {
+            if (key === "query") return query;
+            const value: unknown = Reflect.get(target, key);
+            return typeof value === "function" ? (value.bind(target) as unknown) : value;
+          },
+        }) as PooledConnection;
+      },
+    };
+  }
+  return self;
+}
+
+/** Queues jobs until one of them was claimed by the statement that queued it: the worker idles. */
+async function idle({ inserts, bench: { table } }: Watched, working: Working): Promise<void> {
+  await until("it idles", async () => {
+    await table.enqueue({ task: "a" });
+    await working.told("done", inserts.length);
+    return inserts.at(-1) === "claimed";
+  });
+}
+
+describe("a job that is queued beside a worker that has nothing to do", function () {
+  this.timeout(60_000);
+  const database = testDatabase({ name: "job-direct" });
+
+  it("JOB-5 JOB-17 JOB-18 is claimed by the statement that queues it, and begun in a context of its own", async () => {
+    await using bench = await openBench(database.url);
+    const watched = watch(bench);
+    const { table } = watched.bench;
+    const around = new AsyncLocalStorage<string>();
+    const order: string[] = [];
+    let seen: unknown[] = [];
+    await using working = work(watched.bench, {
+      handlers: {
+        a: () => undefined,
+        async b(payload, job) {
+          order.push("handler");
+          const { requestId, tenantId } = currentContext() ?? {};
+          seen = [payload, job.attempts, requestId, tenantId, around.getStore()];
+          const [row] = await bench.rows();
+          seen.push(row?.status, row?.attempts, row?.payload, row?.max_attempts);
+          seen.push(
+            Math.round(((row?.locked_until?.getTime() ?? 0) - (row?.available_at.getTime() ?? 0)) / 1000),
+          );
+        },
+      },
+    });
+    await idle(watched, working);
+    await using other = await openClient(database.url);
+    const heard: unknown[] = [];
+    other.on("notification", (message) => heard.push(message));
+    await other.query(`listen "svc_job:${table.name}"`);
+    const job = { task: "b", payload: { n: [1] }, requestId: "r-1", tenantId: "acme", maxAttempts: 7 };
+    await until("it was claimed at once", async () => {
+      order.length = heard.length = 0;
+      const { id, enqueued } = await around.run("caller", () => table.enqueue(job));
+      order.push("caller");
+      expect(enqueued).to.equal(true);
+      await working.told("done", watched.inserts.length);
+      expect(working.ids("done").at(-1)).to.equal(id);
+      expect(working.ids("claimed")).to.include(id);
+      await other.query("select 1");
+      return watched.inserts.at(-1) === "claimed";
+    });
+    expect(order).to.deep.equal(["caller", "handler"]);
+    expect(seen).to.deep.equal([{ n: [1] }, 1, "r-1", "acme", undefined, "running", 1, { n: [1] }, 7, 300]);
+    expect(heard).to.deep.equal([]);
+    expect(await bench.rows()).to.deep.equal([]);
+  });
+
+  it("JOB-3 JOB-10 is left to the order of the table when it has an id, a time, a transaction or no handler", async () => {
+    await using bench = await openBench(database.url);
+    const watched = watch(bench);
+    const { table } = watched.bench;
+    await using working = work(watched.bench, { handlers: { a: () => undefined } });
+    await idle(watched, working);
+    const others: readonly NewJob[] = [
+      { task: "a", id: "own" },
+      { task: "a", delaySeconds: 3600 },
+      { task: "a", availableAt: new Date(0) },
+      { task: "unknown" },
+    ];
+    for (const job of others) {
+      await table.enqueue(job);
+      expect(watched.inserts.at(-1), JSON.stringify(job)).to.equal("queued");
+    }
+    await working.told("dead");
+    await using other = await openClient(database.url);
+    await other.query("begin");
+    const { id } = await table.enqueue({ task: "a" }, { tx: other });
+    await other.query("rollback");
+    await using client = await openClient(database.url);
+    const single = createJobTable({ db: client, name: table.name });
+    await using onSingle = work({ ...bench, table: single }, { handlers: { a: () => undefined } });
+    await single.enqueue({ task: "a", requestId: "single" });
+    const ended = (): string[] => [...working.ids("done"), ...onSingle.ids("done")];
+    await until("all are done", () => ended().length === watched.inserts.length - 1);
+    expect(ended()).not.to.include(id);
+  });
+
+  it("JOB-23 is left to others when every slot is taken, and when the worker was told to leave it", async () => {
+    await using bench = await openBench(database.url);
+    const watched = watch(bench);
+    const { table } = watched.bench;
+    const { opened, open } = gate();
+    await using working = work(watched.bench, {
+      concurrency: 2,
+      prefetch: 8,
+      handlers: { a: () => undefined, waits: () => opened },
+    });
+    await idle(watched, working);
+    for (let running = 1; running <= 2; running++) {
+      await table.enqueue({ task: "waits" });
+      await until("it runs", () => working.worker.running === running);
+    }
+    await table.enqueue({ task: "waits" });
+    expect(watched.inserts.at(-1)).to.equal("queued");
+    open();
+    await working.told("done", watched.inserts.length);
+    await working.worker.stop();
+    await table.enqueue({ task: "a" });
+    expect(watched.inserts.at(-1), "after its stop").to.equal("queued");
+    await using modest = work(watched.bench, { claimOnEnqueue: false, handlers: { a: () => undefined } });
+    for (let n = 1; n <= 5; n++) {
+      await table.enqueue({ task: "a" });
+      await modest.told("done", n + 1);
+    }
+    await modest.worker.stop();
+    expect(watched.inserts.slice(-5)).to.deep.equal(Array.from({ length: 5 }, () => "queued"));
+  });
+
+  it("JOB-4 keeps no job of somebody else waiting, however many are queued here", async () => {
+    await using bench = await openBench(database.url, { notify: false });
+    const watched = watch(bench);
+    const { table } = watched.bench;
+    await using working = work(watched.bench, {
+      concurrency: 1,
+      listen: false,
+      handlers: { a: () => undefined },
+    });
+    await idle(watched, working);
+    await using other = await openClient(database.url);
+    await other.query(`insert into ${table.name} (id, task) values ('theirs', 'a')`);
+    await until("it is done", async () => {
+      await table.enqueue({ task: "a" });
+      return working.ids("done").includes("theirs");
+    });
+  });
+
+  it("is given back when the answer was lost that it was claimed with", async () => {
+    await using bench = await openBench(database.url);
+    const watched = watch(bench);
+    await using working = work(watched.bench, { handlers: { a: () => undefined } });
+    await idle(watched, working);
+    watched.after = () => Promise.reject(new Error("the connection broke"));
+    await until("it was claimed at once", async () => {
+      const error = await rejection(watched.bench.table.enqueue({ task: "a" }));
+      expect(error).to.have.property("message", "the connection broke");
+      return watched.inserts.at(-1) === "claimed";
+    });
+    watched.after = () => Promise.resolve();
+    // Its lease would have lasted for five minutes.
+    await working.told("done", watched.inserts.length);
+    await until("it is deleted", async () => (await bench.rows()).length === 0);
+    expect(working.events.some(({ type }) => type === "lease_lost")).to.equal(false);
+  });
+
+  it("JOB-11 is given back with its attempt when the worker stops meanwhile, at once or never mind how late", async () => {
+    await using bench = await openBench(database.url);
+    for (const drainSeconds of [5, 0]) {
+      const watched = watch(bench);
+      const working = work(watched.bench, { drainSeconds, handlers: { a: () => undefined } });
+      await idle(watched, working);
+      let { opened, open } = gate();
+      watched.after = () => opened;
+      let queued = watched.bench.table.enqueue({ task: "a" });
+      await until("it was claimed at once", async () => {
+        await until("it is there", () => watched.inserts.length > working.ids("done").length);
+        if (watched.inserts.at(-1) === "claimed") return true;
+        open();
+        await queued;
+        await working.told("done", watched.inserts.length);
+        ({ opened, open } = gate());
+        queued = watched.bench.table.enqueue({ task: "a" });
+        return false;
+      });
+      const stopped = working.worker.stop();
+      if (drainSeconds === 0) await stopped;
+      open();
+      await stopped;
+      const { id, enqueued } = await queued;
+      expect(enqueued).to.equal(true);
+      await until("it is given back", async () => (await bench.rows())[0]?.status === "pending");
+      const [row] = await bench.rows();
+      expect(row).to.deep.include({ id, attempts: 0, locked_until: null });
+      await bench.pool.query(`delete from ${bench.table.name}`);
+    }
+  });
+
+  it("JOB-4 400 of them, ten at a time, beside two workers and jobs of others, each run once", async () => {
+    await using bench = await openBench(database.url);
+    const watched = watch(bench);
+    const tables: JobTable[] = [
+      watched.bench.table,
+      createJobTable({ db: bench.pool, name: bench.table.name }),
+    ];
+    const runs = new Map<string, number>();
+    const a = (_payload: unknown, { id }: { readonly id: string }): void =>
+      void runs.set(id, (runs.get(id) ?? 0) + 1);
+    await using one = work(watched.bench, { concurrency: 3, handlers: { a } });
+    await using two = work(bench, { concurrency: 2, handlers: { a } });
+    await idle(watched, one).catch(() => undefined);
+    const ids: string[] = [];
+    const lane = async (at: number): Promise<void> => {
+      for (let n = 0; n < 40; n++) {
+        const { id } = (await tables[(at + n) % 2]?.enqueue({ task: "a" })) ?? {};
+        if (id !== undefined) ids.push(id);
+        if (n % 8 === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+    };
+    await Promise.all(Array.from({ length: 10 }, (_, at) => lane(at)));
+    await until("all are done", async () => (await bench.rows()).length === 0);
+    expect(ids).to.have.lengthOf(400);
+    expect(ids.every((id) => runs.get(id) === 1)).to.equal(true);
+    expect(watched.inserts).to.include.members(["claimed", "queued"]);
+    expect(two.events.some(({ type }) => type === "fault")).to.equal(false);
+  });
+});
