@@ -37,6 +37,23 @@ export function rowCases(backends: Backends): void {
 
   everywhere(
     backends,
+    "SEARCH-2 go with their index when the tenant is deleted, and nobody else's",
+    async ({ emptied: make }) => {
+      const store = await make();
+      for (const tenant of ["a", "b"]) {
+        await store.ingestBulk(tenant, numbered(3));
+        await store.ensureTenantIndex(tenant);
+      }
+      expect((await store.stats("a")).index).to.deep.include({ valid: true });
+      expect(await store.deleteTenant("a")).to.equal(3);
+      expect(await store.stats("a")).to.deep.equal({ chunks: 0, documents: 0 });
+      expect(await store.stats("b")).to.have.nested.property("index.valid", true);
+      expect(await store.dropTenantIndex("b")).to.equal(true);
+    },
+  );
+
+  everywhere(
+    backends,
     "shows a transaction its own tenant alone, also by a statement that forgot it",
     async (backend) => {
       await using login = await plainLogin(backend);
