@@ -1,7 +1,8 @@
-import type { SearchStore } from "@svc/search-store";
-import type { Queryable, Row } from "@svc/sql";
+import { SearchError, type SearchStore } from "@svc/search-store";
+import type { Queryable } from "@svc/sql";
 import type { Category } from "./expense.ts";
-import { keepDocument } from "./search/documents.ts";
+import { latestExpenses } from "./expense-store.ts";
+import { factsOf } from "./search/documents.ts";
 
 /** What somebody has bought, in a few words, and what the receipt says. */
 export interface DemoReceipt {
@@ -88,7 +89,11 @@ const texts: ReadonlyMap<string, string> = new Map(
     .map(({ note, text }) => [note, text]),
 );
 
-/** Puts a receipt of each kind into the store of a tenant that has no documents, each under the id of its latest expense. */
+/**
+ * Puts a receipt of each kind into the store of a tenant that has no documents, each under the id of its latest expense.
+ *
+ * @returns how many
+ */
 export async function addDemoReceipts(
   store: SearchStore,
   tenant: string,
@@ -96,15 +101,20 @@ export async function addDemoReceipts(
 ): Promise<number> {
   const { documents } = await store.stats(tenant);
   if (documents > 0) return 0;
-  const { rows } = await inTenant((tx) =>
-    tx.query<{ id: string; note: string } & Row>(
-      "select distinct on (note) id, note from expenses where note = any($1) order by note, paid_at desc, id",
-      [[...texts.keys()]],
-    ),
-  );
-  for (const { id, note } of rows) {
-    const text = `${note}. ${texts.get(note) ?? ""}`;
-    await keepDocument(store, tenant, { id, text, meta: {} }, inTenant);
+  const expenses = await inTenant((tx) => latestExpenses(tx, [...texts.keys()]));
+  try {
+    const { chunks } = await store.ingestBulk(
+      tenant,
+      expenses.map((expense) => ({
+        documentId: expense.id,
+        content: `${expense.note}. ${texts.get(expense.note) ?? ""}`,
+        meta: factsOf(expense),
+      })),
+    );
+    return chunks;
+  } catch (error) {
+    // Another replica was faster.
+    if (error instanceof SearchError && error.code === "ERR_SVC_SEARCH_DUPLICATE") return 0;
+    throw error;
   }
-  return rows.length;
 }

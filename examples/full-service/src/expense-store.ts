@@ -42,6 +42,16 @@ export async function findExpense(tx: Queryable, id: string): Promise<Expense | 
   return rows[0] && shape(rows[0]);
 }
 
+/** Of every note the latest expense that has it. */
+export async function latestExpenses(tx: Queryable, notes: readonly string[]): Promise<readonly Expense[]> {
+  const { rows } = await tx.query<ExpenseRow>(
+    `
+select distinct on (note) ${columns} from expenses where note = any($1) order by note, paid_at desc, id`,
+    [notes],
+  );
+  return rows.map(shape);
+}
+
 /** A page of expenses, the newest first, with one more than asked for when there is a next page. */
 export async function listExpenses(tx: Queryable, filter: ExpenseFilter): Promise<readonly Expense[]> {
   const values: unknown[] = [];

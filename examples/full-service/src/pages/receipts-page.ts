@@ -76,7 +76,7 @@ const mostWords = 12;
 
 /** What is marked: words that begin as one of the query does. */
 function wordsOf(q: string): RegExp | undefined {
-  const words = q.match(/[\p{L}\p{N}]{3,}/gu)?.slice(0, mostWords) ?? [];
+  const words = q.match(/[\p{L}\p{N}]{4,}/gu)?.slice(0, mostWords) ?? [];
   // Letters and digits alone, so none of them means anything in a pattern.
   return words.length === 0
     ? undefined

@@ -69,7 +69,10 @@ export function reportRoutes(
     // An empty choice of the form is none. The page itself has no query, and nothing is looked for.
     for (const name of ["category", "retry"])
       if (asked.get(name) === "" || name === "retry") asked.delete(name);
-    if (!asked.has("q")) return void sendPage(res, 200, receiptsPage({}));
+    if (!asked.has("q")) {
+      sendPage(res, 200, receiptsPage({}));
+      return;
+    }
     const tenant = tenantOf(req);
     const typed = { q: asked.get("q") ?? "", category: asked.get("category") ?? undefined };
     let query;
@@ -77,7 +80,8 @@ export function reportRoutes(
       query = { ...searchQuery(asked), limit: shownHits };
     } catch (fault) {
       if (!isProblemError(fault) || fault.status !== 422) throw fault;
-      return void sendPage(res, 422, receiptsPage({ ...typed, error: "Type what you are looking for." }));
+      sendPage(res, 422, receiptsPage({ ...typed, error: "Type what you are looking for." }));
+      return;
     }
     const hits = await findDocuments(await search.store(), tenant, query, leaving(res));
     sendPage(res, 200, receiptsPage({ ...typed, hits }));

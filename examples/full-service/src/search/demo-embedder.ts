@@ -7,9 +7,9 @@ export const dimensions = 256;
 export const embedderName = "demo-hashes-1";
 
 const wordWeight = 0.8;
-/** "the", "and" and "for" are in every text. */
-const shortWordWeight = 0.2;
 const pieceWeight = 0.7;
+/** "the", "and" and "for" are in every text, and say nothing about it. */
+const empty = /^[a-z]{1,3}$/;
 const pieceLength = 3;
 const mostWords = 20_000;
 
@@ -29,9 +29,8 @@ export function demoEmbedding(text: string): Float32Array {
       .match(/[\p{L}\p{N}]+/gu)
       ?.slice(0, mostWords) ?? [];
   for (const word of words) {
-    const isShort = word.length <= pieceLength;
-    add(counts, `word ${word}`, isShort ? shortWordWeight : wordWeight);
-    if (isShort) continue;
+    if (empty.test(word)) continue;
+    add(counts, `word ${word}`, wordWeight);
     const padded = ` ${word} `;
     for (let at = 0; at + pieceLength <= padded.length; at++) {
       add(counts, padded.slice(at, at + pieceLength), pieceWeight);
@@ -66,11 +65,9 @@ function hashOf(text: string): number {
 }
 
 function unit(vector: Float32Array, text: string): Float32Array {
-  const length = Math.hypot(...vector);
-  // No letters, or all of them cancelled out: a store takes no zeros, as nothing is near to them.
-  if (length < 1e-6) {
-    vector[hashOf(text) % dimensions] = 1;
-    return vector;
-  }
-  return vector.map((value) => value / length);
+  // No words, or all of them cancelled out: a store takes no zeros, as nothing is near to them. This is near to nothing but itself.
+  const isEmpty = Math.hypot(...vector) < 1e-6;
+  const whole = isEmpty ? vector.map((_, at) => (hashOf(`${at} ${text}`) & 1 ? 1 : -1)) : vector;
+  const length = Math.hypot(...whole);
+  return whole.map((value) => value / length);
 }

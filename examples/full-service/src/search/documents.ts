@@ -1,6 +1,6 @@
 import type { Queryable } from "@svc/sql";
 import type { Hit, Ingested, SearchStore } from "@svc/search-store";
-import { isExpenseId } from "../expense.ts";
+import { type Expense, isExpenseId } from "../expense.ts";
 import { findExpense } from "../expense-store.ts";
 import type { MetaValue, NewDocument, Query } from "./document.ts";
 import { piecesOf } from "./pieces.ts";
@@ -35,10 +35,14 @@ export async function keepDocument(
   inTenant: <T>(work: (tx: Queryable) => Promise<T>) => Promise<T>,
 ): Promise<Ingested> {
   const expense = isExpenseId(id) ? await inTenant((tx) => findExpense(tx, id)) : undefined;
-  const known: Readonly<Record<string, MetaValue>> =
-    expense === undefined ? {} : { category: expense.category, paid_at: expense.paid_at, expense: true };
-  const pieces = piecesOf(text).map((content) => ({ content, meta: { ...meta, ...known } }));
+  const whole = expense === undefined ? meta : { ...meta, ...factsOf(expense) };
+  const pieces = piecesOf(text).map((content) => ({ content, meta: whole }));
   return store.ingest(tenant, id, pieces);
+}
+
+/** What is kept beside the document of an expense. */
+export function factsOf({ category, paid_at }: Expense): Readonly<Record<string, MetaValue>> {
+  return { category, paid_at, expense: true };
 }
 
 /** What a tenant has that is like the query, the best first. */

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { CheckResult, Logger, ReadinessCheck } from "@svc/context";
 import type { Database } from "@svc/database";
 import { serviceUnavailable } from "@svc/problem";
@@ -38,8 +39,8 @@ interface Opened {
   readonly embedded: EmbeddedDatabase | undefined;
 }
 
-/** Its own setting: that of the service's tenant is for `withTenant()` alone to set. */
-const rowSecurity = { setting: "svc.search_tenant" } as const;
+/** How long a request waits for it to be opened. */
+const patienceMs = 15_000;
 
 /**
  * The store of documents: a table of the service's database where that server has pgvector, else one of an embedded PGlite,
@@ -97,12 +98,12 @@ export function createSearch({ db, embedded, fill, log }: SearchOptions): Search
       embed: demoEmbed,
       embedder: embedderName,
       filterKeys: ["category"],
-      rowSecurity,
+      rowSecurity: true,
       logger: log,
     });
   }
 
-  function whole(): Promise<Opened> {
+  async function whole(): Promise<Opened> {
     if (isStopped) throw serviceUnavailable("the service stops");
     opening ??= open().then(
       (found) => (opened = found),
@@ -126,7 +127,18 @@ export function createSearch({ db, embedded, fill, log }: SearchOptions): Search
   }
 
   return {
-    store: async () => (await whole()).store,
+    async store() {
+      if (opened !== undefined) return opened.store;
+      const enough = new AbortController();
+      const late = sleep(patienceMs, undefined, { signal: enough.signal }).then(() => {
+        throw notYet();
+      });
+      try {
+        return (await Promise.race([whole(), late])).store;
+      } finally {
+        enough.abort();
+      }
+    },
     openSoon() {
       void whole().catch((error: unknown) => log.warn({ err: error }, "the search could not be opened yet"));
     },
@@ -137,6 +149,10 @@ export function createSearch({ db, embedded, fill, log }: SearchOptions): Search
       await found?.embedded?.close();
     },
   };
+}
+
+function notYet(): Error {
+  return serviceUnavailable("the search is being opened", { retryAfterSeconds: 5 });
 }
 
 function off(): Error {

@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { globSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { testDatabase } from "@svc/dev-services";
+import { testDatabase, testPostgresServer } from "@svc/dev-services";
 import { serviceUrl } from "../../../src/database-role.ts";
 import { demoConfiguration } from "../../../src/demo-configuration.ts";
 import { type DemoProvider, startDemoProvider } from "../../../src/demo-provider.ts";
@@ -29,15 +29,30 @@ export interface Site extends TestBrowser {
   logged(): string;
 }
 
+/** Whether an installed PostgreSQL has pgvector, by which the service can search. */
+export const hasVectorServer: boolean =
+  globSync("/usr/{lib,share}/postgresql/*/{lib/vector.so,extension/vector.control}").length > 0;
+
+/** What {@link testSite} takes. */
+export interface SiteOptions {
+  /** Whether there is a second provider, `broken`, which people reach and the service does not. Default false. */
+  readonly hasBroken?: boolean | undefined;
+  /** Whether the database is on a server with pgvector, where there is one. Default false. */
+  readonly hasSearch?: boolean | undefined;
+}
+
 /**
  * For a `describe`: starts it all, or skips the tests as `testBrowser()` does.
  *
- * @param hasBroken whether there is a second provider, `broken`, which people reach and the service does not
+ * @param name whose database it is
  */
-export function testSite(name: string, { hasBroken = false }: { readonly hasBroken?: boolean } = {}): Site {
+export function testSite(name: string, { hasBroken = false, hasSearch = false }: SiteOptions = {}): Site {
   const certificate = certificateFor([host, ...Object.values(otherHosts), "127.0.0.1"]);
   const browser = testBrowser([certificate]);
-  const database = testDatabase({ name: `browser ${name}` });
+  const database =
+    hasSearch && hasVectorServer
+      ? testPostgresServer({ only: "system", database: "expenses" })
+      : testDatabase({ name: `browser ${name}` });
   const toStop: (() => Promise<void> | void)[] = [];
   let running:
     { readonly origin: string; readonly databaseUrl: string; readonly service: ServiceProcess } | undefined;

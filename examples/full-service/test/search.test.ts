@@ -1,0 +1,235 @@
+import { testDatabase } from "@svc/dev-services";
+import { ProblemError } from "@svc/problem";
+import { hasVector } from "@svc/search-store";
+import { expect } from "chai";
+import request from "supertest";
+import { makeCalls } from "../../support/readme-calls.ts";
+import { serviceUrl } from "../src/database-role.ts";
+import type { Found } from "../src/search/documents.ts";
+import { createSearch } from "../src/search/search.ts";
+import { caller } from "./support/caller.ts";
+import { record } from "./support/expenses.ts";
+import { type RunningService, runService } from "./support/running-service.ts";
+import { browse } from "./support/sign-in.ts";
+
+/** What `/ready` says of the search. */
+async function searchCheck({ url }: RunningService): Promise<object & { readonly detail: string }> {
+  let { status, body } = await request(url).get("/ready");
+  // The first one makes the tables, which takes longer on a busy machine than a check may.
+  for (let tries = 0; status !== 200 && tries < 100; tries++) {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    ({ status, body } = await request(url).get("/ready"));
+  }
+  expect(status, JSON.stringify(body)).to.equal(200);
+  const { checks } = body as { checks: Record<string, { detail: string }> };
+  expect(checks["search"]).to.include({ healthy: true, critical: false });
+  return checks["search"] ?? { detail: "" };
+}
+
+async function find({ url }: RunningService, tenant: string, query: object): Promise<readonly Found[]> {
+  const { status, body } = await caller(url, tenant).get("/search").query(query);
+  expect(status, JSON.stringify(body)).to.equal(200);
+  return (body as { hits: readonly Found[] }).hits;
+}
+
+/** What became of a document that was sent. */
+async function send({ url }: RunningService, tenant: string, document: object): Promise<object> {
+  const { status, body } = await caller(url, tenant).post("/documents").send(document);
+  expect(status, JSON.stringify(body)).to.equal(200);
+  return body as object;
+}
+
+// The one file for which an embedded database is opened: that takes seconds and half a gigabyte.
+describe("the search", function () {
+  this.timeout(120_000);
+  const database = testDatabase({ name: "search" });
+  let running: RunningService;
+
+  before("the service", async () => {
+    const url = await serviceUrl(database.url);
+    running = await runService(url, { seed: true, demoUsers: true, embeddedSearch: {} });
+  });
+  after("stop it", () => running[Symbol.asyncDispose]());
+
+  /** On a busy machine opening takes longer than a request waits. */
+  async function untilOpen(tenant: string, query: object): Promise<readonly Found[]> {
+    for (let tries = 0; tries < 6; tries++) {
+      const { status } = await caller(running.url, tenant).get("/search").query(query);
+      if (status !== 503) break;
+    }
+    return find(running, tenant, query);
+  }
+
+  it("is opened by the first one who wants it, while the service is ready all the same", async () => {
+    expect((await searchCheck(running)).detail).to.match(
+      /^(embedded|pgvector on the server), opened at first use$/,
+    );
+    const [ofCafe, ofBikes] = await Promise.all([
+      untilOpen("harbour-cafe", { q: "coffee" }),
+      untilOpen("nordic-bikes", { q: "coffee" }),
+      searchCheck(running),
+    ]);
+    expect(ofCafe[0]?.text).to.equal(ofBikes[0]?.text).and.to.contain("offee");
+    expect(ofCafe[0]?.document).not.to.equal(ofBikes[0]?.document);
+    // A result of `/ready` is shown again for a second.
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    expect((await searchCheck(running)).detail).to.match(/^pgvector [\d.]+(, embedded| on the server)$/);
+  });
+
+  it("is among the calls of the README, which answer what it says", async () => {
+    expect(await makeCalls(new URL("../README.md", import.meta.url), running.url)).to.equal(27);
+  });
+
+  it("embeds of a document that comes again only what has changed", async () => {
+    const paragraphs = ["Rent of the hall.", "Chairs and tables.", "Deposit, to be paid back."];
+    const document = (...texts: string[]): object => ({ id: "hall:2026", text: texts.join("\n\n") });
+    const done = async (...texts: string[]): Promise<object> => send(running, "hall", document(...texts));
+    const id = "hall:2026";
+    expect(await done(...paragraphs)).to.deep.equal({ id, pieces: 3, embedded: 3, reused: 0, removed: 0 });
+    expect(await done(...paragraphs)).to.deep.equal({ id, pieces: 3, embedded: 0, reused: 3, removed: 0 });
+    expect(await done("Rent of the hall.", "Sixty chairs.")).to.deep.equal({
+      id,
+      pieces: 2,
+      embedded: 1,
+      reused: 1,
+      removed: 1,
+    });
+    expect(await find(running, "hall", { q: "deposit" })).to.deep.equal([]);
+    expect((await find(running, "hall", { q: "chairs" })).map(({ piece }) => piece)).to.deep.equal([1]);
+  });
+
+  it("knows the category and the time of a document that has the id of an expense", async () => {
+    const tenant = "expenses";
+    const id = await record(running.url, { tenant, category: "travel" });
+    await send(running, tenant, { id, text: "Night train to Vienna", meta: { category: "meals", seat: 7 } });
+    await send(running, tenant, {
+      id: "free",
+      text: "Train set for the window",
+      meta: { category: "other" },
+    });
+    // Of another tenant it is an id like any other.
+    await send(running, "others", { id, text: "Night train to Prague" });
+    const hits = await find(running, tenant, { q: "train" });
+    expect(hits.map(({ document }) => document)).to.have.members([id, "free"]);
+    const [hit] = await find(running, tenant, { q: "night trains", category: "travel" });
+    expect(hit).to.deep.include({
+      document: id,
+      piece: 0,
+      text: "Night train to Vienna",
+      meta: { category: "travel", paid_at: "2026-03-01T12:00:00.000Z", expense: true, seat: 7 },
+      rank: { meaning: 1, words: 1 },
+    });
+    expect(hit?.score).to.be.within(0.3, 1);
+    expect(await find(running, tenant, { q: "train", category: "meals" })).to.deep.equal([]);
+    expect(await find(running, tenant, { q: "train", limit: 1 })).to.have.length(1);
+    expect((await find(running, "others", { q: "train" }))[0]?.meta).to.deep.equal({});
+  });
+
+  it("finds what is written nearly like it, and nothing that is not", async () => {
+    const texts = async (q: string): Promise<readonly string[]> =>
+      (await find(running, "stone-and-leaf", { q })).map(({ text }) => text.slice(0, 20));
+    expect(await texts("cofee")).to.deep.equal(["Coffee and cake for "]);
+    expect((await texts("cleening windows"))[0]).to.equal("Window cleaning. Cle");
+    for (const q of ["xyzzy", "☕", "the", "' or 1=1 --", "& | ! <-> :*", "%", "(((", "\\"]) {
+      expect(await texts(q), q).to.deep.equal([]);
+    }
+    expect(await texts("x".repeat(500))).to.deep.equal([]);
+  });
+
+  it("names what is wrong with a document or a query in a 422 problem, before it looks for a store", async () => {
+    const right = { id: "a", text: "b" };
+    const bodies: readonly (readonly [string, unknown])[] = [
+      ["id", { text: "b" }],
+      ...["", " a", "a b", "-a", "ä", "a".repeat(101), 7].map((id) => ["id", { ...right, id }] as const),
+      ["text", { id: "a" }],
+      ...["", " \n ", "x".repeat(20_001), "nul \0", "half \ud800", ["b"]].map(
+        (text) => ["text", { ...right, text }] as const,
+      ),
+      ...[null, [], "x", { A: 1 }, { a: {} }, { a: null }, { a: "\0" }, { category: "toys" }, many(17)].map(
+        (meta) => ["meta", { ...right, meta }] as const,
+      ),
+      ["tenant", { ...right, tenant: "acme" }],
+    ];
+    for (const [name, body] of bodies) {
+      const answer = await caller(running.url)
+        .post("/documents")
+        .send(body as object);
+      expect({ body, status: answer.status }).to.deep.equal({ body, status: 422 });
+      expect(locsOf(answer)).to.deep.equal([["body", name]]);
+    }
+    const queries = [
+      ["q", ""],
+      ["q", "q="],
+      ["q", "q=%20"],
+      ["q", `q=${"x".repeat(501)}`],
+      ["q", "q=%00"],
+    ];
+    const more = [
+      ["limit", "q=a&limit=0"],
+      ["limit", "q=a&limit=101"],
+      ["category", "q=a&category=toys"],
+    ];
+    for (const [name, query] of [...queries, ...more, ["filter", "q=a&filter=1"], ["q", "q=a&q=b"]]) {
+      const answer = await caller(running.url).get(`/search?${query}`);
+      expect({ query, status: answer.status }).to.deep.equal({ query, status: 422 });
+      expect(locsOf(answer)).to.deep.equal([["query", name]]);
+    }
+    const asked = caller(running.url).post("/documents");
+    expect((await asked.type("json").send('{"id":')).status).to.equal(400);
+    expect((await caller(running.url).post("/documents").type("text/plain").send("a")).status).to.equal(415);
+    expect((await request(running.url).get("/search?q=a")).status).to.equal(401);
+    const reader = caller(running.url, "acme", { scope: "expenses:read" });
+    expect((await reader.post("/documents").send(right)).status).to.equal(403);
+    const writer = caller(running.url, "acme", { scope: "expenses:write" });
+    expect((await writer.get("/search?q=a")).status).to.equal(403);
+  });
+
+  it("is a page too, which shows texts as they are and needs no script", async () => {
+    const tenant = "nordic-bikes";
+    const text = `<script>alert("bell")</script> & a bell's spring`;
+    await send(running, tenant, { id: "bell", text, meta: { category: "office" } });
+    const { cookie } = await browse(running.url, `clerk@${tenant}.example`);
+    const page = (query: string): request.Test =>
+      request(running.url).get(`/receipts${query}`).set({ cookie });
+    const found = await page("?q=bell+%3Cb%3E&category=office");
+    expect(found.status).to.equal(200);
+    expect(found.text).to.contain("&lt;script&gt;alert(&quot;<mark>bell</mark>&quot;)&lt;/script&gt; &amp;");
+    expect(found.text).to.contain("like “bell &lt;b&gt;”").and.to.contain("<option selected>office</option>");
+    expect(found.text).not.to.match(/<script|<b>/);
+    expect((await page("?q=xyzzy&category=")).text).to.contain("Nothing is like “xyzzy”.");
+    for (const [query, status] of [
+      ["", 200],
+      ["?q=", 422],
+      ["?q=a&category=toys", 422],
+    ] as const) {
+      const answer = await page(query);
+      expect({ query, status: answer.status }).to.deep.equal({ query, status });
+      expect(answer.text.includes('role="alert"')).to.equal(status === 422);
+    }
+  });
+
+  it("is off where neither the server nor the process can have it, which is no fault of the service", async function () {
+    const { db, log } = running.service;
+    if (db === undefined || (await hasVector(db))) return this.skip();
+    const search = createSearch({ db, log });
+    expect(await search.check.check(AbortSignal.timeout(5000))).to.deep.equal({
+      healthy: true,
+      detail: "off: the server has no pgvector",
+    });
+    const error = await search.store().then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    expect(error).to.be.instanceOf(ProblemError).and.to.deep.include({ status: 503 });
+    expect((error as ProblemError).headers).to.include({ "Retry-After": "60" });
+    await search.stop();
+  });
+});
+
+function many(count: number): object {
+  return Object.fromEntries(Array.from({ length: count }, (_, n) => [`key_${n}`, n]));
+}
+
+function locsOf({ body }: request.Response): readonly (readonly string[])[] {
+  return (body as { errors: { loc: string[] }[] }).errors.map(({ loc }) => loc);
+}
