@@ -40,8 +40,8 @@ export function tenantNames(count: number): readonly string[] {
     "null",
     "\\",
     "🙂",
-    "é",
-    "é",
+    "\u00e9",
+    "e\u0301",
   ];
   return Array.from({ length: count }, (_, at) => odd[at] ?? `tenant-${at}`);
 }
