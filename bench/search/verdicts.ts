@@ -20,21 +20,31 @@ export function recallVerdict(rows: readonly Row[]): Verdict {
   return ours.p50 < shared.p50 ? passed(line) : failed(line);
 }
 
-/** A search with a filter may not take longer than the same one without. */
-export function filterVerdicts(
-  rows: readonly Row[],
-  plain: string,
-  filtered: readonly string[],
-): readonly Verdict[] {
-  const p50 = (metric: string): number | undefined =>
-    rows.find((row) => row.side === "svc" && row.metric === metric)?.p50;
-  const base = p50(plain);
-  return filtered.flatMap((metric) => {
-    const own = p50(metric);
+/** Among few rows a search with a filter may not take longer than the same one without. */
+export function filterVerdicts(rows: readonly Row[]): readonly Verdict[] {
+  const base = rowOf(rows, "svc", "vector");
+  return ["filtered", "filtered-rare"].flatMap((metric) => {
+    const own = rowOf(rows, "svc", metric);
     if (base === undefined || own === undefined) return [];
-    const line = `svc ${metric}: ${(own / base).toFixed(2)} x ${plain}, bound at most 1`;
-    return [own <= base ? passed(line) : failed(line)];
+    const line = `svc ${metric}: ${(own.p50 / base.p50).toFixed(2)} x vector, bound at most 1`;
+    return [own.p50 <= base.p50 ? passed(line) : failed(line)];
   });
+}
+
+/** What each kind of search takes beside the shared index, and what it finds. Nothing of it is a bound. */
+export function sharedVerdicts(rows: readonly Row[]): readonly Verdict[] {
+  return rows.flatMap((own) => {
+    const shared = own.side === "svc" ? rowOf(rows, "shared", own.metric) : undefined;
+    if (shared === undefined) return [];
+    const mark = own.p50 <= shared.p50 && own.recall >= shared.recall ? "    " : "LESS";
+    const ratio = (own.p50 / shared.p50).toFixed(2);
+    const recalls = `recall ${own.recall.toFixed(3)} to ${shared.recall.toFixed(3)}`;
+    return [{ line: `${mark} svc ${own.metric}: ${ratio} x shared, ${recalls}`, broken: false }];
+  });
+}
+
+function rowOf(rows: readonly Row[], side: Row["side"], metric: string): Row | undefined {
+  return rows.find((row) => row.side === side && row.metric === metric);
 }
 
 /** Each side has to have walked its approximate index, or figures of it are of something else. */

@@ -6,7 +6,7 @@ import { createCorpus, DIMENSIONS, keyOf, type Meta } from "../search/generator.
 import { isApproximate, percentile, reads } from "../search/measure.ts";
 import type { Row } from "../search/scenario.ts";
 import { exactAnswers, recallOf } from "../search/truth.ts";
-import { filterVerdicts, planVerdicts, recallVerdict } from "../search/verdicts.ts";
+import { filterVerdicts, planVerdicts, recallVerdict, sharedVerdicts } from "../search/verdicts.ts";
 
 describe("the benches search and ingest", function () {
   this.timeout(60_000);
@@ -98,9 +98,11 @@ describe("the benches search and ingest", function () {
       row("svc", "filtered", 1, 1),
       row("svc", "filtered-rare", 1, 3),
     ];
-    expect(
-      filterVerdicts(filtered, "vector", ["filtered", "filtered-rare"]).map(({ broken }) => broken),
-    ).to.deep.equal([false, true]);
+    expect(filterVerdicts(filtered).map(({ broken }) => broken)).to.deep.equal([false, true]);
+    expect(sharedVerdicts([...shared, ...ours]).map(({ line }) => line)).to.deep.equal([
+      "     svc ef100: 0.60 x shared, recall 0.985 to 0.900",
+      "     svc ef200: 0.63 x shared, recall 0.995 to 0.960",
+    ]);
   });
 
   it("tells an approximate plan from an exact one, and shows what is read", () => {
