@@ -52,17 +52,16 @@ async function openDatabase(adminUrl: string, what: string, stop: () => Promise<
   });
   const url = new URL(adminUrl);
   url.pathname = `/${name}`;
+  const drop = (): Promise<unknown> =>
+    onServer(adminUrl, (admin) => admin.query(`drop database ${name} with (force)`));
+  const about = await onServer(url.href, aboutOf).catch(async (error: unknown) => {
+    await drop();
+    throw error;
+  });
   const pools: pg.Pool[] = [];
-  const place: Place = {
+  return {
     kind: "server",
-    about: await onServer(url.href, async (client) => {
-      await client.query("create extension vector");
-      const { rows } = await client.query<{ line: string }>(
-        "select string_agg(name || '=' || current_setting(name, true), ' ') as line from unnest($1::text[]) as name",
-        [shown],
-      );
-      return [`${what}: ${await versionOf(client)}`, rows[0]?.line ?? ""];
-    }),
+    about: [`${what}: ${about[0]}`, about[1]],
     connect() {
       const pool = new pg.Pool({ connectionString: url.href, max: 3, idleTimeoutMillis: 0 });
       pool.on("error", () => undefined);
@@ -76,11 +75,20 @@ async function openDatabase(adminUrl: string, what: string, stop: () => Promise<
     preferApproximate: () => Promise.reject(new Error("a server is left to its own plans")),
     async [Symbol.asyncDispose]() {
       await Promise.all(pools.map((pool) => pool.end()));
-      await onServer(adminUrl, (admin) => admin.query(`drop database ${name} with (force)`));
+      await drop();
       await stop();
     },
   };
-  return place;
+}
+
+/** Makes the extension, and answers the versions and the settings. */
+async function aboutOf(client: pg.Client): Promise<readonly [versions: string, settings: string]> {
+  await client.query("create extension vector");
+  const { rows } = await client.query<{ line: string }>(
+    "select string_agg(name || '=' || current_setting(name, true), ' ') as line from unnest($1::text[]) as name",
+    [shown],
+  );
+  return [await versionOf(client), rows[0]?.line ?? ""];
 }
 
 async function onServer<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
