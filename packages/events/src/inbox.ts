@@ -1,7 +1,15 @@
 import { integer, resolveOptions, withDefault } from "@svc/options";
-import { type Columns, type Database, ensureSchema, qualified, type Queryable, SchemaError } from "@svc/sql";
+import {
+  type Columns,
+  type Database,
+  ensureSchema,
+  isTransaction,
+  qualified,
+  type Queryable,
+  SchemaError,
+} from "@svc/sql";
 import { refused } from "./errors.ts";
-import { isTransaction, type Migration, send, tableName } from "./query.ts";
+import { type Migration, send, tableName } from "./query.ts";
 import { isText } from "./text.ts";
 
 /** The table where no other one is named (OUT-3). */

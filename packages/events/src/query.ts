@@ -1,5 +1,11 @@
 import { type Kind } from "@svc/options";
-import { type Database, isPool, qualified, type Queryable, type Row } from "@svc/sql";
+import {
+  type Database,
+  qualified,
+  type Queryable,
+  type Row,
+  transactionOf as givenTransaction,
+} from "@svc/sql";
 import { refused } from "./errors.ts";
 
 /** Where something is written. */
@@ -9,29 +15,12 @@ export interface Within {
 }
 
 /**
- * The transaction of the options. A client that is handed over in their place would otherwise go unnoticed, and what was
- * meant to be rolled back with it would be sent.
+ * The transaction of the options.
  *
  * @throws EventError `ERR_SVC_EVENT_ARGUMENT`
  */
 export function transactionOf(given: Within | undefined): Queryable | undefined {
-  if (given === undefined) return undefined;
-  if (typeof given !== "object" || given === null || Object.keys(given).some((key) => key !== "tx")) {
-    throw refused("the second argument takes { tx } and nothing else");
-  }
-  const { tx } = given;
-  if (tx !== undefined && !isTransaction(tx)) {
-    throw refused("tx must be a connection in a transaction: what is sent over a pool is not part of one");
-  }
-  return tx;
-}
-
-/** Whether something is a transaction, as far as can be known: a pool is none, nor is a connection whose driver says so. */
-export function isTransaction(tx: unknown): tx is Queryable {
-  if (typeof tx !== "object" || tx === null || !isMethod(tx, "query") || isPool(tx as Queryable))
-    return false;
-  const { getTransactionStatus } = tx as { getTransactionStatus?: () => unknown };
-  return getTransactionStatus?.call(tx) !== "I";
+  return givenTransaction(given, refused);
 }
 
 /** Sends one statement to wherever the caller wants it: a transaction, a connection, or any connection of a pool. */

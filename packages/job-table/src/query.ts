@@ -1,26 +1,22 @@
-import { type Database, isPool, type Queryable, type QueryResult, type Row } from "@svc/sql";
+import {
+  type Database,
+  isPool,
+  type Queryable,
+  type QueryResult,
+  type Row,
+  transactionOf as givenTransaction,
+} from "@svc/sql";
 import { refused } from "./errors.ts";
 import type { InTransaction } from "./job.ts";
 
 /**
- * The transaction of a call's options. A client that is handed over in their place would otherwise go unnoticed, and what
- * was meant to be rolled back with it would stay.
+ * The transaction of a call's options.
  *
  * @param others members that the call takes besides
  * @throws JobError `ERR_SVC_JOB_ARGUMENT`
  */
 export function transactionOf(given: InTransaction | undefined, ...others: string[]): Queryable | undefined {
-  if (given === undefined) return undefined;
-  const known = ["tx", ...others];
-  if (typeof given !== "object" || given === null || Object.keys(given).some((key) => !known.includes(key)))
-    throw refused(`the options of a call are { ${known.join(", ")} } and nothing else`);
-  const tx: unknown = given.tx;
-  if (tx === undefined) return undefined;
-  const isConnection =
-    typeof tx === "object" && tx !== null && isQueryable(tx as Database) && !isPool(tx as Database);
-  if (!isConnection)
-    throw refused("tx must be a connection in a transaction: what is sent over a pool is not part of one");
-  return tx as Queryable;
+  return givenTransaction(given, refused, ...others);
 }
 
 /** Sends one statement to wherever the caller wants it: a transaction, a connection, or any connection of a pool. */

@@ -200,7 +200,10 @@ describe("claim, ack, fail and release", function () {
     await a.query("set datestyle = 'sql, dmy'; set timezone = 'Asia/Kolkata'");
     await b.query("set datestyle = 'german'; set timezone = 'America/St_Johns'");
     await bench.table.enqueue({ task: "a" });
+    await a.query("begin");
     const [job] = await bench.table.claim(1, { tx: a });
+    await a.query("commit");
+    await b.query("begin");
     expect(await bench.table.ack(job as Lease, { tx: b })).to.equal(true);
     await Promise.all([a.end(), b.end()]);
   });

@@ -1,0 +1,46 @@
+import { testDatabase } from "@svc/dev-services";
+import { isTransaction, transactionOf, type Within } from "@svc/sql";
+import { expect } from "chai";
+import { connections } from "./support/connections.ts";
+
+const refuse = (message: string): Error => new RangeError(message);
+
+describe("the transaction of a call's options", () => {
+  const database = testDatabase({ name: "given-transaction" });
+  const { client, pool: newPool, end } = connections(() => database.url);
+  after(end);
+
+  it("is a connection that is in one, or whose driver does not say", async () => {
+    const own = await client();
+    await own.query("begin");
+    const other = { query: () => Promise.resolve({ rows: [] }) };
+    for (const tx of [own, other]) expect(transactionOf({ tx }, refuse)).to.equal(tx);
+    expect(transactionOf(undefined, refuse)).to.equal(undefined);
+    expect(transactionOf({}, refuse)).to.equal(undefined);
+    expect(transactionOf({ tx: other, dead: true } as Within, refuse, "dead")).to.equal(other);
+  });
+
+  it("is no pool, no connection outside of one and nothing else: the error is the caller's", async () => {
+    const idle = await client();
+    for (const tx of [newPool(), idle, {}, null, "begin", () => undefined]) {
+      expect(isTransaction(tx)).to.equal(false);
+      const given = { tx } as unknown as Within;
+      expect(() => transactionOf(given, refuse)).to.throw(
+        RangeError,
+        "tx must be a connection in a transaction",
+      );
+    }
+  });
+
+  it("is not taken from a connection in place of the options, nor beside members that are none", async () => {
+    const own = await client();
+    await own.query("begin");
+    for (const given of [own, { tx: own, dead: true }, null, 5]) {
+      expect(() => transactionOf(given as unknown as Within, refuse)).to.throw(
+        RangeError,
+        "the options of a call are { tx } and nothing else",
+      );
+    }
+    expect(() => transactionOf({ tx: own, x: 1 } as Within, refuse, "dead")).to.throw("{ tx, dead }");
+  });
+});
