@@ -63,7 +63,7 @@ describe("the start page", () => {
 
   it("has links that answer what it says of them", async () => {
     const all = await links();
-    expect(all).to.have.length(9);
+    expect(all).to.have.length(11);
     for (const [href, words] of all) {
       const { status, type } = await request(running.url).get(href);
       const expected = claims.find(([pattern]) => pattern.test(words))?.[1];

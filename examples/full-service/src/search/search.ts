@@ -1,3 +1,4 @@
+import { mkdir } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CheckResult, Logger, ReadinessCheck } from "@svc/context";
 import type { Database } from "@svc/database";
@@ -79,6 +80,8 @@ export function createSearch({ db, embedded, fill, log }: SearchOptions): Search
   async function inProcess(): Promise<Opened> {
     if (embedded === undefined) throw off();
     const { openEmbedded } = await import("@svc/search-store/pglite");
+    // What tenants have written is for nobody else on this computer.
+    if (embedded.dataDir !== undefined) await mkdir(embedded.dataDir, { recursive: true, mode: 0o700 });
     const database = await openEmbedded(embedded);
     const store = storeOn(database);
     try {
