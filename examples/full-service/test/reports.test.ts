@@ -236,7 +236,6 @@ describe("monthly reports", function () {
       };
       await start();
       await start("Europe/Berlin");
-      await start();
       const { rows } = await db.query("select tenant from expense_tenants where tenant = $1", [tenant]);
       expect(rows).to.have.length(1);
       // Shut away again, from the owner of the tables too.

@@ -6,6 +6,8 @@ import request from "supertest";
 import { makeCalls } from "../../support/readme-calls.ts";
 import { serviceUrl } from "../src/database-role.ts";
 import type { Found } from "../src/search/documents.ts";
+import { demoEmbedding, dimensions } from "../src/search/demo-embedder.ts";
+import { piecesOf } from "../src/search/pieces.ts";
 import { createSearch } from "../src/search/search.ts";
 import { caller } from "./support/caller.ts";
 import { record } from "./support/expenses.ts";
@@ -223,6 +225,32 @@ describe("the search", function () {
     expect(error).to.be.instanceOf(ProblemError).and.to.deep.include({ status: 503 });
     expect((error as ProblemError).headers).to.include({ "Retry-After": "60" });
     await search.stop();
+  });
+});
+
+describe("what the search is made of", () => {
+  it("cuts a text into pieces that fit, and changes no letter", () => {
+    const sentence = "Ten words are in each of these sentences, are they?";
+    const long = Array<string>(30).fill(sentence).join(" ");
+    const pieces = piecesOf(`one\r\n\r\n  two \n three\n\n\n\n${long}`);
+    expect(pieces.slice(0, 2)).to.deep.equal(["one", "two \n three"]);
+    expect(pieces.slice(2).join(" ")).to.equal(long);
+    for (const piece of pieces) expect(piece.length).to.be.within(1, 600);
+    // A word without an end is cut between characters, not through one.
+    const word = `x${"😀".repeat(1000)}`;
+    const cut = piecesOf(word);
+    expect(cut.every((piece) => piece.length <= 600 && piece.isWellFormed())).to.equal(true);
+    expect(cut.join("").replaceAll(" ", "")).to.equal(word);
+    expect(piecesOf(" \n\n \t")).to.deep.equal([]);
+  });
+
+  it("embeds the same text in the same way, at length 1, however little there is in it", () => {
+    for (const text of ["Coffee", "☕", "the", "a b", "x".repeat(20_000), "бумага", "コーヒー", "12 34"]) {
+      const embedding = demoEmbedding(text);
+      expect(embedding).to.have.length(dimensions).and.to.deep.equal(demoEmbedding(text));
+      expect(Math.hypot(...embedding), text).to.be.closeTo(1, 1e-5);
+    }
+    expect(demoEmbedding("Café, CAFÉ")).to.deep.equal(demoEmbedding("cafe cafe"));
   });
 });
 

@@ -15,7 +15,7 @@ export interface ReceiptsPage {
 }
 
 export function receiptsPage({ q = "", category, hits, error }: ReceiptsPage): string {
-  const title = hits === undefined ? "Search receipts" : `${q} - search receipts`;
+  const title = hits === undefined ? "Search receipts" : `${q.slice(0, 60)} - search receipts`;
   const main = markup`<h1>Search receipts</h1>
 ${searchForm({ q, category, error })}
 ${hits !== undefined && results(q, hits)}
@@ -24,6 +24,7 @@ ${hits !== undefined && results(q, hits)}
 }
 
 const style: Html = markup`
+  h2, [role="status"] { overflow-wrap: anywhere; }
   .hits { padding: 0; list-style: none; }
   .hits li { padding: .75rem 0; border-bottom: 1px solid var(--line); }
   .hits p { margin: 0 0 .25rem; overflow-wrap: anywhere; }

@@ -89,7 +89,11 @@ function charts({ report, together }: ReportsPage): Html {
         ),
       })),
     });
-  const titles = { total: "Spending by month", count: "Expenses by month", range: "Amounts by month" };
+  const titles = {
+    total: "Spending by month",
+    count: "Number of expenses by month",
+    range: "Amounts by month",
+  };
   const highest = (value: (figures: MonthFigures) => number): MonthFigures | undefined =>
     together.toSorted((a, b) => value(b) - value(a))[0];
   const dearest = highest(({ total }) => Number(total));
@@ -123,7 +127,7 @@ ${stackedBars({
     ({ expenses }) => String(expenses),
   ),
 })}
-${parts("Number of expenses by month and category", ({ expenses }) => String(expenses))}
+${parts("Expenses by month and category", ({ expenses }) => String(expenses))}
 </section>
 <section>
 <h3>${titles.range}</h3>
