@@ -3,6 +3,7 @@ import { ConfigurationError } from "@svc/options";
 import type { Queryable, Row } from "@svc/sql";
 import { errorText } from "./error-text.ts";
 import { createCalls } from "./claim-calls.ts";
+import { createEnqueueing } from "./enqueueing.ts";
 import { refused } from "./errors.ts";
 import type { DeadJob, Enqueued, FailOutcome, InTransaction, Job, JobStats, Lease, NewJob } from "./job.ts";
 import { type NewRow, newRow } from "./new-job.ts";
@@ -11,9 +12,9 @@ import { type JobTableOptions, type ResolvedOptions, resolveTableOptions } from 
 import { isShared, send, transactionOf } from "./query.ts";
 import { createCheck } from "./readiness.ts";
 import { ensureTable, type Migration, tableMigrations } from "./schema.ts";
-import { type ClaimedRow, deleteSql, deleteValues, jobOf } from "./sql/claim.ts";
+import { deleteSql, deleteValues, jobOf } from "./sql/claim.ts";
 import { failSql, leaseValues, releaseSql } from "./sql/end.ts";
-import { enqueueClaimed, enqueueOne, enqueueRows } from "./sql/enqueue.ts";
+import { enqueueRows } from "./sql/enqueue.ts";
 import {
   countDeadSql,
   deadJobOf,
@@ -23,7 +24,6 @@ import {
   retrySql,
   statsSql,
 } from "./sql/operator.ts";
-import { type Place, reserve } from "./taker.ts";
 
 /** How a job failed. */
 export interface FailOptions extends InTransaction {
@@ -105,26 +105,7 @@ export function createJobTable(given: JobTableOptions): JobTable {
     return notifier.channelFor({ transaction: tx !== undefined || !isShared(db) });
   }
 
-  /** A worker's slot, for a job that may begin at once. Ids of the caller may be in the table already. */
-  function placeFor({ task, delaySeconds, availableAt }: NewRow): Place | undefined {
-    const isDue = delaySeconds === 0 && availableAt === null;
-    // What is queued on a connection may be part of a transaction.
-    return isDue && isShared(db) ? reserve(options.takers, task) : undefined;
-  }
-  async function enqueueAt(place: Place, row: NewRow): Promise<Enqueued> {
-    const claimedAt = performance.now();
-    const { text, values } = enqueueClaimed(sql, row, visibilityTimeoutSeconds);
-    let job: ClaimedRow | undefined;
-    try {
-      [job] = await rowsOf<ClaimedRow>(text, values);
-    } catch (error) {
-      place.lose(row.id);
-      throw error;
-    }
-    place.take(job === undefined ? undefined : jobOf(job), claimedAt);
-    return { id: row.id, enqueued: job !== undefined };
-  }
-
+  const enqueueing = createEnqueueing(options, rowsOf, told);
   const calls = createCalls(sql, visibilityTimeoutSeconds, now, rowsOf);
   const check = createCheck(
     {
@@ -140,11 +121,8 @@ export function createJobTable(given: JobTableOptions): JobTable {
     async enqueue(job, options) {
       const tx = transactionOf(options);
       const row = newRow(job, maxPayloadBytes);
-      const place = tx === undefined && job.id === undefined ? placeFor(row) : undefined;
-      if (place !== undefined) return enqueueAt(place, row);
       calls.queued(row);
-      const { text, values } = enqueueOne(sql, row, told(tx, [row]));
-      return { id: row.id, enqueued: (await rowsOf(text, values, tx)).length === 1 };
+      return enqueueing.enqueue(row, tx, job.id === undefined);
     },
     async enqueueMany(jobs, options) {
       const tx = transactionOf(options);

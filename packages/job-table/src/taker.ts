@@ -1,3 +1,4 @@
+import type { Row } from "@svc/sql";
 import type { Job } from "./job.ts";
 
 /** A worker of this process that may take a job in the statement that queues it. */
@@ -6,8 +7,10 @@ export interface Taker {
   reserve(task: string): Place | undefined;
 }
 
-/** A slot that is kept. One of the two is called, once. */
+/** A slot that is kept. `take` or `lose` is called, once. */
 export interface Place {
+  /** Sends the statement on the worker's own connection, which may have prepared it. Undefined: it is not idle, or there is none. */
+  readonly send: (<R extends Row>(text: string, values: unknown[]) => Promise<R[]>) | undefined;
   /** The job was queued and claimed, by a statement that was sent at `claimedAt`; undefined: there is none. */
   take(job: Job | undefined, claimedAt: number): void;
   /** The statement has failed: it may have queued and claimed the job of this id all the same. */

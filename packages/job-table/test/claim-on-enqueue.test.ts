@@ -2,7 +2,7 @@ import { currentContext } from "@svc/context";
 import { testDatabase } from "@svc/dev-services";
 import { createJobTable, type JobTable, type NewJob } from "@svc/job-table";
 import type { Connectable, PooledConnection } from "@svc/sql";
-import { rejection, until } from "@svc/test-support";
+import { until } from "@svc/test-support";
 import { expect } from "chai";
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Pool } from "pg";
@@ -14,7 +14,9 @@ const INSERT = /^insert into /;
 interface Watched {
   /** Inserts that were sent, `claimed` or `queued`. */
   readonly inserts: ("claimed" | "queued")[];
-  /** What happens to the answer of the next insert. */
+  /** How many of them went over the connection of a worker. */
+  prepared: number;
+  /** What happens to the answer of an insert. */
   after: () => Promise<void>;
   readonly bench: Bench;
 }
@@ -23,6 +25,7 @@ interface Watched {
 function watch(bench: Bench): Watched {
   const self: Watched = {
     inserts: [],
+    prepared: 0,
     after: () => Promise.resolve(),
     bench: { ...bench, table: createJobTable({ db: watchedPool(bench.pool), name: bench.table.name }) },
   };
@@ -30,10 +33,11 @@ function watch(bench: Bench): Watched {
     return {
       async connect() {
         const client = await pool.connect();
-        const query = async (statement: never, values?: never): Promise<unknown> => {
-          const answer: unknown = await client.query(statement, values);
-          const text: unknown = statement;
-          if (typeof text === "string" && INSERT.test(text)) {
+        const query = async (given: string | { readonly text: string }, values?: never): Promise<unknown> => {
+          const answer: unknown = await client.query(given as never, values as never);
+          const text = typeof given === "string" ? given : given.text;
+          if (INSERT.test(text)) {
+            if (typeof given !== "string") self.prepared += 1;
             self.inserts.push(text.includes("'running'") ? "claimed" : "queued");
             await self.after();
           }
@@ -107,6 +111,7 @@ describe("a job that is queued beside a worker that has nothing to do", function
     expect(order).to.deep.equal(["caller", "handler"]);
     expect(seen).to.deep.equal([{ n: [1] }, 1, "r-1", "acme", undefined, "running", 1, { n: [1] }, 7, 300]);
     expect(heard).to.deep.equal([]);
+    expect(watched.prepared, "over the connection of the worker").to.be.greaterThan(0);
     expect(await bench.rows()).to.deep.equal([]);
   });
 
@@ -189,22 +194,67 @@ describe("a job that is queued beside a worker that has nothing to do", function
     });
   });
 
-  it("is given back when the answer was lost that it was claimed with", async () => {
+  for (const lanes of [1, 2]) {
+    const over = lanes === 1 ? "the connection of the worker" : "connections of the pool";
+    it(`is given back when the answer was lost that it was claimed with, over ${over}`, async () => {
+      await using bench = await openBench(database.url);
+      const watched = watch(bench);
+      const { table } = watched.bench;
+      await using working = work(watched.bench, { handlers: { a: () => undefined } });
+      await idle(watched, working);
+      let failed = 0;
+      watched.after = () => {
+        if (watched.inserts.at(-1) !== "claimed") return Promise.resolve();
+        failed += 1;
+        return Promise.reject(new Error("the connection broke"));
+      };
+      const ids = new Set<string>();
+      let rejected = 0;
+      await until("it was claimed at once", async () => {
+        const queued = Array.from({ length: lanes }, () => table.enqueue({ task: "a" }));
+        for (const each of await Promise.allSettled(queued)) {
+          if (each.status === "rejected") rejected += 1;
+          else {
+            expect(each.value.enqueued).to.equal(true);
+            ids.add(each.value.id);
+          }
+        }
+        return failed >= lanes;
+      });
+      watched.after = () => Promise.resolve();
+      // What the worker's connection has failed at is done once more over another one; the others are rejected.
+      expect(rejected > 0).to.equal(lanes === 2);
+      // Its lease would have lasted for five minutes.
+      await until("all are deleted", async () => (await bench.rows()).length === 0);
+      const done = working.ids("done");
+      expect([...ids].every((id) => done.filter((each) => each === id).length === 1)).to.equal(true);
+      expect(new Set(done).size).to.equal(done.length);
+      expect(working.events.some(({ type }) => type === "lease_lost")).to.equal(false);
+    });
+  }
+
+  it("is given back when the answer took longer than the worker keeps its slot", async () => {
     await using bench = await openBench(database.url);
     const watched = watch(bench);
-    await using working = work(watched.bench, { handlers: { a: () => undefined } });
-    await idle(watched, working);
-    watched.after = () => Promise.reject(new Error("the connection broke"));
-    await until("it was claimed at once", async () => {
-      const error = await rejection(watched.bench.table.enqueue({ task: "a" }));
-      expect(error).to.have.property("message", "the connection broke");
-      return watched.inserts.at(-1) === "claimed";
+    const { table } = watched.bench;
+    await using working = work(watched.bench, {
+      concurrency: 2,
+      commandTimeoutMs: 300,
+      handlers: { a: () => undefined },
     });
+    await idle(watched, working);
+    const { opened, open } = gate();
+    watched.after = () => opened;
+    const before = watched.inserts.length;
+    const queued = [1, 2, 3].map(() => table.enqueue({ task: "a" }));
+    await until("they are there", () => watched.inserts.length >= before + 3);
+    await new Promise((resolve) => setTimeout(resolve, 400));
     watched.after = () => Promise.resolve();
-    // Its lease would have lasted for five minutes.
-    await working.told("done", watched.inserts.length);
-    await until("it is deleted", async () => (await bench.rows()).length === 0);
-    expect(working.events.some(({ type }) => type === "lease_lost")).to.equal(false);
+    open();
+    expect((await Promise.all(queued)).every(({ enqueued }) => enqueued)).to.equal(true);
+    await until("all are deleted", async () => (await bench.rows()).length === 0);
+    expect(new Set(working.ids("done")).size).to.equal(working.ids("done").length);
+    expect(working.worker.running).to.equal(0);
   });
 
   it("JOB-11 is given back with its attempt when the worker stops meanwhile, at once or never mind how late", async () => {

@@ -1,13 +1,13 @@
 import type { Job, Lease } from "../job.ts";
 import { orphanSql } from "../sql/end.ts";
 import type { Taker } from "../taker.ts";
-import type { Intake } from "./intake.ts";
+import type { Intake, Kept } from "./intake.ts";
 import type { Session } from "./session.ts";
 
 /** Takes jobs that are claimed in the statement that queues them. */
 export interface Direct extends Taker {
   /** Gives back what such a statement may have claimed whose answer was lost. */
-  giveBack(session: Session): Promise<void>;
+  giveBack(): Promise<void>;
   /** Whether there is something to be given back now. */
   readonly isDue: boolean;
 }
@@ -15,7 +15,8 @@ export interface Direct extends Taker {
 export interface DirectOptions {
   readonly sql: string;
   readonly handlers: ReadonlyMap<string, unknown>;
-  readonly intake: Pick<Intake, "keep" | "unkeep">;
+  readonly intake: Pick<Intake, "keep" | "unkeep" | "kept">;
+  readonly session: Session;
   /** Whether the worker gets on. */
   readonly isWell: () => boolean;
   /** Whether the worker has ended, and writes nothing any more. */
@@ -31,42 +32,45 @@ const MAX_LOST = 1000;
 const SETTLE_MS = 250;
 
 export function createDirect(options: DirectOptions): Direct {
-  const { handlers, intake } = options;
+  const { handlers, intake, session } = options;
   const sql = orphanSql(options.sql);
   let lost: string[] = [];
   let notBefore = -Infinity;
 
-  function free(): void {
-    intake.unkeep();
+  function free(kept: Kept): void {
+    intake.unkeep(kept);
     options.onFree();
   }
 
-  function begin(job: Job, claimedAt: number): void {
-    if (options.isOver()) {
-      options.release(job).then(free, free);
-      return;
-    }
-    intake.unkeep();
-    options.onClaimed(job, claimedAt);
+  function begin(kept: Kept, job: Job, claimedAt: number): void {
+    // Nobody keeps a slot for what came so late.
+    if (!options.isOver() && intake.unkeep(kept)) return options.onClaimed(job, claimedAt);
+    const done = (): void => free(kept);
+    options.release(job).then(done, done);
   }
 
   return {
     reserve(task) {
-      if (!options.isWell() || !handlers.has(task) || !intake.keep()) return undefined;
+      if (!options.isWell() || !handlers.has(task)) return undefined;
+      const kept = intake.keep();
+      if (kept === undefined) return undefined;
+      // Many on one connection would wait for each other's commits.
+      const isAlone = session.queues && intake.kept === 1;
       return {
+        send: isAlone ? (text, values) => session.query("svc_job_direct", text, values) : undefined,
         take(job, claimedAt) {
           // Who has queued it goes on first: a handler may keep the processor for a while.
-          if (job === undefined) free();
-          else process.nextTick(begin, job, claimedAt);
+          if (job === undefined) free(kept);
+          else process.nextTick(begin, kept, job, claimedAt);
         },
         lose(id) {
           if (lost.length < MAX_LOST) lost.push(id);
           notBefore = performance.now() + SETTLE_MS;
-          free();
+          free(kept);
         },
       };
     },
-    async giveBack(session) {
+    async giveBack() {
       const ids = lost;
       lost = [];
       try {

@@ -11,17 +11,24 @@ export interface Intake {
   look(): void;
   /** After an error: has the next step look at everything. */
   reset(): void;
-  /** Keeps a slot for a job that is claimed elsewhere, where nothing that was queued before may be waiting. */
-  keep(): boolean;
-  /** The slot is no longer kept. */
-  unkeep(): void;
+  /** Keeps a slot, for a while, for a job that is claimed elsewhere, where nothing that was queued before may be waiting. */
+  keep(): Kept | undefined;
+  /** The slot is no longer kept. False: it was not any more. */
+  unkeep(kept: Kept): boolean;
   /** How many slots are kept. */
   readonly kept: number;
   /** Whether a statement has not been answered. */
   readonly isUnderWay: boolean;
 }
 
+/** A slot that is kept. */
+export interface Kept {
+  readonly until: number;
+}
+
 export interface IntakeOptions {
+  /** How long a slot is kept. */
+  readonly keepMs: number;
   /** How many jobs may be in hand, and how many of them run. */
   readonly all: number;
   readonly concurrency: number;
@@ -59,13 +66,23 @@ export function createIntake(options: IntakeOptions): Intake {
   let hungry = true;
   let ahead: Claim | undefined;
   let asked = 0;
-  let kept = 0;
+  /** The oldest first. */
+  const kept = new Set<Kept>();
   /** Whether the last claim found all that it asked for. */
   let flowing = false;
   let recording: Promise<void> | undefined;
   let recordFrom = -Infinity;
 
-  const room = (): number => (isStopping() ? 0 : slots.room(asked + kept));
+  const room = (): number => (isStopping() ? 0 : slots.room(asked + keptNow()));
+
+  function keptNow(): number {
+    // A statement that hangs must not keep its slot for ever.
+    for (const each of kept) {
+      if (performance.now() < each.until) break;
+      kept.delete(each);
+    }
+    return kept.size;
+  }
 
   function ask(free: number): Claim {
     const limit = halves && flowing ? Math.min(free, half) : free;
@@ -132,16 +149,15 @@ export function createIntake(options: IntakeOptions): Intake {
       claimer.reset();
     },
     keep() {
-      if (isStopping() || hungry || asked > 0 || claimer.untilSweep() <= 0 || !slots.isFree(asked + kept))
-        return false;
-      kept += 1;
-      return true;
+      if (isStopping() || hungry || asked > 0 || claimer.untilSweep() <= 0) return undefined;
+      if (!slots.isFree(keptNow())) return undefined;
+      const keeping = { until: performance.now() + options.keepMs };
+      kept.add(keeping);
+      return keeping;
     },
-    unkeep() {
-      kept -= 1;
-    },
+    unkeep: (keeping) => kept.delete(keeping),
     get kept() {
-      return kept;
+      return keptNow();
     },
     get isUnderWay() {
       return ahead !== undefined || recording !== undefined;

@@ -117,6 +117,7 @@ export function createWorker(given: WorkerOptions): Worker {
         })
       : undefined;
   const intake = createIntake({
+    keepMs: commandTimeoutMs,
     all: concurrency + prefetch,
     concurrency,
     claimer,
@@ -139,6 +140,7 @@ export function createWorker(given: WorkerOptions): Worker {
     sql: on.quotedTable,
     handlers: options.handlers,
     intake,
+    session,
     isWell: () => failures === 0,
     isOver: () => over,
     release: (lease) => table.release(lease),
@@ -159,7 +161,7 @@ export function createWorker(given: WorkerOptions): Worker {
 
   /** One statement, or a wait for something to do. */
   async function step(): Promise<void> {
-    if (direct.isDue) await direct.giveBack(session);
+    if (direct.isDue) await direct.giveBack();
     if (!(await intake.step())) {
       await bell.wait(stopping === undefined && slots.room(intake.kept) > 0 ? claimer.untilSweep() : pollMs);
       return;

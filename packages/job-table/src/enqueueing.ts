@@ -1,0 +1,74 @@
+import type { Queryable, Row } from "@svc/sql";
+import type { Enqueued } from "./job.ts";
+import type { NewRow } from "./new-job.ts";
+import type { ResolvedOptions } from "./options.ts";
+import { isShared } from "./query.ts";
+import { type ClaimedRow, jobOf } from "./sql/claim.ts";
+import { enqueueClaimed, enqueueOne } from "./sql/enqueue.ts";
+import { type Place, reserve } from "./taker.ts";
+
+/** Queues jobs one by one. */
+export interface Enqueueing {
+  /** @param isOurs whether the id was drawn for it: it is in no table yet, and nobody else knows it */
+  enqueue(row: NewRow, tx: Queryable | undefined, isOurs: boolean): Promise<Enqueued>;
+}
+
+type Send = <R extends Row>(text: string, values: unknown[], tx?: Queryable) => Promise<R[]>;
+
+/**
+ * A job that may begin at once is claimed in the same statement where a worker of this process has nothing to do.
+ *
+ * @param told the channel, when the statement that queues these is to notify
+ */
+export function createEnqueueing(
+  { db, quotedTable, visibilityTimeoutSeconds, takers }: ResolvedOptions,
+  send: Send,
+  told: (tx: Queryable | undefined, rows: readonly NewRow[]) => string | undefined,
+): Enqueueing {
+  async function insert(row: NewRow, tx?: Queryable): Promise<boolean> {
+    const { text, values } = enqueueOne(quotedTable, row, told(tx, [row]));
+    return (await send(text, values, tx)).length === 1;
+  }
+
+  function placeFor({ task, delaySeconds, availableAt }: NewRow): Place | undefined {
+    const isDue = delaySeconds === 0 && availableAt === null;
+    // What is queued on a connection may be part of a transaction.
+    return isDue && isShared(db) ? reserve(takers, task) : undefined;
+  }
+
+  async function insertClaimed(place: Place, row: NewRow): Promise<Enqueued> {
+    const claimedAt = performance.now();
+    const { text, values } = enqueueClaimed(quotedTable, row, visibilityTimeoutSeconds);
+    let job: ClaimedRow | undefined;
+    try {
+      [job] = await (place.send ?? send)<ClaimedRow>(text, values);
+    } catch (error) {
+      if (place.send !== undefined) return insertAgain(place, row);
+      place.lose(row.id);
+      throw error;
+    }
+    place.take(job === undefined ? undefined : jobOf(job), claimedAt);
+    return { id: row.id, enqueued: job !== undefined };
+  }
+
+  /** The worker's connection has failed. This one waits for what that one did, and finds whether it has queued the job. */
+  async function insertAgain(place: Place, row: NewRow): Promise<Enqueued> {
+    let isNew = true;
+    try {
+      isNew = await insert(row);
+    } finally {
+      // Whoever has claimed a new one must keep it.
+      if (isNew) place.take(undefined, 0);
+      else place.lose(row.id);
+    }
+    return { id: row.id, enqueued: true };
+  }
+
+  return {
+    async enqueue(row, tx, isOurs) {
+      const place = isOurs && tx === undefined ? placeFor(row) : undefined;
+      if (place !== undefined) return insertClaimed(place, row);
+      return { id: row.id, enqueued: await insert(row, tx) };
+    },
+  };
+}
