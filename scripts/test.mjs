@@ -24,14 +24,28 @@ const tests = [
   "{experiments,bench}/test/**/*.test.ts",
 ];
 
+// They begin first, so that at the end no process is busy with one of them while the others have nothing left to do.
+const longest = [
+  "packages/conformance/test/mutations.test.ts",
+  "examples/full-service/test/browser/session.test.ts",
+  "test/docs-samples.test.ts",
+  "examples/full-service/test/browser/provider.test.ts",
+  "packages/conformance/test/sessions.test.ts",
+  "examples/full-service/test/browser/looks.test.ts",
+  "examples/full-service/test/demo.test.ts",
+  "experiments/test/fuzz.test.ts",
+  "bench/test/queue.test.ts",
+  "packages/dev-services/test/postgres.test.ts",
+];
+
 const groups = [
   {
     name: "tests",
-    files: globSync(tests, { exclude: alone }),
+    files: inOrder(globSync(tests, { exclude: alone })),
     // One more than there are processors, because many of them wait for servers.
     args: ["--parallel", "--jobs", String(availableParallelism() + 1)],
   },
-  { name: "fault runs", files: globSync(alone), args: [] },
+  { name: "fault runs", files: inOrder(globSync(alone)), args: [] },
 ];
 
 let failed = false;
@@ -43,7 +57,7 @@ try {
   for (const group of failed ? [] : groups) {
     const files = group.files.filter((file) => chosen.length === 0 || chosen.includes(file));
     if (files.length === 0) continue;
-    if (!run(group.name, "mocha", ["--reporter", "scripts/reporter.cjs", ...group.args, ...files.toSorted()]))
+    if (!run(group.name, "mocha", ["--reporter", "scripts/reporter.cjs", ...group.args, ...files]))
       failed = true;
   }
   const total = sum();
@@ -57,6 +71,12 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 process.exitCode = failed ? 1 : 0;
+
+function inOrder(files) {
+  const names = files.map((file) => file.replaceAll("\\", "/")).toSorted();
+  const first = longest.filter((file) => names.includes(file));
+  return [...first, ...names.filter((file) => !first.includes(file))];
+}
 
 function run(name, command, args) {
   const before = performance.now();
