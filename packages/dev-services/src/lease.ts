@@ -28,7 +28,8 @@ export async function startWatchdog(): Promise<Watchdog> {
     detached: true,
     stdio: ["pipe", "pipe", "ignore"],
     cwd: tmpdir(),
-    env: process.platform === "win32" ? process.env : {},
+    // It outlives us, so it keeps nothing of our environment but where its own sources are compiled already.
+    env: process.platform === "win32" ? process.env : { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE },
     windowsHide: true,
   });
   child.stdin.on("error", () => undefined);

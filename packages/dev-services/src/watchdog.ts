@@ -2,6 +2,7 @@
 // the server holds one by the pipe to this process's standard input, everybody else by a connection. The system closes
 // both when a process dies, however it dies.
 import { rmdirSync, rmSync } from "node:fs";
+import { flushCompileCache } from "node:module";
 import { createServer, type AddressInfo } from "node:net";
 import { createInterface } from "node:readline";
 import { endServer, isServer } from "./processes.ts";
@@ -71,4 +72,6 @@ lines.on("close", () => {
 process.stdout.on("error", () => undefined);
 listener.listen(0, "127.0.0.1", () => {
   process.stdout.write(`${(listener.address() as AddressInfo).port}\n`);
+  // For the next one: at our end the folder may be gone.
+  flushCompileCache();
 });
