@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { createServer, type Server } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { freePort, testDatabase } from "@svc/dev-services";
 import { createService } from "@svc/express";
@@ -64,7 +65,7 @@ describe("the start command", function () {
   it("leaves no process behind when it is interrupted before it serves", async () => {
     using checkout = temporaryCheckout();
     await using demo = demoProcess(checkout, { SVC_PORT: String(await freePair()) });
-    while (!existsSync(checkout.data)) await new Promise(setImmediate);
+    while (!existsSync(checkout.data)) await sleep(1);
     demo.interrupt();
     // Whatever it was at: the end of the block waits until nothing works on its data any more.
     expect((await demo.ended).stderr).not.to.contain("Open");
