@@ -81,16 +81,18 @@ function report(scenario: string, rows: readonly Row[], { json, quick, print, no
     for (const line of columns([[scenario, "", "recall", "p50 ms", "p95", "p99", "plan"], ...table]))
       print(line);
   }
-  const verdicts = verdictsOf(rows);
+  const verdicts = verdictsOf(rows, scenario === EMBEDDED);
   for (const { line } of verdicts) note(line);
   if (quick) note("with so few chunks the bounds are not judged");
   return verdicts.filter((verdict) => verdict.broken).length;
 }
 
-function verdictsOf(rows: readonly Row[]): readonly Verdict[] {
+/** Of the embedded server, whose planning weighs more than its searches, the plans alone are judged. */
+function verdictsOf(rows: readonly Row[], embedded: boolean): readonly Verdict[] {
   const widths = rows.some(({ metric }) => /^ef\d+$/.test(metric));
   return [
-    ...(widths ? [recallVerdict(rows), ...planVerdicts(rows)] : []),
+    ...(widths && !embedded ? [recallVerdict(rows)] : []),
+    ...planVerdicts(rows),
     ...filterVerdicts(rows),
     ...sharedVerdicts(rows),
   ];
