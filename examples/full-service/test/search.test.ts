@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { testDatabase } from "@svc/dev-services";
 import { ProblemError } from "@svc/problem";
 import { hasVector } from "@svc/search-store";
@@ -10,6 +11,7 @@ import { demoEmbedding, dimensions } from "../src/search/demo-embedder.ts";
 import { piecesOf } from "../src/search/pieces.ts";
 import { createSearch } from "../src/search/search.ts";
 import { caller } from "./support/caller.ts";
+import { embeddedFolder, type EmbeddedFolder } from "./support/embedded-folder.ts";
 import { record } from "./support/expenses.ts";
 import { type RunningService, runService } from "./support/running-service.ts";
 import { browse } from "./support/sign-in.ts";
@@ -46,12 +48,18 @@ describe("the search", function () {
   this.timeout(120_000);
   const database = testDatabase({ name: "search" });
   let running: RunningService;
+  let folder: EmbeddedFolder;
 
   before("the service", async () => {
     const url = await serviceUrl(database.url);
-    running = await runService(url, { seed: true, demoUsers: true, embeddedSearch: {} });
+    folder = await embeddedFolder();
+    const embeddedSearch = { dataDir: folder.path };
+    running = await runService(url, { seed: true, demoUsers: true, embeddedSearch });
   });
-  after("stop it", () => running[Symbol.asyncDispose]());
+  after("stop it", async () => {
+    await running[Symbol.asyncDispose]();
+    folder[Symbol.dispose]();
+  });
 
   /** On a busy machine opening takes longer than a request waits. */
   async function untilOpen(tenant: string, query: object): Promise<readonly Found[]> {
@@ -225,6 +233,13 @@ describe("the search", function () {
     expect(error).to.be.instanceOf(ProblemError).and.to.deep.include({ status: 503 });
     expect((error as ProblemError).headers).to.include({ "Retry-After": "60" });
     await search.stop();
+  });
+
+  it("is closed when the service stops, and others can have its folder", async () => {
+    const isOpen = existsSync(`${folder.path}.lock`);
+    expect(isOpen).to.equal((await searchCheck(running)).detail.endsWith("embedded"));
+    await running[Symbol.asyncDispose]();
+    expect(existsSync(`${folder.path}.lock`)).to.equal(false);
   });
 });
 

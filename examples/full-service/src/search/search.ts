@@ -83,14 +83,14 @@ export function createSearch({ db, embedded, fill, log }: SearchOptions): Search
     // What tenants have written is for nobody else on this computer.
     if (embedded.dataDir !== undefined) await mkdir(embedded.dataDir, { recursive: true, mode: 0o700 });
     const database = await openEmbedded(embedded);
-    const store = storeOn(database);
     try {
+      const store = storeOn(database);
       await store.ensureSchema();
+      return { store, embedded: database };
     } catch (error) {
       await database.close();
       throw error;
     }
-    return { store, embedded: database };
   }
 
   function storeOn(place: Database | EmbeddedDatabase): SearchStore {
@@ -131,7 +131,7 @@ export function createSearch({ db, embedded, fill, log }: SearchOptions): Search
 
   return {
     async store() {
-      if (opened !== undefined) return opened.store;
+      if (opened !== undefined && !isStopped) return opened.store;
       const enough = new AbortController();
       const late = sleep(patienceMs, undefined, { signal: enough.signal }).then(() => {
         throw notYet();

@@ -1,0 +1,56 @@
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { openEmbedded } from "@svc/search-store/pglite";
+
+/** A folder with an embedded database that has nothing in it yet. Leaving the block removes it. */
+export interface EmbeddedFolder extends Disposable {
+  readonly path: string;
+}
+
+/**
+ * A copy of one that is made once and kept in `node_modules/.cache`: to make the files of a database takes ten times as long as
+ * to open them.
+ */
+export async function embeddedFolder(): Promise<EmbeddedFolder> {
+  const made = await template();
+  const folder = mkdtempSync(join(tmpdir(), "svc-embedded-"));
+  const path = join(folder, "data");
+  cpSync(made, path, { recursive: true });
+  return {
+    path,
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+async function template(): Promise<string> {
+  const cache = fileURLToPath(new URL("../../../../node_modules/.cache/svc/", import.meta.url));
+  const path = join(cache, `pglite-${versionOf("@electric-sql/pglite")}`);
+  if (existsSync(path)) return path;
+  mkdirSync(cache, { recursive: true });
+  const folder = mkdtempSync(join(cache, "making-"));
+  try {
+    const database = await openEmbedded({ dataDir: join(folder, "data") });
+    await database.close();
+    renameSync(join(folder, "data"), path);
+  } catch (error) {
+    // Another process was faster: a folder that is not empty is not replaced.
+    if (!existsSync(path)) throw error;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+  return path;
+}
+
+function versionOf(name: string): string {
+  // Its exports name no package.json.
+  for (let at = dirname(createRequire(import.meta.url).resolve(name)); dirname(at) !== at; at = dirname(at)) {
+    const file = join(at, "package.json");
+    if (!existsSync(file)) continue;
+    const { name: found, version } = JSON.parse(readFileSync(file, "utf8")) as Record<string, string>;
+    if (found === name && version !== undefined) return version;
+  }
+  throw new Error(`${name} is not installed`);
+}
