@@ -26,7 +26,7 @@ export interface TenantDates extends LocalDates {
 
 const MAX_TENANT = 255;
 const MAX_MONTHS = 1200;
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+export const UUID: RegExp = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const BITS: Partial<Record<TenantType, number>> = { integer: 32, bigint: 64 };
 const ISO = /^(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?)\d*(Z|[+-]\d\d:\d\d)$/i;
 
@@ -49,8 +49,7 @@ export function tenantOf(definition: Definition, given: unknown): string | null 
   if (bits !== undefined) {
     const text =
       typeof given === "string" || typeof given === "bigint" || isWhole(given) ? String(given) : "";
-    if (/^-?\d{1,19}$/.test(text) && BigInt.asIntN(bits, BigInt(text)) === BigInt(text))
-      return String(BigInt(text));
+    if (isInteger(text, bits)) return String(BigInt(text));
     throw refused(`tenant must be a whole number (${tenantType}), or null`);
   }
   if (typeof given !== "string") throw refused(`tenant must be a string or null; it is ${typeof given}`);
@@ -62,6 +61,11 @@ export function tenantOf(definition: Definition, given: unknown): string | null 
     throw refused(`tenant must have 1 to ${MAX_TENANT} characters, none of them NUL`);
   }
   return given;
+}
+
+/** Whether a text is a whole number that so many bits hold. */
+export function isInteger(text: string, bits: number): boolean {
+  return /^-?\d{1,19}$/.test(text) && BigInt.asIntN(bits, BigInt(text)) === BigInt(text);
 }
 
 function isWhole(value: unknown): value is number {

@@ -22,15 +22,31 @@ export function combineOf(sql: string): Combine | undefined {
   if (rest === undefined) return undefined;
   const filter = /^\s*filter\s*(?=\()/i.exec(rest);
   const end = filter === null ? rest : afterParenthesis(rest);
-  return end?.trim() === "" ? combine : undefined;
+  return end?.replaceAll(COMMENTS, "").trim() === "" ? combine : undefined;
 }
+
+// Texts, names, comments, and what stands between them: a parenthesis.
+const TOKENS =
+  /\be'(?:[^'\\]|''|\\[\s\S])*'|'(?:[^']|'')*'|"[^"]*"|\$([a-z_]\w*)?\$[\s\S]*?\$\1\$|--[^\n]*|\/\*[\s\S]*?\*\/|[()]/gi;
+
+const COMMENTS = /--[^\n]*|\/\*[\s\S]*?\*\//g;
 
 /** What follows the first parenthesis when it is closed; undefined where it never is. */
 function afterParenthesis(sql: string): string | undefined {
   let depth = 0;
-  for (const { 0: token, index } of sql.matchAll(/'(?:[^']|'')*'|"[^"]*"|[()]/g)) {
+  for (const { 0: token, index } of sql.matchAll(TOKENS)) {
     if (token === "(") depth += 1;
     else if (token === ")" && --depth === 0) return sql.slice(index + 1);
   }
   return undefined;
+}
+
+/** Whether every parenthesis of a text is closed in it: what is put in parentheses stays in them then. */
+export function isBalanced(sql: string): boolean {
+  let depth = 0;
+  for (const { 0: token } of sql.matchAll(TOKENS)) {
+    if (token === "(") depth += 1;
+    else if (token === ")" && --depth < 0) return false;
+  }
+  return depth === 0;
 }

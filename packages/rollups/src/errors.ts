@@ -30,15 +30,29 @@ export function refused(message: string): RollupError {
   return new RollupError("ERR_SVC_ROLLUP_ARGUMENT", message);
 }
 
-/** Runs what names a zone. @throws RollupError `ERR_SVC_ROLLUP_ZONE` where the server does not know it */
-export async function inKnownZone<T>(
-  { zone }: { readonly zone: string },
-  work: () => Promise<T>,
-): Promise<T> {
+// No such schema, table, column, operator or function; types that do not fit; not an aggregate.
+const NOT_AS_DEFINED: ReadonlySet<string | undefined> = new Set(
+  "3F000 42P01 42703 42883 42804 42803".split(" "),
+);
+
+/**
+ * Runs a statement of ours.
+ *
+ * @throws RollupError `ERR_SVC_ROLLUP_ZONE` where the server does not know the zone, `ERR_SVC_ROLLUP_SCHEMA` where tables or
+ *   columns are missing or other ones; everything else as it comes
+ */
+export async function explained<T>({ zone }: { readonly zone: string }, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     const isZone = sqlStateOf(error) === "22023" && error instanceof Error && error.message.includes(zone);
+    if (!isZone && NOT_AS_DEFINED.has(sqlStateOf(error)) && error instanceof Error) {
+      throw new RollupError(
+        "ERR_SVC_ROLLUP_SCHEMA",
+        `the tables are not those of the definition (${error.message}): call ensureSchema(), and rebuildAll() if it is new`,
+        { cause: error },
+      );
+    }
     if (!isZone) throw error;
     throw new RollupError("ERR_SVC_ROLLUP_ZONE", `the server does not know the time zone ${zone}`, {
       cause: error,

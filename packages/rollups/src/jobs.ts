@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { type Database, qualified, type Queryable } from "@svc/sql";
 import { checkMembers, instantOf, type Moment, tenantOf } from "./arguments.ts";
 import { asTenant, checkConnection } from "./connection.ts";
-import { refused, RollupError } from "./errors.ts";
+import { explained, refused, RollupError } from "./errors.ts";
 import { literal } from "./literal.ts";
 import type { Definition } from "./definition.ts";
 import type { Refreshed, Refresher } from "./refresh.ts";
@@ -20,6 +20,11 @@ export interface RefreshQueue {
     },
     options?: { readonly tx?: Queryable | undefined },
   ): Promise<{ readonly id: string; readonly enqueued: boolean }>;
+  /** Makes dead jobs pending; answers the ids of those that were dead. Default: a dead job hides later changes of its bucket. */
+  retryDead?(
+    ids: readonly string[],
+    options?: { readonly tx?: Queryable | undefined },
+  ): Promise<readonly string[]>;
 }
 
 /** What a job carries. */
@@ -71,11 +76,13 @@ export function createRefreshJobs(definition: Definition, refresher: Refresher):
 
   async function generation(tx: Queryable, { tenant, month }: Bucket): Promise<string> {
     const whose = tenant === null ? "tenant is null" : "tenant = $2::text";
-    const { rows } = await tx.query<{ locked: boolean; generation: string }>(
-      `select coalesce(current_setting('svc.rollup', true), '') = 'on' as locked, coalesce((
+    const { rows } = await explained(definition, () =>
+      tx.query<{ locked: boolean; generation: string }>(
+        `select coalesce(current_setting('svc.rollup', true), '') = 'on' as locked, coalesce((
   select generation from ${refreshes} where rollup = ${own} and month = $1::date and ${whose}
 ), 0)::text as generation`,
-      [month, ...(tenant === null ? [] : [tenant])],
+        [month, ...(tenant === null ? [] : [tenant])],
+      ),
     );
     if (rows[0]?.locked === true) return rows[0].generation;
     throw new RollupError(
@@ -85,10 +92,12 @@ export function createRefreshJobs(definition: Definition, refresher: Refresher):
   }
 
   async function countUp(tx: Queryable, { tenant, month }: Bucket): Promise<void> {
-    await tx.query(
-      `insert into ${refreshes} as kept (rollup, tenant, month, generation) values (${own}, $1::text, $2::date, 1)
+    await explained(definition, () =>
+      tx.query(
+        `insert into ${refreshes} as kept (rollup, tenant, month, generation) values (${own}, $1::text, $2::date, 1)
 on conflict (rollup, tenant, month) do update set generation = kept.generation + 1`,
-      [tenant, month],
+        [tenant, month],
+      ),
     );
   }
 
@@ -111,9 +120,15 @@ on conflict (rollup, tenant, month) do update set generation = kept.generation +
       const counted = await generation(tx, bucket);
       // With a snapshot that is older than the lock the generation may be too: such a job is one more.
       if (bucket.isolation !== "read committed") return jobs.enqueue(job, { tx });
-      const parts = [definition.givenTable, bucket.tenant, bucket.month, counted];
-      const id = createHash("sha256").update(JSON.stringify(parts)).digest("hex");
-      return jobs.enqueue({ ...job, id: `rollup-${id}` }, { tx });
+      // Of another zone, the moment of a job that is there may be in another month.
+      const zone = definition.zone.toLowerCase();
+      const parts = [definition.givenTable, zone, bucket.tenant, bucket.month, counted];
+      const id = `rollup-${createHash("sha256").update(JSON.stringify(parts)).digest("hex")}`;
+      const queued = await jobs.enqueue({ ...job, id }, { tx });
+      if (queued.enqueued) return queued;
+      // It may be dead without ever having counted: its workers were lost, or knew no such task.
+      const revived = await jobs.retryDead?.([id], { tx });
+      return { id, enqueued: revived?.includes(id) === true };
     },
     async handle(db, payload, job) {
       checkMembers("the payload", payload, ["tenant", "at"]);

@@ -10,6 +10,7 @@ import {
   withDefault,
 } from "@svc/options";
 import { identifier, qualified } from "@svc/sql";
+import { checkFloats, checkSql, checkWhenNull } from "./checks.ts";
 import { type Combine, combineOf } from "./combine.ts";
 import type { Definition, Group, Measure } from "./definition.ts";
 import { checkZone } from "./zone.ts";
@@ -49,7 +50,7 @@ export interface RollupGroup {
 export interface RollupMeasure {
   /** An aggregate over rows of the table, which is called `source`: SQL of a developer, never of a request. Required. */
   readonly sql: string;
-  /** Its type, as `numeric(14, 2)`. Required. */
+  /** Its type, as `numeric(14, 2)`. A sum is no `real` and no `double precision`. Required. */
   readonly type: string;
   /** How months add up. Default: what follows from a single `count`, `sum`, `min` or `max`; otherwise it must be said. */
   readonly combine?: Combine | undefined;
@@ -80,10 +81,8 @@ export interface RollupOptions {
 
 const SUBJECT = "defineRollup()";
 const NAME = /^[a-z][a-z0-9_]{0,39}$/;
-// Columns of ours, of our answers, and those that every table has.
-const RESERVED: ReadonlySet<string> = new Set(
-  "tenant_id month svc_zone svc_side tableoid xmin cmin xmax cmax ctid".split(" "),
-);
+// Columns of ours, and those that every table has.
+const RESERVED: ReadonlySet<string> = new Set("tenant_id month tableoid xmin cmin xmax cmax ctid".split(" "));
 const MAX_TABLE_BYTES = 48;
 // An entry of an index has at most 2,704 bytes; a tenant has up to 1,020 of them.
 const MAX_GROUP_CHARACTERS = 400;
@@ -121,6 +120,7 @@ export function resolveRollup(given: RollupOptions): Definition {
     timeColumn: string(),
     where: optional(string()),
   });
+  if (source.where !== undefined) checkSql(SUBJECT, "source.where", source.where);
   checkZone(SUBJECT, options.timeZone);
   const table = options.table ?? options.name;
   if (Buffer.byteLength(table.slice(table.lastIndexOf(".") + 1)) > MAX_TABLE_BYTES) {
@@ -168,9 +168,7 @@ function resolveGroup(given: string, group: RollupGroup): Group {
     );
   }
   const length = text === null ? undefined : Number(text[1]);
-  if (whenNull !== undefined && length !== undefined && Array.from(whenNull).length > length) {
-    throw fault(`${subject}.whenNull`, `must have at most ${length} characters`);
-  }
+  if (whenNull !== undefined) checkWhenNull(SUBJECT, `${subject}.whenNull`, whenNull, { type, length });
   const sql = quoted(subject, given);
   return {
     name: given,
@@ -191,12 +189,14 @@ function resolveMeasure(given: string, measure: RollupMeasure): Measure {
     combine: optional(oneOf("sum", "min", "max")),
     nonAdditive: withDefault(boolean(), false),
   });
+  checkSql(SUBJECT, `${subject}.sql`, sql);
   if (nonAdditive && combine !== undefined)
     throw fault(subject, "is nonAdditive and has combine: it cannot be both");
   const adds = nonAdditive ? undefined : (combine ?? combineOf(sql));
   if (!nonAdditive && adds === undefined) {
     throw fault(subject, 'must say how months add up: combine: "sum", "min" or "max", or nonAdditive: true');
   }
+  if (adds === "sum") checkFloats(SUBJECT, subject, type);
   return { name: given, sql: quoted(subject, given), aggregate: sql, type, combine: adds };
 }
 
@@ -211,7 +211,9 @@ function checkNames(groups: readonly Group[], measures: readonly Measure[]): voi
         `${JSON.stringify(each.slice(0, 80))} is no name: up to 40 lower-case letters, digits and underscores, a letter first`,
       );
     }
-    if (seen.has(each)) throw fault("groupBy, measures", `the name ${each} is taken; choose another one`);
+    // Columns of our answers begin with svc_.
+    if (seen.has(each) || each.startsWith("svc_"))
+      throw fault("groupBy, measures", `the name ${each} is taken; choose another one`);
     seen.add(each);
   }
   const characters = groups.reduce((sum, { length = 4 }) => sum + length, 0);

@@ -1,10 +1,11 @@
 import { type Database, qualified, type Row } from "@svc/sql";
 import { checkMembers, type LocalDates, monthsOf, tenantOf } from "./arguments.ts";
 import { onConnection } from "./connection.ts";
-import { refused } from "./errors.ts";
+import { explained, refused } from "./errors.ts";
 import { literal } from "./literal.ts";
 import type { Definition, Measure } from "./definition.ts";
 import { checkZoneOf } from "./refresh.ts";
+import { combinedSql } from "./sql/combined.ts";
 import { ofTenant, ownName, sharedTables } from "./sql/pieces.ts";
 
 /** What totals are asked for. */
@@ -20,7 +21,13 @@ export interface Total extends Row {
   readonly month?: string;
 }
 
-/** @throws RollupError `ERR_SVC_ROLLUP_ARGUMENT`, `ERR_SVC_ROLLUP_ZONE` */
+/** One row at least: that of the zone, with no total beside it. */
+interface FoundTotal extends Total {
+  readonly svc_zone: string | null;
+  readonly svc_found: boolean | null;
+}
+
+/** @throws RollupError `ERR_SVC_ROLLUP_ARGUMENT`, `ERR_SVC_ROLLUP_SCHEMA`, `ERR_SVC_ROLLUP_ZONE` */
 export async function queryTotals(
   db: Database,
   definition: Definition,
@@ -32,13 +39,11 @@ export async function queryTotals(
   const months = monthsOf(given, { bounded: false });
   const text = totalsSql(definition, tenant !== null, given);
   const values = [...months, ...(tenant === null ? [] : [tenant])];
-  const { rows } = await onConnection(db, (connection) =>
-    connection.query<Total & { readonly svc_zone: string | null }>(text, values),
+  const { rows } = await explained(definition, () =>
+    onConnection(db, (connection) => connection.query<FoundTotal>(text, values)),
   );
-  return rows.map(({ svc_zone, ...total }) => {
-    checkZoneOf(definition, svc_zone);
-    return total;
-  });
+  checkZoneOf(definition, rows[0]?.svc_zone ?? null);
+  return rows.flatMap(({ svc_zone: _zone, svc_found, ...total }) => (svc_found === true ? [total] : []));
 }
 
 /** `$1` the first month, `$2` the last one, `$3` the tenant where there is one. Names that are given are looked up, never sent. */
@@ -62,17 +67,17 @@ function totalsSql(definition: Definition, hasTenant: boolean, { by, measures: g
   const columns = dimensions.map((name) =>
     name === "month" ? "to_char(kept.month, 'YYYY-MM-DD') as month" : `kept.${sqlOf(name)}`,
   );
-  const figures = measures.map(({ sql, type, combine = "sum" }) =>
-    isWhole ? `kept.${sql}` : `${combine}(kept.${sql})::${type} as ${sql}`,
-  );
+  const figures = measures.map((measure) => (isWhole ? `kept.${measure.sql}` : combinedSql(measure)));
   const keys = dimensions.map((name) => `kept.${sqlOf(name)}`).join(", ");
   const zone = `(select zone from ${qualified(sharedTables(definition).zones)} where rollup = ${literal(ownName(definition))})`;
   const grouped = isWhole ? "" : keys === "" ? "having count(*) > 0" : `group by ${keys}`;
-  return `select ${[...columns, ...figures].join(", ")}, ${zone} as svc_zone
-from ${definition.table} as kept
-where ${ofTenant(definition, "kept.tenant_id", hasTenant ? 3 : 0)} and kept.month between $1::date and $2::date
-${grouped}
-${keys === "" ? "" : `order by ${keys}`}`;
+  const order = dimensions.map((name) => `totals.${sqlOf(name)}`).join(", ");
+  return `select ${zone} as svc_zone, totals.* from (values (0)) as always left join (
+  select true as svc_found, ${[...columns, ...figures].join(", ")}
+  from ${definition.table} as kept
+  where ${ofTenant(definition, "kept.tenant_id", hasTenant ? 3 : 0)} and kept.month between $1::date and $2::date
+  ${grouped}
+) as totals on true${order === "" ? "" : `\norder by ${order}`}`;
 }
 
 function chosen(

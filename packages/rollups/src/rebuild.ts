@@ -1,7 +1,7 @@
 import { type Database, isPool, type Queryable, withTransaction } from "@svc/sql";
 import { checkMembers, eachMonth, monthsOf, type TenantDates, tenantOf } from "./arguments.ts";
 import { asTenant, checkReadCommitted } from "./connection.ts";
-import { inKnownZone } from "./errors.ts";
+import { explained } from "./errors.ts";
 import type { Definition } from "./definition.ts";
 import { checkAnswer, type Refresher } from "./refresh.ts";
 import type { Recomputed } from "./sql/recompute.ts";
@@ -44,7 +44,7 @@ export async function rebuildEverything(
   definition: Definition,
 ): Promise<Omit<Rebuilt, "months">> {
   const work = (tx: Queryable): Promise<Omit<Rebuilt, "months">> =>
-    inKnownZone(definition, async () => {
+    explained(definition, async () => {
       const locked = await tx.query<{ isolation: string }>(lockAllSql(definition));
       checkReadCommitted(locked.rows[0]);
       await tx.query(setZoneSql(definition));

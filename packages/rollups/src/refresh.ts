@@ -1,7 +1,7 @@
 import type { Queryable } from "@svc/sql";
 import { checkMembers, instantOf, type Moment, tenantOf } from "./arguments.ts";
 import { checkConnection, checkReadCommitted } from "./connection.ts";
-import { inKnownZone, refused, RollupError } from "./errors.ts";
+import { explained, refused, RollupError } from "./errors.ts";
 import type { Definition } from "./definition.ts";
 import { type Bucket, type LockMode, lockSql, MAX_BUCKETS } from "./sql/lock.ts";
 import { type Recomputed, recomputeSql } from "./sql/recompute.ts";
@@ -68,11 +68,13 @@ export function createRefresher(definition: Definition): Refresher {
   }
 
   const send = async (tx: Queryable, text: string, values: unknown[]): Promise<Bucket[]> =>
-    (await inKnownZone(definition, () => tx.query<Bucket>(text, values))).rows;
+    (await explained(definition, () => tx.query<Bucket>(text, values))).rows;
 
   async function recompute(tx: Queryable, { tenant, month, from_s, to_s }: Bucket): Promise<RefreshedBucket> {
     const values = [month, from_s, to_s, definition.setting ?? null, ...(tenant === null ? [] : [tenant])];
-    const { rows } = await tx.query<Recomputed>(tenant === null ? ofNobody : ofTenant, values);
+    const { rows } = await explained(definition, () =>
+      tx.query<Recomputed>(tenant === null ? ofNobody : ofTenant, values),
+    );
     const [answer] = rows;
     checkAnswer(definition, tenant, answer);
     return { tenant, month, written: answer.written, removed: answer.removed };
@@ -104,6 +106,7 @@ export function checkAnswer(
     );
   }
   checkZoneOf(definition, answer.zone);
+  checkTimed(definition, answer.timed);
   checkSecured(answer, tenant);
   if (answer.too_long === null) return;
   const group = definition.groups.find(({ name }) => name === answer.too_long);
@@ -125,6 +128,15 @@ export function checkZoneOf({ name, zone }: Definition, stored: string | null): 
   throw new RollupError(
     "ERR_SVC_ROLLUP_ZONE",
     `the totals of ${name} have the months of ${stored}, not of ${zone}: call rebuildAll() once`,
+  );
+}
+
+/** @throws RollupError `ERR_SVC_ROLLUP_SCHEMA` */
+export function checkTimed({ givenSource, givenTime }: Definition, timed: boolean): void {
+  if (timed) return;
+  throw new RollupError(
+    "ERR_SVC_ROLLUP_SCHEMA",
+    `${givenSource}.${givenTime} must be timestamptz, or its rows have no month`,
   );
 }
 

@@ -1,8 +1,8 @@
-import { type Columns, type Database, ensureSchema, identifier, qualified, type Queryable } from "@svc/sql";
+import { type Columns, type Database, ensureSchema, identifier, qualified } from "@svc/sql";
 import { onConnection } from "./connection.ts";
-import { inKnownZone, RollupError } from "./errors.ts";
 import { literal } from "./literal.ts";
 import type { Definition } from "./definition.ts";
+import { checkSource, checkTotals } from "./tables.ts";
 import { ownName, sharedTables } from "./sql/pieces.ts";
 
 /** A step of the schema, for a migration tool. */
@@ -73,7 +73,10 @@ export function migrationsOf(definition: Definition): readonly Migration[] {
 export async function ensureRollup(db: Database, definition: Definition): Promise<"present" | "created"> {
   const { givenTable, groups, measures, tenantType } = definition;
   const { zones, refreshes } = sharedTables(definition);
-  await onConnection(db, (connection) => checkSource(connection, definition));
+  await onConnection(db, async (connection) => {
+    await checkSource(connection, definition);
+    await checkTotals(connection, definition);
+  });
   const columns: Columns = Object.fromEntries([
     ["tenant_id", tenantType === "text" ? ["text", "varchar"] : tenantType],
     ["month", "date"],
@@ -119,30 +122,6 @@ select exists (select from ${zones} where rollup = ${literal(ownName(definition)
         on attribute.attrelid = index.indrelid and attribute.attnum = part.attnum
       where part.place <= index.indnkeyatts order by part.place
     ) = array[${key}]
+    and not exists (select from pg_catalog.pg_collation where oid = any (index.indcollation::oid[]) and not collisdeterministic)
 )${lengths.join("")}`;
-}
-
-async function checkSource(db: Queryable, definition: Definition): Promise<void> {
-  const { givenSource, source, givenTenant, givenTime, zone } = definition;
-  const { rows } = await inKnownZone(definition, () =>
-    db.query<{ present: boolean; time: string | null; tenant: boolean }>(
-      `select to_regclass($1) is not null as present,
-  (select format_type(atttypid, null) from pg_catalog.pg_attribute
-    where attrelid = to_regclass($1) and attname = $2 and not attisdropped) as time,
-  $3::text is null or exists (select from pg_catalog.pg_attribute
-    where attrelid = to_regclass($1) and attname = $3 and not attisdropped) as tenant,
-  now() at time zone $4 is not null as zone`,
-      [source, givenTime, givenTenant ?? null, zone],
-    ),
-  );
-  const [found] = rows;
-  const schema = (message: string): RollupError => new RollupError("ERR_SVC_ROLLUP_SCHEMA", message);
-  if (found?.present !== true) throw schema(`the source ${givenSource} is missing: make it first`);
-  if (found.time === null) throw schema(`the source has no column ${givenSource}.${givenTime}`);
-  if (found.time !== "timestamp with time zone") {
-    throw schema(
-      `${givenSource}.${givenTime} must be timestamptz, or its rows have no month; it is ${found.time}`,
-    );
-  }
-  if (!found.tenant) throw schema(`the source has no column ${givenSource}.${givenTenant ?? ""}`);
 }

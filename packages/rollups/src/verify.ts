@@ -1,9 +1,9 @@
 import type { Database, Queryable, Row } from "@svc/sql";
 import { checkMembers, monthsOf, type TenantDates, tenantOf } from "./arguments.ts";
 import { asTenant } from "./connection.ts";
-import { inKnownZone } from "./errors.ts";
+import { explained } from "./errors.ts";
 import type { Definition } from "./definition.ts";
-import { checkSecured, checkZoneOf } from "./refresh.ts";
+import { checkSecured, checkTimed, checkZoneOf } from "./refresh.ts";
 import { adviceOf } from "./schema.ts";
 import type { Recomputed } from "./sql/recompute.ts";
 import { driftSql, guardOnlySql, hasIndexSql } from "./sql/drift.ts";
@@ -43,7 +43,7 @@ export async function verifyRange(
   const tenant = tenantOf(definition, given.tenant);
   const months = monthsOf(given, { bounded: true });
   const work = (tx: Queryable): Promise<Verified> => compare(tx, definition, tenant, months);
-  return inKnownZone(definition, () => asTenant(db, definition.setting, tenant, work));
+  return explained(definition, () => asTenant(db, definition.setting, tenant, work));
 }
 
 async function compare(
@@ -54,7 +54,10 @@ async function compare(
 ): Promise<Verified> {
   const guard = (await tx.query<Recomputed>(guardOnlySql(definition), [definition.setting ?? null])).rows[0];
   checkZoneOf(definition, guard?.zone ?? null);
-  if (guard !== undefined) checkSecured(guard, tenant);
+  if (guard !== undefined) {
+    checkTimed(definition, guard.timed);
+    checkSecured(guard, tenant);
+  }
   const values = [...months, ...(tenant === null ? [] : [tenant])];
   const { rows } = await tx.query<DriftRow>(driftSql(definition, tenant !== null), values);
   const [index] = (
@@ -73,7 +76,10 @@ function pairs({ groups, measures }: Definition, rows: readonly DriftRow[]): Dri
   for (const row of rows) {
     const group = Object.fromEntries(groups.map(({ name }) => [name, row[name]]));
     const figures = Object.fromEntries(measures.map(({ name }) => [name, row[name]]));
-    const key = JSON.stringify([row.month, ...Object.values(group)]);
+    // A driver may have been told to read a bigint as one, and JSON has none.
+    const key = JSON.stringify([row.month, group], (_, value: unknown) =>
+      typeof value === "bigint" ? String(value) : value,
+    );
     const drift = found.get(key) ?? { month: row.month, group, expected: null, stored: null };
     found.set(key, { ...drift, [row.svc_side]: figures });
   }

@@ -1,8 +1,10 @@
 import { ConfigurationError } from "@svc/options";
 import { literal } from "./literal.ts";
 
-// PostgreSQL takes these for fixed offsets, everybody else for zones whose clocks change.
-const ABBREVIATIONS: ReadonlySet<string> = new Set(["cet", "eet", "est", "hst", "met", "mst", "wet"]);
+// Other names of three letters are fixed offsets to PostgreSQL, and to Node zones whose clocks change, or of other countries:
+// BST is British summer here and Dhaka there.
+const SHORT: ReadonlySet<string> = new Set(["gmt", "prc", "roc", "rok", "uct", "utc"]);
+const AMBIGUOUS = /^(?:[a-z]{3}$|systemv\/)/i;
 
 /**
  * Refuses what is no zone of the time zone database. The server is the one that computes with it; but it takes `Foo+5` too,
@@ -11,8 +13,9 @@ const ABBREVIATIONS: ReadonlySet<string> = new Set(["cet", "eet", "est", "hst", 
  * @throws ConfigurationError
  */
 export function checkZone(subject: string, zone: string): void {
-  const isName = /^[A-Za-z][\w+\-/]{0,63}$/.test(zone) && !ABBREVIATIONS.has(zone.toLowerCase());
-  if (isName && isKnown(zone)) return;
+  const isName = /^[A-Za-z][\w+\-/]{0,63}$/.test(zone);
+  const isMeant = SHORT.has(zone.toLowerCase()) || !AMBIGUOUS.test(zone);
+  if (isName && isMeant && isKnown(zone)) return;
   const shown = JSON.stringify(zone.slice(0, 80));
   throw new ConfigurationError(subject, [
     {

@@ -1,9 +1,10 @@
 import { testDatabase } from "@svc/dev-services";
 import { createJobTable, createWorker, type JobTable } from "@svc/job-table";
+import { defineRollup } from "@svc/rollups";
 import { withTransaction } from "@svc/sql";
 import { rejection } from "@svc/test-support";
 import { expect } from "chai";
-import { type Expenses, openClient, openExpenses } from "./support/expenses.ts";
+import { EXPENSES, type Expenses, openClient, openExpenses } from "./support/expenses.ts";
 
 describe("refreshes by jobs", function () {
   this.timeout(60_000);
@@ -144,6 +145,35 @@ describe("refreshes by jobs", function () {
     }
     expect(await change(each, jobs)).to.equal(true);
     expect(await jobs.stats()).to.deep.equal({ pending: 1, running: 0, dead: 1 });
+  });
+
+  it("makes a job pending again that is dead and has never looked: its worker was lost, or knew no such task", async () => {
+    await using each = await openExpenses(database.url);
+    const jobs = await queue(each);
+    expect(await change(each, jobs)).to.equal(true);
+    for (const expected of [true, false]) {
+      if (expected) {
+        const [job] = await jobs.claim(1);
+        if (job === undefined) throw new Error("there is no job");
+        await jobs.fail(job, new Error("there is no handler"), { dead: true });
+      }
+      expect(await change(each, jobs)).to.equal(expected);
+      expect(await jobs.stats()).to.deep.equal({ pending: 1, running: 0, dead: 0 });
+    }
+    await run(each, jobs);
+    expect(await counts(each)).to.deep.equal([3]);
+  });
+
+  it("ROLL-4 queues a job of its own for every zone: a month of one is not that of another", async () => {
+    await using each = await openExpenses(database.url);
+    const jobs = await queue(each);
+    await change(each, jobs);
+    const source = { ...EXPENSES.source, table: each.source };
+    const moved = defineRollup({ ...EXPENSES, name: each.rollup.name, source, timeZone: "UTC" });
+    const queued = withTransaction(each.pool, (tx) =>
+      moved.enqueueRefresh(jobs, { tenant: "acme", at }, { tx }),
+    );
+    expect(await queued).to.include({ enqueued: true });
   });
 
   it("queues one more job, whatever is pending, where it cannot know what a pending one will see", async () => {

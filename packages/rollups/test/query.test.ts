@@ -84,6 +84,17 @@ describe("query", function () {
     );
   });
 
+  it("adds up more than the type of a month has room for", async () => {
+    await using full = await openExpenses(database.url, {
+      measures: { total: { sql: "sum(amount)", type: "numeric(3, 1)" } },
+    });
+    for (const month of ["01", "02"]) await full.add("acme", `2026-${month}-10T12:00:00Z`, "food", 90);
+    await full.rollup.rebuildAll(full.pool);
+    expect(await full.rollup.query(full.pool, "acme", { ...year, by: [] })).to.deep.equal([
+      { total: "180.0" },
+    ]);
+  });
+
   it("answers a measure that does not add up only where nothing is added up", async () => {
     const error = await rejection(query({ ...year, by: ["month"] }));
     expect(error).to.have.property("code", "ERR_SVC_ROLLUP_ARGUMENT");

@@ -3,6 +3,7 @@ import { defineRollup } from "@svc/rollups";
 import { withTransaction } from "@svc/sql";
 import { rejection } from "@svc/test-support";
 import { expect } from "chai";
+import { Pool, types } from "pg";
 import { EXPENSES, type Expenses, openClient, openExpenses } from "./support/expenses.ts";
 
 describe("rebuild and verify", function () {
@@ -96,6 +97,22 @@ describe("rebuild and verify", function () {
     expect((await rollup.verify(pool, { ...range, tenant: "globex" })).drift).to.deep.equal([]);
   });
 
+  it("shows what differs also where the driver reads a bigint as one", async () => {
+    await using each = await openExpenses(database.url, {
+      groupBy: { id: { column: "id", type: "bigint" } },
+    });
+    await each.add("acme", "2026-01-10T12:00:00Z", null, 1);
+    const exact = new Pool({
+      connectionString: database.url,
+      types: { getTypeParser: (oid, format) => (oid === 20 ? BigInt : types.getTypeParser(oid, format)) },
+    });
+    const range = { tenant: "acme", from: "2026-01-01", to: "2026-01-31" };
+    const { drift } = await each.rollup.verify(exact, range);
+    await exact.end();
+    expect(drift).to.have.length(1);
+    expect(drift[0]?.group).to.deep.equal({ id: 1n });
+  });
+
   it("warns where the source has no index that a month is read by", async () => {
     await using each = await filled(database.url);
     const { pool, rollup, source } = each;
@@ -132,6 +149,7 @@ describe("rebuild and verify", function () {
     await zone(moved.rebuild(pool, { tenant: "acme", ...range }));
     await zone(moved.verify(pool, { tenant: "acme", ...range }));
     await zone(moved.query(pool, "acme", range));
+    await zone(moved.query(pool, "nobody", range));
     expect(await moved.rebuildAll(pool)).to.deep.equal({ written: 2, removed: 0 });
     const totals = await moved.query(pool, "acme", { from: "2026-01-01", to: "2026-02-28", measures: ["n"] });
     expect(totals.map(({ n }) => n)).to.deep.equal(["2", "1"]);

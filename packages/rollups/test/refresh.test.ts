@@ -55,6 +55,32 @@ describe("refresh", function () {
     expect(await each.totals()).to.deep.equal([]);
   });
 
+  it("ROLL-4 computes the same in every session, whatever its settings are", async () => {
+    await using each = await openExpenses(database.url);
+    const { rollup, source } = each;
+    await using client = await openClient(database.url);
+    for (const [index, setting] of [
+      "extra_float_digits = -15",
+      "datestyle = 'German'",
+      "timezone = 'Pacific/Kiritimati'",
+      "intervalstyle = 'sql_standard'",
+      "standard_conforming_strings = off",
+      "plan_cache_mode = force_generic_plan",
+    ].entries()) {
+      await client.query(`set ${setting}`);
+      await each.add("o'br\\ien", "2026-03-31T21:30:00Z", "it\\'s", 1);
+      const done = await withTransaction(client, (tx) =>
+        rollup.refresh(tx, { tenant: "o'br\\ien", at: "2026-04-01T00:00:00+03:00" }),
+      );
+      expect(done, setting).to.deep.equal({ month: "2026-03-01", written: 1, removed: 0 });
+      expect(
+        (await each.totals()).map(({ n }) => n),
+        `${setting} of ${source}`,
+      ).to.deep.equal([index + 1]);
+      await client.query("reset all");
+    }
+  });
+
   it("ROLL-2 is undone with the transaction that it is part of", async () => {
     await using each = await openExpenses(database.url);
     const failed = withTransaction(each.pool, async (tx) => {

@@ -1,6 +1,6 @@
 import { testDatabase } from "@svc/dev-services";
 import { defineRollup, type RollupOptions } from "@svc/rollups";
-import { SchemaError } from "@svc/sql";
+import { SchemaError, withTransaction } from "@svc/sql";
 import { rejection } from "@svc/test-support";
 import { expect } from "chai";
 import type { Pool } from "pg";
@@ -13,7 +13,10 @@ describe("schema", function () {
   before(async () => {
     pool = openPool(database.url);
     await pool.query(
-      "create table expenses (tenant_id text, spent_at timestamptz, day date, category text, amount numeric)",
+      "create collation nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
+    );
+    await pool.query(
+      "create table expenses (tenant_id text, spent_at timestamptz, day date, category text, amount numeric, nocase text collate nocase)",
     );
     await pool.query("create schema reports");
   });
@@ -57,6 +60,9 @@ describe("schema", function () {
       ["no column expenses.at", { timeColumn: "at" }],
       ["must be timestamptz", { timeColumn: "day" }],
       ["no column expenses.account", { tenantColumn: "account" }],
+      ["expenses.nocase takes different texts for equal", { tenantColumn: "nocase" }],
+      ["operator does not exist: text = uuid", { tenantType: "uuid" }],
+      ["there is no parameter $1", { where: "category = $1" }],
     ];
     for (const [part, source] of wrong) {
       const error = await rejection(
@@ -64,6 +70,73 @@ describe("schema", function () {
       );
       expect(error).to.have.property("code", "ERR_SVC_ROLLUP_SCHEMA");
       expect(error).to.have.property("message").that.contains(part);
+    }
+  });
+
+  it("refuses groups and measures that the server cannot compute, and reads no row for it", async () => {
+    const n = (sql: string, type = "bigint", more: object = {}): Partial<RollupOptions> => ({
+      measures: { n: { sql, type, ...more } },
+    });
+    const wrong: readonly (readonly [string, Partial<RollupOptions>])[] = [
+      ["column source.kind does not exist", { groupBy: { kind: { column: "kind" } } }],
+      ['type "bigserial" does not exist', n("count(*)", "bigserial")],
+      ["must appear in the GROUP BY clause", n("amount", "numeric", { combine: "sum" })],
+      ["function sum(text) does not exist", n("count(*)", "text")],
+      ["equality operator for type json", n("json_agg(amount)", "json", { nonAdditive: true })],
+    ];
+    for (const [part, options] of wrong) {
+      const error = await rejection(define({ name: "wrong", ...options }).ensureSchema(pool));
+      expect(error).to.have.property("code", "ERR_SVC_ROLLUP_SCHEMA");
+      expect(error).to.have.property("message").that.contains(part);
+    }
+    const where = "amount > 0 -- ) what counts";
+    const source = { ...EXPENSES.source, where };
+    expect(await define({ name: "commented", source }).ensureSchema(pool)).to.equal("created");
+  });
+
+  it("refuses totals with fewer digits than their measure, and with keys that are compared loosely", async () => {
+    const total = (type: string): RollupOptions => ({
+      ...EXPENSES,
+      name: "digits",
+      measures: { total: { sql: "sum(amount)", type } },
+    });
+    await defineRollup(total("numeric(10, 2)")).ensureSchema(pool);
+    expect(await defineRollup(total("numeric(10,2)")).ensureSchema(pool)).to.equal("present");
+    for (const type of ["numeric(12, 4)", "decimal(10)", "numeric"]) {
+      const error = await rejection(defineRollup(total(type)).ensureSchema(pool));
+      expect(error).to.have.property("code", "ERR_SVC_ROLLUP_SCHEMA");
+      expect(error).to.have.property("message").that.contains(`digits.total is numeric(10,2)`);
+    }
+    await pool.query(
+      "create table loose (tenant_id text, month date, category varchar(64) collate nocase, total numeric, n bigint)",
+    );
+    await pool.query("create unique index on loose (tenant_id, month, category) nulls not distinct");
+    expect(await rejection(define({ name: "loose" }).ensureSchema(pool))).to.be.instanceOf(SchemaError);
+  });
+
+  it("says so where the totals were never made, or the source is another one than it was", async () => {
+    const never = define({ name: "never", table: "reports.never" });
+    const range = { from: "2026-01-01", to: "2026-01-31" };
+    const moment = { tenant: "acme", at: "2026-01-10T00:00:00Z" };
+    const queue = { enqueue: () => Promise.reject(new Error("queued")) };
+    const empty = define({ name: "empty", table: "nowhere.empty" });
+    const byDay = define({ name: "by_day", source: { ...EXPENSES.source, timeColumn: "day" } });
+    for (const { statements } of byDay.migrations()) {
+      for (const statement of statements) await pool.query(statement);
+    }
+    for (const attempt of [
+      () => never.query(pool, "acme", range),
+      () => empty.query(pool, "acme", range),
+      () => never.verify(pool, { tenant: "acme", ...range }),
+      () => never.rebuildAll(pool),
+      () => withTransaction(pool, (tx) => never.refresh(tx, moment)),
+      () => withTransaction(pool, (tx) => empty.enqueueRefresh(queue, moment, { tx })),
+      // A day has no month of its own: the session's time zone would say which.
+      () => withTransaction(pool, (tx) => byDay.refresh(tx, moment)),
+      () => byDay.verify(pool, { tenant: "acme", ...range }),
+      () => byDay.rebuildAll(pool),
+    ]) {
+      expect(await rejection(attempt()), String(attempt)).to.have.property("code", "ERR_SVC_ROLLUP_SCHEMA");
     }
   });
 

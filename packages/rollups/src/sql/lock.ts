@@ -8,9 +8,9 @@ export interface Bucket extends Record<string, unknown> {
   readonly tenant: string | null;
   /** The first day of the local month, `YYYY-MM-DD`. */
   readonly month: string;
-  /** The first instant of the month and that of the next one, in seconds since the epoch. */
-  readonly from_s: number;
-  readonly to_s: number;
+  /** The first instant of the month and that of the next one, in whole seconds since the epoch: exact in every session. */
+  readonly from_s: string;
+  readonly to_s: string;
   readonly isolation: string;
 }
 
@@ -48,7 +48,7 @@ export function lockSql(definition: Definition, mode: LockMode, by: LockBy): str
   select tenant, month_text, ${start("month")} as starts, ${start("next")} as ends from ranged
   order by tenant collate "C" nulls first, month limit ${MAX_BUCKETS + 1}
 )
-select tenant, month_text as month, extract(epoch from starts)::float8 as from_s, extract(epoch from ends)::float8 as to_s,
+select tenant, month_text as month, extract(epoch from starts)::bigint::text as from_s, extract(epoch from ends)::bigint::text as to_s,
   current_setting('transaction_isolation') as isolation${locks(definition, mode)}
 from bucket`;
 }

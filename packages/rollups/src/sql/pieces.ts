@@ -51,13 +51,13 @@ export function sameSql(columns: readonly string[], a: string, b: string): strin
 export function aggregated({ groups, measures }: Definition): string[] {
   return [
     ...groups.map((group) => `${groupedSql(group)} as ${group.sql}`),
-    ...measures.map(({ sql, aggregate, type }) => `(${aggregate})::${type} as ${sql}`),
+    ...measures.map(({ sql, aggregate, type }) => `(${aggregate}\n)::${type} as ${sql}`),
   ];
 }
 
-/** `and (...)` for the rows that count. */
+/** `and (...)` for the rows that count; a comment at its end goes no further. */
 export function counted({ where }: Definition): string {
-  return where === undefined ? "" : ` and (${where})`;
+  return where === undefined ? "" : ` and (${where}\n)`;
 }
 
 /** Names of the groups and of the measures. */

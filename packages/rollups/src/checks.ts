@@ -1,0 +1,51 @@
+import { ConfigurationError } from "@svc/options";
+import { isInteger, UUID } from "./arguments.ts";
+import { isBalanced } from "./combine.ts";
+
+// What PostgreSQL keeps in no text, and what has no UTF-8.
+const NO_TEXT = /[\0\p{Surrogate}]/u;
+const BITS: ReadonlyMap<string, number> = new Map([
+  ["smallint", 16],
+  ["integer", 32],
+  ["bigint", 64],
+]);
+
+/** Refuses SQL that would not stay in the parentheses that it is put in. @throws ConfigurationError */
+export function checkSql(subject: string, key: string, sql: string): void {
+  if (!/\S/.test(sql)) throw fault(subject, key, "must be SQL; it is blank");
+  if (NO_TEXT.test(sql)) throw fault(subject, key, "must be text without NUL");
+  if (!isBalanced(sql)) throw fault(subject, key, "has a parenthesis that is not closed, or not opened");
+}
+
+/** Refuses what is no value of the type of a group. @throws ConfigurationError */
+export function checkWhenNull(
+  subject: string,
+  key: string,
+  whenNull: string,
+  { type, length }: { readonly type: string; readonly length: number | undefined },
+): void {
+  if (length !== undefined) {
+    if (NO_TEXT.test(whenNull)) throw fault(subject, key, "must be text without NUL");
+    if (Array.from(whenNull).length > length)
+      throw fault(subject, key, `must have at most ${length} characters`);
+    return;
+  }
+  const bits = BITS.get(type);
+  const fits =
+    bits === undefined
+      ? (type === "uuid" ? UUID : /^(?:true|false)$/).test(whenNull)
+      : isInteger(whenNull, bits);
+  if (!fits)
+    throw fault(subject, key, `must be a value of ${type}; it is ${JSON.stringify(whenNull.slice(0, 80))}`);
+}
+
+/** Refuses sums that are another figure whenever the rows come in another order. @throws ConfigurationError */
+export function checkFloats(subject: string, key: string, type: string): void {
+  if (!/^(?:real|double|float)/.test(type)) return;
+  const message = `must not add up ${type}: such a sum depends on the order of the rows. Use sum(x::numeric), type numeric`;
+  throw fault(subject, key, message);
+}
+
+function fault(subject: string, key: string, message: string): ConfigurationError {
+  return new ConfigurationError(subject, [{ key, message }]);
+}

@@ -1,0 +1,41 @@
+import type { Definition } from "../definition.ts";
+import { combinedSql } from "./combined.ts";
+import { aggregated, counted, list, namesOf } from "./pieces.ts";
+
+/** What the catalogue says of the source: `$1` its name, `$2` the time, `$3` the tenant where there is one, `$4` the zone. */
+export const sourceSql = `select to_regclass($1) is not null as present,
+  (select format_type(atttypid, null) from pg_catalog.pg_attribute
+    where attrelid = to_regclass($1) and attname = $2 and not attisdropped) as time,
+  $3::text is null or exists (select from pg_catalog.pg_attribute
+    where attrelid = to_regclass($1) and attname = $3 and not attisdropped) as tenant,
+  not exists (select from pg_catalog.pg_attribute as attribute
+    join pg_catalog.pg_collation as collated on collated.oid = attribute.attcollation and not collated.collisdeterministic
+    where attribute.attrelid = to_regclass($1) and attribute.attname = $3 and not attribute.attisdropped) as exact,
+  coalesce(has_table_privilege(to_regclass($1), 'select'), false) as readable,
+  now() at time zone $4 is not null as zone`;
+
+/** The digits of every column of the totals that are limited, `$1` the table. */
+export const totalsSql = `select attname::text as name, substring(format_type(atttypid, atttypmod) from '\\((.*)\\)') as digits
+from pg_catalog.pg_attribute
+where attrelid = to_regclass($1) and attnum > 0 and not attisdropped and atttypid = 'numeric'::regtype and atttypmod > 0`;
+
+/** All that is sent about a source, once and of no rows: how it is found, grouped, added up, compared and combined. */
+export function probeSql(definition: Definition): string {
+  const { source, tenant, tenantType, time, groups, measures } = definition;
+  const names = namesOf(definition);
+  const grouped =
+    groups.length === 0
+      ? "having count(*) > 0"
+      : `group by ${groups.map((_, index) => String(index + 1)).join(", ")}`;
+  const whose = tenant === undefined ? "" : ` and source.${tenant} = null::text::${tenantType}`;
+  return `with fresh as (
+  select ${aggregated(definition).join(", ")} from ${source} as source
+  where false and source.${time} < now()${whose}${counted(definition)}
+  ${grouped}
+), kept as (
+  select ${list([...names.groups, ...names.measures]).slice(2)} from fresh
+  except
+  select ${list([...names.groups, ...names.measures]).slice(2)} from fresh
+)
+select ${measures.map((measure) => (measure.combine === undefined ? "null" : combinedSql(measure))).join(", ")} from kept`;
+}
