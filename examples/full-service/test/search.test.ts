@@ -206,6 +206,8 @@ describe("the search", function () {
     expect(found.text).to.contain("&lt;script&gt;alert(&quot;<mark>bell</mark>&quot;)&lt;/script&gt; &amp;");
     expect(found.text).to.contain("like “bell &lt;b&gt;”").and.to.contain("<option selected>office</option>");
     expect(found.text).not.to.match(/<script|<b>/);
+    const [, link = ""] = /href="(\/expenses\/[0-9a-f]{32})"/.exec((await page("?q=printer")).text) ?? [];
+    expect((await request(running.url).get(link).set({ cookie })).body).to.include({ tenant });
     expect((await page("?q=xyzzy&category=")).text).to.contain("Nothing is like “xyzzy”.");
     for (const [query, status] of [
       ["", 200],
