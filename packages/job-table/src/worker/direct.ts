@@ -15,7 +15,7 @@ export interface Direct extends Taker {
 export interface DirectOptions {
   readonly sql: string;
   readonly handlers: ReadonlyMap<string, unknown>;
-  readonly intake: Pick<Intake, "keep" | "unkeep" | "kept">;
+  readonly intake: Pick<Intake, "keep" | "unkeep">;
   readonly session: Session;
   /** Whether the worker gets on. */
   readonly isWell: () => boolean;
@@ -54,10 +54,9 @@ export function createDirect(options: DirectOptions): Direct {
       if (!options.isWell() || !handlers.has(task)) return undefined;
       const kept = intake.keep();
       if (kept === undefined) return undefined;
-      // Many on one connection would wait for each other's commits.
-      const isAlone = session.queues && intake.kept === 1;
       return {
-        send: isAlone ? (text, values) => session.query("svc_job_direct", text, values) : undefined,
+        // Behind another statement it would wait for that one's commit.
+        send: session.isIdle ? (text, values) => session.query("svc_job_direct", text, values) : undefined,
         take(job, claimedAt) {
           // Who has queued it goes on first: a handler may keep the processor for a while.
           if (job === undefined) free(kept);

@@ -18,6 +18,8 @@ export interface Session {
   query<R extends Row>(name: string, text: string, values: unknown[]): Promise<R[]>;
   /** Whether a statement may be given while another one is under way: it is sent next, and its time begins then. */
   readonly queues: boolean;
+  /** Whether it has a connection of its own on which nothing is under way. */
+  readonly isIdle: boolean;
   close(): void;
 }
 
@@ -111,6 +113,9 @@ export function createOwnSession(
 
   return {
     queues: true,
+    get isIdle() {
+      return current !== undefined && !busy;
+    },
     async query<R extends Row>(name: string, text: string, values: unknown[]): Promise<R[]> {
       if (busy) await new Promise<void>((resolve) => void waiting.push(resolve));
       busy = true;
@@ -201,6 +206,7 @@ export function createSharedSession(db: Database, timeoutMs: number): Session {
 
   return {
     queues: false,
+    isIdle: false,
     query: <R extends Row>(_name: string, text: string, values: unknown[]) =>
       withDeadline(timeoutMs, (signal) =>
         isPool(db) ? onLent<R>(db, signal, text, values) : inTurn<R>(db, signal, text, values),
