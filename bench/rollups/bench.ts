@@ -4,7 +4,7 @@ import type { Bench, BenchOptions } from "../harness/bench.ts";
 import { columns } from "../queue/verdicts.ts";
 import { addCrowd, fillLedger, type Ledger } from "./data.ts";
 import { quantilesOf, type Verdict, verdictOf } from "./figures.ts";
-import { type PanelCost, panelCosts, provePanels, timePanels } from "./measure.ts";
+import { type PanelCost, panelCosts, provePanels, timePanels, TURNS } from "./measure.ts";
 import { proveRefresh, type RefreshCost, refreshCost, timeRefreshes } from "./refreshes.ts";
 
 const settings = {
@@ -71,13 +71,13 @@ async function runPanel(
   options: BenchOptions,
 ): Promise<readonly Verdict[]> {
   await provePanels(on, ledger);
-  const rounds = options.rounds ?? (options.quick ? 2 : 8);
-  let costs = panelCosts(options.quick);
+  const rounds = options.rounds ?? (options.quick ? 1 : 8);
+  let costs = panelCosts();
   await timePanels(on, ledger, costs, rounds);
   let controls = controlsOf(costs);
   if (!options.quick && controls.some(({ broken }) => broken)) {
     options.note("the controls are too far from 1: measuring again, with twice the rounds");
-    costs = panelCosts(options.quick);
+    costs = panelCosts();
     await timePanels(on, ledger, costs, 2 * rounds);
     controls = controlsOf(costs);
   }
@@ -112,10 +112,10 @@ async function runRefresh(
   share: number,
   options: BenchOptions,
 ): Promise<readonly Verdict[]> {
-  const calls = options.quick ? 10 : 30;
-  const rounds = options.rounds ?? (options.quick ? 2 : 8);
+  const calls = 6;
+  const rounds = TURNS * (options.rounds ?? (options.quick ? 1 : 8));
   const costs: RefreshCost[] = [
-    refreshCost("refresh/big", ledger, "big", 3),
+    refreshCost("refresh/big", ledger, "big", 1),
     refreshCost("refresh/typical", ledger, "typical", calls),
     refreshCost("refresh/control", ledger, "typical", calls),
   ];
