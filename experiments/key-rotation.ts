@@ -70,7 +70,8 @@ async function rotations({ issuers, verifier, commands, run, report }: Scene): P
   const { quick, variant } = run;
   // A token that outlives the rotation shows a fault however slow the machine is.
   const tokenSeconds = variant !== asBuilt ? 60 : quick ? 2 : 6;
-  const load = startLoad({ issuers, verifier, tokenSeconds, workers: quick ? 4 : 16 });
+  const pace = quick ? { workers: 4, mintMs: 50, presentMs: 20 } : { workers: 16, mintMs: 20, presentMs: 5 };
+  const load = startLoad({ issuers, verifier, tokenSeconds, ...pace });
   const leaky = variant === "broken-private-members";
   const path = leaky ? "/leaky-keys.json" : "/.well-known/jwks.json";
   const polls = pollKeySets(
@@ -140,10 +141,13 @@ interface Loaded {
   readonly verifier: ServiceProcess;
   readonly tokenSeconds: number;
   readonly workers: number;
+  /** How long a minter and a worker wait between two requests. */
+  readonly mintMs: number;
+  readonly presentMs: number;
 }
 
 /** Issues tokens all the time, and presents each of those that are valid again and again. */
-function startLoad({ issuers, verifier, tokenSeconds, workers }: Loaded): Load {
+function startLoad({ issuers, verifier, tokenSeconds, workers, mintMs, presentMs }: Loaded): Load {
   const stop = new AbortController();
   const agent = keepAliveAgent(workers);
   const uses = new Map<string, Uses>();
@@ -161,7 +165,7 @@ function startLoad({ issuers, verifier, tokenSeconds, workers }: Loaded): Load {
       if (issued === undefined) strange.push("no token was issued");
       else tokens.push(issued);
       if (tokens.length > 500) tokens = tokens.filter(isValid);
-      await delay(20);
+      await delay(mintMs);
     }
   }
 
@@ -169,7 +173,7 @@ function startLoad({ issuers, verifier, tokenSeconds, workers }: Loaded): Load {
     while (!stop.signal.aborted) {
       const issued = tokens[Math.floor(Math.random() * tokens.length)];
       if (issued !== undefined && isValid(issued)) count(issued, await ask(verifier, issued.token, agent));
-      await delay(5);
+      await delay(presentMs);
     }
   }
 
