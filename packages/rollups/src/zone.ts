@@ -52,6 +52,20 @@ export function startSql(month: string, zone: string): string {
   return `least(${[answered, ...tried].join(", ")})`;
 }
 
+/** Between these instants a row is in a month; before and after them, and at infinity, it is in none. */
+export const FIRST = "timestamptz '1000-01-01 00:00+00'";
+export const END = "timestamptz '9999-01-01 00:00+00'";
+
+/** Where a month begins and ends, as columns of these names. */
+export function boundsSql(
+  month: string,
+  next: string,
+  zone: string,
+  [from, to]: readonly [string, string],
+): string {
+  return `greatest(${startSql(month, zone)}, ${FIRST}) as ${from}, least(${startSql(next, zone)}, ${END}) as ${to}`;
+}
+
 /** The month, as `timestamp`, that an instant is in, given its local date's month and where that begins and ends. */
 export function monthSql(at: string, guess: string, from: string, to: string): string {
   return `case when ${at} < ${from} then ${guess} - interval '1 month'

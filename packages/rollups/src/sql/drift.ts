@@ -1,6 +1,6 @@
 import { literal } from "../literal.ts";
 import type { Definition } from "../definition.ts";
-import { startSql } from "../zone.ts";
+import { boundsSql } from "../zone.ts";
 import { aggregated, counted, list, namesOf, ofTenant } from "./pieces.ts";
 import { guardSql } from "./recompute.ts";
 
@@ -23,7 +23,7 @@ export function driftSql(definition: Definition, hasTenant: boolean): string {
   select svc_month, svc_month + interval '1 month' as svc_next
   from generate_series($1::timestamp, $2::timestamp, interval '1 month') as svc_month
 ), months as materialized (
-  select svc_month, ${startSql("svc_month", zone)} as svc_from, ${startSql("svc_next", zone)} as svc_to from series
+  select svc_month, ${boundsSql("svc_month", "svc_next", zone, ["svc_from", "svc_to"])} from series
 ), expected as materialized (
   select months.svc_month::date as month${columns} from months cross join lateral (
     select ${aggregated(definition).join(", ")} from ${source} as source

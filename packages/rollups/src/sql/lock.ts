@@ -1,6 +1,6 @@
 import { literal } from "../literal.ts";
 import type { Definition } from "../definition.ts";
-import { monthSql, startSql } from "../zone.ts";
+import { boundsSql, monthSql, startSql } from "../zone.ts";
 
 /** A bucket: what one refresh computes. */
 export interface Bucket extends Record<string, unknown> {
@@ -41,11 +41,10 @@ const bucketKey = (definition: Definition): string =>
  * The setting lives as long as the transaction. Where the next statement does not find it there was none.
  */
 export function lockSql(definition: Definition, mode: LockMode, by: LockBy): string {
-  const start = (month: string): string => startSql(month, definition.zone);
   return `with ${by === "instants" ? placedSql(definition.zone) : MONTHS}, ranged as materialized (
   select tenant, month, month + interval '1 month' as next, to_char(month, 'YYYY-MM-DD') as month_text from placed
 ), bucket as materialized (
-  select tenant, month_text, ${start("month")} as starts, ${start("next")} as ends from ranged
+  select tenant, month_text, ${boundsSql("month", "next", definition.zone, ["starts", "ends"])} from ranged
   order by tenant collate "C" nulls first, month limit ${MAX_BUCKETS + 1}
 )
 select tenant, month_text as month, extract(epoch from starts)::bigint::text as from_s, extract(epoch from ends)::bigint::text as to_s,

@@ -1,7 +1,7 @@
 import { qualified } from "@svc/sql";
 import { literal } from "../literal.ts";
 import type { Definition } from "../definition.ts";
-import { monthSql, startSql } from "../zone.ts";
+import { END, FIRST, monthSql, startSql } from "../zone.ts";
 import {
   aggregated,
   counted,
@@ -39,7 +39,7 @@ export function recomputeAllSql(definition: Definition): string {
   const columns = ["tenant_id", "month", ...names.groups];
   const all = [...columns, ...names.measures].join(", ");
   const local = (at: string): string => `date_trunc('month', ${at} at time zone ${literal(zone)})`;
-  const counts = `source.${time} >= timestamptz '1000-01-01 00:00+00' and source.${time} < timestamptz '9999-01-01 00:00+00'${counted(definition)}`;
+  const counts = `source.${time} >= ${FIRST} and source.${time} < ${END}${counted(definition)}`;
   const owner = tenant === undefined ? `null::${tenantType}` : `source.${tenant}::${tenantType}`;
   const collated = tenantType === "text" ? `(${owner}) collate "C"` : owner;
   const month = monthSql(
