@@ -89,6 +89,11 @@ async function runPanel(
         least: LEAST[size],
       }),
       verdictOf(
+        `panel/${size}, six statements, any plan`,
+        ratio(costs, `panel/${size}/live-any-plan`, `panel/${size}/rolled`),
+        {},
+      ),
+      verdictOf(
         `panel/${size}, one statement`,
         ratio(costs, `panel/${size}/one/live`, `panel/${size}/one/rolled`),
         {},
