@@ -1,5 +1,6 @@
 import type { Queryable, Row } from "@svc/sql";
 import type { NewRow } from "./new-job.ts";
+import type { ResolvedOptions } from "./options.ts";
 import { type ClaimedRow, claimSql, steppingClaimSql } from "./sql/claim.ts";
 
 /** Sends the claims of `claim()`. */
@@ -20,15 +21,16 @@ const MARGIN_MS = 50;
 
 /**
  * A claim looks at everything. Old snapshots of other sessions keep the rows of claimed jobs from being cleared away, and it
- * reads them all: when that takes long, the claims of the next second begin where the last one ended, and look further only when
- * they find too few. What was put before that place meanwhile waits for so long, if enough others are due.
+ * reads them all: when that takes long and the order may be relaxed, the claims of the next second begin where the last one ended,
+ * and look further only when they find too few. What was put before that place meanwhile waits for so long, if enough others
+ * are due.
  */
 export function createCalls(
   table: string,
-  visibilityTimeoutSeconds: number,
-  now: () => number,
+  { visibilityTimeoutSeconds, claimOrder, now }: ResolvedOptions,
   send: Send,
 ): Calls {
+  const isRelaxed = claimOrder === "relaxed";
   const whole = claimSql(table);
   const stepping = steppingClaimSql(table);
   let from = -Infinity;
@@ -42,7 +44,7 @@ export function createCalls(
     const [first] = rows;
     const end = endOf(rows);
     if (first === undefined || end === undefined) return rows;
-    isSlow = first.took_ms > SLOW_MS + SLOW_PER_JOB_MS * limit;
+    isSlow = isRelaxed && first.took_ms > SLOW_MS + SLOW_PER_JOB_MS * limit;
     from = end;
     lookAt = isSlow ? now() + LOOK_EVERY_MS : -Infinity;
     return rows;

@@ -106,7 +106,7 @@ export function createJobTable(given: JobTableOptions): JobTable {
   }
 
   const enqueueing = createEnqueueing(options, rowsOf, told);
-  const calls = createCalls(sql, visibilityTimeoutSeconds, now, rowsOf);
+  const calls = createCalls(sql, options, rowsOf);
   const check = createCheck(
     {
       reach: () => rowsOf(reachSql(sql), []),

@@ -5,6 +5,7 @@ import {
   integer,
   type Kind,
   number,
+  oneOf,
   resolveOptions,
   string,
   withDefault,
@@ -32,6 +33,11 @@ export interface JobTableOptions {
   readonly notify?: boolean | undefined;
   /** Milliseconds between two such messages of this process; one that comes earlier is sent at their end. Default: 10. */
   readonly notifyEveryMs?: number | undefined;
+  /**
+   * Whether `claim()` keeps the order of `available_at` always (`exact`), or may let an earlier job of others wait for a
+   * second while an old snapshot makes looking at everything slow (`relaxed`, JOB-25). Default: `exact`.
+   */
+  readonly claimOrder?: "exact" | "relaxed" | undefined;
   /** A clock that never goes back, in milliseconds. Default: `performance.now`. */
   readonly now?: (() => number) | undefined;
 }
@@ -45,6 +51,7 @@ export interface ResolvedOptions {
   readonly maxPayloadBytes: number;
   readonly notify: boolean;
   readonly notifyEveryMs: number;
+  readonly claimOrder: "exact" | "relaxed";
   readonly now: () => number;
   /** Workers of this process on this very table. */
   readonly takers: Set<Taker>;
@@ -72,6 +79,7 @@ export function resolveTableOptions(given: JobTableOptions): ResolvedOptions {
     maxPayloadBytes: withDefault(integer({ min: 2, max: 64 * 2 ** 20 }), 2 ** 20),
     notify: withDefault(boolean(), true),
     notifyEveryMs: withDefault(integer({ min: 0, max: 60_000 }), 10),
+    claimOrder: withDefault(oneOf("exact", "relaxed"), "exact"),
     now: withDefault(func<() => number>(), () => performance.now()),
   });
   return { ...resolved, quotedTable: quoted(resolved.name), takers: new Set() };
