@@ -8,6 +8,8 @@ export interface Verdict {
 
 const GOOD = 0.99;
 const FAIR = 0.95;
+/** What two bytes a number may put out of order. */
+const ROUNDING = 0.002;
 
 /** Ours has to find nearly all in less time than the shared index takes to find fewer. */
 export function recallVerdict(rows: readonly Row[]): Verdict {
@@ -36,7 +38,7 @@ export function sharedVerdicts(rows: readonly Row[]): readonly Verdict[] {
   return rows.flatMap((own) => {
     const shared = own.side === "svc" ? rowOf(rows, "shared", own.metric) : undefined;
     if (shared === undefined) return [];
-    const mark = own.p50 <= shared.p50 && own.recall >= shared.recall ? "    " : "LESS";
+    const mark = own.p50 <= shared.p50 && own.recall >= shared.recall - ROUNDING ? "    " : "LESS";
     const ratio = (own.p50 / shared.p50).toFixed(2);
     const recalls = `recall ${own.recall.toFixed(3)} to ${shared.recall.toFixed(3)}`;
     return [{ line: `${mark} svc ${own.metric}: ${ratio} x shared, ${recalls}`, broken: false }];
