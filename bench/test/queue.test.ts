@@ -66,7 +66,9 @@ describe("the benches queue and queue-depth", function () {
     expect(figures.map(({ metric, unit }) => [metric, unit])).to.deep.equal(
       ["empty", "100-running", "old-snapshot"].flatMap((state) => [
         [`call/${state}`, "ms"],
+        [`relaxed/${state}`, "ms"],
         [`worker/${state}`, "ms"],
+        [`by-hand/${state}`, "ms"],
       ]),
     );
     expect(figures.every(({ value }) => value > 0)).to.equal(true);
