@@ -21,10 +21,8 @@ export interface Total extends Row {
   readonly month?: string;
 }
 
-/** One row at least: that of the zone, with no total beside it. */
-interface FoundTotal extends Total {
+interface ZoneRow extends Row {
   readonly svc_zone: string | null;
-  readonly svc_found: boolean | null;
 }
 
 /** @throws RollupError `ERR_SVC_ROLLUP_ARGUMENT`, `ERR_SVC_ROLLUP_SCHEMA`, `ERR_SVC_ROLLUP_ZONE` */
@@ -39,11 +37,19 @@ export async function queryTotals(
   const months = monthsOf(given, { bounded: false });
   const text = totalsSql(definition, tenant !== null, given);
   const values = [...months, ...(tenant === null ? [] : [tenant])];
-  const { rows } = await explained(definition, () =>
-    onConnection(db, (connection) => connection.query<FoundTotal>(text, values)),
+  return explained(definition, () =>
+    onConnection(db, async (connection) => {
+      const { rows } = await connection.query<Total & ZoneRow>(text, values);
+      if (rows.length === 0) {
+        const [stored] = (await connection.query<ZoneRow>(`select ${zoneSql(definition)}`)).rows;
+        checkZoneOf(definition, stored?.svc_zone ?? null);
+      }
+      return rows.map(({ svc_zone, ...total }) => {
+        checkZoneOf(definition, svc_zone);
+        return total;
+      });
+    }),
   );
-  checkZoneOf(definition, rows[0]?.svc_zone ?? null);
-  return rows.flatMap(({ svc_zone: _zone, svc_found, ...total }) => (svc_found === true ? [total] : []));
 }
 
 /** `$1` the first month, `$2` the last one, `$3` the tenant where there is one. Names that are given are looked up, never sent. */
@@ -69,15 +75,17 @@ function totalsSql(definition: Definition, hasTenant: boolean, { by, measures: g
   );
   const figures = measures.map((measure) => (isWhole ? `kept.${measure.sql}` : combinedSql(measure)));
   const keys = dimensions.map((name) => `kept.${sqlOf(name)}`).join(", ");
-  const zone = `(select zone from ${qualified(sharedTables(definition).zones)} where rollup = ${literal(ownName(definition))})`;
   const grouped = isWhole ? "" : keys === "" ? "having count(*) > 0" : `group by ${keys}`;
-  const order = dimensions.map((name) => `totals.${sqlOf(name)}`).join(", ");
-  return `select ${zone} as svc_zone, totals.* from (values (0)) as always left join (
-  select true as svc_found, ${[...columns, ...figures].join(", ")}
-  from ${definition.table} as kept
-  where ${ofTenant(definition, "kept.tenant_id", hasTenant ? 3 : 0)} and kept.month between $1::date and $2::date
-  ${grouped}
-) as totals on true${order === "" ? "" : `\norder by ${order}`}`;
+  return `select ${[...columns, ...figures, zoneSql(definition)].join(", ")}
+from ${definition.table} as kept
+where ${ofTenant(definition, "kept.tenant_id", hasTenant ? 3 : 0)} and kept.month between $1::date and $2::date
+${grouped}
+${keys === "" ? "" : `order by ${keys}`}`;
+}
+
+function zoneSql(definition: Definition): string {
+  const zones = qualified(sharedTables(definition).zones);
+  return `(select zone from ${zones} where rollup = ${literal(ownName(definition))}) as svc_zone`;
 }
 
 function chosen(

@@ -106,7 +106,6 @@ export function checkAnswer(
     );
   }
   checkZoneOf(definition, answer.zone);
-  checkTimed(definition, answer.timed);
   checkSecured(answer, tenant);
   if (answer.too_long === null) return;
   const group = definition.groups.find(({ name }) => name === answer.too_long);
@@ -128,15 +127,6 @@ export function checkZoneOf({ name, zone }: Definition, stored: string | null): 
   throw new RollupError(
     "ERR_SVC_ROLLUP_ZONE",
     `the totals of ${name} have the months of ${stored}, not of ${zone}: call rebuildAll() once`,
-  );
-}
-
-/** @throws RollupError `ERR_SVC_ROLLUP_SCHEMA` */
-export function checkTimed({ givenSource, givenTime }: Definition, timed: boolean): void {
-  if (timed) return;
-  throw new RollupError(
-    "ERR_SVC_ROLLUP_SCHEMA",
-    `${givenSource}.${givenTime} must be timestamptz, or its rows have no month`,
   );
 }
 

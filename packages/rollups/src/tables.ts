@@ -48,7 +48,9 @@ async function probe(db: Queryable, definition: Definition): Promise<void> {
     await db.query(probeSql(definition));
   } catch (error) {
     if (!(error instanceof Error) || !WRONG_SQL.test(sqlStateOf(error) ?? "")) throw error;
-    throw schema(`the source cannot be added up as defined: ${error.message}`, { cause: error });
+    // What is not closed is shown to its end, and that is ours.
+    const [first = ""] = error.message.split("\n");
+    throw schema(`the source cannot be added up as defined: ${first}`, { cause: error });
   }
 }
 

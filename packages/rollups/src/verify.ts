@@ -3,7 +3,7 @@ import { checkMembers, monthsOf, type TenantDates, tenantOf } from "./arguments.
 import { asTenant } from "./connection.ts";
 import { explained } from "./errors.ts";
 import type { Definition } from "./definition.ts";
-import { checkSecured, checkTimed, checkZoneOf } from "./refresh.ts";
+import { checkSecured, checkZoneOf } from "./refresh.ts";
 import { adviceOf } from "./schema.ts";
 import type { Recomputed } from "./sql/recompute.ts";
 import { driftSql, guardOnlySql, hasIndexSql } from "./sql/drift.ts";
@@ -54,10 +54,7 @@ async function compare(
 ): Promise<Verified> {
   const guard = (await tx.query<Recomputed>(guardOnlySql(definition), [definition.setting ?? null])).rows[0];
   checkZoneOf(definition, guard?.zone ?? null);
-  if (guard !== undefined) {
-    checkTimed(definition, guard.timed);
-    checkSecured(guard, tenant);
-  }
+  if (guard !== undefined) checkSecured(guard, tenant);
   const values = [...months, ...(tenant === null ? [] : [tenant])];
   const { rows } = await tx.query<DriftRow>(driftSql(definition, tenant !== null), values);
   const [index] = (

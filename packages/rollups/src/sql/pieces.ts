@@ -55,9 +55,14 @@ export function aggregated({ groups, measures }: Definition): string[] {
   ];
 }
 
-/** `and (...)` for the rows that count; a comment at its end goes no further. */
-export function counted({ where }: Definition): string {
-  return where === undefined ? "" : ` and (${where}\n)`;
+/**
+ * `and (...)` for the rows that count; a comment at its end goes no further. Of a time that is no instant, as a date, the
+ * session's time zone would say which month it is in: then there is no such operator. The server looks at it when it parses
+ * the statement, and never computes it.
+ */
+export function counted({ where, time }: Definition): string {
+  const isInstant = ` and (true or tstzrange(null, null) @> source.${time})`;
+  return where === undefined ? isInstant : `${isInstant} and (${where}\n)`;
 }
 
 /** Names of the groups and of the measures. */

@@ -83,7 +83,7 @@ export function recomputeAllSql(definition: Definition): string {
   ${conflictSql(definition)}
   returning 1
 )
-select locked, zone, timed, secured, as_tenant, too_long,
+select locked, zone, secured, as_tenant, too_long,
   (select count(*)::int from written) as written, (select count(*)::int from gone) as removed
 from guard, fault`;
 }

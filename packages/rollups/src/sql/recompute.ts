@@ -20,8 +20,6 @@ export interface Recomputed extends Record<string, unknown> {
   readonly locked: boolean;
   /** The zone that the totals are of; null where nobody has made them. */
   readonly zone: string | null;
-  /** Whether the time of the source is an instant; where it is none, the session's time zone would say what month it is. */
-  readonly timed: boolean;
   /** Whether row security hides rows of other tenants, and which tenant the transaction is of. */
   readonly secured: boolean;
   readonly as_tenant: string | null;
@@ -37,8 +35,6 @@ export function guardSql(definition: Definition, setting: number): string {
   return `guard as materialized (
   select coalesce(current_setting('svc.rollup', true), '') = 'on' as locked,
     (select zone from ${zones} where rollup = ${literal(ownName(definition))}) as zone,
-    coalesce((select atttypid = 'timestamptz'::regtype from pg_catalog.pg_attribute
-      where attrelid = to_regclass(${literal(definition.source)}) and attname = ${literal(definition.givenTime)} and not attisdropped), false) as timed,
     coalesce(row_security_active(${literal(definition.source)}) or row_security_active(${literal(definition.table)}), false)
       and $${setting}::text is not null as secured,
     case when $${setting}::text is not null then nullif(current_setting($${setting}::text, true), '') end as as_tenant
@@ -47,7 +43,7 @@ export function guardSql(definition: Definition, setting: number): string {
 
 /** @param tenant the number of the parameter with the tenant, 0 where it is null and undefined where it does not matter */
 export function passesSql({ zone }: Definition, tenant: number | undefined): string {
-  const zoned = `locked and timed and lower(zone) = lower(${literal(zone)})`;
+  const zoned = `locked and lower(zone) = lower(${literal(zone)})`;
   if (tenant === undefined) return `${zoned} and not secured`;
   return `${zoned} and (not secured or ${tenant === 0 ? "false" : `as_tenant = $${tenant}::text`})`;
 }
@@ -93,7 +89,7 @@ export function recomputeSql(definition: Definition, hasTenant: boolean): string
   ${conflictSql(definition)}
   returning 1
 )
-select locked, zone, timed, secured, as_tenant, too_long,
+select locked, zone, secured, as_tenant, too_long,
   (select count(*)::int from written) as written, (select count(*)::int from gone) as removed
 from guard, fault`;
 }
