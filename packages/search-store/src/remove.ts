@@ -1,9 +1,12 @@
+import { sqlStateOf } from "@svc/sql";
 import { queryAs, transactionAs } from "./access.ts";
 import { dropTenantIndex, tenantIndexOf } from "./index-care/tenant-index.ts";
 import { documentLock, tenantLock } from "./locks.ts";
 import type { ResolvedOptions } from "./options.ts";
 import { countRows, deleteDocumentRows, deleteTenantRows, LOCK_DOCUMENT, LOCK_TENANT } from "./sql/chunks.ts";
 import type { Stats } from "./types.ts";
+
+const INSUFFICIENT_PRIVILEGE = "42501";
 
 /** Deletes the chunks of a document (SEARCH-2); after an ingest of it that is under way, not into it. */
 export function deleteDocument(
@@ -18,13 +21,20 @@ export function deleteDocument(
   });
 }
 
-/** Deletes all that a tenant has, and its approximate index (SEARCH-2). */
+/**
+ * Deletes all that a tenant has, and its approximate index (SEARCH-2). One that only its owner may drop is left to
+ * `maintainIndexes()`: the rows are gone.
+ */
 export async function deleteTenant(options: ResolvedOptions, tenant: string): Promise<number> {
   const deleted = await transactionAs(options, tenant, async (tx) => {
     await tx.query(LOCK_TENANT, [tenantLock(options.table, tenant)]);
     return (await tx.query(deleteTenantRows(options), [tenant])).rowCount ?? 0;
   });
-  await dropTenantIndex(options, tenant);
+  try {
+    await dropTenantIndex(options, tenant);
+  } catch (error) {
+    if (sqlStateOf(error) !== INSUFFICIENT_PRIVILEGE) throw error;
+  }
   return deleted;
 }
 

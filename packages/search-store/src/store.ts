@@ -12,9 +12,8 @@ import { createReadiness } from "./readiness.ts";
 import { deleteDocument, deleteTenant, statsOf } from "./remove.ts";
 import { ensureStore, storeMigrations } from "./schema.ts";
 import { searchTenant } from "./search/search.ts";
-import type { SearchStore, SearchStoreOptions, SpanHook } from "./types.ts";
-
-const withoutSpan: SpanHook = (_name, _attributes, run) => run(() => undefined);
+import { inSpan } from "./span.ts";
+import type { SearchStore, SearchStoreOptions } from "./types.ts";
 
 /**
  * A store of texts that are found by meaning and by word, inside one tenant. Every operation takes the tenant first, and
@@ -24,7 +23,7 @@ const withoutSpan: SpanHook = (_name, _attributes, run) => run(() => undefined);
  */
 export function createSearchStore(given: SearchStoreOptions): SearchStore {
   const options = resolveStoreOptions(given);
-  const { table, span = withoutSpan } = options;
+  const { table, span } = options;
 
   /** Checks the tenant, and says in words what is wrong with the table. */
   const inTenant = async <T>(tenant: string, work: () => Promise<T>): Promise<T> => {
@@ -39,16 +38,21 @@ export function createSearchStore(given: SearchStoreOptions): SearchStore {
       inTenant(tenant, () => {
         checkDocumentId(documentId);
         checkIngestOptions(ingestOptions);
-        return span("rag.ingest", { "rag.store": table, "rag.document_id": documentId }, async (set) => {
-          const done = await ingestDocument(options, tenant, documentId, chunks, ingestOptions);
-          set({ "rag.chunks": done.chunks, "rag.embedded": done.embedded, "rag.reused": done.reused });
-          return done;
-        });
+        return inSpan(
+          span,
+          "rag.ingest",
+          { "rag.store": table, "rag.document_id": documentId },
+          async (set) => {
+            const done = await ingestDocument(options, tenant, documentId, chunks, ingestOptions);
+            set({ "rag.chunks": done.chunks, "rag.embedded": done.embedded, "rag.reused": done.reused });
+            return done;
+          },
+        );
       }),
     ingestBulk: (tenant, chunks, ingestOptions) =>
       inTenant(tenant, () => {
         checkIngestOptions(ingestOptions);
-        return span("rag.ingest", { "rag.store": table }, async (set) => {
+        return inSpan(span, "rag.ingest", { "rag.store": table }, async (set) => {
           const { chunks: count, embedded } = await ingestBulk(options, tenant, chunks, ingestOptions);
           set({ "rag.chunks": count, "rag.embedded": embedded, "rag.reused": 0 });
           return { chunks: count };
@@ -64,7 +68,7 @@ export function createSearchStore(given: SearchStoreOptions): SearchStore {
     stats: (tenant) => inTenant(tenant, () => statsOf(options, tenant)),
     search: (tenant, request) =>
       inTenant(tenant, () =>
-        span("rag.search", { "rag.store": table }, async (set) => {
+        inSpan(span, "rag.search", { "rag.store": table }, async (set) => {
           const { hits, hybrid, filtered, limit } = await searchTenant(options, tenant, request);
           set({
             "rag.limit": limit,

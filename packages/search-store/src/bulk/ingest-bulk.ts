@@ -6,7 +6,7 @@ import { embedTexts } from "../embed.ts";
 import { refused, SearchError } from "../errors.ts";
 import { tenantLock } from "../locks.ts";
 import type { ResolvedOptions } from "../options.ts";
-import { insertStaged, LOCK_TENANT_SHARED, makeStage, selectRights } from "../sql/chunks.ts";
+import { dropStage, insertStaged, LOCK_TENANT_SHARED, makeStage, selectRights } from "../sql/chunks.ts";
 import type { BulkChunk, IngestOptions, Vector } from "../types.ts";
 import type { BulkRow } from "./encoder.ts";
 import { openSink, type Sink, wayOf } from "./sinks.ts";
@@ -32,9 +32,12 @@ export async function ingestBulk(
   source: AsyncIterable<BulkChunk> | Iterable<BulkChunk>,
   { signal }: IngestOptions = {},
 ): Promise<{ readonly chunks: number; readonly embedded: number }> {
-  const chunks = readSource(source, signal);
+  // What the server refuses ends the load also while it waits for the source, or for an embedding.
+  const refusal = new AbortController();
+  const ended = signal === undefined ? refusal.signal : AbortSignal.any([signal, refusal.signal]);
+  const chunks = readSource(source, ended);
   try {
-    return await transactionAs(options, tenant, (tx) => load(tx, options, tenant, chunks, signal));
+    return await transactionAs(options, tenant, (tx) => load(tx, options, tenant, chunks, ended, refusal));
   } catch (error) {
     if (sqlStateOf(error) !== "23505") throw error;
     const message = "a chunk of the load is there already, or twice in the load; nothing of it was kept";
@@ -47,7 +50,8 @@ async function load(
   options: ResolvedOptions,
   tenant: string,
   source: AsyncIterable<BulkChunk>,
-  signal: AbortSignal | undefined,
+  signal: AbortSignal,
+  refusal: AbortController,
 ): Promise<{ readonly chunks: number; readonly embedded: number }> {
   const { quotedTable, vectorType, precision, table } = options;
   await tx.query(LOCK_TENANT_SHARED, [tenantLock(table, tenant)]);
@@ -59,10 +63,14 @@ async function load(
   const stage = rights.secured && way !== "insert" ? "svc_bulk_load" : undefined;
   if (stage !== undefined) await tx.query(makeStage(options, stage));
   const sink = await openSink(tx, way, stage === undefined ? target : { ...target, quotedTable: stage });
+  sink.over?.catch((error: unknown) => refusal.abort(error));
   try {
     const done = await pump(sink, options, source, signal);
     await sink.end();
-    if (stage !== undefined) await tx.query(insertStaged(options, stage));
+    if (stage !== undefined) {
+      await tx.query(insertStaged(options, stage));
+      await tx.query(dropStage(stage));
+    }
     return done;
   } catch (error) {
     await sink.abort();
@@ -76,7 +84,7 @@ async function pump(
   sink: Sink,
   options: ResolvedOptions,
   source: AsyncIterable<BulkChunk>,
-  signal: AbortSignal | undefined,
+  signal: AbortSignal,
 ): Promise<{ readonly chunks: number; readonly embedded: number }> {
   const place = createPlaces();
   let waiting: Waiting[] = [];
@@ -122,7 +130,7 @@ function createPlaces(): (chunk: BulkChunk) => { documentId: string; ordinal: nu
 async function withEmbeddings(
   options: ResolvedOptions,
   waiting: readonly Waiting[],
-  signal: AbortSignal | undefined,
+  signal: AbortSignal,
 ): Promise<{ readonly rows: readonly BulkRow[]; readonly made: number }> {
   const open = new Map<string, string>();
   for (const { hash, content, embedding } of waiting) if (embedding === undefined) open.set(hash, content);

@@ -13,6 +13,8 @@ export interface Sink {
   end(): Promise<void>;
   /** Gives up; resolves when the connection can be used again. */
   abort(): Promise<void>;
+  /** Rejects as soon as the server refuses what it got or the connection is lost, where that is told at once. */
+  readonly over?: Promise<void>;
 }
 
 /** What the rows are of, and the table (quoted) that they go to. */
@@ -127,6 +129,7 @@ function streamSink(tx: Submitter, target: Target, from: CopyFrom): Sink {
       if (failure === undefined && !stream.writableEnded) stream.destroy(new Error("the load was given up"));
       await over;
     },
+    over: failed,
   };
 }
 

@@ -41,7 +41,8 @@ function parseGroup(filter: unknown, place: string, depth: number, budget: Budge
       if (!Array.isArray(value)) throw wrong(at, "must be a list of filters");
       // Each costs one, also an empty one: a list has an end.
       spend(budget, value.length, at);
-      const parts = value.map((each, n) => parseGroup(each, `${at}[${n}]`, depth + 1, budget));
+      // From what has holes too: a list that skips them is no condition.
+      const parts = Array.from(value, (each, n) => parseGroup(each, `${at}[${n}]`, depth + 1, budget));
       of.push({ join: key, of: parts });
     } else {
       checkKey(key, at);

@@ -1,9 +1,9 @@
 import { query } from "../access.ts";
 import { SearchError } from "../errors.ts";
 import type { ResolvedOptions } from "../options.ts";
-import { analyzeTenants, countTenants, selectHidden } from "../sql/tenant-index.ts";
+import { countTenants, selectHidden } from "../sql/tenant-index.ts";
 import type { Maintained } from "../types.ts";
-import { allIndexes, dropNamed, makeTenantIndex, tenantIndexName } from "./tenant-index.ts";
+import { allIndexes, dropNamed, makeTenantIndex, tellPlanner, tenantIndexName } from "./tenant-index.ts";
 
 /**
  * Counts the chunks of all tenants, gives an index to those that have `indexAbove`, and takes it from those that have fewer than
@@ -47,7 +47,8 @@ export async function maintainIndexes(options: ResolvedOptions): Promise<Maintai
       (error: unknown) => failures.push(error),
     );
   }
-  if (created.length > 0) await query(db, analyzeTenants(options));
+  const [first] = created;
+  if (first !== undefined) await tellPlanner(options, first);
   if (failures.length > 0) {
     const done = `${created.length} created, ${dropped.length} dropped, ${kept.length} kept`;
     throw failed(`${failures.length} indexes failed; ${done}`, new AggregateError(failures));

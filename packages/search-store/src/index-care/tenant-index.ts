@@ -42,8 +42,13 @@ export async function tenantIndexOf(
  */
 export async function ensureTenantIndex(options: ResolvedOptions, tenant: string): Promise<TenantIndex> {
   const { index, made } = await makeTenantIndex(options, tenant);
-  if (made) await query(options.db, analyzeTenants(options));
+  if (made) await tellPlanner(options, index.name);
   return index;
+}
+
+/** How many rows every tenant has. Not beside a build: that would wait for this, and this for the build. */
+export function tellPlanner(options: ResolvedOptions, name: string): Promise<void> {
+  return underLock(options, name, (tx) => alter(options, tx, () => analyzeTenants(options)));
 }
 
 /** As {@link ensureTenantIndex}, without telling the planner how many rows the tenant has. */

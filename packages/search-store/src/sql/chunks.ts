@@ -95,6 +95,11 @@ create temporary table ${stage} on commit drop as
 select tenant_id, document_id, ordinal, content, content_sha256, meta, embedding from ${quotedTable} with no data`;
 }
 
+/** The next load of the same transaction makes one of its own. */
+export function dropStage(stage: string): string {
+  return `drop table pg_temp.${stage}`;
+}
+
 export function insertStaged({ quotedTable }: Names, stage: string): string {
   return `
 insert into ${quotedTable} (tenant_id, document_id, ordinal, content, content_sha256, meta, embedding)

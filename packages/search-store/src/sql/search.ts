@@ -169,8 +169,12 @@ t as (
 )`;
 }
 
+// A dash that no word and no phrase comes after. The server negates once for each of them, and some thirty are too many for it.
+const LONE_DASH = /-(?![\p{L}\p{N}\p{M}\p{So}"])/gu;
+
 /** Each word is looked for in every text that may be a hit: of a whole page the beginning must do. */
-function firstWords(text: string): string {
+function firstWords(given: string): string {
+  const text = given.replaceAll(LONE_DASH, " ");
   let count = 0;
   for (const { index } of text.matchAll(/[\p{L}\p{N}]+/gu)) {
     if (++count > MAX_WORDS) return text.slice(0, index);
