@@ -26,6 +26,7 @@ const REFUSED: readonly (readonly [title: string, filter: unknown, says: RegExp]
   ["in without a list", { kind: { in: "a" } }, /^filter\.kind\.in must be a list/],
   ["a list in a list", { kind: { in: ["a", ["b"]] } }, /^filter\.kind\.in\[1\] must be a text/],
   ["a hole in a list", { kind: { in: Array(2) } }, /^filter\.kind\.in\[0\] must be a text/],
+  ["a hole in and", { and: Array(3) }, /^filter\.and\[0\] must be an object/],
   ["exists with a text", { kind: { exists: "yes" } }, /^filter\.kind\.exists must be true or false/],
   ["and without a list", { and: { a: 1 } }, /^filter\.and must be a list of filters/],
   ["not with a list", { not: [{ a: 1 }] }, /^filter\.not must be an object/],

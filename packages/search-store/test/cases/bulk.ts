@@ -93,6 +93,21 @@ export function bulkCases(backends: Backends): void {
 
   everywhere(
     backends,
+    "ends when the server refuses, also while the source hangs",
+    async ({ emptied: make }) => {
+      const store = await make();
+      await store.ingestBulk("t", numbered(10));
+      async function* hanging(): AsyncGenerator<BulkChunk> {
+        yield* numbered(2000);
+        await new Promise(() => undefined);
+      }
+      expect((await failureOf(store.ingestBulk("t", hanging()))).code).to.equal("ERR_SVC_SEARCH_DUPLICATE");
+      expect(await store.stats("t")).to.deep.equal({ chunks: 10, documents: 1 });
+    },
+  );
+
+  everywhere(
+    backends,
     "tells the source that it is left early, and leaves one that hangs",
     async ({ emptied: make }) => {
       const store = await make();

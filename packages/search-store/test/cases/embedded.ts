@@ -3,6 +3,7 @@ import { expect } from "chai";
 import type { Backend } from "../support/backends.ts";
 import type { Backends } from "../support/everywhere.ts";
 import { failureOf } from "../support/failure.ts";
+import { runHere } from "../support/sample-world.ts";
 
 export function embeddedCases(backends: Backends): void {
   function embedded(): Backend["db"] {
@@ -10,6 +11,23 @@ export function embeddedCases(backends: Backends): void {
     if (found === undefined) throw new Error("there is no embedded database");
     return found.db;
   }
+
+  it("runs what the README shows: found by meaning, by word and by filter, and nothing of another tenant", async () => {
+    const db = embedded();
+    expect((await runHere(db)).split("\n")).to.deep.equal([
+      "{ chunks: 3, embedded: 3, reused: 0, removed: 0 }",
+      "{ chunks: 4, embedded: 1, reused: 3, removed: 0 }",
+      "[",
+      "  'Taxi to the airport (meaning 1, words 1)',",
+      "  'Train to Turin (meaning 2, words null)'",
+      "]",
+      "[ 'Train to Turin' ]",
+      "[]",
+      "pgvector 0.8.7, embedded",
+      "",
+    ]);
+    await db.query("drop table svc_chunks");
+  });
 
   it("answers as pg does", async () => {
     const db = embedded();

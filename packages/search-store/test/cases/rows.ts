@@ -1,6 +1,6 @@
 import { createDatabase } from "@svc/database";
 import { openTestLogin } from "@svc/dev-services";
-import { createSearchStore } from "@svc/search-store";
+import { createSearchStore, type SpanHook } from "@svc/search-store";
 import { expect } from "chai";
 import { Pool } from "pg";
 import { type Backend, newTable, SHARED } from "../support/backends.ts";
@@ -111,6 +111,59 @@ export function rowCases(backends: Backends): void {
       });
       expect(await contents(store, "a")).to.deep.equal(["new text of a"]);
       expect(await store.deleteTenant("b")).to.equal(1);
+    }
+  });
+
+  it("are deleted and loaded by a login that owns nothing, which leaves the index to its owner", async () => {
+    for (const { url, store: newStore } of backends.all) {
+      if (url === undefined) continue;
+      const options = { dimensions: 3, table: newTable(), rowSecurity: true };
+      const owner = await newStore(options);
+      const grants = [`grant select, insert, delete on ${options.table} to login`];
+      await using login = await openTestLogin({ url, grants });
+      const pool = new Pool({ connectionString: login.url });
+      const client = await pool.connect();
+      await client.query("begin; select set_config('svc.tenant', 'a', true)");
+      const inside = createSearchStore({ ...options, db: client, rowSecurity: false });
+      for (const documentId of ["d", "e"]) {
+        await inside.ingestBulk("a", [{ documentId, content: "text", embedding: [1, 2, 3] }]);
+      }
+      await client.query("commit");
+      client.release();
+      await owner.ensureTenantIndex("a");
+      const store = createSearchStore({ ...options, db: pool });
+      expect(await store.deleteTenant("a")).to.equal(2);
+      expect(await store.stats("a")).to.deep.include({ chunks: 0, documents: 0 });
+      await pool.end();
+      expect((await owner.maintainIndexes()).dropped).to.have.length(1);
+    }
+  });
+
+  it("come to the same when the hook of a span throws", async () => {
+    for (const { emptied: make } of backends.all.slice(-1)) {
+      const broken = new Error("no tracing today");
+      const hooks: SpanHook[] = [
+        () => {
+          throw broken;
+        },
+        (_name, _attributes, run) =>
+          run(() => {
+            throw broken;
+          }),
+        async (_name, _attributes, run) => {
+          await run(() => undefined);
+          throw broken;
+        },
+      ];
+      const { embed, asked } = recordingEmbedder();
+      for (const [index, span] of hooks.entries()) {
+        const store = await make({ embed, span });
+        expect(await store.ingest("t", `d${index}`, texts("text"))).to.include({ embedded: 1 });
+        expect(await store.search("t", { text: "text" })).to.have.length(1);
+        const failing = await make({ span, embed: () => Promise.reject(broken) });
+        expect(await failureOf(failing.search("t", { text: "text" }))).to.include({ cause: broken });
+      }
+      expect(asked).to.have.length(2 * hooks.length);
     }
   });
 

@@ -165,6 +165,9 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
         "taxi\0",
         "\ud800 taxi",
         "- -",
+        "-".repeat(100),
+        "- | ".repeat(100),
+        '-( "'.repeat(100),
         "or or",
         "😀🚕".repeat(500),
       ];

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { newTable } from "../support/backends.ts";
-import { type Backends, everywhere } from "../support/everywhere.ts";
+import { type Backends, everywhere, once } from "../support/everywhere.ts";
 import { failureOf } from "../support/failure.ts";
 
 export function tableCases(backends: Backends): void {
@@ -20,7 +20,7 @@ export function tableCases(backends: Backends): void {
     },
   );
 
-  everywhere(backends, "is the same that the migrations make", async ({ db, store }) => {
+  once(backends, "is the same that the migrations make", async ({ db, store }) => {
     const table = newTable();
     const options = { table, filterKeys: ["kind", "it's"], precision: "full", rowSecurity: true } as const;
     const made = await store({ ...options, table: newTable() });
@@ -32,7 +32,7 @@ export function tableCases(backends: Backends): void {
     expect(made.migrations().map((each) => each.name)[0]).to.equal("0001_vector");
   });
 
-  everywhere(backends, "is refused when it is another one", async ({ db, store }) => {
+  once(backends, "is refused when it is another one", async ({ db, store }) => {
     const table = newTable();
     await store({ table });
     const schema = "ERR_SVC_SEARCH_SCHEMA";

@@ -1,4 +1,5 @@
 import { existsSync, globSync } from "node:fs";
+import { setFlagsFromString } from "node:v8";
 import { openTestDatabase, startPostgres } from "@svc/dev-services";
 import { createSearchStore, hasVector, type SearchStore, type SearchStoreOptions } from "@svc/search-store";
 import { openEmbedded } from "@svc/search-store/pglite";
@@ -58,6 +59,8 @@ export function useBackends(): { readonly all: readonly Backend[] } {
 }
 
 async function open(): Promise<Opened> {
+  // Making it fast takes V8 more seconds of a processor than all that the tests do with it.
+  setFlagsFromString("--liftoff-only");
   const embedded = await openEmbedded();
   const server = await openServer();
   const all = [backendOf("embedded", embedded, undefined)];

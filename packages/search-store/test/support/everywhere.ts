@@ -19,3 +19,10 @@ export function everywhere(
     }
   });
 }
+
+/** A test of what is the same everywhere: on a real server where there is one, else on the embedded database. */
+export function once(backends: Backends, title: string, body: (backend: Backend) => Promise<void>): void {
+  it(title, async () => {
+    for (const backend of backends.all.slice(-1)) await body(backend);
+  });
+}
