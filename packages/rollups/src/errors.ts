@@ -30,9 +30,9 @@ export function refused(message: string): RollupError {
   return new RollupError("ERR_SVC_ROLLUP_ARGUMENT", message);
 }
 
-// No such schema, table, column, operator or function; types that do not fit; not an aggregate.
+// No such schema, table, column, operator or function; types that do not fit; not an aggregate; no such key.
 const NOT_AS_DEFINED: ReadonlySet<string | undefined> = new Set(
-  "3F000 42P01 42703 42883 42804 42803".split(" "),
+  "3F000 42P01 42703 42883 42804 42803 42P10".split(" "),
 );
 
 /**

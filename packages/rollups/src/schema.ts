@@ -4,6 +4,7 @@ import { literal } from "./literal.ts";
 import type { Definition } from "./definition.ts";
 import { checkSource, checkTotals } from "./tables.ts";
 import { ownName, sharedTables } from "./sql/pieces.ts";
+import { indexName } from "./sql/tables.ts";
 
 /** A step of the schema, for a migration tool. */
 export interface Migration {
@@ -28,7 +29,7 @@ export function statementsOf(definition: Definition): readonly string[] {
   const key = ["tenant_id", "month", ...groups.map(({ sql }) => sql)].join(", ");
   return [
     `create table if not exists ${table} (\n  ${columns.join(",\n  ")}\n)`,
-    `create unique index if not exists ${identifier(`${ownName(definition)}_bucket_idx`)} on ${table} (${key}) nulls not distinct`,
+    `create unique index if not exists ${identifier(indexName(definition))} on ${table} (${key}) nulls not distinct`,
     `create table if not exists ${qualified(zones)} (\n  rollup text collate "C" primary key,\n  zone text not null\n)`,
     `create table if not exists ${qualified(refreshes)} (
   rollup text collate "C" not null,

@@ -1,7 +1,7 @@
 import { type Queryable, sqlStateOf } from "@svc/sql";
 import type { Definition } from "./definition.ts";
 import { explained, RollupError } from "./errors.ts";
-import { probeSql, sourceSql, totalsSql } from "./sql/tables.ts";
+import { keyName, keySql, probeSql, sourceSql, totalsSql } from "./sql/tables.ts";
 
 interface SourceRow extends Record<string, unknown> {
   readonly present: boolean;
@@ -54,16 +54,25 @@ async function probe(db: Queryable, definition: Definition): Promise<void> {
   }
 }
 
-/** @throws RollupError `ERR_SVC_ROLLUP_SCHEMA` for a figure whose column has room for fewer digits: it would differ for ever */
+/**
+ * @throws RollupError `ERR_SVC_ROLLUP_SCHEMA` for totals of other groups, which an index of their name tells, and for a figure whose
+ *   column has room for fewer digits: it would differ for ever
+ */
 export async function checkTotals(db: Queryable, definition: Definition): Promise<void> {
-  const { table, givenTable, measures } = definition;
+  const { table, givenTable, groups, measures } = definition;
+  const [key] = (await db.query<{ columns: string[] | null }>(keySql, [keyName(definition)])).rows;
+  const wanted = ["tenant_id", "month", ...groups.map(({ name }) => name)].join(", ");
+  const columns = key?.columns?.join(", ") ?? wanted;
+  if (columns !== wanted) {
+    throw schema(`${givenTable} is of other groups, by ${columns} and not by ${wanted}: name another table`);
+  }
   const { rows } = await db.query<{ name: string; digits: string }>(totalsSql, [table]);
   for (const { name, type } of measures) {
     const [, given] = /^(?:numeric|decimal|dec)(?:\((.*)\))?$/.exec(type) ?? [type, "none"];
     const [precision = "", scale = "0"] = given?.replaceAll(" ", "").split(",") ?? [];
-    const wanted = given === undefined ? "" : `${precision},${scale}`;
-    const digits = rows.find((row) => row.name === name)?.digits ?? wanted;
-    if (given === "none" || digits === wanted) continue;
+    const digitsWanted = given === undefined ? "" : `${precision},${scale}`;
+    const digits = rows.find((row) => row.name === name)?.digits ?? digitsWanted;
+    if (given === "none" || digits === digitsWanted) continue;
     throw schema(
       `${givenTable}.${name} is numeric(${digits}), and the measure is ${type}: alter the column, then call rebuildAll()`,
     );

@@ -47,6 +47,15 @@ describe("schema", function () {
   it("refuses a table that is another one", async () => {
     await pool.query("create table other (tenant_id text, month text)");
     expect(await rejection(define({ name: "other" }).ensureSchema(pool))).to.be.instanceOf(SchemaError);
+    const month = define({ name: "grouped" });
+    await month.ensureSchema(pool);
+    const ungrouped = define({ name: "grouped", groupBy: {} });
+    const groups = await rejection(ungrouped.ensureSchema(pool));
+    expect(groups).to.have.property("code", "ERR_SVC_ROLLUP_SCHEMA");
+    expect(groups).to.have.property("message").that.contains("by tenant_id, month, category and not by");
+    const at = "2026-01-10T00:00:00Z";
+    const refreshed = withTransaction(pool, (tx) => ungrouped.refresh(tx, { tenant: "acme", at }));
+    expect(await rejection(refreshed)).to.have.property("code", "ERR_SVC_ROLLUP_SCHEMA");
     await define({
       name: "short",
       groupBy: { category: { column: "category", type: "varchar(8)" } },

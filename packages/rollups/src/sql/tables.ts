@@ -1,6 +1,7 @@
+import { identifier, qualified } from "@svc/sql";
 import type { Definition } from "../definition.ts";
 import { combinedSql } from "./combined.ts";
-import { aggregated, counted, list, namesOf } from "./pieces.ts";
+import { aggregated, counted, list, namesOf, ownName } from "./pieces.ts";
 
 /** What the catalogue says of the source: `$1` its name, `$2` the time, `$3` the tenant where there is one, `$4` the zone. */
 export const sourceSql = `select to_regclass($1) is not null as present,
@@ -18,6 +19,22 @@ export const sourceSql = `select to_regclass($1) is not null as present,
 export const totalsSql = `select attname::text as name, substring(format_type(atttypid, atttypmod) from '\\((.*)\\)') as digits
 from pg_catalog.pg_attribute
 where attrelid = to_regclass($1) and attnum > 0 and not attisdropped and atttypid = 'numeric'::regtype and atttypmod > 0`;
+
+/** What the index of the totals is called. */
+export function indexName(definition: Definition): string {
+  return `${ownName(definition)}_bucket_idx`;
+}
+
+/** Where to look for it, for `to_regclass()`. */
+export function keyName(definition: Definition): string {
+  const dot = definition.givenTable.lastIndexOf(".");
+  const index = indexName(definition);
+  return dot < 0 ? identifier(index) : qualified(`${definition.givenTable.slice(0, dot)}.${index}`);
+}
+
+/** The columns of the index `$1`; null where there is none. */
+export const keySql = `select array_agg(attname::text order by attnum) as columns
+from pg_catalog.pg_attribute where attrelid = to_regclass($1)`;
 
 /** All that is sent about a source, once and of no rows: how it is found, grouped, added up, compared and combined. */
 export function probeSql(definition: Definition): string {
