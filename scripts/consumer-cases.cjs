@@ -174,6 +174,30 @@ const cases = {
     assert.equal(next.task, "prune");
     assert.throws(() => createScheduler({ table, schedules: { bad: { cron: "x", task: "y" } } }), /bad/);
   },
+  async rollups({ use }) {
+    const { defineRollup } = await use("@svc/rollups");
+    const definition = {
+      name: "spending",
+      source: { table: "expenses", tenantColumn: "tenant_id", timeColumn: "spent_at" },
+      groupBy: { category: { column: "category" } },
+      measures: { total: { sql: "sum(amount)", type: "numeric" } },
+      timeZone: "Europe/Berlin",
+    };
+    const rollup = defineRollup(definition);
+    assert.match(rollup.ddl(), /create table/);
+    await assert.rejects(rollup.refresh({ query() {} }, { tenant: "a", at: "2026-01-01" }), /offset/);
+    assert.throws(() => defineRollup({ ...definition, name: "a b" }), /name/);
+  },
+  async "search-store"({ use }) {
+    const { createSearchStore } = await use("@svc/search-store");
+    const db = { query: async () => ({ rows: [], rowCount: 0 }) };
+    const store = createSearchStore({ db, dimensions: 3 });
+    assert.equal(store.readiness().critical, false);
+    await assert.rejects(store.search("", { vector: [1, 0, 0] }), /tenant/);
+    await assert.rejects(store.search("a", { vector: [1, 0] }), /3/);
+    const { openEmbedded } = await use("@svc/search-store/pglite");
+    await assert.rejects(openEmbedded(), /npm install @electric-sql\/pglite/);
+  },
   async "token-issuer"({ use, app }) {
     const { authRoutes, createKeyRing, createTokenIssuer } = await use("@svc/token-issuer");
     const keys = createKeyRing({ secret: "0123456789abcdef0123456789abcdef" });
