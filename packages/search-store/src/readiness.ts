@@ -26,11 +26,21 @@ export function createReadiness({ db, quotedTable }: ResolvedOptions): Readiness
     }
   };
   // A check that has run into its deadline must not leave one more statement behind every time.
-  const check = (): Promise<CheckResult> =>
-    (looking ??= look().finally(() => {
+  const check = (signal?: AbortSignal): Promise<CheckResult> => {
+    looking ??= look().finally(() => {
       looking = undefined;
-    }));
+    });
+    return signal === undefined ? looking : Promise.race([looking, tooLate(signal)]);
+  };
   return { name: "search-store", critical: false, check };
+}
+
+function tooLate(signal: AbortSignal): Promise<CheckResult> {
+  const { promise, resolve } = Promise.withResolvers<CheckResult>();
+  const late = (): void => resolve(down("not answering in time"));
+  if (signal.aborted) late();
+  else signal.addEventListener("abort", late, { once: true });
+  return promise;
 }
 
 function down(detail: string): CheckResult {

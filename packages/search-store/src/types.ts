@@ -231,7 +231,7 @@ export interface SearchStoreOptions {
   readonly precision?: "half" | "full" | undefined;
   /** Makes embeddings of texts that come without. Default: none, and every chunk must bring its own. */
   readonly embed?: Embed | undefined;
-  /** Names the model behind `embed`: under another name every text is embedded again. Default: none. */
+  /** Names the model behind `embed`: under another name a text is embedded again when it is ingested again. Default: none. */
   readonly embedder?: string | undefined;
   /** Most texts of one call of `embed`, 1 to 2,048. Default 64. */
   readonly embedBatch?: number | undefined;
@@ -245,7 +245,7 @@ export interface SearchStoreOptions {
   readonly indexBelow?: number | undefined;
   /** Whether the table gets forced row security, and every statement its tenant as a setting. Default false. */
   readonly rowSecurity?: boolean | StoreRowSecurity | undefined;
-  /** Starts a span around a search and an ingest. Default: none. */
+  /** Starts a span around a search and an ingest; what it throws changes nothing about them. Default: none. */
   readonly span?: SpanHook | undefined;
   /** Hears of indexes made and dropped. Default: nobody. */
   readonly onEvent?: ((event: StoreEvent) => void) | undefined;

@@ -176,6 +176,12 @@ describe("a server without pgvector", () => {
       critical: false,
       detail: "pgvector is missing: run `create extension vector`",
     });
+    const hanging = createSearchStore({ db: { query: () => new Promise(() => undefined) }, dimensions: 3 });
+    expect(await hanging.readiness().check(AbortSignal.timeout(10))).to.deep.equal({
+      healthy: false,
+      critical: false,
+      detail: "not answering in time",
+    });
     const refused = Object.assign(new Error("connect to db.internal"), { code: "ECONNREFUSED" });
     expect(await ready({ query: () => Promise.reject(refused) })).to.deep.equal({
       healthy: false,
