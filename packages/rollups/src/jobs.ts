@@ -56,6 +56,11 @@ export interface RefreshJobs {
     moment: Moment,
     options?: EnqueueOptions,
   ): Promise<{ id: string; enqueued: boolean }>;
+  enqueueMany(
+    jobs: RefreshQueue,
+    moments: readonly Moment[],
+    options: Required<EnqueueOptions>,
+  ): Promise<{ id: string; enqueued: boolean }[]>;
   handle(db: Database, payload: unknown, job: RefreshJob): Promise<Refreshed>;
 }
 
@@ -107,28 +112,52 @@ on conflict (rollup, tenant, month) do update set generation = kept.generation +
     return bucket;
   }
 
+  /** In the transaction that holds the lock of the bucket. */
+  async function queue(
+    jobs: RefreshQueue,
+    tx: Queryable,
+    bucket: Bucket,
+    payload: RefreshPayload,
+  ): Promise<{ id: string; enqueued: boolean }> {
+    const job = jobOf(payload);
+    const counted = await generation(tx, bucket);
+    // With a snapshot that is older than the lock the generation may be too: such a job is one more.
+    if (bucket.isolation !== "read committed") return jobs.enqueue(job, { tx });
+    // Of another zone, the moment of a job that is there may be in another month.
+    const zone = definition.zone.toLowerCase();
+    const parts = [definition.givenTable, zone, bucket.tenant, bucket.month, counted];
+    const id = `rollup-${createHash("sha256").update(JSON.stringify(parts)).digest("hex")}`;
+    const queued = await jobs.enqueue({ ...job, id }, { tx });
+    if (queued.enqueued) return queued;
+    // It may be dead without ever having counted: its workers were lost, or knew no such task.
+    const revived = await jobs.retryDead?.([id], { tx });
+    return { id, enqueued: revived?.includes(id) === true };
+  }
+
+  function jobOf(payload: RefreshPayload): Parameters<RefreshQueue["enqueue"]>[0] {
+    return { task: taskOf(definition), payload, tenantId: payload.tenant };
+  }
+
   return {
     async enqueue(jobs, moment, options = {}) {
       checkMembers("enqueueRefresh()", moment, ["tenant", "at"]);
       checkMembers("the options of enqueueRefresh()", options, ["tx"]);
       const { tx } = options;
       const payload = { tenant: tenantOf(definition, moment.tenant), at: instantOf(moment.at) };
-      const job = { task: taskOf(definition), payload, tenantId: payload.tenant };
-      if (tx === undefined) return jobs.enqueue(job);
+      if (tx === undefined) return jobs.enqueue(jobOf(payload));
       checkConnection("enqueueRefresh()", tx);
-      const bucket = await lockOne(tx, moment, "queue");
-      const counted = await generation(tx, bucket);
-      // With a snapshot that is older than the lock the generation may be too: such a job is one more.
-      if (bucket.isolation !== "read committed") return jobs.enqueue(job, { tx });
-      // Of another zone, the moment of a job that is there may be in another month.
-      const zone = definition.zone.toLowerCase();
-      const parts = [definition.givenTable, zone, bucket.tenant, bucket.month, counted];
-      const id = `rollup-${createHash("sha256").update(JSON.stringify(parts)).digest("hex")}`;
-      const queued = await jobs.enqueue({ ...job, id }, { tx });
-      if (queued.enqueued) return queued;
-      // It may be dead without ever having counted: its workers were lost, or knew no such task.
-      const revived = await jobs.retryDead?.([id], { tx });
-      return { id, enqueued: revived?.includes(id) === true };
+      return queue(jobs, tx, await lockOne(tx, moment, "queue"), payload);
+    },
+    async enqueueMany(jobs, moments, options) {
+      checkMembers("the options of enqueueRefreshMany()", options, ["tx"]);
+      const { tx } = options;
+      checkConnection("enqueueRefreshMany()", tx);
+      const queued: { id: string; enqueued: boolean }[] = [];
+      for (const bucket of await refresher.lock(tx, moments, "queue")) {
+        const at = new Date(Number(bucket.from_s) * 1000).toISOString();
+        queued.push(await queue(jobs, tx, bucket, { tenant: bucket.tenant, at }));
+      }
+      return queued;
     },
     async handle(db, payload, job) {
       checkMembers("the payload", payload, ["tenant", "at"]);

@@ -55,6 +55,12 @@ export interface Rollup {
     moment: Moment,
     options?: EnqueueOptions,
   ): Promise<{ id: string; enqueued: boolean }>;
+  /** The same for several moments, each bucket once, in an order in which no two callers wait for each other in a ring. */
+  enqueueRefreshMany(
+    jobs: RefreshQueue,
+    moments: readonly Moment[],
+    options: Required<EnqueueOptions>,
+  ): Promise<readonly { id: string; enqueued: boolean }[]>;
   /** Handlers of those jobs, for a worker of `@svc/job-table`. */
   handlers(db: Database): Record<string, RefreshHandler>;
 }
@@ -86,6 +92,7 @@ export function defineRollup(given: RollupOptions): Rollup {
     verify: (db, range) => verifyRange(db, definition, range),
     query: (db, tenant, query) => queryTotals(db, definition, tenant, query),
     enqueueRefresh: (queue, moment, options) => jobs.enqueue(queue, moment, options),
+    enqueueRefreshMany: (queue, moments, options) => jobs.enqueueMany(queue, moments, options),
     handlers: (db) => ({ [taskOf(definition)]: (payload, job) => jobs.handle(db, payload, job) }),
   };
 }

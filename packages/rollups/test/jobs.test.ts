@@ -72,6 +72,37 @@ describe("refreshes by jobs", function () {
     expect(done).to.deep.equal([4, 1]);
   });
 
+  it("ROLL-2 queues several buckets in one order, whatever order they are told in", async () => {
+    await using each = await openExpenses(database.url);
+    const jobs = await queue(each);
+    const [first, second] = [
+      { tenant: "acme", at },
+      { tenant: "acme", at: "2026-05-10T12:00:00Z" },
+    ];
+    const seen: string[][] = [];
+    const spied = {
+      enqueue: (...given: Parameters<JobTable["enqueue"]>) => {
+        seen.at(-1)?.push((given[0].payload as { at: string }).at);
+        return jobs.enqueue(...given);
+      },
+    };
+    const told = async (moments: readonly (typeof first)[]): Promise<boolean[]> =>
+      withTransaction(each.pool, async (tx) => {
+        seen.push([]);
+        const queued = await each.rollup.enqueueRefreshMany(spied, moments, { tx });
+        return queued.map(({ enqueued }) => enqueued);
+      });
+    expect(await told([second, first, second])).to.deep.equal([true, true]);
+    expect(await told([first, second])).to.deep.equal([false, false]);
+    expect(await told([])).to.deep.equal([]);
+    // The first instants of March and May in Berlin.
+    const order = ["2026-02-28T23:00:00.000Z", "2026-04-30T22:00:00.000Z"];
+    expect(seen).to.deep.equal([order, order, []]);
+    await each.add("acme", second.at, "food", 1);
+    for (let n = 0; n < 2; n++) await (await run(each, jobs))();
+    expect(await counts(each)).to.deep.equal([1]);
+  });
+
   it("ROLL-2 loses no change that commits while the job of its bucket is running", async () => {
     await using each = await openExpenses(database.url);
     const jobs = await queue(each);
