@@ -2,11 +2,12 @@ import { createDatabase } from "@svc/database";
 import { testDatabase } from "@svc/dev-services";
 import { expect } from "chai";
 import request from "supertest";
+import { tickText } from "../src/charts/frame.ts";
 import { scaleFor } from "../src/charts/scale.ts";
 import { serviceUrl } from "../src/database-role.ts";
-import { verifyTask } from "../src/reports/later.ts";
+import { verifyJob, verifyTask } from "../src/reports/later.ts";
 import type { MonthlyReport } from "../src/reports/report.ts";
-import { refreshTask } from "../src/reports/totals.ts";
+import { monthlyTotals, refreshTask } from "../src/reports/totals.ts";
 import { caller } from "./support/caller.ts";
 import { record } from "./support/expenses.ts";
 import { header, sendFile, untilImport } from "./support/files.ts";
@@ -70,6 +71,9 @@ describe("monthly reports", function () {
     expect(await range("")).to.equal("2025-07 2026-06");
     expect(await range("?from=2024-11")).to.equal("2024-11 2025-10");
     expect(await range("?to=2026-01")).to.equal("2025-02 2026-01");
+    // What is answered can be asked for again.
+    expect(await range("?from=2199-12")).to.equal("2199-12 2199-12");
+    expect(await range("?to=1900-03")).to.equal("1900-01 1900-03");
   });
 
   it("show a tenant its own figures, and nobody who may not read", async () => {
@@ -141,6 +145,26 @@ describe("monthly reports", function () {
     expect(running.log.join("")).to.contain("computed anew").and.to.contain('"repaired":1');
   });
 
+  it("are compared of all tenants, also when that fails for one of them", async () => {
+    for (const tenant of ["night-a", "night-b"]) await record(running.url, { tenant, amount: "5.00" });
+    await using db = createDatabase({ url: databaseUrl });
+    await db.withTenant("night-b", (tx) => tx.query("update expenses set amount = 6"));
+    const totals = monthlyTotals("UTC");
+    const verify: typeof totals.verify = async (pool, range) => {
+      if (range.tenant === "night-a") throw new Error("canceling statement due to statement timeout");
+      return totals.verify(pool, range);
+    };
+    const job = verifyJob({ db, prepared: async () => {}, totals: { ...totals, verify } });
+    const given = { signal: AbortSignal.timeout(20_000) } as Parameters<typeof job>[1];
+    const error: unknown = await Promise.resolve(job({}, given)).catch((reason: unknown) => reason);
+    expect(error).to.be.instanceOf(Error);
+    expect((error as Error).message).to.match(/^the totals of 1 of \d+ tenants could not be compared/);
+    expect((error as Error).cause)
+      .to.have.property("message")
+      .that.contains("statement timeout");
+    expect((await report("night-b")).months[0]).to.include({ total: "6.00" });
+  });
+
   describe("as a page", () => {
     it("shows three charts, each with a title, a description and a table of its numbers", async () => {
       const { cookie } = await browse(running.url, "clerk@harbour-cafe.example");
@@ -172,6 +196,13 @@ describe("monthly reports", function () {
       const empty = await request(running.url).get("/reports?from=1999-01&to=1999-03").set({ cookie });
       expect(empty.status).to.equal(200);
       expect(empty.text).to.contain("There are no expenses in these months.");
+      // The form shows what the page is about, also where it is far from all expenses.
+      for (const month of ["1999-01", "1999-03", "2025-07"])
+        expect(empty.text).to.contain(`value="${month}"`);
+      expect(empty.text.match(/<option value="[\d-]+" selected>/g)).to.deep.equal([
+        '<option value="1999-01" selected>',
+        '<option value="1999-03" selected>',
+      ]);
     });
 
     it("is for people who are signed in and may read expenses", async () => {
@@ -205,6 +236,18 @@ describe("monthly reports", function () {
         "0 5 10",
         "0 10 20 30",
       ]);
+      expect(scaleFor(0.01).ticks.join(" ")).to.equal("0 0.01");
+    });
+
+    it("has numbers at its axes that fit in front of them, however large", () => {
+      const largest = 9_999_999_999.99 * 1000;
+      for (let most = 0.01; most < largest; most *= 7) {
+        for (const tick of scaleFor(most).ticks)
+          expect(tickText(tick).length, tickText(tick)).to.be.at.most(7);
+      }
+      expect([0.25, 1500, 250_000, 2_500_000, 1e10].map(tickText).join(" ")).to.equal(
+        "0.25 1,500 250,000 2.5M 10B",
+      );
     });
   });
 

@@ -118,7 +118,7 @@ describe("the search", function () {
       meta: { category: "other" },
     });
     // Of another tenant it is an id like any other.
-    await send(running, "others", { id, text: "Night train to Prague" });
+    await send(running, "others", { id, text: "Night train to Prague", meta: { expense: true } });
     const hits = await find(running, tenant, { q: "train" });
     expect(hits.map(({ document }) => document)).to.have.members([id, "free"]);
     const [hit] = await find(running, tenant, { q: "night trains", category: "travel" });
@@ -152,7 +152,7 @@ describe("the search", function () {
       ["id", { text: "b" }],
       ...["", " a", "a b", "-a", "ä", "a".repeat(101), 7].map((id) => ["id", { ...right, id }] as const),
       ["text", { id: "a" }],
-      ...["", " \n ", "x".repeat(20_001), "nul \0", "half \ud800", ["b"]].map(
+      ...["", " \n ", "x".repeat(20_001), "nul \0", "half \ud800", ["b"], "a\n\n".repeat(201)].map(
         (text) => ["text", { ...right, text }] as const,
       ),
       ...[null, [], "x", { A: 1 }, { a: {} }, { a: null }, { a: "\0" }, { category: "toys" }, many(17)].map(
@@ -209,14 +209,15 @@ describe("the search", function () {
     const [, link = ""] = /href="(\/expenses\/[0-9a-f]{32})"/.exec((await page("?q=printer")).text) ?? [];
     expect((await request(running.url).get(link).set({ cookie })).body).to.include({ tenant });
     expect((await page("?q=xyzzy&category=")).text).to.contain("Nothing is like “xyzzy”.");
-    for (const [query, status] of [
-      ["", 200],
-      ["?q=", 422],
-      ["?q=a&category=toys", 422],
+    for (const [query, status, error] of [
+      ["", 200, undefined],
+      ["?q=", 422, "Type what you are looking for."],
+      [`?q=${"x".repeat(501)}`, 422, "Type a text of 1 to 500 characters, without NUL."],
+      ["?q=a&category=toys", 422, "This cannot be looked for: choose one of the categories, or all."],
     ] as const) {
       const answer = await page(query);
       expect({ query, status: answer.status }).to.deep.equal({ query, status });
-      expect(answer.text.includes('role="alert"')).to.equal(status === 422);
+      expect(/role="alert">([^<]*)</.exec(answer.text)?.[1]).to.equal(error);
     }
   });
 
@@ -234,6 +235,25 @@ describe("the search", function () {
     );
     expect(error).to.be.instanceOf(ProblemError).and.to.deep.include({ status: 503 });
     expect((error as ProblemError).headers).to.include({ "Retry-After": "60" });
+    await search.stop();
+  });
+
+  it("is a 503 while another has its folder, and `/ready` says so without naming the folder", async function () {
+    const { db, log } = running.service;
+    if (db === undefined || (await hasVector(db))) return this.skip();
+    const search = createSearch({ db, log, embedded: { dataDir: folder.path } });
+    for (const attempt of ["first", "second, which opens nothing"]) {
+      const error: unknown = await search.store().catch((reason: unknown) => reason);
+      expect(error, attempt).to.be.instanceOf(ProblemError).and.to.deep.include({ status: 503 });
+      expect((error as ProblemError).headers).to.include({ "Retry-After": "5" });
+    }
+    expect(
+      running.log.filter((line) => line.includes("the embedded search could not be opened")),
+    ).to.have.length(1);
+    expect(await search.check.check(AbortSignal.timeout(5000))).to.deep.equal({
+      healthy: false,
+      detail: "could not be opened: another process has its folder",
+    });
     await search.stop();
   });
 

@@ -44,7 +44,7 @@ export function framed({ id, title, description, months, scale }: ChartFrame, ma
   const lines = scale.ticks.map((tick) => {
     const y = pixel(heightAt(scale, tick));
     return markup`<line class="${tick === 0 ? "axis" : "grid"}" x1="${edge.left}" x2="${width - edge.right}" y1="${y}" y2="${y}"/>
-<text class="tick" x="${edge.left - 8}" y="${y}" dy=".32em">${tick.toLocaleString("en")}</text>`;
+<text class="tick" x="${edge.left - 8}" y="${y}" dy=".32em">${tickText(tick)}</text>`;
   });
   return markup`<div class="scroll" role="group" aria-label="${title}, a chart" tabindex="0">
 <svg class="chart" viewBox="0 0 ${width} ${height}" role="img" aria-labelledby="${id}-title ${id}-desc">
@@ -55,6 +55,13 @@ ${months.map((month, index) => label(months, month, index))}
 ${marks}
 </svg>
 </div>`;
+}
+
+const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 2 });
+
+/** Such as `500`, `100,000`, `2.5M`: there is no room for a million's digits. */
+export function tickText(tick: number): string {
+  return tick < 1e6 ? tick.toLocaleString("en") : compact.format(tick);
 }
 
 function label(months: readonly string[], month: string, index: number): Html {

@@ -5,16 +5,18 @@ export interface Scale {
   readonly ticks: readonly number[];
 }
 
+const cent = 0.01;
+
 /**
  * @param largest what has to fit below it
- * @param isCount whether there is nothing between whole numbers
+ * @param isCount whether there is nothing between whole numbers; otherwise nothing finer than a cent is an amount
  */
 export function scaleFor(largest: number, isCount = false): Scale {
   if (!(largest > 0)) return { top: 1, ticks: [0, 1] };
   const power = 10 ** Math.floor(Math.log10(largest / 4));
   const steps = (isCount ? [1, 2, 5, 10] : [1, 2, 2.5, 5, 10]).map((each) => each * power);
   const wanted = steps.find((each) => each * 4 >= largest) ?? largest;
-  const step = isCount ? Math.max(1, wanted) : wanted;
+  const step = Math.max(isCount ? 1 : cent, wanted);
   const count = Math.ceil(largest / step);
   // Multiplied rather than added up: else the third tick of 0.1 is not 0.3.
   const ticks = Array.from({ length: count + 1 }, (_, index) => Number((index * step).toPrecision(12)));

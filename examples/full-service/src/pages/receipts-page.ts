@@ -68,7 +68,9 @@ function item({ document, text, meta, score, rank }: Found, words: RegExp | unde
   return markup`<li>
 <p>${marked(text, words)}</p>
 <p class="facts">${typeof category === "string" && markup`<span class="tag">${category}</span>`}${
-    typeof paidAt === "string" && markup`<time datetime="${paidAt}">${paidAt.slice(0, 10)}</time>, `
+    typeof paidAt === "string" &&
+    /^\d{4}-\d\d-\d\d/.test(paidAt) &&
+    markup`<time datetime="${paidAt}">${paidAt.slice(0, 10)}</time>, `
   }${found.join(", ")}${expense === true && markup`, <a href="/expenses/${document}">the expense<span class="hidden"> of ${String(paidAt).slice(0, 10)}: ${text.slice(0, 40)}</span></a>`}</p>
 </li>`;
 }

@@ -53,13 +53,13 @@ ${searchForm({})}
 
 const mostChoices = 240;
 
-/** The months that have expenses and those between, the newest first, and what is shown. */
+/** The newest months from the first to the last with expenses, and those that are shown, whatever they are; the newest first. */
 function choices({ known, report }: ReportsPage, chosen: string): readonly Html[] {
-  const ends = [known.first, report.from, known.last, report.to].toSorted();
-  const months = monthsFrom(ends[0] ?? chosen, ends.at(-1) ?? chosen);
-  return months
+  const { from, to } = report;
+  const newest = monthsFrom(known.first, known.last).slice(-mostChoices);
+  return [...new Set([...newest, ...monthsFrom(from, to)])]
+    .toSorted()
     .toReversed()
-    .slice(0, mostChoices)
     .map(
       (month) =>
         markup`<option value="${month}"${month === chosen && markup` selected`}>${monthTitle(month)}</option>`,
@@ -105,7 +105,7 @@ ${stackedBars({
   id: "total",
   isCount: false,
   title: titles.total,
-  description: `A bar for each of ${months.length} months, made of ${categories.length} categories. The highest is that of ${told(dearest, ({ total }) => money(total))}.`,
+  description: `A bar for each of ${countOf(months)}, made of ${categories.length} categories. The highest is that of ${told(dearest, ({ total }) => money(total))}.`,
   months,
   series: series(
     ({ total }) => Number(total),
@@ -120,7 +120,7 @@ ${stackedBars({
   id: "count",
   isCount: true,
   title: titles.count,
-  description: `A bar for each of ${months.length} months, made of ${categories.length} categories: how many expenses there were. The highest is that of ${told(busiest, ({ expenses }) => String(expenses))}.`,
+  description: `A bar for each of ${countOf(months)}, made of ${categories.length} categories: how many expenses there were. The highest is that of ${told(busiest, ({ expenses }) => String(expenses))}.`,
   months,
   series: series(
     ({ expenses }) => expenses,
@@ -134,7 +134,7 @@ ${parts("Expenses by month and category", ({ expenses }) => String(expenses))}
 ${rangeBars({
   id: "range",
   title: titles.range,
-  description: `For each of ${months.length} months a bar from the smallest expense to the largest, with a mark at the average. The largest of all is that of ${told(largest, ({ maximum }) => money(maximum))}.`,
+  description: `For each of ${countOf(months)} a bar from the smallest expense to the largest, with a mark at the average. The largest of all is that of ${told(largest, ({ maximum }) => money(maximum))}.`,
   months,
   ranges: new Map(
     together.map(({ month, minimum, average, maximum }) => [
@@ -162,6 +162,10 @@ const none = { height: 0, text: "" } as const;
 
 function cell(chosen: (figures: MonthFigures) => string): (figures: MonthFigures | undefined) => string {
   return (figures) => (figures === undefined ? "–" : chosen(figures));
+}
+
+function countOf({ length }: readonly string[]): string {
+  return length === 1 ? "one month" : `${length} months`;
 }
 
 function told(figures: MonthFigures | undefined, chosen: (figures: MonthFigures) => string): string {

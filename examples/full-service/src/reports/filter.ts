@@ -21,6 +21,8 @@ export type ReportBy = "category" | "month";
 const known = ["from", "to", "by"];
 const groupings: readonly ReportBy[] = ["category", "month"];
 const mostMonths = 60;
+/** The first and the last one that `monthName` takes. */
+const [earliest, latest] = ["1900-01", "2199-12"] as const;
 
 const grouping: Reading<ReportBy> = {
   expects: `one of ${groupings.join(", ")}`,
@@ -44,9 +46,16 @@ export function reportFilter(query: URLSearchParams): ReportFilter {
   return filter;
 }
 
-/** Twelve months where one end, or both, is left open: the last of them is `newest` then. */
+/**
+ * Twelve months where one end, or both, is left open: the last of them is `newest` then. An end that is made up is one that can be asked
+ * for again.
+ */
 export function rangeOf({ from, to }: Pick<ReportFilter, "from" | "to">, newest: string): MonthRange {
-  if (from !== undefined) return { from, to: to ?? monthAfter(from, 11) };
-  const last = to ?? newest;
-  return { from: monthAfter(last, -11), to: last };
+  if (from !== undefined) {
+    const last = monthAfter(from, 11);
+    return { from, to: to ?? (last < latest ? last : latest) };
+  }
+  if (to === undefined) return { from: monthAfter(newest, -11), to: newest };
+  const first = monthAfter(to, -11);
+  return { from: first > earliest ? first : earliest, to };
 }

@@ -12,7 +12,8 @@ export type RefreshLater = (tx: Queryable, tenant: string, expenses: readonly Ex
 
 export function refreshLater(totals: Rollup, jobs: JobTable): RefreshLater {
   return async (tx, tenant, expenses) => {
-    for (const at of momentsOf(expenses)) await totals.enqueueRefresh(jobs, { tenant, at }, { tx });
+    const moments = momentsOf(expenses).map((at) => ({ tenant, at }));
+    await totals.enqueueRefreshMany(jobs, moments, { tx });
   };
 }
 
@@ -20,7 +21,7 @@ export function refreshLater(totals: Rollup, jobs: JobTable): RefreshLater {
  * Moments in all months that the expenses are in: the first and the last one of every month of UTC. Where clocks differ from
  * UTC such a month lies in two, and then one of them is in each.
  */
-function momentsOf(expenses: readonly Expense[]): ReadonlySet<string> {
+function momentsOf(expenses: readonly Expense[]): readonly string[] {
   const ends = new Map<string, { first: string; last: string }>();
   for (const { paid_at: at } of expenses) {
     const month = at.slice(0, 7);
@@ -29,7 +30,7 @@ function momentsOf(expenses: readonly Expense[]): ReadonlySet<string> {
     else if (at < known.first) known.first = at;
     else if (at > known.last) known.last = at;
   }
-  return new Set([...ends.values()].flatMap(({ first, last }) => [first, last]).toSorted());
+  return [...ends.values()].flatMap(({ first, last }) => [first, last]);
 }
 
 export const verifyTask = "reports.verify";
@@ -42,27 +43,55 @@ export interface VerifyJobOptions {
 }
 
 const yearsBack = 5;
+const yearsAhead = 1;
 
 /**
- * Compares the totals of the last five years with the expenses, tenant after tenant, and computes those anew that are not what
- * they should be: somebody has changed expenses behind the service's back, or one of an earlier release has.
+ * Compares the totals of the last five years, and of the next one, with the expenses, tenant after tenant, and computes those anew that
+ * are not what they should be: somebody has changed expenses behind the service's back, or one of an earlier release has. A tenant
+ * whose expenses cannot be read in time keeps none of the others from it.
  */
 export function verifyJob({ db, prepared, totals }: VerifyJobOptions): JobHandler {
   return async (_payload, { signal }) => {
     await prepared();
-    const now = new Date().toISOString().slice(0, 7);
-    const range = { from: `${monthAfter(now, -12 * yearsBack)}-01`, to: `${monthAfter(now, 12)}-01` };
-    let repaired = 0;
-    for (const tenant of await expenseTenants(db)) {
+    const log = currentContext()?.log;
+    const tenants = await expenseTenants(db);
+    let [repaired, failed, reason] = [0, 0, undefined as unknown];
+    for (const tenant of tenants) {
       signal.throwIfAborted();
-      const { drift } = await totals.verify(db, { tenant, ...range });
-      for (const month of new Set(drift.map(({ month }) => month))) {
-        await totals.rebuild(db, { tenant, from: month, to: month });
-        repaired += 1;
+      try {
+        repaired += await madeRight({ db, totals }, tenant);
+      } catch (error) {
+        failed += 1;
+        reason ??= error;
       }
     }
-    const log = currentContext()?.log;
+    if (repaired > 0) log?.warn({ repaired }, "totals were not what they should be, and were computed anew");
+    if (failed > 0) {
+      const message = `the totals of ${failed} of ${tenants.length} tenants could not be compared with their expenses`;
+      throw new Error(message, { cause: reason });
+    }
     if (repaired === 0) log?.info({ repaired }, "the totals are what they should be");
-    else log?.warn({ repaired }, "totals were not what they should be, and were computed anew");
   };
+}
+
+/** A year at a time: a statement of all of them would take a large tenant longer than one may. @returns how many months were wrong */
+async function madeRight(
+  { db, totals }: Pick<VerifyJobOptions, "db" | "totals">,
+  tenant: string,
+): Promise<number> {
+  const now = new Date().toISOString().slice(0, 7);
+  let repaired = 0;
+  for (let year = -yearsBack; year <= yearsAhead; year++) {
+    const last = monthAfter(now, 12 * year);
+    const { drift } = await totals.verify(db, {
+      tenant,
+      from: `${monthAfter(last, -11)}-01`,
+      to: `${last}-01`,
+    });
+    for (const month of new Set(drift.map(({ month }) => month))) {
+      await totals.rebuild(db, { tenant, from: month, to: month });
+      repaired += 1;
+    }
+  }
+  return repaired;
 }

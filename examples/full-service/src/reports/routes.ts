@@ -11,7 +11,7 @@ import { receiptsPage } from "../pages/receipts-page.ts";
 import { reportsPage } from "../pages/reports-page.ts";
 import { sendPage } from "../pages/send-page.ts";
 import { queryOf } from "../query-string.ts";
-import { searchQuery } from "../search/document.ts";
+import { searchedText, searchQuery } from "../search/document.ts";
 import { findDocuments } from "../search/documents.ts";
 import type { Search } from "../search/search.ts";
 import { requireVisitor, visitorOf } from "../visitor.ts";
@@ -80,12 +80,18 @@ export function reportRoutes(
       query = { ...searchQuery(asked), limit: shownHits };
     } catch (fault) {
       if (!isProblemError(fault) || fault.status !== 422) throw fault;
-      sendPage(res, 422, receiptsPage({ ...typed, error: "Type what you are looking for." }));
+      sendPage(res, 422, receiptsPage({ ...typed, error: wrongSearch(typed.q) }));
       return;
     }
     const hits = await findDocuments(await search.store(), tenant, query, leaving(res));
     sendPage(res, 200, receiptsPage({ ...typed, hits }));
   });
+}
+
+function wrongSearch(q: string): string {
+  if (q.trim() === "") return "Type what you are looking for.";
+  if (searchedText.read(q) === undefined) return `Type ${searchedText.expects}.`;
+  return "This cannot be looked for: choose one of the categories, or all.";
 }
 
 /** The months of the form; where those are wrong, the last ones and what is wrong. */

@@ -1,6 +1,7 @@
 import { bodyFields, Fields, matching, type Reading } from "../fields.ts";
 import { type Category } from "../expense.ts";
 import { knownCategory, pageLimit } from "../validation.ts";
+import { piecesOf } from "./pieces.ts";
 
 /** A value that is kept beside a document, and may be looked at by a filter. */
 export type MetaValue = string | number | boolean;
@@ -23,6 +24,8 @@ export interface Query {
 const bodyMembers = ["id", "text", "meta"];
 const filters = ["q", "limit", "category"];
 const mostCharacters = 20_000;
+/** Each is a row with an embedding: ten thousand of one letter would keep an embedded database, and so this process, busy for seconds. */
+const mostPieces = 200;
 const longestQuery = 500;
 const mostMeta = 16;
 
@@ -32,6 +35,9 @@ export function newDocument(body: unknown): NewDocument {
   const id = fields.required("id", documentId);
   const text = fields.required("text", documentText);
   const meta = fields.optional("meta", documentMeta) ?? {};
+  if (text !== undefined && piecesOf(text).length > mostPieces) {
+    fields.refuse("text", `must have at most ${mostPieces} paragraphs`);
+  }
   if (meta["category"] !== undefined && knownCategory.read(meta["category"]) === undefined) {
     fields.refuse("meta", `must have a category that is ${knownCategory.expects}, or none`);
   }

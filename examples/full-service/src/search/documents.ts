@@ -35,7 +35,9 @@ export async function keepDocument(
   inTenant: <T>(work: (tx: Queryable) => Promise<T>) => Promise<T>,
 ): Promise<Ingested> {
   const expense = isExpenseId(id) ? await inTenant((tx) => findExpense(tx, id)) : undefined;
-  const whole = expense === undefined ? meta : { ...meta, ...factsOf(expense) };
+  // Whether a document is that of an expense is not for the client to say.
+  const { expense: _claimed, ...own } = meta;
+  const whole = expense === undefined ? own : { ...own, ...factsOf(expense) };
   const pieces = piecesOf(text).map((content) => ({ content, meta: whole }));
   return store.ingest(tenant, id, pieces);
 }

@@ -42,6 +42,8 @@ interface Opened {
 
 /** How long a request waits for it to be opened. */
 const patienceMs = 15_000;
+/** After it could not be opened: to try costs everybody's time, as an embedded database is opened in this process. */
+const restMs = 5_000;
 
 /**
  * The store of documents: a table of the service's database where that server has pgvector, else one of an embedded PGlite,
@@ -51,10 +53,11 @@ const patienceMs = 15_000;
 export function createSearch({ db, embedded, fill, log }: SearchOptions): Search {
   let opening: Promise<Opened> | undefined;
   let opened: Opened | undefined;
+  let failed: { readonly why: string; readonly at: number } | undefined;
   let isStopped = false;
 
   async function open(): Promise<Opened> {
-    const found = (await onServer()) ?? (await inProcess());
+    const found = (await onServer()) ?? (await embeddedOrFailed());
     try {
       await fill?.(found.store);
       return found;
@@ -77,8 +80,21 @@ export function createSearch({ db, embedded, fill, log }: SearchOptions): Search
     return { store, embedded: undefined };
   }
 
-  async function inProcess(): Promise<Opened> {
+  async function embeddedOrFailed(): Promise<Opened> {
     if (embedded === undefined) throw off();
+    if (failed !== undefined && performance.now() - failed.at < restMs) throw notNow();
+    try {
+      const found = await inProcess(embedded);
+      failed = undefined;
+      return found;
+    } catch (error) {
+      failed = { why: reasonOf(error), at: performance.now() };
+      log.warn({ err: error }, "the embedded search could not be opened");
+      throw notNow();
+    }
+  }
+
+  async function inProcess(embedded: EmbeddedSearch): Promise<Opened> {
     const { openEmbedded } = await import("@svc/search-store/pglite");
     // What tenants have written is for nobody else on this computer.
     if (embedded.dataDir !== undefined) await mkdir(embedded.dataDir, { recursive: true, mode: 0o700 });
@@ -122,6 +138,7 @@ export function createSearch({ db, embedded, fill, log }: SearchOptions): Search
   async function check(signal: AbortSignal): Promise<CheckResult> {
     if (opened !== undefined) return opened.store.readiness().check(signal);
     if (opening !== undefined) return { healthy: true, detail: "opening" };
+    if (failed !== undefined) return { healthy: false, detail: `could not be opened: ${failed.why}` };
     if (await hasVector(db)) return { healthy: true, detail: "pgvector on the server, opened at first use" };
     return {
       healthy: true,
@@ -143,7 +160,10 @@ export function createSearch({ db, embedded, fill, log }: SearchOptions): Search
       }
     },
     openSoon() {
-      void whole().catch((error: unknown) => log.warn({ err: error }, "the search could not be opened yet"));
+      void whole().catch((error: unknown) => {
+        // Of the embedded one it has been said why.
+        if (failed === undefined) log.warn({ err: error }, "the search could not be opened yet");
+      });
     },
     check: { name: "search", critical: false, check },
     async stop() {
@@ -156,6 +176,18 @@ export function createSearch({ db, embedded, fill, log }: SearchOptions): Search
 
 function notYet(): Error {
   return serviceUnavailable("the search is being opened", { retryAfterSeconds: 5 });
+}
+
+function notNow(): Error {
+  return serviceUnavailable("the search cannot be opened here", { retryAfterSeconds: restMs / 1000 });
+}
+
+/** For `/ready`, which anybody may read: no paths. */
+function reasonOf(error: unknown): string {
+  const code = error instanceof SearchError ? error.code : undefined;
+  if (code === "ERR_SVC_SEARCH_PEER") return "the packages of the embedded database are not installed";
+  if (code === "ERR_SVC_SEARCH_EMBEDDED") return "another process has its folder";
+  return "the log says why";
 }
 
 function off(): Error {
