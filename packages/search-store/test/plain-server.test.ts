@@ -1,11 +1,11 @@
-import { testDatabase } from "@svc/dev-services";
 import { createSearchStore, hasVector } from "@svc/search-store";
 import type { Queryable } from "@svc/sql";
 import { expect } from "chai";
-import { Pool, type PoolClient } from "pg";
+import type { Pool, PoolClient } from "pg";
 import { checkExtension, explained } from "../src/extension.ts";
 import { createEncoder } from "../src/bulk/encoder.ts";
 import { openSink, wayOf } from "../src/bulk/sinks.ts";
+import { useServer } from "./support/backends.ts";
 import { failureOf } from "./support/failure.ts";
 
 // The columns of a store, where the server needs no pgvector for them: an embedding is its bytes.
@@ -23,18 +23,17 @@ const ROW = {
 const target = { tenant: "t", quotedTable: "plain", vectorType: "halfvec(2)", precision: "half" } as const;
 
 describe("a binary COPY to a real server", () => {
+  const server = useServer();
   let pool: Pool;
   let client: PoolClient;
-  // Before the database is dropped, which is what comes next.
-  after(async () => {
-    client.release();
-    await pool.end();
-  });
-  const database = testDatabase({ name: "search copy" });
   before(async () => {
-    pool = new Pool({ connectionString: database.url });
+    pool = server().pool;
     client = await pool.connect();
     await client.query(TABLE);
+  });
+  after(async () => {
+    await client.query("drop table plain");
+    client.release();
   });
   beforeEach(() => client.query("truncate plain"));
 

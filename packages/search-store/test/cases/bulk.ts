@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { SHARED } from "../support/backends.ts";
 import { numbered } from "../support/chunks.ts";
 import { recordingEmbedder } from "../support/embedder.ts";
-import { type Backends, everywhere } from "../support/everywhere.ts";
+import { type Backends, everywhere, once } from "../support/everywhere.ts";
 import { failureOf } from "../support/failure.ts";
 
 export function bulkCases(backends: Backends): void {
@@ -38,26 +38,22 @@ export function bulkCases(backends: Backends): void {
     expect(await rowsOf("two")).to.deep.equal(await rowsOf("one"));
   });
 
-  everywhere(
-    backends,
-    "numbers the chunks of a document, and embeds in batches",
-    async ({ emptied: make }) => {
-      const { embed, asked } = recordingEmbedder();
-      const store = await make({ embed, embedBatch: 300 });
-      async function* source(): AsyncGenerator<BulkChunk> {
-        await pause(0);
-        for (let index = 0; index < 700; index++)
-          yield { documentId: index < 400 ? "a" : "b", content: `${index}` };
-        yield { documentId: "b", ordinal: 1000, content: "far" };
-        yield { documentId: "b", content: "after" };
-      }
-      expect(await store.ingestBulk("t", source())).to.deep.equal({ chunks: 702 });
-      expect(asked.map((each) => each.length)).to.deep.equal([300, 200, 202]);
-      const { chunks } = await store.list("t", { documentId: "b", limit: 1000 });
-      expect(chunks.map((each) => each.ordinal)).to.deep.equal([...Array(300).keys(), 1000, 1001]);
-      expect(await store.ingestBulk("t", [])).to.deep.equal({ chunks: 0 });
-    },
-  );
+  once(backends, "numbers the chunks of a document, and embeds in batches", async ({ emptied: make }) => {
+    const { embed, asked } = recordingEmbedder();
+    const store = await make({ embed, embedBatch: 300 });
+    async function* source(): AsyncGenerator<BulkChunk> {
+      await pause(0);
+      for (let index = 0; index < 700; index++)
+        yield { documentId: index < 400 ? "a" : "b", content: `${index}` };
+      yield { documentId: "b", ordinal: 1000, content: "far" };
+      yield { documentId: "b", content: "after" };
+    }
+    expect(await store.ingestBulk("t", source())).to.deep.equal({ chunks: 702 });
+    expect(asked.map((each) => each.length)).to.deep.equal([300, 200, 202]);
+    const { chunks } = await store.list("t", { documentId: "b", limit: 1000 });
+    expect(chunks.map((each) => each.ordinal)).to.deep.equal([...Array(300).keys(), 1000, 1001]);
+    expect(await store.ingestBulk("t", [])).to.deep.equal({ chunks: 0 });
+  });
 
   everywhere(
     backends,
@@ -91,20 +87,16 @@ export function bulkCases(backends: Backends): void {
     },
   );
 
-  everywhere(
-    backends,
-    "ends when the server refuses, also while the source hangs",
-    async ({ emptied: make }) => {
-      const store = await make();
-      await store.ingestBulk("t", numbered(10));
-      async function* hanging(): AsyncGenerator<BulkChunk> {
-        yield* numbered(2000);
-        await new Promise(() => undefined);
-      }
-      expect((await failureOf(store.ingestBulk("t", hanging()))).code).to.equal("ERR_SVC_SEARCH_DUPLICATE");
-      expect(await store.stats("t")).to.deep.equal({ chunks: 10, documents: 1 });
-    },
-  );
+  once(backends, "ends when the server refuses, also while the source hangs", async ({ emptied: make }) => {
+    const store = await make();
+    await store.ingestBulk("t", numbered(10));
+    async function* hanging(): AsyncGenerator<BulkChunk> {
+      yield* numbered(2000);
+      await new Promise(() => undefined);
+    }
+    expect((await failureOf(store.ingestBulk("t", hanging()))).code).to.equal("ERR_SVC_SEARCH_DUPLICATE");
+    expect(await store.stats("t")).to.deep.equal({ chunks: 10, documents: 1 });
+  });
 
   everywhere(
     backends,
@@ -133,7 +125,7 @@ export function bulkCases(backends: Backends): void {
     },
   );
 
-  everywhere(backends, "goes by inserts on a connection that cannot COPY", async ({ db, emptied: make }) => {
+  once(backends, "goes by inserts on a connection that cannot COPY", async ({ db, emptied: make }) => {
     const plain = {
       async connect() {
         const connection = await db.connect();

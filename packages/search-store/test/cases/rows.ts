@@ -6,7 +6,7 @@ import { Pool } from "pg";
 import { type Backend, newTable, SHARED } from "../support/backends.ts";
 import { contents, numbered, texts } from "../support/chunks.ts";
 import { embedded, recordingEmbedder } from "../support/embedder.ts";
-import { type Backends, everywhere } from "../support/everywhere.ts";
+import { type Backends, everywhere, once } from "../support/everywhere.ts";
 import { failureOf } from "../support/failure.ts";
 
 export function rowCases(backends: Backends): void {
@@ -52,7 +52,7 @@ export function rowCases(backends: Backends): void {
     },
   );
 
-  everywhere(
+  once(
     backends,
     "shows a transaction its own tenant alone, also by a statement that forgot it",
     async (backend) => {

@@ -7,8 +7,6 @@ import { watched } from "../support/watched.ts";
 
 const DIMENSIONS = 8;
 const DOCUMENTS = 1000;
-// Of the embedded database where a real server has all of them.
-const FEWER = 200;
 const TENANTS = ["a", "A", "a' or '1'='1"];
 
 /** The same statements without their condition on the tenant, as if somebody had forgotten it. */
@@ -27,10 +25,10 @@ const FILTERS: readonly (Filter | undefined)[] = [
 export function tenantCases(backends: ReturnType<typeof useBackends>): void {
   it("SEARCH-1 no search, whatever its filter, shows a chunk of another tenant; with row security not even one that forgot the tenant", async function () {
     this.timeout(120_000);
-    for (const { db, store: newStore, name } of backends.all) {
+    for (const { db, store: newStore, name } of backends.all.slice(-1)) {
       const table = newTable();
       const owner = await newStore({ table, dimensions: DIMENSIONS, rowSecurity: true });
-      await fill(db, table, owner, backends.all.at(-1)?.db === db ? DOCUMENTS : FEWER);
+      await fill(db, table, owner);
       const role = `reader_${name}_${process.pid}`;
       const admin = await db.connect();
       await admin.query(`create role ${role}`);
@@ -56,10 +54,10 @@ export function tenantCases(backends: ReturnType<typeof useBackends>): void {
   });
 }
 
-async function fill(db: Connectable, table: string, store: SearchStore, count: number): Promise<void> {
+async function fill(db: Connectable, table: string, store: SearchStore): Promise<void> {
   const random = seeded(23);
   for (const tenant of TENANTS) {
-    const chunks = Array.from({ length: count }, (_, n) => ({
+    const chunks = Array.from({ length: DOCUMENTS }, (_, n) => ({
       documentId: `d${n}`,
       content: `word w${n % 17}`,
       meta: { owner: tenant, kind: `k${n % 3}` },

@@ -1,4 +1,4 @@
-import { existsSync, globSync } from "node:fs";
+import { globSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";
 import { openTestDatabase, startPostgres } from "@svc/dev-services";
 import { createSearchStore, hasVector, type SearchStore, type SearchStoreOptions } from "@svc/search-store";
@@ -26,52 +26,76 @@ interface Opened {
   close(): Promise<void>;
 }
 
-// One PGlite costs seconds and half a gigabyte: all files of a process share it, and the last one closes it.
-let users = 0;
-let opened: Promise<Opened> | undefined;
+interface Server {
+  readonly pool: Pool;
+  readonly url: string;
+  readonly vector: boolean;
+  close(): Promise<void>;
+}
+
+interface Shared<T> {
+  users: number;
+  opened: Promise<T> | undefined;
+}
+
+// One PGlite costs seconds and half a gigabyte, and a server a second: all files of a process share them, and the last one closes.
+const databases: Shared<Opened> = { users: 0, opened: undefined };
+const servers: Shared<Server> = { users: 0, opened: undefined };
 let tables = 0;
 
 /**
- * For a `describe`: every backend that is here. The embedded one always; a real server where the one of the tests has pgvector, or where
- * an installed PostgreSQL has it.
+ * For a `describe`: every backend that is here. The embedded one always; after it a real server, where an installed PostgreSQL or
+ * the one of the tests has pgvector.
  */
 export function useBackends(): { readonly all: readonly Backend[] } {
-  let all: readonly Backend[] | undefined;
-  users += 1;
-  before("databases with pgvector", async function () {
-    this.timeout(120_000);
-    all = (await (opened ??= open())).all;
-  });
-  after("close the databases", async function () {
-    this.timeout(60_000);
-    users -= 1;
-    if (users > 0) return;
-    const last = opened;
-    opened = undefined;
-    await (await last)?.close();
-  });
+  const server = useServer();
+  const opened = useShared("databases with pgvector", databases, () => open(server));
   return {
     get all() {
-      if (all === undefined) throw new Error("backends exist only inside of tests and hooks");
-      return all;
+      return opened().all;
     },
   };
 }
 
-async function open(): Promise<Opened> {
-  // Making it fast takes V8 more seconds of a processor than all that the tests do with it.
-  setFlagsFromString("--liftoff-only");
-  const embedded = await openEmbedded();
-  const server = await openServer();
-  const all = [backendOf("embedded", embedded, undefined)];
-  if (server !== undefined) all.push(backendOf("server", server.pool, server.url));
-  return {
-    all,
-    async close() {
-      await embedded.close();
-      await server?.close();
-    },
+/** For a `describe`: a real server, with pgvector or without. */
+export function useServer(): () => Server {
+  return useShared("a server", servers, openServer);
+}
+
+function useShared<T extends { close(): Promise<void> }>(
+  title: string,
+  shared: Shared<T>,
+  make: () => Promise<T>,
+): () => T {
+  let mine: T | undefined;
+  shared.users += 1;
+  before(`open ${title}`, async function () {
+    this.timeout(120_000);
+    mine = await (shared.opened ??= make());
+  });
+  after(`close ${title}`, async function () {
+    this.timeout(60_000);
+    shared.users -= 1;
+    if (shared.users > 0) return;
+    const last = shared.opened;
+    shared.opened = undefined;
+    await (await last)?.close();
+  });
+  return () => {
+    if (mine === undefined) throw new Error(`${title} exist only inside of tests and hooks`);
+    return mine;
   };
+}
+
+async function open(server: () => Server): Promise<Opened> {
+  // Making it fast takes V8 more seconds of a processor than all that the tests do with it.
+  for (const flag of ["liftoff-only", "no-wasm-tier-up", "no-wasm-dynamic-tiering"])
+    setFlagsFromString(`--${flag}`);
+  const embedded = await openEmbedded();
+  const all = [backendOf("embedded", embedded, undefined)];
+  const { vector, pool, url } = server();
+  if (vector) all.push(backendOf("server", pool, url));
+  return { all, close: () => embedded.close() };
 }
 
 function backendOf(name: Backend["name"], db: Backend["db"], url: string | undefined): Backend {
@@ -99,35 +123,29 @@ export function newTable(): string {
   return `chunks_${++tables}`;
 }
 
-interface Server {
-  readonly pool: Pool;
-  readonly url: string;
-  close(): Promise<void>;
-}
-
-async function openServer(): Promise<Server | undefined> {
-  const database = await openTestDatabase({ name: "search" });
-  const pool = poolOf(database.url);
-  const close = async (): Promise<void> => {
-    await pool.end();
-    await database[Symbol.asyncDispose]();
-  };
-  if (await hasVector(pool)) return { pool, url: database.url, close };
-  await close();
+async function openServer(): Promise<Server> {
   const installed = globSync("/usr/{lib,share}/postgresql/*/{lib/vector.so,extension/vector.control}");
-  return installed.some((file) => existsSync(file)) ? openInstalled() : undefined;
+  if (installed.length > 0) {
+    const server = await startPostgres({ purpose: "test", only: "system" });
+    const found = await serverOf(server.url, async () => {
+      await server.stop();
+    });
+    if (found.vector) return found;
+    await found.close();
+  }
+  const database = await openTestDatabase({ name: "search" });
+  return serverOf(database.url, async () => {
+    await database[Symbol.asyncDispose]();
+  });
 }
 
-async function openInstalled(): Promise<Server | undefined> {
-  const server = await startPostgres({ purpose: "test", only: "system" });
-  const pool = poolOf(server.url);
+async function serverOf(url: string, end: () => Promise<unknown>): Promise<Server> {
+  const pool = poolOf(url);
   const close = async (): Promise<void> => {
     await pool.end();
-    await server.stop();
+    await end();
   };
-  if (await hasVector(pool)) return { pool, url: server.url, close };
-  await close();
-  return undefined;
+  return { pool, url, vector: await hasVector(pool), close };
 }
 
 function poolOf(connectionString: string): Pool {
