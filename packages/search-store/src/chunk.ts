@@ -50,7 +50,8 @@ function hashOf(content: string, embedder: string | undefined): string {
 function metaText(meta: Meta, what: string, filterKeys: readonly string[]): string {
   let text: string | undefined;
   try {
-    text = JSON.stringify(meta);
+    // Of these JSON keeps nothing, and says nothing.
+    if (!(meta instanceof Map || meta instanceof Set)) text = JSON.stringify(meta);
   } catch {
     // Said below.
   }

@@ -30,7 +30,8 @@ export async function ingestDocument(
   if (given.length > MAX_CHUNKS) {
     throw refused(`a document takes at most ${MAX_CHUNKS} chunks; use ingestBulk() for more`);
   }
-  const chunks = given.map((chunk, index) => checkChunk(options, chunk, `chunk ${index}`));
+  // From what has holes too: each of them is a chunk that is none.
+  const chunks = Array.from(given, (chunk, index) => checkChunk(options, chunk, `chunk ${index}`));
   signal?.throwIfAborted();
   const open = new Map(
     chunks.filter((each) => each.embedding === undefined).map((each) => [each.hash, each]),

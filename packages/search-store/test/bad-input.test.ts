@@ -80,6 +80,8 @@ describe("what a search store refuses", () => {
       { content: "x", text: "y" },
       { content: "x", meta: [] },
       { content: "x", meta: null },
+      undefined,
+      { content: "x", meta: new Map([["a", 1]]) },
       { content: "x", meta: circular },
       { content: "x", meta: { big: 1n } },
       { content: "x", meta: { toJSON: () => "text" } },
@@ -91,7 +93,13 @@ describe("what a search store refuses", () => {
       const error = await failureOf(store.ingest("t", "d", wrong([chunk])));
       expect(error.code, `chunk ${index}`).to.equal("ERR_SVC_SEARCH_ARGUMENT");
     }
-    for (const list of [undefined, {}, "abc", Array.from({ length: 10_001 }, () => ({ content: "x" }))]) {
+    for (const list of [
+      undefined,
+      {},
+      "abc",
+      Array(2),
+      Array.from({ length: 10_001 }, () => ({ content: "x" })),
+    ]) {
       const error = await failureOf(store.ingest("t", "d", wrong(list)));
       expect(error.code).to.equal("ERR_SVC_SEARCH_ARGUMENT");
     }
