@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { testDatabase } from "@svc/dev-services";
 import { ProblemError } from "@svc/problem";
 import { hasVector } from "@svc/search-store";
@@ -257,6 +257,22 @@ describe("the search", function () {
     await search.stop();
   });
 
+  it("has its files made by another process, which ends when the service stops", async function () {
+    const { db, log } = running.service;
+    if (db === undefined || (await hasVector(db))) return this.skip();
+    const dataDir = `${folder.path}-anew`;
+    const search = createSearch({ db, log, embedded: { dataDir } });
+    const asked = search.store().catch((reason: unknown) => reason);
+    const maker = await holderOf(`${dataDir}.lock`);
+    expect(maker).not.to.equal(process.pid);
+    expect((await search.check.check(AbortSignal.timeout(5000))).detail).to.equal("opening");
+    await search.stop();
+    expect(await asked)
+      .to.be.instanceOf(ProblemError)
+      .and.to.deep.include({ status: 503, detail: "the service stops" });
+    await untilGone(maker);
+  });
+
   it("is closed when the service stops, and others can have its folder", async () => {
     const isOpen = existsSync(`${folder.path}.lock`);
     expect(isOpen).to.equal((await searchCheck(running)).detail.endsWith("embedded"));
@@ -290,6 +306,29 @@ describe("what the search is made of", () => {
     expect(demoEmbedding("Café, CAFÉ")).to.deep.equal(demoEmbedding("cafe cafe"));
   });
 });
+
+/** The process that has a folder, as soon as there is one. */
+async function holderOf(lock: string): Promise<number> {
+  for (let tries = 0; tries < 600; tries++) {
+    const text = existsSync(lock) ? readFileSync(lock, "utf8") : "";
+    if (text !== "") return (JSON.parse(text) as { pid: number }).pid;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error(`nobody has ${lock}`);
+}
+
+async function untilGone(pid: number): Promise<void> {
+  for (let tries = 0; tries < 600; tries++) {
+    try {
+      process.kill(pid, 0);
+    } catch (error) {
+      expect(error).to.have.property("code", "ESRCH");
+      return;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error(`process ${pid} goes on`);
+}
 
 function many(count: number): object {
   return Object.fromEntries(Array.from({ length: count }, (_, n) => [`key_${n}`, n]));

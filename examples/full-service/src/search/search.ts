@@ -5,6 +5,7 @@ import type { Database } from "@svc/database";
 import { serviceUnavailable } from "@svc/problem";
 import { createSearchStore, hasVector, SearchError, type SearchStore } from "@svc/search-store";
 import type { EmbeddedDatabase } from "@svc/search-store/pglite";
+import { ensureEmbeddedFiles } from "./embedded-files.ts";
 import { demoEmbed, dimensions, embedderName } from "./demo-embedder.ts";
 
 /** A PostgreSQL inside of this process, for where the service's own has no pgvector. */
@@ -54,7 +55,7 @@ export function createSearch({ db, embedded, fill, log }: SearchOptions): Search
   let opening: Promise<Opened> | undefined;
   let opened: Opened | undefined;
   let failed: { readonly why: string; readonly at: number } | undefined;
-  let isStopped = false;
+  const ending = new AbortController();
 
   async function open(): Promise<Opened> {
     const found = (await onServer()) ?? (await embeddedOrFailed());
@@ -88,6 +89,7 @@ export function createSearch({ db, embedded, fill, log }: SearchOptions): Search
       failed = undefined;
       return found;
     } catch (error) {
+      if (ending.signal.aborted) throw stopping();
       failed = { why: reasonOf(error), at: performance.now() };
       log.warn({ err: error }, "the embedded search could not be opened");
       throw notNow();
@@ -96,8 +98,12 @@ export function createSearch({ db, embedded, fill, log }: SearchOptions): Search
 
   async function inProcess(embedded: EmbeddedSearch): Promise<Opened> {
     const { openEmbedded } = await import("@svc/search-store/pglite");
-    // What tenants have written is for nobody else on this computer.
-    if (embedded.dataDir !== undefined) await mkdir(embedded.dataDir, { recursive: true, mode: 0o700 });
+    const { dataDir } = embedded;
+    if (dataDir !== undefined) {
+      // What tenants have written is for nobody else on this computer.
+      await mkdir(dataDir, { recursive: true, mode: 0o700 });
+      await ensureEmbeddedFiles(dataDir, ending.signal);
+    }
     const database = await openEmbedded(embedded);
     try {
       const store = storeOn(database);
@@ -123,7 +129,7 @@ export function createSearch({ db, embedded, fill, log }: SearchOptions): Search
   }
 
   async function whole(): Promise<Opened> {
-    if (isStopped) throw serviceUnavailable("the service stops");
+    if (ending.signal.aborted) throw stopping();
     opening ??= open().then(
       (found) => (opened = found),
       (error: unknown) => {
@@ -148,7 +154,7 @@ export function createSearch({ db, embedded, fill, log }: SearchOptions): Search
 
   return {
     async store() {
-      if (opened !== undefined && !isStopped) return opened.store;
+      if (opened !== undefined && !ending.signal.aborted) return opened.store;
       const enough = new AbortController();
       const late = sleep(patienceMs, undefined, { signal: enough.signal }).then(() => {
         throw notYet();
@@ -162,16 +168,21 @@ export function createSearch({ db, embedded, fill, log }: SearchOptions): Search
     openSoon() {
       void whole().catch((error: unknown) => {
         // Of the embedded one it has been said why.
-        if (failed === undefined) log.warn({ err: error }, "the search could not be opened yet");
+        if (failed === undefined && !ending.signal.aborted)
+          log.warn({ err: error }, "the search could not be opened yet");
       });
     },
     check: { name: "search", critical: false, check },
     async stop() {
-      isStopped = true;
+      ending.abort();
       const found = await opening?.catch(() => undefined);
       await found?.embedded?.close();
     },
   };
+}
+
+function stopping(): Error {
+  return serviceUnavailable("the service stops");
 }
 
 function notYet(): Error {

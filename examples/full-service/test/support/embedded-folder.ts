@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { openEmbedded } from "@svc/search-store/pglite";
+import { ensureEmbeddedFiles } from "../../src/search/embedded-files.ts";
 
 /** A folder with an embedded database that has nothing in it yet. Leaving the block removes it. */
 export interface EmbeddedFolder extends Disposable {
@@ -32,8 +32,7 @@ async function template(): Promise<string> {
   mkdirSync(cache, { recursive: true });
   const folder = mkdtempSync(join(cache, "making-"));
   try {
-    const database = await openEmbedded({ dataDir: join(folder, "data") });
-    await database.close();
+    await ensureEmbeddedFiles(join(folder, "data"), AbortSignal.timeout(120_000));
     renameSync(join(folder, "data"), path);
   } catch (error) {
     // Another process was faster: a folder that is not empty is not replaced.
