@@ -39,7 +39,7 @@ export async function startDemo({
       // Whoever names a database of another environment wants to work with it, not to fill it.
       const isLocal = service.env === "local";
       const withSecret = isLocal ? { ...env, SVC_AUTH_SECRET: secretFor(env) } : env;
-      // What is kept in memory is of no use to whoever runs several of these.
+      // What is gone at the end is of no use to whoever runs several of these.
       const search = isLocal ? { embeddedSearch: {}, openSearch } : {};
       const demo = { seed: isLocal, demoUsers: isLocal, ...search };
       await tellWhereToLook(await start(service, withSecret, demo));

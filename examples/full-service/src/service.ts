@@ -34,7 +34,7 @@ export interface ExpensesOptions {
   /** Whose months the totals have: another one than before has all of them computed anew. Default `UTC`. */
   readonly timeZone?: string | undefined;
   /**
-   * Where documents are searched when the database server has no pgvector: an embedded database, in a folder or in memory.
+   * Where documents are searched when the database server has no pgvector: an embedded database, in a folder.
    * Default: nowhere, and then there is no search.
    */
   readonly embeddedSearch?: EmbeddedSearch | undefined;

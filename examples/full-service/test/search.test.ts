@@ -1,4 +1,5 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { testDatabase } from "@svc/dev-services";
 import { ProblemError } from "@svc/problem";
 import { hasVector } from "@svc/search-store";
@@ -273,6 +274,22 @@ describe("the search", function () {
     await untilGone(maker);
   });
 
+  it("has a folder that is gone when the service stops, where none is named", async function () {
+    const { db, log } = running.service;
+    if (db === undefined || (await hasVector(db))) return this.skip();
+    const before = passingFolders();
+    const search = createSearch({ db, log, embedded: {} });
+    search.openSoon();
+    let made: readonly string[] = [];
+    for (let tries = 0; made.length === 0 && tries < 600; tries++) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      made = passingFolders().filter((folder) => !before.includes(folder));
+    }
+    expect(made).not.to.deep.equal([]);
+    await search.stop();
+    expect(passingFolders()).not.to.include.members(made);
+  });
+
   it("is closed when the service stops, and others can have its folder", async () => {
     const isOpen = existsSync(`${folder.path}.lock`);
     expect(isOpen).to.equal((await searchCheck(running)).detail.endsWith("embedded"));
@@ -306,6 +323,10 @@ describe("what the search is made of", () => {
     expect(demoEmbedding("Café, CAFÉ")).to.deep.equal(demoEmbedding("cafe cafe"));
   });
 });
+
+function passingFolders(): readonly string[] {
+  return readdirSync(tmpdir()).filter((name) => name.startsWith("svc-search-"));
+}
 
 /** The process that has a folder, as soon as there is one. */
 async function holderOf(lock: string): Promise<number> {

@@ -1,5 +1,4 @@
 import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -22,9 +21,12 @@ export async function ensureEmbeddedFiles(dataDir: string, signal: AbortSignal):
     stdio: "ignore",
     signal,
   });
-  try {
-    await once(maker, "close");
-  } catch {
-    signal.throwIfAborted();
-  }
+  await new Promise<void>((resolve) => {
+    maker.once("close", () => resolve());
+    // One that is cut off is waited for: until then it may be writing.
+    maker.once("error", () => {
+      if (!signal.aborted) resolve();
+    });
+  });
+  signal.throwIfAborted();
 }

@@ -1,4 +1,6 @@
-import { mkdir } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CheckResult, Logger, ReadinessCheck } from "@svc/context";
 import type { Database } from "@svc/database";
@@ -10,7 +12,7 @@ import { demoEmbed, dimensions, embedderName } from "./demo-embedder.ts";
 
 /** A PostgreSQL inside of this process, for where the service's own has no pgvector. */
 export interface EmbeddedSearch {
-  /** Where it keeps its files. Default: nowhere, it forgets everything at the end. */
+  /** Where it keeps its files. Default: in a folder that is removed at the end. */
   readonly dataDir?: string | undefined;
 }
 
@@ -37,8 +39,8 @@ export interface Search {
 
 interface Opened {
   readonly store: SearchStore;
-  /** To be closed; the service's own database is not ours. */
-  readonly embedded: EmbeddedDatabase | undefined;
+  /** Of an embedded one; the service's own database is not ours. */
+  close(): Promise<void>;
 }
 
 /** How long a request waits for it to be opened. */
@@ -63,7 +65,7 @@ export function createSearch({ db, embedded, fill, log }: SearchOptions): Search
       await fill?.(found.store);
       return found;
     } catch (error) {
-      await found.embedded?.close();
+      await found.close();
       throw error;
     }
   }
@@ -78,7 +80,7 @@ export function createSearch({ db, embedded, fill, log }: SearchOptions): Search
       log.warn({ reason: error.message }, "the server's pgvector cannot be used");
       return undefined;
     }
-    return { store, embedded: undefined };
+    return { store, close: async () => {} };
   }
 
   async function embeddedOrFailed(): Promise<Opened> {
@@ -96,19 +98,35 @@ export function createSearch({ db, embedded, fill, log }: SearchOptions): Search
     }
   }
 
-  async function inProcess(embedded: EmbeddedSearch): Promise<Opened> {
-    const { openEmbedded } = await import("@svc/search-store/pglite");
-    const { dataDir } = embedded;
-    if (dataDir !== undefined) {
-      // What tenants have written is for nobody else on this computer.
-      await mkdir(dataDir, { recursive: true, mode: 0o700 });
-      await ensureEmbeddedFiles(dataDir, ending.signal);
+  async function inProcess({ dataDir }: EmbeddedSearch): Promise<Opened> {
+    if (dataDir !== undefined) return inFolder(dataDir);
+    const passing = await mkdtemp(join(tmpdir(), "svc-search-"));
+    const remove = (): Promise<void> => rm(passing, { recursive: true, force: true, maxRetries: 3 });
+    try {
+      const found = await inFolder(join(passing, "data"));
+      return {
+        store: found.store,
+        async close() {
+          await found.close();
+          await remove();
+        },
+      };
+    } catch (error) {
+      await remove();
+      throw error;
     }
-    const database = await openEmbedded(embedded);
+  }
+
+  async function inFolder(dataDir: string): Promise<Opened> {
+    const { openEmbedded } = await import("@svc/search-store/pglite");
+    // What tenants have written is for nobody else on this computer.
+    await mkdir(dataDir, { recursive: true, mode: 0o700 });
+    await ensureEmbeddedFiles(dataDir, ending.signal);
+    const database = await openEmbedded({ dataDir });
     try {
       const store = storeOn(database);
       await store.ensureSchema();
-      return { store, embedded: database };
+      return { store, close: () => database.close() };
     } catch (error) {
       await database.close();
       throw error;
@@ -176,7 +194,7 @@ export function createSearch({ db, embedded, fill, log }: SearchOptions): Search
     async stop() {
       ending.abort();
       const found = await opening?.catch(() => undefined);
-      await found?.embedded?.close();
+      await found?.close();
     },
   };
 }
