@@ -3,14 +3,14 @@
 set -euo pipefail
 
 packages=(
-  redis-server      # a real Redis for the tests that want one
-  prometheus        # promtool, which checks what /metrics says
-  pgbouncer         # the pooler that tenants must survive
-  chromium          # a real browser signs in
-  nats-server       # an event bus
-  postgresql        # the oldest PostgreSQL that is supported, which can have pgvector
-  postgresql-client # psql, which the consumer in Python uses
-  python3           # the same
+  redis-server            # a real Redis for the tests that want one
+  prometheus              # promtool, which checks what /metrics says
+  pgbouncer               # the pooler that tenants must survive
+  chromium-headless-shell # a real browser signs in
+  nats-server             # an event bus
+  postgresql              # the oldest PostgreSQL that is supported, which can have pgvector
+  postgresql-client       # psql, which the consumer in Python uses
+  python3                 # the same
 )
 
 missing=()

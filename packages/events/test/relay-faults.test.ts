@@ -258,7 +258,7 @@ describe("a relay, when something is wrong,", function () {
     const holder = await bench.pool.connect();
     await holder.query(`begin; lock table ${bench.outbox.name} in access exclusive mode`);
     const logger = collectingLogger();
-    await using relay = bench.relay(events, { commandTimeoutMs: 60, logger });
+    await using relay = bench.relay(events, { commandTimeoutMs: 400, logger });
     relay.start();
     await until("two passes have failed", () => relay.told.length >= 2);
     expect(relay.told.every(({ type }) => type === "fault")).to.equal(true);

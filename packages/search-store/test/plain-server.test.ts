@@ -23,17 +23,18 @@ const ROW = {
 const target = { tenant: "t", quotedTable: "plain", vectorType: "halfvec(2)", precision: "half" } as const;
 
 describe("a binary COPY to a real server", () => {
-  const server = useServer();
   let pool: Pool;
   let client: PoolClient;
+  // Before the server's own hook: its pool ends when every connection is back.
+  after(async () => {
+    await client.query("drop table plain");
+    client.release();
+  });
+  const server = useServer();
   before(async () => {
     pool = server().pool;
     client = await pool.connect();
     await client.query(TABLE);
-  });
-  after(async () => {
-    await client.query("drop table plain");
-    client.release();
   });
   beforeEach(() => client.query("truncate plain"));
 

@@ -1,4 +1,4 @@
-import { listen } from "@svc/test-support";
+import { listen, until } from "@svc/test-support";
 import { expect } from "chai";
 import type { Page } from "playwright-core";
 import { demoPassword } from "../../src/demo-users.ts";
@@ -57,8 +57,10 @@ describe("a browser with a session", function () {
     );
     expect(await page.getByLabel("E-mail").inputValue()).to.equal("clerk@harbour-cafe.example");
     expect(await page.getByLabel("Password").inputValue()).to.equal("");
-    // Where one goes on typing.
-    expect(await page.evaluate<string>("document.activeElement.id")).to.equal("password");
+    // Where one goes on typing; a browser puts it there once the page is drawn.
+    await until("the password has the focus", () =>
+      page.evaluate<boolean>("document.activeElement.id === 'password'"),
+    );
     await signInWithPassword(page);
     expect(placeOf(page)).to.equal("/whoami");
   });

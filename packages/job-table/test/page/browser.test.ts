@@ -13,7 +13,7 @@ describe("the queue page in Chromium", function () {
   before("a browser", async function () {
     const executable = findChromium();
     if (executable === undefined) {
-      const message = "no chromium is on PATH; on Debian: apt-get install chromium";
+      const message = "no chromium is on PATH; on Debian: apt-get install chromium-headless-shell";
       if (process.env["CI"] === "true") throw new Error(message);
       process.stderr.write(`skipped: ${message}\n`);
       this.skip();

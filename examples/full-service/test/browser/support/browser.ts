@@ -27,7 +27,7 @@ export function testBrowser(trusted: readonly { readonly spkiHash: string }[] = 
     this.timeout(60_000);
     const executable = findChromium();
     if (executable === undefined) {
-      const message = "no chromium is on PATH; on Debian: apt-get install chromium";
+      const message = "no chromium is on PATH; on Debian: apt-get install chromium-headless-shell";
       if (process.env["CI"] === "true") throw new Error(message);
       process.stderr.write(`skipped: ${message}\n`);
       this.skip();
