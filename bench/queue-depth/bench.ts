@@ -147,37 +147,35 @@ async function runGrowth(url: string, { share }: Effort, { json, print }: BenchO
   for (const line of json ? figuresOf(growth) : linesOf(growth)) print(line);
 }
 
-const MOMENTS = ["filled", "drained", "vacuumed", "filledAgain"] as const;
+const MOMENTS = ["filled", "drained", "vacuumed"] as const;
 
-function figuresOf(growth: Growth): string[] {
-  return MOMENTS.flatMap((moment) =>
-    (["table", "indexes"] as const).map((part) =>
-      JSON.stringify({
-        bench: "queue-depth",
-        case: "svc",
-        metric: `size/${moment}/${part}`,
-        value: growth[moment][part],
-        unit: "bytes",
-      }),
+function figuresOf({ fillings }: Growth): string[] {
+  return fillings.flatMap((filling, at) =>
+    MOMENTS.flatMap((moment) =>
+      (["table", "indexes"] as const).map((part) =>
+        JSON.stringify({
+          bench: "queue-depth",
+          case: "svc",
+          metric: `size/${moment}-${at + 1}/${part}`,
+          value: filling[moment][part],
+          unit: "bytes",
+        }),
+      ),
     ),
   );
 }
 
-function linesOf({ jobs, filled, drained, vacuumed, filledAgain, perSecond }: Growth): string[] {
+function linesOf({ jobs, fillings }: Growth): readonly string[] {
   const megabytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(0)} MB`;
   const row = (what: string, { table, indexes }: Sizes): string[] => [
     what,
     megabytes(table),
     megabytes(indexes),
   ];
-  return [
-    ...columns([
-      ["", "table", "indexes"],
-      row(`${jobs} jobs queued`, filled),
-      row("all done", drained),
-      row("autovacuum has come by", vacuumed),
-      row(`${jobs} jobs queued again`, filledAgain),
-    ]),
-    `${perSecond.toFixed(0)} jobs/s`,
-  ];
+  const rows = fillings.flatMap(({ filled, drained, vacuumed, perSecond }, at) => [
+    row(`${jobs} jobs queued${at === 0 ? "" : " again"}`, filled),
+    row(`all done, ${perSecond.toFixed(0)} jobs/s`, drained),
+    row("autovacuum has come by", vacuumed),
+  ]);
+  return columns([["", "table", "indexes"], ...rows]);
 }
