@@ -51,15 +51,12 @@ export function createEnqueueing(
     return { id: row.id, enqueued: job !== undefined };
   }
 
-  /** The worker's connection has failed. This one waits for what that one did, and finds whether it has queued the job. */
+  /** The worker's connection has failed. This one waits for what that one did, or has it do nothing. */
   async function insertAgain(place: Place, row: NewRow): Promise<Enqueued> {
-    let isNew = true;
     try {
-      isNew = await insert(row);
+      await insert(row);
     } finally {
-      // Whoever has claimed a new one must keep it.
-      if (isNew) place.take(undefined, 0);
-      else place.lose(row.id);
+      place.lose(row.id);
     }
     return { id: row.id, enqueued: true };
   }

@@ -1,27 +1,24 @@
 import { currentContext } from "@svc/context";
 import { testDatabase } from "@svc/dev-services";
-import { createJobTable, type JobTable, type NewJob } from "@svc/job-table";
+import { createJobTable, type Enqueued, type Job, type JobTable, type NewJob } from "@svc/job-table";
 import type { Connectable, PooledConnection } from "@svc/sql";
 import { until } from "@svc/test-support";
 import { expect } from "chai";
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Pool } from "pg";
 import { type Bench, openBench, openClient } from "./support/bench.ts";
-import { gate, work as workWith, type Working } from "./support/working.ts";
+import { gate, work, type Working } from "./support/working.ts";
 
 const INSERT = /^insert into /;
-
-function work(bench: Bench, options: Parameters<typeof workWith>[1]): Working {
-  return workWith(bench, { claimOnEnqueue: true, ...options });
-}
+const GIVEN_BACK = /^update [^]* attempts = 0\b/;
 
 interface Watched {
   /** Inserts that were sent, `claimed` or `queued`. */
   readonly inserts: ("claimed" | "queued")[];
   /** How many of them went over the connection of a worker. */
   prepared: number;
-  /** What happens to the answer of an insert. */
-  after: () => Promise<void>;
+  /** What happens to the answer of a statement that writes. */
+  after: (text: string) => Promise<void>;
   readonly bench: Bench;
 }
 
@@ -43,8 +40,8 @@ function watch(bench: Bench): Watched {
           if (INSERT.test(text)) {
             if (typeof given !== "string") self.prepared += 1;
             self.inserts.push(text.includes("'running'") ? "claimed" : "queued");
-            await self.after();
           }
+          if (INSERT.test(text) || GIVEN_BACK.test(text)) await self.after(text);
           return answer;
         };
         return new Proxy(client, {
@@ -261,38 +258,116 @@ describe("a job that is queued beside a worker that has nothing to do", function
     expect(working.worker.running).to.equal(0);
   });
 
-  it("JOB-11 is given back with its attempt when the worker stops meanwhile", async () => {
-    await using bench = await openBench(database.url);
-    for (const drainSeconds of [5]) {
+  /** Queues jobs until one of them was claimed by an insert whose answer is held; `open` lets it come. */
+  async function hold(watched: Watched): Promise<{ readonly queued: Promise<Enqueued>; open: () => void }> {
+    const { inserts, bench } = watched;
+    const { opened, open } = gate();
+    watched.after = () => (inserts.at(-1) === "claimed" ? opened : Promise.resolve());
+    for (;;) {
+      const before = inserts.length;
+      const queued = bench.table.enqueue({ task: "a" });
+      await until("it is there", () => inserts.length > before);
+      if (inserts.at(-1) === "claimed") return { queued, open };
+      await queued;
+      await until("it is done", async () => (await bench.rows()).length === 0);
+    }
+  }
+
+  async function expectGivenBack(bench: Bench, id: string): Promise<void> {
+    await until("it is given back", async () => (await bench.rows())[0]?.status === "pending");
+    expect(await bench.rows()).to.have.lengthOf(1);
+    expect((await bench.rows())[0]).to.deep.include({ id, attempts: 0, locked_until: null });
+  }
+
+  for (const drainSeconds of [5, 0]) {
+    const when = drainSeconds === 0 ? "after its end" : "while it stops";
+    it(`JOB-11 is given back with its attempt when the worker stops and the answer comes ${when}`, async () => {
+      await using bench = await openBench(database.url);
       const watched = watch(bench);
       const working = work(watched.bench, { drainSeconds, handlers: { a: () => undefined } });
       await idle(watched, working);
-      let { opened, open } = gate();
-      watched.after = () => opened;
-      let before = watched.inserts.length;
-      let queued = watched.bench.table.enqueue({ task: "a" });
-      await until("it was claimed at once", async () => {
-        await until("it is there", () => watched.inserts.length > before);
-        if (watched.inserts.at(-1) === "claimed") return true;
-        open();
-        await queued;
-        await until("it is done", async () => (await bench.rows()).length === 0);
-        ({ opened, open } = gate());
-        before = watched.inserts.length;
-        queued = watched.bench.table.enqueue({ task: "a" });
-        return false;
-      });
+      const { queued, open } = await hold(watched);
       const stopped = working.worker.stop();
       if (drainSeconds === 0) await stopped;
       open();
       await stopped;
       const { id, enqueued } = await queued;
       expect(enqueued).to.equal(true);
-      await until("it is given back", async () => (await bench.rows())[0]?.status === "pending");
-      const [row] = await bench.rows();
-      expect(row).to.deep.include({ id, attempts: 0, locked_until: null });
-      await bench.pool.query(`delete from ${bench.table.name}`);
-    }
+      await expectGivenBack(bench, id);
+    });
+
+    it(`JOB-11 is given back when the worker stops and the answer is given up ${when}`, async () => {
+      await using bench = await openBench(database.url);
+      const watched = watch(bench);
+      const working = work(watched.bench, {
+        drainSeconds,
+        commandTimeoutMs: 300,
+        handlers: { a: () => undefined },
+      });
+      await idle(watched, working);
+      const { queued, open } = await hold(watched);
+      const stopped = working.worker.stop();
+      // The worker's connection is given up, and the job is found in the table over another one.
+      const { id, enqueued } = await queued;
+      await stopped;
+      expect(enqueued).to.equal(true);
+      await expectGivenBack(bench, id);
+      open();
+    });
+  }
+
+  it("JOB-11 is given back when the worker closes its connection while the statement is under way", async () => {
+    await using bench = await openBench(database.url);
+    const watched = watch(bench);
+    const working = work(watched.bench, { drainSeconds: 0, handlers: { a: () => undefined } });
+    await idle(watched, working);
+    const { name } = bench.table;
+    await bench.pool.query(`create function ${name}_slow() returns trigger language plpgsql as
+      $$ begin perform pg_sleep(0.7); return null; end $$;
+      create trigger slow after insert on ${name} for each row when (new.status = 'running') execute function ${name}_slow()`);
+    let id = "";
+    await until("it was claimed at once", async () => {
+      const queued = watched.bench.table.enqueue({ task: "a" });
+      const [{ n } = { n: 0 }] = (
+        await bench.pool.query<{ n: number }>(
+          `select count(*)::int as n from pg_stat_activity where query like 'insert into %' || $1 || '%' and wait_event = 'PgSleep'`,
+          [name],
+        )
+      ).rows;
+      if (n === 1) await working.worker.stop();
+      ({ id } = await queued);
+      return n === 1;
+    });
+    await bench.pool.query(`delete from ${name} where id <> $1`, [id]);
+    await expectGivenBack(bench, id);
+  });
+
+  it("JOB-21 is left alone by whoever gives it back twice, when another worker has claimed it since", async () => {
+    await using bench = await openBench(database.url);
+    const watched = watch(bench);
+    await using working = work(watched.bench, { pollMs: 1000, handlers: { a: () => undefined } });
+    await idle(watched, working);
+    const claimed: Job[] = [];
+    let isLost = false;
+    let given = 0;
+    watched.after = async (text) => {
+      if (GIVEN_BACK.test(text)) {
+        given += 1;
+        if (given > 1) return;
+        claimed.push(...(await bench.table.claim(1)));
+      } else {
+        if (isLost || watched.inserts.at(-1) === "queued") return;
+        isLost = true;
+      }
+      throw new Error("the connection broke");
+    };
+    await until("it was claimed at once", async () => {
+      await watched.bench.table.enqueue({ task: "a" });
+      return isLost;
+    });
+    await until("it was given back twice", () => given === 2);
+    expect(claimed.map(({ attempts }) => attempts)).to.deep.equal([1]);
+    for (const job of claimed) expect(await bench.table.ack(job)).to.equal(true);
   });
 
   it("JOB-4 400 of them, ten at a time, beside two workers and jobs of others, each run once", async () => {

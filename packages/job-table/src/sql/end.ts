@@ -28,12 +28,13 @@ where ${HELD} returning job.id, job.status`;
 }
 
 /**
- * Jobs that were claimed as they were queued by a statement whose answer was lost: nobody else knows their ids. Who has
- * claimed one since, after its lease, has counted another attempt.
+ * Jobs that were claimed as they were queued by a statement whose answer was lost: nobody else knows their ids. Of `$2`
+ * seconds, such a lease alone begins when its job became available; whoever claims one later does so after that.
  */
 export function orphanSql(table: string): string {
   return `update ${table} as job set status = 'pending', locked_until = null, available_at = statement_timestamp(), attempts = 0
-where job.id = any($1::text[]) and job.status not in ('pending', 'dead') and job.attempts = 1 returning job.id`;
+where job.id = any($1::text[]) and job.status not in ('pending', 'dead') and job.attempts = 1
+  and job.locked_until = job.available_at + $2::float8 * interval '1 second' returning job.id`;
 }
 
 /** Jobs that are given back (JOB-11). */

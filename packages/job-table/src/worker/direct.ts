@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Job, Lease } from "../job.ts";
 import { orphanSql } from "../sql/end.ts";
 import type { Taker } from "../taker.ts";
@@ -6,36 +7,44 @@ import type { Session } from "./session.ts";
 
 /** Takes jobs that are claimed in the statement that queues them. */
 export interface Direct extends Taker {
-  /** Gives back what such a statement may have claimed whose answer was lost. */
-  giveBack(): Promise<void>;
-  /** Whether there is something to be given back now. */
-  readonly isDue: boolean;
+  /** Resolves when nothing is left to be given back. */
+  settled(): Promise<void>;
 }
 
 export interface DirectOptions {
   readonly sql: string;
+  readonly leaseSeconds: number;
   readonly handlers: ReadonlyMap<string, unknown>;
   readonly intake: Pick<Intake, "keep" | "unkeep">;
   readonly session: Session;
+  /** Where jobs are given back: it outlives the worker, whose own connection may just have failed. */
+  readonly spare: Session;
   /** Whether the worker gets on. */
   readonly isWell: () => boolean;
-  /** Whether the worker has ended, and writes nothing any more. */
+  /** Whether the worker has ended. */
   readonly isOver: () => boolean;
   readonly release: (lease: Lease) => Promise<unknown>;
   readonly onClaimed: (job: Job, claimedAt: number) => void;
   /** A slot is free again. */
   readonly onFree: () => void;
+  /** Jobs were given back. */
+  readonly onGivenBack: () => void;
+  readonly onFault: (error: unknown) => void;
+  /** Milliseconds until so many failures later the next attempt is made. */
+  readonly delay: (failures: number) => number;
 }
 
 const MAX_LOST = 1000;
 // The statement whose connection broke may still be under way.
 const SETTLE_MS = 250;
+// After the worker's end: the process may want to end as well.
+const LAST_TRIES = 5;
 
 export function createDirect(options: DirectOptions): Direct {
-  const { handlers, intake, session } = options;
+  const { handlers, intake, session, spare, leaseSeconds } = options;
   const sql = orphanSql(options.sql);
   let lost: string[] = [];
-  let notBefore = -Infinity;
+  let giving: Promise<void> | undefined;
 
   function free(kept: Kept): void {
     intake.unkeep(kept);
@@ -45,8 +54,40 @@ export function createDirect(options: DirectOptions): Direct {
   function begin(kept: Kept, job: Job, claimedAt: number): void {
     // Nobody keeps a slot for what came so late.
     if (!options.isOver() && intake.unkeep(kept)) return options.onClaimed(job, claimedAt);
-    const done = (): void => free(kept);
-    options.release(job).then(done, done);
+    options.release(job).then(
+      () => free(kept),
+      () => lose(kept, job.id),
+    );
+  }
+
+  function lose(kept: Kept, id: string): void {
+    if (lost.length < MAX_LOST) lost.push(id);
+    giving ??= giveBack().finally(() => (giving = undefined));
+    free(kept);
+  }
+
+  /** Those that are lost meanwhile are given their time too. */
+  async function giveBack(): Promise<void> {
+    while (lost.length > 0) {
+      const ids = lost;
+      lost = [];
+      await sleep(SETTLE_MS);
+      await giveBackThese(ids);
+    }
+  }
+
+  async function giveBackThese(ids: readonly string[]): Promise<void> {
+    for (let failures = 1; ; failures++) {
+      try {
+        await spare.query("svc_job_orphans", sql, [ids, leaseSeconds]);
+        options.onGivenBack();
+        return;
+      } catch (error) {
+        options.onFault(error);
+        if (options.isOver() && failures >= LAST_TRIES) return;
+      }
+      await sleep(options.delay(failures));
+    }
   }
 
   return {
@@ -62,25 +103,9 @@ export function createDirect(options: DirectOptions): Direct {
           if (job === undefined) free(kept);
           else process.nextTick(begin, kept, job, claimedAt);
         },
-        lose(id) {
-          if (lost.length < MAX_LOST) lost.push(id);
-          notBefore = performance.now() + SETTLE_MS;
-          free(kept);
-        },
+        lose: (id) => lose(kept, id),
       };
     },
-    async giveBack() {
-      const ids = lost;
-      lost = [];
-      try {
-        await session.query("svc_job_orphans", sql, [ids]);
-      } catch (error) {
-        lost.push(...ids);
-        throw error;
-      }
-    },
-    get isDue() {
-      return lost.length > 0 && performance.now() >= notBefore;
-    },
+    settled: () => giving ?? Promise.resolve(),
   };
 }

@@ -55,7 +55,7 @@ export interface WorkerOptions {
   readonly listen?: boolean | undefined;
   /**
    * Whether a job that is queued through `table` while this worker has nothing to do is claimed in the statement that queues it: one
-   * commit and one message fewer until it begins. False: it is left to whichever worker is first. Default: false.
+   * commit and one message fewer until it begins. False: it is left to whichever worker is first. Default: true.
    */
   readonly claimOnEnqueue?: boolean | undefined;
   /** Milliseconds that a statement may take. Default: 10,000. */
@@ -107,7 +107,7 @@ export function resolveWorkerOptions(given: WorkerOptions): ResolvedWorker {
     drainSeconds: withDefault(number({ min: 0, max: 86_400 }), 25),
     pollMs: withDefault(integer({ min: 10, max: 1000 }), 1000),
     listen: withDefault(boolean(), true),
-    claimOnEnqueue: withDefault(boolean(), false),
+    claimOnEnqueue: withDefault(boolean(), true),
     commandTimeoutMs: withDefault(integer({ min: 10, max: 600_000 }), 10_000),
     depthEverySeconds: withDefault(number({ min: 0, max: 86_400 }), 0),
     logger: optional(objectWith<Logger>("a logger", "info", "warn", "error")),

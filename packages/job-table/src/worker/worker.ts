@@ -138,9 +138,11 @@ export function createWorker(given: WorkerOptions): Worker {
 
   const direct = createDirect({
     sql: on.quotedTable,
+    leaseSeconds: on.visibilityTimeoutSeconds,
     handlers: options.handlers,
     intake,
     session,
+    spare: createSharedSession(on.db, commandTimeoutMs),
     isWell: () => failures === 0,
     isOver: () => over,
     release: (lease) => table.release(lease),
@@ -152,6 +154,12 @@ export function createWorker(given: WorkerOptions): Worker {
         bell.ring();
       }),
     onFree: () => bell.ring(),
+    onGivenBack() {
+      intake.look();
+      bell.ring();
+    },
+    onFault: fault,
+    delay,
   });
 
   function fault(error: unknown): void {
@@ -161,7 +169,6 @@ export function createWorker(given: WorkerOptions): Worker {
 
   /** One statement, or a wait for something to do. */
   async function step(): Promise<void> {
-    if (direct.isDue) await direct.giveBack();
     if (!(await intake.step())) {
       await bell.wait(stopping === undefined && slots.room(intake.kept) > 0 ? claimer.untilSweep() : pollMs);
       return;
@@ -220,6 +227,7 @@ export function createWorker(given: WorkerOptions): Worker {
     pauseUntil = -Infinity;
     bell.ring();
     await looping;
+    await orAfter(direct.settled(), giveUpAt - performance.now());
     if (ends.size > 0) {
       logger?.error(
         { table: table.name, jobs: ends.size },
