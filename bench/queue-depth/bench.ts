@@ -127,19 +127,14 @@ function report(
         const figure = { bench: "queue-depth", case: "svc", metric: `${kind}/${state.name}` };
         print(JSON.stringify({ ...figure, value: Math.round(p50 * 1000) / 1000, unit: "ms" }));
       }
-      if (ratio <= state.bound || !isBound(kind, state)) continue;
+      if (ratio <= state.bound || kind === "by-hand") continue;
       broken += 1;
       note(`${kind}: ${state.name} costs ${ratio.toFixed(2)} x the empty case; the bound is ${state.bound}`);
     }
-    const besides = state.isKept === true ? ", but for the exact call" : "";
-    table.push([...row, state === base?.state ? "" : `at most ${state.bound}${besides}`]);
+    table.push([...row, state === base?.state ? "" : `at most ${state.bound}`]);
   }
   if (!json) for (const line of columns(table)) print(line);
   return broken === 0 ? 0 : 1;
-}
-
-function isBound(kind: Kind, { isKept }: State): boolean {
-  return kind === "call" ? isKept !== true : kind !== "by-hand";
 }
 
 async function runGrowth(url: string, { share }: Effort, { json, print }: BenchOptions): Promise<void> {

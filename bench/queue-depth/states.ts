@@ -9,8 +9,6 @@ export interface State {
   readonly heldFor?: number | undefined;
   /** What a claim may cost, as a multiple of the empty case. */
   readonly bound: number;
-  /** Whether a claim that keeps the order exactly has to read all that is kept; it has no bound here. */
-  readonly isKept?: boolean | undefined;
 }
 
 // Older than those that are claimed: were they not passed over, each claim would read them all.
@@ -43,7 +41,6 @@ export function statesOf(share: number): readonly State[] {
       row: PENDING,
       heldFor: count(30_000),
       bound: 3,
-      isKept: true,
     },
   ];
 }

@@ -29,7 +29,6 @@ export async function createSvc(url: string, apart = false): Promise<Contestant>
       const worker = createWorker({
         table,
         concurrency,
-        claimOnEnqueue: true,
         prefetch: mode === "default" ? 0 : BUFFER - concurrency,
         handlers: { work: (payload) => work((payload as { n: number }).n) },
       });
