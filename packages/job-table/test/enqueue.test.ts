@@ -256,21 +256,38 @@ describe("enqueue", function () {
     expect(error.message).to.include("at most 67108864 are allowed");
   });
 
-  it("keeps every payload that JSON can say, to the letter", async () => {
-    await using bench = await openBench(database.url);
-    const payloads = [
-      null,
-      "text",
-      12.5,
-      [],
-      [1, [2]],
-      { "": { "ä😀": "\\u0000 \\\\u0000 \u0001" } },
-      "'; drop table x; --",
-    ];
-    for (const [n, payload] of payloads.entries())
-      await bench.table.enqueue({ id: `${n}`, task: "a'\"$1", payload });
-    const claimed = await bench.table.claim(10);
-    expect(claimed.map(({ payload }) => payload)).to.deep.equal(payloads);
-    expect(claimed[0]?.task).to.equal("a'\"$1");
-  });
+  for (const how of ["one by one", "together"]) {
+    it(`keeps every payload that JSON can say, to the letter, ${how}`, async () => {
+      await using bench = await openBench(database.url);
+      const payloads = [
+        null,
+        "text",
+        12.5,
+        [],
+        [1, [2]],
+        { "": { "ä😀": "\\u0000 \\\\u0000 \u0001" } },
+        "'; drop table x; --",
+        'a\n\t\b\f\r\u2028\u007f "\\" {NULL,null}',
+      ];
+      const texts = ["a'\"$1", "NULL", "null", "{}", '{"a",b}', "\\", '\\"', " a, b ", "ä😀\u2028", '"'];
+      const jobs = [...payloads, ...texts].map((payload, n) => ({
+        id: texts[n] ?? `${n}`,
+        task: texts[n % texts.length] ?? "",
+        payload,
+        requestId: texts[n % texts.length],
+        tenantId: n % 2 === 0 ? null : "acme",
+        maxAttempts: n + 1,
+        ...(n % 2 === 0 ? { availableAt: new Date(n) } : { delaySeconds: 0 }),
+      }));
+      if (how === "together") await bench.table.enqueueMany(jobs);
+      else for (const job of jobs) await bench.table.enqueue(job);
+      const claimed = new Map((await bench.table.claim(100)).map((job) => [job.id, job]));
+      expect(claimed.size).to.equal(jobs.length);
+      for (const { id, task, payload, requestId, tenantId, maxAttempts } of jobs) {
+        const tenant = tenantId ?? undefined;
+        const told = { task, payload, requestId, tenantId: tenant, maxAttempts };
+        expect(claimed.get(id), id).to.deep.include(told);
+      }
+    });
+  }
 });
