@@ -52,6 +52,8 @@ export const queue: Bench = {
   },
 };
 
+const WARM_UP = { portions: 3, jobs: 20_000 };
+
 interface Effort {
   readonly rounds: number;
   /** Of the usual numbers of jobs. */
@@ -110,12 +112,16 @@ async function durability(url: string): Promise<string[]> {
   return [shown.map(({ name, setting }) => `${name}=${setting}`).join(", ")];
 }
 
+/** Until the code of each is compiled: the first 50,000 jobs or so are slower. */
 async function warmUp(members: readonly Member[], share: number): Promise<void> {
-  for (const member of members) {
-    const jobs = Math.round(5000 * share);
-    const order = { order: "drain", handler: "noop", concurrency: 10, jobs } as const;
-    await member.time({ ...order, mode: "fastest" });
-    if (member.name !== "pg-boss") await member.time({ ...order, mode: "default" });
+  for (let portion = 0; portion < WARM_UP.portions; portion++) {
+    for (const member of members) {
+      const jobs = Math.round(WARM_UP.jobs * share);
+      const order = { order: "drain", handler: "noop", concurrency: 10, jobs } as const;
+      await member.time({ ...order, mode: "fastest" });
+      if (portion === 0 && member.name !== "pg-boss")
+        await member.time({ ...order, mode: "default", jobs: jobs / 4 });
+    }
   }
 }
 
@@ -172,7 +178,7 @@ async function measureRow(
 
 // Short slices, and many: what disturbs the machine for a while meets all of them.
 const LATENCIES = 30;
-const SLICES = 2;
+const SLICES = 4;
 
 /** Graphile in both modes, of which the better one counts. */
 async function measureLatency(members: readonly Member[], { rounds, share }: Effort): Promise<Result[]> {

@@ -42,7 +42,8 @@ function drainRow(handler: HandlerName, concurrency: 1 | 10 | 50, mode: Mode): R
   return {
     metric: `drain/${handler}/c${concurrency}/${mode}`,
     unit: "per_s",
-    rounds: handler === "noop" ? 1 : 0.6,
+    // Where there are bounds, and rounds are short.
+    rounds: handler === "noop" ? (mode === "fastest" ? 2 : 1) : 0.6,
     order(name, round, share) {
       // Four seconds for each, whatever the round: its figure is its polling.
       if (name === "pg-boss" && mode === "default" && round > 0) return undefined;
@@ -66,7 +67,7 @@ function enqueueRow(how: "single" | "bulk", factor: number): Row {
   return {
     metric: `enqueue/${how}`,
     unit: "per_s",
-    rounds: 1,
+    rounds: how === "bulk" ? 2 : 1,
     order(name, _round, share) {
       const peer = (peers as readonly string[]).includes(name);
       const jobs = Math.round(ENQUEUES[how][peer ? "peer" : "svc"] * share);
