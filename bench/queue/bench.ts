@@ -23,6 +23,7 @@ const settings = {
   full_page_writes: "on",
   shared_buffers: "256MB",
   max_wal_size: "8GB",
+  min_wal_size: "4GB",
   checkpoint_timeout: "30min",
 };
 const SHOWN = [...Object.keys(settings), "wal_sync_method", "autovacuum", "server_version"];
@@ -36,6 +37,7 @@ export const queue: Bench = {
     const wanted = chosenRows(options.only);
     const effort = effortOf(options);
     await using server = await startPostgres({ purpose: "test", settings });
+    await prepareSegments(server.url);
     const names = [ours, ...peers, control, ...(wanted.latency ? onlyLatency : [])];
     const places = await Promise.all(
       names.map(async (name) => ({ name, url: await makeDatabase(server.url, name) })),
@@ -88,6 +90,23 @@ function chosenRows(only: readonly string[] | undefined): { rows: readonly Row[]
   if (unknown !== undefined)
     throw new Error(`there is no row ${unknown}; there are ${allMetrics.join(", ")}`);
   return { rows: rows.filter(({ metric }) => isWanted(metric)), latency: isWanted("latency") };
+}
+
+const SEGMENTS = 200;
+
+/**
+ * A server that has run for a while writes into segments of its log that are there; to make one takes 50 ms, which would fall into
+ * some rows and not into others.
+ */
+async function prepareSegments(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  for (let n = 0; n < SEGMENTS; n++) {
+    await client.query("select pg_logical_emit_message(true, 'bench', '')");
+    await client.query("select pg_switch_wal()");
+  }
+  await client.query("checkpoint");
+  await client.end();
 }
 
 async function makeDatabase(serverUrl: string, name: string): Promise<string> {
