@@ -5,7 +5,7 @@ import { type JobTable, optionsOf } from "./job-table.ts";
 import { newRow } from "./new-job.ts";
 import { channelOf } from "./notifier.ts";
 import { enqueueFrom } from "./sql/enqueue.ts";
-import { createSharedSession } from "./worker/session.ts";
+import { createSharedSession } from "./worker/shared-session.ts";
 
 /** An `insert` for the `with` of a bigger statement. */
 export interface EnqueuePart {

@@ -1,12 +1,9 @@
 import { withDeadline } from "@svc/resilience";
 import {
   type Connectable,
-  type Database,
   identifier,
-  isPool,
   lend,
   type PooledConnection,
-  type Queryable,
   type QueryResult,
   type Row,
 } from "@svc/sql";
@@ -23,7 +20,8 @@ export interface Session {
   close(): void;
 }
 
-interface Emitter {
+/** What a connection of `pg` tells. */
+export interface Emitter {
   on(event: "error" | "notification" | "end", listener: (message?: unknown) => void): unknown;
   removeListener(event: "error", listener: () => void): unknown;
 }
@@ -184,86 +182,4 @@ function asText(value: unknown): unknown {
   return list.every((each) => typeof each === "string" && !/["\\]/.test(each))
     ? `{"${list.join('","')}"}`
     : value;
-}
-
-/** Any connection of the table's database, for every statement. */
-export function createSharedSession(db: Database, timeoutMs: number): Session {
-  let last: Promise<unknown> = Promise.resolve();
-
-  // What a single connection has not answered yet stands before all that comes later: nothing is put behind it.
-  async function inTurn<R extends Row>(
-    connection: Queryable,
-    signal: AbortSignal,
-    text: string,
-    values: unknown[],
-  ): Promise<R[]> {
-    await last.catch(() => undefined);
-    signal.throwIfAborted();
-    const answer = connection.query<R>(text, values);
-    last = answer;
-    return (await answer).rows;
-  }
-
-  return {
-    queues: false,
-    isIdle: false,
-    query: <R extends Row>(_name: string, text: string, values: unknown[]) =>
-      withDeadline(timeoutMs, (signal) =>
-        isPool(db) ? onLent<R>(db, signal, text, values) : inTurn<R>(db, signal, text, values),
-      ),
-    close: () => undefined,
-  };
-}
-
-/** Sends a statement on a connection of a pool, which is closed when the time is up: the pool has it back in any case. */
-async function onLent<R extends Row>(
-  pool: Connectable,
-  signal: AbortSignal,
-  text: string,
-  values: unknown[],
-): Promise<R[]> {
-  const connection = await lend(pool);
-  if (signal.aborted) {
-    connection.release();
-    signal.throwIfAborted();
-  }
-  const emitter = connection as Partial<Emitter>;
-  let released = false;
-  const give = (error?: Error): void => {
-    if (released) return;
-    released = true;
-    connection.release(error);
-  };
-  const broken = (): void => give(new Error("the connection of a worker"));
-  // Without a listener a connection that breaks would end the process; one that is closed keeps it.
-  emitter.on?.("error", broken);
-  signal.addEventListener("abort", broken, { once: true });
-  try {
-    const { rows } = await connection.query<R>(text, values);
-    emitter.removeListener?.("error", broken);
-    give();
-    return rows;
-  } catch (error) {
-    broken();
-    throw error;
-  } finally {
-    signal.removeEventListener("abort", broken);
-  }
-}
-
-// Two for a worker, and as many as that for its handlers and everybody else.
-const SPARE = 4;
-
-/** Whether a pool is large enough to lend a worker a second connection for good. */
-export function isLarge(pool: Connectable): boolean {
-  const { options } = pool as { readonly options?: { readonly max?: unknown } };
-  return typeof options?.max === "number" && options.max >= SPARE + 2;
-}
-
-/** The pool that can lend a connection which tells notifications; undefined where there is none. */
-export function listeningPool(db: Database): Connectable | undefined {
-  // A database of `@svc/database` lends connections that do not; its pool does.
-  const { pool } = db as { readonly pool?: unknown };
-  if (typeof pool === "object" && pool !== null && isPool(pool as Database)) return pool as Connectable;
-  return isPool(db) ? db : undefined;
 }

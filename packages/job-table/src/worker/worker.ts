@@ -1,7 +1,6 @@
 import type { CheckResult, ReadinessCheck } from "@svc/context";
 import { AsyncLocalStorage } from "node:async_hooks";
-import { atMostEvery, backoff } from "@svc/resilience";
-import { safeErrorText } from "@svc/sql";
+import { backoff } from "@svc/resilience";
 import { channelOf } from "../notifier.ts";
 import { createBell } from "./bell.ts";
 import { createClaimer } from "./claimer.ts";
@@ -11,11 +10,15 @@ import { createDirect } from "./direct.ts";
 import { createEnds } from "./ends.ts";
 import { createTell } from "./events.ts";
 import { resolveWorkerOptions, type WorkerOptions } from "./options.ts";
-import { greetingOf, tasksIn } from "./greeting.ts";
+import { greetingOf } from "./greeting.ts";
 import { createIntake } from "./intake.ts";
 import { createReport } from "./report.ts";
-import { createOwnSession, createSharedSession, isLarge, listeningPool, SERVERS_SHARE } from "./session.ts";
+import { orAfter } from "./or-after.ts";
+import { isLarge, listeningPool } from "./pools.ts";
+import { createOwnSession, SERVERS_SHARE } from "./session.ts";
+import { createSharedSession } from "./shared-session.ts";
 import { createSlots } from "./slots.ts";
+import { createWarnings } from "./warnings.ts";
 
 /** Drains a job table. */
 export interface Worker extends AsyncDisposable {
@@ -32,8 +35,6 @@ export interface Worker extends AsyncDisposable {
   readiness(): ReadinessCheck;
 }
 
-const WARN_EVERY_MS = 10_000;
-const HOUR_MS = 3_600_000;
 // How long aborted handlers may take to end by themselves, and how long ends are written at the end.
 const SETTLE_MS = 1000;
 const FLUSH_MS = 5000;
@@ -50,33 +51,13 @@ export function createWorker(given: WorkerOptions): Worker {
   const options = resolveWorkerOptions(given);
   const { table, on, concurrency, prefetch, pollMs, commandTimeoutMs, visibilityMs, drainMs } = options;
   const logger = calm(options.logger);
+  const greeting = greetingOf(options.handlers.keys());
+  const warn = createWarnings(logger, table.name, greeting);
   const tell = createTell(options.onEvent, logger);
   const bell = createBell();
   const report = createReport(logger, tell);
   const ends = createEnds(on.quotedTable, visibilityMs, (end, recorded) => report.recorded(end, recorded));
-  const slots = createSlots(
-    options,
-    ends,
-    () => bell.ring(),
-    () =>
-      logger?.error(
-        { table: table.name },
-        "handlers ignore their signals: no job is claimed until one of them ends",
-      ),
-  );
-  const warnOfPooler = atMostEvery(HOUR_MS, () =>
-    logger?.warn(
-      { table: table.name },
-      "the connection of the worker goes through a pooler: unless that one pools sessions, listen must be false",
-    ),
-  );
-  const greeting = greetingOf(options.handlers.keys());
-  const warnOfOthers = atMostEvery(HOUR_MS, (_suppressed, theirs: string) =>
-    logger?.warn(
-      { table: table.name, handlers: tasksIn(greeting), others: tasksIn(theirs) },
-      "another worker of this table has other handlers: each claims every job, and makes those dead that it has none for",
-    ),
-  );
+  const slots = createSlots(options, ends, () => bell.ring(), warn.ofSignals);
   const pool = options.listen ? listeningPool(on.db) : undefined;
   const inTimeMs = pool === undefined ? commandTimeoutMs * SERVERS_SHARE : undefined;
   const claimer = createClaimer(on.quotedTable, on.visibilityTimeoutSeconds, pollMs, inTimeMs);
@@ -89,16 +70,10 @@ export function createWorker(given: WorkerOptions): Worker {
             bell.ring(true);
           },
           greeting,
-          onGreeting: warnOfOthers,
-          onPooler: warnOfPooler,
+          onGreeting: warn.ofOthers,
+          onPooler: warn.ofPooler,
         });
   const delay = backoff({ baseMs: 100, maxMs: 5000, minMs: 50 });
-  const warn = atMostEvery(WARN_EVERY_MS, (suppressed, error: unknown) =>
-    logger?.error(
-      { table: table.name, reason: safeErrorText(error), suppressed },
-      "the job table does not answer",
-    ),
-  );
 
   let looping: Promise<void> | undefined;
   let stopping: Promise<void> | undefined;
@@ -113,7 +88,7 @@ export function createWorker(given: WorkerOptions): Worker {
     prefetch >= concurrency && pool !== undefined && isLarge(pool)
       ? createOwnSession(pool, undefined, commandTimeoutMs, {
           onNotify: () => undefined,
-          onPooler: warnOfPooler,
+          onPooler: warn.ofPooler,
         })
       : undefined;
   const intake = createIntake({
@@ -163,7 +138,7 @@ export function createWorker(given: WorkerOptions): Worker {
   });
 
   function fault(error: unknown): void {
-    warn(error);
+    warn.ofFault(error);
     tell({ type: "fault", error });
   }
 
@@ -173,7 +148,7 @@ export function createWorker(given: WorkerOptions): Worker {
       await bell.wait(stopping === undefined && slots.room(intake.kept) > 0 ? claimer.untilSweep() : pollMs);
       return;
     }
-    if (failures > 0) logger?.info({ table: table.name, failures }, "the job table answers again");
+    if (failures > 0) warn.noMore(failures);
     failures = 0;
   }
 
@@ -228,12 +203,7 @@ export function createWorker(given: WorkerOptions): Worker {
     bell.ring();
     await looping;
     await orAfter(direct.settled(), giveUpAt - performance.now());
-    if (ends.size > 0) {
-      logger?.error(
-        { table: table.name, jobs: ends.size },
-        "the end of jobs could not be recorded; their leases will end",
-      );
-    }
+    if (ends.size > 0) warn.ofUnrecorded(ends.size);
     session.close();
     recorder?.close();
   }
@@ -273,14 +243,4 @@ export function createWorker(given: WorkerOptions): Worker {
     [Symbol.asyncDispose]: () => worker.stop(),
   };
   return worker;
-}
-
-/** Waits for something, or as long as that. */
-async function orAfter(something: Promise<void>, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const time = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  await Promise.race([something, time]);
-  clearTimeout(timer);
 }
