@@ -1,8 +1,8 @@
 import { startPostgres } from "@svc/dev-services";
 import { createJobTable } from "@svc/job-table";
-import pg from "pg";
 import type { Bench, BenchOptions } from "../harness/bench.ts";
 import { summarise } from "../harness/figures.ts";
+import { makeDatabase } from "../queue/server.ts";
 import { columns } from "../queue/verdicts.ts";
 import { timeCalls, timeFinding, timeWorker } from "./claims.ts";
 import { type Growth, measureGrowth, type Sizes } from "./growth.ts";
@@ -97,16 +97,6 @@ async function runClaims(
     for (const each of filled) await each[Symbol.asyncDispose]();
   }
   return report(costs, options, note);
-}
-
-async function makeDatabase(url: string, name: string): Promise<string> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  await client.query(`create database ${name}`);
-  await client.end();
-  const own = new URL(url);
-  own.pathname = `/${name}`;
-  return own.href;
 }
 
 function report(

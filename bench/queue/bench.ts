@@ -1,11 +1,10 @@
-import { startPostgres } from "@svc/dev-services";
-import pg from "pg";
 import type { Bench, BenchOptions } from "../harness/bench.ts";
 import { summarise } from "../harness/figures.ts";
 import type { Took } from "./child.ts";
 import { inHand, type Mode } from "./contestant.ts";
 import { type Member, startMembers } from "./members.ts";
 import { type Bound, latencyBounds, peers, type Row, rows } from "./rows.ts";
+import { durability, makeDatabase, startDurable } from "./server.ts";
 import { columns, type Figure, verdictOf } from "./verdicts.ts";
 
 export const ours = "svc";
@@ -16,18 +15,6 @@ const floor = "by-hand";
 const apart = "svc-apart";
 const onlyLatency: readonly string[] = [apart, floor];
 
-// Nothing is switched off; no checkpoint shall fall into one row and not into another.
-const settings = {
-  fsync: "on",
-  synchronous_commit: "on",
-  full_page_writes: "on",
-  shared_buffers: "256MB",
-  max_wal_size: "8GB",
-  min_wal_size: "4GB",
-  checkpoint_timeout: "30min",
-};
-const SHOWN = [...Object.keys(settings), "wal_sync_method", "autovacuum", "server_version"];
-
 export const allMetrics: readonly string[] = [...rows.map(({ metric }) => metric), "latency"];
 
 /** The shipped job table beside two other queues on the same server. */
@@ -36,8 +23,7 @@ export const queue: Bench = {
   async run(options) {
     const wanted = chosenRows(options.only);
     const effort = effortOf(options);
-    await using server = await startPostgres({ purpose: "test", settings });
-    await prepareSegments(server.url);
+    await using server = await startDurable(!options.quick);
     const names = [ours, ...peers, control, ...(wanted.latency ? onlyLatency : [])];
     const places = await Promise.all(
       names.map(async (name) => ({ name, url: await makeDatabase(server.url, name) })),
@@ -92,48 +78,9 @@ function chosenRows(only: readonly string[] | undefined): { rows: readonly Row[]
   return { rows: rows.filter(({ metric }) => isWanted(metric)), latency: isWanted("latency") };
 }
 
-const SEGMENTS = 200;
-
-/**
- * A server that has run for a while writes into segments of its log that are there; to make one takes 50 ms, which would fall into
- * some rows and not into others.
- */
-async function prepareSegments(url: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  for (let n = 0; n < SEGMENTS; n++) {
-    await client.query("select pg_logical_emit_message(true, 'bench', '')");
-    await client.query("select pg_switch_wal()");
-  }
-  await client.query("checkpoint");
-  await client.end();
-}
-
-async function makeDatabase(serverUrl: string, name: string): Promise<string> {
-  const database = name.replaceAll("-", "_");
-  const client = new pg.Client({ connectionString: serverUrl });
-  await client.connect();
-  await client.query(`create database ${database}`);
-  await client.end();
-  const url = new URL(serverUrl);
-  url.pathname = `/${database}`;
-  return url.href;
-}
-
-async function durability(url: string): Promise<string[]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  const { rows: shown } = await client.query<{ name: string; setting: string }>(
-    "select name, current_setting(name) as setting from pg_settings where name = any($1) order by name",
-    [SHOWN],
-  );
-  await client.end();
-  return [shown.map(({ name, setting }) => `${name}=${setting}`).join(", ")];
-}
-
 /** Until the code of each is compiled: the first 50,000 jobs or so are slower. */
 async function warmUp(members: readonly Member[], share: number): Promise<void> {
-  for (let portion = 0; portion < WARM_UP.portions; portion++) {
+  for (let portion = 0; portion < Math.ceil(WARM_UP.portions * share); portion++) {
     for (const member of members) {
       const jobs = Math.round(WARM_UP.jobs * share);
       const order = { order: "drain", handler: "noop", concurrency: 10, jobs } as const;

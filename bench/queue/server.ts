@@ -1,0 +1,61 @@
+import { type PostgresServer, startPostgres } from "@svc/dev-services";
+import pg from "pg";
+
+// Nothing is switched off; no checkpoint shall fall into one row and not into another.
+const settings = {
+  fsync: "on",
+  synchronous_commit: "on",
+  full_page_writes: "on",
+  shared_buffers: "256MB",
+  max_wal_size: "8GB",
+  min_wal_size: "4GB",
+  checkpoint_timeout: "30min",
+};
+const SEGMENTS = 200;
+const SHOWN = [...Object.keys(settings), "wal_sync_method", "autovacuum", "server_version"];
+
+/** @param isUsed whether it is as if it had run for a while: that takes some ten seconds */
+export async function startDurable(isUsed: boolean): Promise<PostgresServer> {
+  const server = await startPostgres({ purpose: "test", settings });
+  if (isUsed) await prepareSegments(server.url);
+  return server;
+}
+
+/**
+ * A server that has run for a while writes into segments of its log that are there; to make one takes 50 ms, which would fall into
+ * some rows and not into others.
+ */
+async function prepareSegments(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  for (let n = 0; n < SEGMENTS; n++) {
+    await client.query("select pg_logical_emit_message(true, 'bench', '')");
+    await client.query("select pg_switch_wal()");
+  }
+  await client.query("checkpoint");
+  await client.end();
+}
+
+/** A database of its own. */
+export async function makeDatabase(serverUrl: string, name: string): Promise<string> {
+  const database = name.replaceAll("-", "_");
+  const client = new pg.Client({ connectionString: serverUrl });
+  await client.connect();
+  await client.query(`create database ${database}`);
+  await client.end();
+  const url = new URL(serverUrl);
+  url.pathname = `/${database}`;
+  return url.href;
+}
+
+/** What the server says of how it keeps its data. */
+export async function durability(url: string): Promise<string[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const { rows: shown } = await client.query<{ name: string; setting: string }>(
+    "select name, current_setting(name) as setting from pg_settings where name = any($1) order by name",
+    [SHOWN],
+  );
+  await client.end();
+  return [shown.map(({ name, setting }) => `${name}=${setting}`).join(", ")];
+}
