@@ -1,8 +1,10 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { hostname, tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Logger } from "@svc/context";
+import type { Database } from "@svc/database";
 import { testDatabase } from "@svc/dev-services";
 import { ProblemError } from "@svc/problem";
-import { hasVector } from "@svc/search-store";
 import { expect } from "chai";
 import request from "supertest";
 import { makeCalls } from "../../support/readme-calls.ts";
@@ -16,6 +18,7 @@ import { embeddedFolder, type EmbeddedFolder } from "./support/embedded-folder.t
 import { record } from "./support/expenses.ts";
 import { type RunningService, runService } from "./support/running-service.ts";
 import { browse } from "./support/sign-in.ts";
+import { withoutVector } from "./support/without-vector.ts";
 
 /** What `/ready` says of the search. */
 async function searchCheck({ url }: RunningService): Promise<object & { readonly detail: string }> {
@@ -69,6 +72,13 @@ describe("the search", function () {
       if (status !== 503) break;
     }
     return find(running, tenant, query);
+  }
+
+  /** The service's database, with a server that has no pgvector whatever the one of the tests has. */
+  function plain(): { readonly db: Database; readonly log: Logger } {
+    const { db, log } = running.service;
+    if (db === undefined) throw new Error("the service has no database");
+    return { db: withoutVector(db), log };
   }
 
   it("is opened by the first one who wants it, while the service is ready all the same", async () => {
@@ -222,9 +232,8 @@ describe("the search", function () {
     }
   });
 
-  it("is off where neither the server nor the process can have it, which is no fault of the service", async function () {
-    const { db, log } = running.service;
-    if (db === undefined || (await hasVector(db))) return this.skip();
+  it("is off where neither the server nor the process can have it, which is no fault of the service", async () => {
+    const { db, log } = plain();
     const search = createSearch({ db, log });
     expect(await search.check.check(AbortSignal.timeout(5000))).to.deep.equal({
       healthy: true,
@@ -239,10 +248,11 @@ describe("the search", function () {
     await search.stop();
   });
 
-  it("is a 503 while another has its folder, and `/ready` says so without naming the folder", async function () {
-    const { db, log } = running.service;
-    if (db === undefined || (await hasVector(db))) return this.skip();
-    const search = createSearch({ db, log, embedded: { dataDir: folder.path } });
+  it("is a 503 while another has its folder, and `/ready` says so without naming the folder", async () => {
+    const { db, log } = plain();
+    const dataDir = `${folder.path}-held`;
+    holdFolder(dataDir);
+    const search = createSearch({ db, log, embedded: { dataDir } });
     for (const attempt of ["first", "second, which opens nothing"]) {
       const error: unknown = await search.store().catch((reason: unknown) => reason);
       expect(error, attempt).to.be.instanceOf(ProblemError).and.to.deep.include({ status: 503 });
@@ -258,9 +268,8 @@ describe("the search", function () {
     await search.stop();
   });
 
-  it("has its files made by another process, which ends when the service stops", async function () {
-    const { db, log } = running.service;
-    if (db === undefined || (await hasVector(db))) return this.skip();
+  it("has its files made by another process, which ends when the service stops", async () => {
+    const { db, log } = plain();
     const dataDir = `${folder.path}-anew`;
     const search = createSearch({ db, log, embedded: { dataDir } });
     const asked = search.store().catch((reason: unknown) => reason);
@@ -274,9 +283,8 @@ describe("the search", function () {
     await untilGone(maker);
   });
 
-  it("has a folder that is gone when the service stops, where none is named", async function () {
-    const { db, log } = running.service;
-    if (db === undefined || (await hasVector(db))) return this.skip();
+  it("has a folder that is gone when the service stops, where none is named", async () => {
+    const { db, log } = plain();
     const before = passingFolders();
     const search = createSearch({ db, log, embedded: {} });
     search.openSoon();
@@ -326,6 +334,15 @@ describe("what the search is made of", () => {
 
 function passingFolders(): readonly string[] {
   return readdirSync(tmpdir()).filter((name) => name.startsWith("svc-search-"));
+}
+
+/** Has a folder of an embedded database held by another process that lives. */
+function holdFolder(dataDir: string): void {
+  mkdirSync(dataDir);
+  // Files that are there are not made.
+  writeFileSync(join(dataDir, "PG_VERSION"), "18\n");
+  const holder = { pid: process.ppid, host: hostname(), token: "held" };
+  writeFileSync(`${dataDir}.lock`, JSON.stringify(holder));
 }
 
 /** The process that has a folder, as soon as there is one. */
