@@ -11,4 +11,5 @@ export {
 export { routeTemplateOf, setRouteTemplate } from "./route-template.ts";
 export { isRequestId, mintRequestId } from "./request-ids.ts";
 export { onResponseEnd, type ResponseEndListener } from "./response-end.ts";
+export { isOfThisOrigin } from "./same-origin.ts";
 export type { CheckResult, Logger, Middleware, Principal, ReadinessCheck, TraceContext } from "./types.ts";
