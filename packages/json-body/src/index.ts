@@ -2,4 +2,5 @@ export { bodyLimit, type BodyLimitOptions } from "./body-limit.ts";
 export type { JsonBodyCode } from "./faults.ts";
 export { bodyOf, jsonBody } from "./json-body.ts";
 export type { JsonBodyOptions } from "./options.ts";
+export { readText, type ReadTextOptions } from "./read-text.ts";
 export { type ContentTypeGuard, requireContentType } from "./require-content-type.ts";

@@ -3,7 +3,7 @@ import { connect, createServer, type Http2ServerRequest, type Http2ServerRespons
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Middleware } from "@svc/context";
-import { bodyLimit, bodyOf, jsonBody, requireContentType } from "@svc/json-body";
+import { bodyLimit, bodyOf, jsonBody, readText, requireContentType } from "@svc/json-body";
 import { problemHandler, sendJson } from "@svc/problem";
 import { expect } from "chai";
 
@@ -63,6 +63,16 @@ describe("bodies of HTTP/2, which needs no header for them", () => {
     const limit = bodyLimit({ maxBytes: 20 });
     expect((await send(limit, "x".repeat(20), "text/csv")).body).to.include({ size: 20 });
     expect((await send(limit, "x".repeat(21), "text/csv")).status).to.equal(413);
+  });
+
+  it("LIM-3 are read by readText, and refused when they are too large", async () => {
+    const echo: Middleware = (req, res, next) => {
+      readText(req, { maxBytes: 20 }).then((text) => sendJson(req, res, 200, { text }), next);
+    };
+    expect((await send(echo, "x".repeat(20), "text/csv")).body).to.deep.equal({ text: "x".repeat(20) });
+    expect((await send(echo, undefined, "text/csv")).body).to.deep.equal({ text: "" });
+    const refused = await send(echo, "x".repeat(21), "text/csv");
+    expect([refused.status, refused.body["detail"]]).to.deep.equal([413, "the body is larger than 20 bytes"]);
   });
 
   it("ERR-18 have a type that counts, and a request without one passes", async () => {

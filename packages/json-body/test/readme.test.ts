@@ -17,4 +17,15 @@ describe("the README", () => {
       "the body is not valid JSON at position 1 (line 1, column 2)",
     );
   });
+
+  it("LIM-3 shows a handler that reads a small form by itself", async () => {
+    await using sample = await runSample(readme, 1);
+    const url = `${await sample.url}/subscribe`;
+    const form = { "Content-Type": "application/x-www-form-urlencoded" };
+    const taken = await fetch(url, { method: "POST", body: "email=ada%40example.com", headers: form });
+    expect(await taken.json()).to.deep.equal({ email: "ada@example.com" });
+    expect((await post(url, `email=${"x".repeat(1_000)}`, form)).body.detail).to.equal(
+      "the body is larger than 1000 bytes",
+    );
+  });
 });
