@@ -1,9 +1,21 @@
 import { createHash } from "node:crypto";
 import { checkContent, checkMembers, MAX_META_BYTES } from "./checks.ts";
-import { checkVector } from "./embedding.ts";
+import { checkVector, type Vector } from "./embedding.ts";
 import { refused } from "./errors.ts";
 import type { ResolvedOptions } from "./options.ts";
-import type { Meta, NewChunk, Vector } from "./types.ts";
+
+/** The JSON object that is kept beside a chunk. */
+export type Meta = Readonly<Record<string, unknown>>;
+
+/** A chunk of a document as it is handed in. */
+export interface NewChunk {
+  /** The text, not empty, at most 262,144 bytes. */
+  readonly content: string;
+  /** Default `{}`. */
+  readonly meta?: Meta | undefined;
+  /** Default: what `embed` answers for the content, or what the same content had before. */
+  readonly embedding?: Vector | undefined;
+}
 
 /** A chunk that was looked at and found good. */
 export interface CheckedChunk {

@@ -1,7 +1,15 @@
-import { checkVector } from "./embedding.ts";
+import { checkVector, type Vector } from "./embedding.ts";
 import { SearchError } from "./errors.ts";
 import type { ResolvedOptions } from "./options.ts";
-import type { Vector } from "./types.ts";
+
+/**
+ * Turns texts into embeddings, one each and in their order. The signal aborts when the caller gave up or the time of
+ * `embedTimeoutSeconds` is over; what comes later is dropped.
+ */
+export type Embed = (
+  texts: readonly string[],
+  info: { readonly signal: AbortSignal },
+) => Promise<readonly Vector[]> | readonly Vector[];
 
 type Embedding = Pick<
   ResolvedOptions,

@@ -1,6 +1,8 @@
 import { SearchError } from "./errors.ts";
 import type { ResolvedOptions } from "./options.ts";
-import type { Vector } from "./types.ts";
+
+/** An embedding: as many finite numbers as the store has dimensions, not all of them zero. */
+export type Vector = readonly number[] | Float32Array;
 
 const MAX_HALF = 65_504;
 // Half of the least number that two bytes can hold: what is not above it is kept as zero.

@@ -1,35 +1,21 @@
+export type { BulkChunk } from "./bulk/ingest-bulk.ts";
 export { MAX_CONTENT_BYTES, MAX_META_BYTES } from "./checks.ts";
+export type { Meta, NewChunk } from "./chunk.ts";
+export type { Embed } from "./embed.ts";
+export type { Vector } from "./embedding.ts";
 export { SearchError, type SearchErrorCode } from "./errors.ts";
 export { hasVector } from "./extension.ts";
-export { MAX_CHUNKS } from "./ingest.ts";
-export { DEFAULT_TABLE } from "./options.ts";
-export { createSearchStore } from "./store.ts";
-export type {
-  BulkChunk,
-  Embed,
-  Filter,
-  FilterComparison,
-  FilterValue,
-  Hit,
-  IngestOptions,
-  Ingested,
-  ListedChunk,
-  ListRequest,
-  Maintained,
-  Meta,
-  Migration,
-  NewChunk,
-  Page,
-  Recall,
-  RecallRequest,
-  SearchRequest,
-  SearchStore,
-  SearchStoreOptions,
-  SpanAttributes,
-  SpanHook,
-  Stats,
-  StoreEvent,
-  StoreRowSecurity,
-  TenantIndex,
-  Vector,
-} from "./types.ts";
+export type { Filter, FilterComparison, FilterValue } from "./filter/parse-filter.ts";
+export type { Maintained } from "./index-care/maintain.ts";
+export type { Recall, RecallRequest } from "./index-care/recall.ts";
+export type { StoreEvent } from "./index-care/report.ts";
+export type { TenantIndex } from "./index-care/tenant-index.ts";
+export { type Ingested, type IngestOptions, MAX_CHUNKS } from "./ingest.ts";
+export type { ListedChunk, ListRequest, Page } from "./list.ts";
+export { DEFAULT_TABLE, type SearchStoreOptions, type StoreRowSecurity } from "./options.ts";
+export type { Stats } from "./remove.ts";
+export type { Migration } from "./schema.ts";
+export type { SearchRequest } from "./search/check-request.ts";
+export type { Hit } from "./search/search.ts";
+export type { SpanAttributes, SpanHook } from "./span.ts";
+export { createSearchStore, type SearchStore } from "./store.ts";

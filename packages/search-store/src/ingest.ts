@@ -1,14 +1,30 @@
 import type { Queryable } from "@svc/sql";
 import { queryAs, transactionAs } from "./access.ts";
-import { type CheckedChunk, checkChunk } from "./chunk.ts";
+import { checkChunk, type CheckedChunk, type NewChunk } from "./chunk.ts";
 import { checkMembers } from "./checks.ts";
 import { embedTexts } from "./embed.ts";
-import { vectorText } from "./embedding.ts";
+import { type Vector, vectorText } from "./embedding.ts";
 import { refused } from "./errors.ts";
 import { documentLock, tenantLock } from "./locks.ts";
 import type { ResolvedOptions } from "./options.ts";
 import { deleteAfter, LOCK_DOCUMENT, selectHashes, upsertChunks } from "./sql/chunks.ts";
-import type { IngestOptions, Ingested, NewChunk, Vector } from "./types.ts";
+
+export interface IngestOptions {
+  /** Gives up, also while embeddings are awaited. Default: none. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What an ingest did. */
+export interface Ingested {
+  /** Chunks that the document has now. */
+  readonly chunks: number;
+  /** Texts that were embedded; the same text twice counts once. */
+  readonly embedded: number;
+  /** Chunks that kept the embedding which their content had already. */
+  readonly reused: number;
+  /** Chunks at the end of the document that are gone. */
+  readonly removed: number;
+}
 
 /** Most chunks of one document in one ingest: it is one statement. */
 export const MAX_CHUNKS = 10_000;

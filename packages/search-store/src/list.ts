@@ -1,10 +1,37 @@
 import { queryAs } from "./access.ts";
 import { checkDocumentId, checkMembers, checkWhole } from "./checks.ts";
+import type { Meta } from "./chunk.ts";
 import { refused } from "./errors.ts";
 import { compileFilter } from "./filter/compile.ts";
+import type { Filter } from "./filter/parse-filter.ts";
 import type { ResolvedOptions } from "./options.ts";
 import { selectPage } from "./sql/chunks.ts";
-import type { ListedChunk, ListRequest, Meta, Page } from "./types.ts";
+
+export interface ListRequest {
+  /** Default: all documents. */
+  readonly documentId?: string | undefined;
+  /** Default: none. */
+  readonly filter?: Filter | undefined;
+  /** How many, 1 to 1,000. Default 100. */
+  readonly limit?: number | undefined;
+  /** The `next` of the page before. Default: the first page. */
+  readonly after?: string | undefined;
+}
+
+export interface ListedChunk {
+  readonly documentId: string;
+  readonly ordinal: number;
+  readonly content: string;
+  readonly meta: Meta;
+  readonly createdAt: Date;
+}
+
+export interface Page {
+  /** By document and ordinal. */
+  readonly chunks: readonly ListedChunk[];
+  /** What to hand in as `after` for the next page; without it this is the last one. */
+  readonly next?: string | undefined;
+}
 
 const MAX_LIMIT = 1000;
 // A document's id of 1,024 bytes as JSON at its longest, in base64.

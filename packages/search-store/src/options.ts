@@ -16,7 +16,53 @@ import {
   withDefault,
 } from "@svc/options";
 import { type Database, qualified } from "@svc/sql";
-import type { Embed, SearchStoreOptions, SpanHook, StoreEvent, StoreRowSecurity } from "./types.ts";
+import type { Embed } from "./embed.ts";
+import type { StoreEvent } from "./index-care/report.ts";
+import type { SpanHook } from "./span.ts";
+
+/** Where the transaction's tenant is kept when row security is on. */
+export interface StoreRowSecurity {
+  /** The setting that holds the tenant of a transaction. Default `svc.tenant`. */
+  readonly setting?: string | undefined;
+  /** The name of the policy. Default `svc_tenant`. */
+  readonly policy?: string | undefined;
+}
+
+/** What `createSearchStore` takes. */
+export interface SearchStoreOptions {
+  /** A pool or client of `pg`, what `openEmbedded()` answers, whatever `@svc/sql` calls a database. It stays the caller's. Required. */
+  readonly db: Database;
+  /** Numbers of an embedding, 1 to 4,000. Required. */
+  readonly dimensions: number;
+  /** The table, by name (at most 40 bytes) or `schema.name`. Default `svc_chunks`. */
+  readonly table?: string | undefined;
+  /** The text search configuration of PostgreSQL by which words are cut, such as `english`. Default `simple`. */
+  readonly textConfig?: string | undefined;
+  /** Whether embeddings are kept in two bytes a number (`half`) or four (`full`). Default `half`. */
+  readonly precision?: "half" | "full" | undefined;
+  /** Makes embeddings of texts that come without. Default: none, and every chunk must bring its own. */
+  readonly embed?: Embed | undefined;
+  /** Names the model behind `embed`: under another name a text is embedded again when it is ingested again. Default: none. */
+  readonly embedder?: string | undefined;
+  /** Most texts of one call of `embed`, 1 to 2,048. Default 64. */
+  readonly embedBatch?: number | undefined;
+  /** Seconds that one call of `embed` may take, 0.05 to 3,600. Default 30. */
+  readonly embedTimeoutSeconds?: number | undefined;
+  /** Keys of the metadata that get an index of their own; their values are texts of at most 500 bytes. Default none. */
+  readonly filterKeys?: readonly string[] | undefined;
+  /** Chunks from which on `maintainIndexes()` gives a tenant an approximate index. Default 5000. */
+  readonly indexAbove?: number | undefined;
+  /** Chunks below which it takes the index away again. Default 2500. */
+  readonly indexBelow?: number | undefined;
+  /** Whether the table gets forced row security, and every statement its tenant as a setting. Default false. */
+  readonly rowSecurity?: boolean | StoreRowSecurity | undefined;
+  /** Starts a span around a search and an ingest; what it throws changes nothing about them. Default: none. */
+  readonly span?: SpanHook | undefined;
+  /** Hears of indexes made and dropped. Default: nobody. */
+  readonly onEvent?: ((event: StoreEvent) => void) | undefined;
+  /** Gets a line for each of these events. Default: none. */
+  readonly logger?: Logger | undefined;
+}
 
 /** The table where no other one is named. */
 export const DEFAULT_TABLE = "svc_chunks";

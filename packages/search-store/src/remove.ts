@@ -1,10 +1,15 @@
 import { sqlStateOf } from "@svc/sql";
 import { queryAs, transactionAs } from "./access.ts";
-import { dropTenantIndex, tenantIndexOf } from "./index-care/tenant-index.ts";
+import { dropTenantIndex, type TenantIndex, tenantIndexOf } from "./index-care/tenant-index.ts";
 import { documentLock, tenantLock } from "./locks.ts";
 import type { ResolvedOptions } from "./options.ts";
 import { countRows, deleteDocumentRows, deleteTenantRows, LOCK_DOCUMENT, LOCK_TENANT } from "./sql/chunks.ts";
-import type { Stats } from "./types.ts";
+
+export interface Stats {
+  readonly chunks: number;
+  readonly documents: number;
+  readonly index?: TenantIndex | undefined;
+}
 
 const INSUFFICIENT_PRIVILEGE = "42501";
 

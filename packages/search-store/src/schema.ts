@@ -12,7 +12,14 @@ import { SearchError } from "./errors.ts";
 import { checkExtension, CREATE_EXTENSION, explained, extensionOf } from "./extension.ts";
 import type { ResolvedOptions } from "./options.ts";
 import { literal } from "./sql/literal.ts";
-import type { Migration } from "./types.ts";
+
+/** A step of the schema, for a migration tool. */
+export interface Migration {
+  /** Sorts after the one before it. */
+  readonly name: string;
+  /** Statements that do no harm where their part is there already. */
+  readonly statements: readonly string[];
+}
 
 const TEXT = ["text", "varchar"];
 

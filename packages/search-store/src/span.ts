@@ -1,4 +1,12 @@
-import type { SpanAttributes, SpanHook } from "./types.ts";
+/** Attributes of a span: numbers, flags and short names, never a query or a text. */
+export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
+
+/** Runs one operation inside a span. `set` adds the attributes that are known at its end. */
+export type SpanHook = <T>(
+  name: "rag.search" | "rag.ingest",
+  attributes: SpanAttributes,
+  run: (set: (attributes: SpanAttributes) => void) => Promise<T>,
+) => Promise<T>;
 
 type Name = Parameters<SpanHook>[0];
 type Run<T> = (set: (attributes: SpanAttributes) => void) => Promise<T>;

@@ -1,19 +1,48 @@
-import { SearchError } from "./errors.ts";
+import type { ReadinessCheck } from "@svc/context";
 import { sqlStateOf } from "@svc/sql";
-import { ingestBulk } from "./bulk/ingest-bulk.ts";
+import { type BulkChunk, ingestBulk } from "./bulk/ingest-bulk.ts";
 import { checkDocumentId, checkTenant } from "./checks.ts";
-import { maintainIndexes } from "./index-care/maintain.ts";
-import { measureRecall } from "./index-care/recall.ts";
-import { dropTenantIndex, ensureTenantIndex } from "./index-care/tenant-index.ts";
-import { checkIngestOptions, ingestDocument } from "./ingest.ts";
-import { listChunks } from "./list.ts";
-import { type ResolvedOptions, resolveStoreOptions } from "./options.ts";
+import type { NewChunk } from "./chunk.ts";
+import { SearchError } from "./errors.ts";
+import { type Maintained, maintainIndexes } from "./index-care/maintain.ts";
+import { measureRecall, type Recall, type RecallRequest } from "./index-care/recall.ts";
+import { dropTenantIndex, ensureTenantIndex, type TenantIndex } from "./index-care/tenant-index.ts";
+import { checkIngestOptions, ingestDocument, type Ingested, type IngestOptions } from "./ingest.ts";
+import { listChunks, type ListRequest, type Page } from "./list.ts";
+import { type ResolvedOptions, resolveStoreOptions, type SearchStoreOptions } from "./options.ts";
 import { createReadiness } from "./readiness.ts";
-import { deleteDocument, deleteTenant, statsOf } from "./remove.ts";
-import { ensureStore, storeMigrations } from "./schema.ts";
-import { searchTenant } from "./search/search.ts";
+import { deleteDocument, deleteTenant, type Stats, statsOf } from "./remove.ts";
+import { ensureStore, type Migration, storeMigrations } from "./schema.ts";
+import type { SearchRequest } from "./search/check-request.ts";
+import { type Hit, searchTenant } from "./search/search.ts";
 import { inSpan } from "./span.ts";
-import type { SearchStore, SearchStoreOptions } from "./types.ts";
+
+/** Chunks of documents by tenant; every operation on them is inside one tenant (SEARCH-1, SEARCH-2, SEARCH-6). */
+export interface SearchStore {
+  ensureSchema(): Promise<"present" | "created">;
+  migrations(): readonly Migration[];
+  ingest(
+    tenant: string,
+    documentId: string,
+    chunks: readonly NewChunk[],
+    options?: IngestOptions,
+  ): Promise<Ingested>;
+  ingestBulk(
+    tenant: string,
+    chunks: AsyncIterable<BulkChunk> | Iterable<BulkChunk>,
+    options?: IngestOptions,
+  ): Promise<{ readonly chunks: number }>;
+  deleteDocument(tenant: string, documentId: string): Promise<number>;
+  deleteTenant(tenant: string): Promise<number>;
+  list(tenant: string, request?: ListRequest): Promise<Page>;
+  stats(tenant: string): Promise<Stats>;
+  search(tenant: string, request: SearchRequest): Promise<readonly Hit[]>;
+  ensureTenantIndex(tenant: string): Promise<TenantIndex>;
+  dropTenantIndex(tenant: string): Promise<boolean>;
+  maintainIndexes(): Promise<Maintained>;
+  recall(tenant: string, request?: RecallRequest): Promise<Recall>;
+  readiness(): ReadinessCheck;
+}
 
 /**
  * A store of texts that are found by meaning and by word, inside one tenant. Every operation takes the tenant first, and

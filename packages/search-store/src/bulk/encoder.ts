@@ -1,5 +1,5 @@
 import type { CheckedChunk } from "../chunk.ts";
-import type { Vector } from "../types.ts";
+import type { Vector } from "../embedding.ts";
 import { halfBits } from "./half.ts";
 
 /** A chunk with all that its row holds. */

@@ -1,16 +1,24 @@
 import { type Queryable, sqlStateOf } from "@svc/sql";
 import { transactionAs } from "../access.ts";
-import { type CheckedChunk, checkChunk } from "../chunk.ts";
+import { checkChunk, type CheckedChunk, type NewChunk } from "../chunk.ts";
 import { checkDocumentId, checkWhole } from "../checks.ts";
 import { embedTexts } from "../embed.ts";
+import type { Vector } from "../embedding.ts";
 import { refused, SearchError } from "../errors.ts";
+import type { IngestOptions } from "../ingest.ts";
 import { tenantLock } from "../locks.ts";
 import type { ResolvedOptions } from "../options.ts";
 import { dropStage, insertStaged, LOCK_TENANT_SHARED, makeStage, selectRights } from "../sql/chunks.ts";
-import type { BulkChunk, IngestOptions, Vector } from "../types.ts";
 import type { BulkRow } from "./encoder.ts";
 import { openSink, type Sink, wayOf } from "./sinks.ts";
 import { readSource } from "./source.ts";
+
+/** A chunk of a bulk load. */
+export interface BulkChunk extends NewChunk {
+  readonly documentId: string;
+  /** Its place in the document, from 0. Default: one more than the one before it of the same document, else 0. */
+  readonly ordinal?: number | undefined;
+}
 
 const MAX_ROWS = 500;
 const MAX_BYTES = 2 ** 20;

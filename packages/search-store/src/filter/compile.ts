@@ -1,7 +1,6 @@
 import type { ResolvedOptions } from "../options.ts";
 import { createParameters, type Parameters } from "../sql/parameters.ts";
-import type { FilterValue } from "../types.ts";
-import { type Condition, type Order, parseFilter } from "./parse-filter.ts";
+import { type Condition, type FilterValue, type Order, parseFilter } from "./parse-filter.ts";
 
 const COMPARED: Readonly<Record<Order, string>> = { gt: ">", gte: ">=", lt: "<", lte: "<=" };
 

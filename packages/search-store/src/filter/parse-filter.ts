@@ -1,7 +1,31 @@
 import { nearestName } from "@svc/options";
-import type { FilterValue } from "../types.ts";
 import { MAX_COMPARISONS, MAX_DEPTH, MAX_KEY_BYTES, MAX_LISTED, MAX_TEXT_BYTES } from "./limits.ts";
 import { under, wrong } from "./place.ts";
+
+/** A value that a filter compares with. */
+export type FilterValue = string | number | boolean | null;
+
+/** How one key of the metadata must be. All of what is given must hold. */
+export interface FilterComparison {
+  readonly eq?: FilterValue | undefined;
+  readonly in?: readonly FilterValue[] | undefined;
+  readonly gt?: string | number | undefined;
+  readonly gte?: string | number | undefined;
+  readonly lt?: string | number | undefined;
+  readonly lte?: string | number | undefined;
+  readonly exists?: boolean | undefined;
+}
+
+/**
+ * What the metadata of a chunk must be: every key named here must compare as said, a bare value meaning `eq`. `and`, `or` and
+ * `not` take filters; a key of the metadata with such a name is reached by none.
+ */
+export interface Filter {
+  readonly and?: readonly Filter[] | undefined;
+  readonly or?: readonly Filter[] | undefined;
+  readonly not?: Filter | undefined;
+  readonly [key: string]: FilterValue | FilterComparison | Filter | readonly Filter[] | undefined;
+}
 
 /** One comparison, or several conditions joined. A filter is read once into this, and then no more looked at. */
 export type Condition =

@@ -2,8 +2,14 @@ import { query } from "../access.ts";
 import { SearchError } from "../errors.ts";
 import type { ResolvedOptions } from "../options.ts";
 import { countTenants, selectHidden } from "../sql/tenant-index.ts";
-import type { Maintained } from "../types.ts";
 import { allIndexes, dropNamed, makeTenantIndex, tellPlanner, tenantIndexName } from "./tenant-index.ts";
+
+export interface Maintained {
+  /** Names of the indexes. */
+  readonly created: readonly string[];
+  readonly dropped: readonly string[];
+  readonly kept: readonly string[];
+}
 
 /**
  * Counts the chunks of all tenants, gives an index to those that have `indexAbove`, and takes it from those that have fewer than

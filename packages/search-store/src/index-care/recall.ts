@@ -5,7 +5,25 @@ import type { ResolvedOptions } from "../options.ts";
 import { sendSearch } from "../search/send.ts";
 import { type SampleRow, selectExact, selectSample } from "../sql/recall.ts";
 import { searchStatement } from "../sql/search.ts";
-import type { Recall, RecallRequest } from "../types.ts";
+
+export interface RecallRequest {
+  /** Stored embeddings that are asked for, 1 to 10,000. Default 100. */
+  readonly sample?: number | undefined;
+  /** Neighbours of each, 1 to 100. Default 10. */
+  readonly limit?: number | undefined;
+  /** As for a search. Default 100. */
+  readonly efSearch?: number | undefined;
+}
+
+export interface Recall {
+  /** Share of the true neighbours that the live search finds, 0 to 1. */
+  readonly recall: number;
+  readonly queries: number;
+  /** Median of the exact searches. */
+  readonly exactMs: number;
+  /** Median of the live ones. */
+  readonly liveMs: number;
+}
 
 // Of one and the same pair the two statements may differ by a rounding.
 const EQUAL = 1e-6;

@@ -1,6 +1,17 @@
 import { safeErrorText } from "@svc/sql";
 import type { ResolvedOptions } from "../options.ts";
-import type { StoreEvent } from "../types.ts";
+
+/** What the care of the indexes did. Indexes are named by a hash: a tenant's own name is in no event. */
+export interface StoreEvent {
+  readonly type: "index-created" | "index-dropped" | "index-failed";
+  readonly index: string;
+  /** Chunks of the tenant, where they were counted. */
+  readonly chunks?: number | undefined;
+  /** How long it took. */
+  readonly durationMs?: number | undefined;
+  /** What went wrong, safe to show: an SQLSTATE or the code of a system call. */
+  readonly error?: string | undefined;
+}
 
 const TOLD = {
   "index-created": "a tenant got an approximate index",

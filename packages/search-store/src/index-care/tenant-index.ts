@@ -10,10 +10,17 @@ import {
   type IndexRow,
   SELECT_INDEXES,
 } from "../sql/tenant-index.ts";
-import type { TenantIndex } from "../types.ts";
 import { BUSY, underLock } from "./index-lock.ts";
 import { report } from "./report.ts";
 import { hasSecondConnection } from "./second-connection.ts";
+
+/** The approximate index of a tenant. */
+export interface TenantIndex {
+  readonly name: string;
+  /** False while it is being made, and after that failed. */
+  readonly valid: boolean;
+  readonly bytes: number;
+}
 
 /** What the names of all indexes of tenants begin with. */
 export function indexPrefix({ table }: Pick<ResolvedOptions, "table">): string {

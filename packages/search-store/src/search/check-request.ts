@@ -1,11 +1,33 @@
 import { checkMembers, checkWhole } from "../checks.ts";
-import { checkVector, vectorText } from "../embedding.ts";
+import { checkVector, type Vector, vectorText } from "../embedding.ts";
 import { refused } from "../errors.ts";
 import { compileCondition } from "../filter/compile.ts";
-import { parseFilter } from "../filter/parse-filter.ts";
+import { type Filter, parseFilter } from "../filter/parse-filter.ts";
 import type { ResolvedOptions } from "../options.ts";
 import type { Wanted } from "../sql/search.ts";
-import type { SearchRequest } from "../types.ts";
+
+export interface SearchRequest {
+  /** Searches by meaning. */
+  readonly vector?: Vector | undefined;
+  /** Searches by words; embedded as well where the store has `embed` and no vector is given. */
+  readonly text?: string | undefined;
+  /** Default: none. */
+  readonly filter?: Filter | undefined;
+  /** How many hits, 1 to 100 (SEARCH-4). Default 5. */
+  readonly limit?: number | undefined;
+  /** How wide an approximate index is searched, 1 to 1,000 (SEARCH-3, SEARCH-4). Default 100. */
+  readonly efSearch?: number | undefined;
+  /** Least score, -1 to 1; a hit without a score passes none. Default: none. */
+  readonly minScore?: number | undefined;
+  /** How much meaning and words count in the fusion of ranks, 0 and above. Default 1 each. */
+  readonly weights?: { readonly vector?: number | undefined; readonly text?: number | undefined } | undefined;
+  /** What is added to a rank before it is inverted. Default 60. */
+  readonly rrfK?: number | undefined;
+  /** Candidates of each kind that are fused, 1 to 1,000. Default 40, and no less than `limit`. */
+  readonly candidates?: number | undefined;
+  /** Gives up while the embedding of the text is awaited. Default: none. */
+  readonly signal?: AbortSignal | undefined;
+}
 
 const KNOWN = [
   "vector",

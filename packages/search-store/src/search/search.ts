@@ -1,10 +1,25 @@
+import type { Meta } from "../chunk.ts";
 import { vectorText } from "../embedding.ts";
 import { embedTexts } from "../embed.ts";
 import type { ResolvedOptions } from "../options.ts";
 import { type HitRow, legsOf, searchStatement, type Wanted } from "../sql/search.ts";
-import type { Hit, SearchRequest } from "../types.ts";
-import { checkRequest } from "./check-request.ts";
+import { checkRequest, type SearchRequest } from "./check-request.ts";
 import { sendSearch } from "./send.ts";
+
+export interface Hit {
+  readonly documentId: string;
+  readonly ordinal: number;
+  readonly content: string;
+  readonly meta: Meta;
+  /** 1 - cosine distance (SEARCH-5), in [-1, 1]; null without a vector. */
+  readonly score: number | null;
+  /** The sum of `weight / (rrfK + rank)` over the two ranks. */
+  readonly fusedScore: number;
+  /** Place among the nearest by meaning, from 1; null where it was none of the candidates. */
+  readonly vectorRank: number | null;
+  /** Place among the best by words, from 1; null where it was none of the candidates. */
+  readonly textRank: number | null;
+}
 
 /** The hits of a search, and what its span says of it. */
 export interface Found {
