@@ -1,12 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { contextOf, enterContext, type Middleware, setRouteTemplate } from "@svc/context";
+import { contextOf, enterContext, isOfThisOrigin, type Middleware, setRouteTemplate } from "@svc/context";
 import { forbidden, methodNotAllowed, sendJson } from "@svc/problem";
 import { send } from "../query.ts";
 import { type Overview, overviewSql } from "../sql/overview.ts";
 import { type QueueRoutesOptions, type ResolvedRoutes, resolveRoutesOptions } from "./options.ts";
 import { queuePage } from "./queue-page.ts";
 import { retryFormOf } from "./retry-form.ts";
-import { isOfThisOrigin } from "./same-origin.ts";
 import { CONTENT_POLICY } from "./style.ts";
 import { type Bounded, createBounded } from "./table-calls.ts";
 

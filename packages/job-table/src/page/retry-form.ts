@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
-import { badRequest, payloadTooLarge, type ProblemError, unsupportedMediaType } from "@svc/problem";
+import { readText } from "@svc/json-body";
+import { badRequest, type ProblemError, unsupportedMediaType } from "@svc/problem";
 
 interface WithBody extends IncomingMessage {
   readonly body?: unknown;
@@ -8,7 +9,6 @@ interface WithBody extends IncomingMessage {
 /** The form of a button has an id of at most 255 characters, which may be twelve bytes each. */
 const MAX_BYTES = 16_384;
 const MAX_IDS = 1000;
-const closing = { headers: { Connection: "close" } } as const;
 
 /**
  * Which dead letters a form asks for: `all`, or `id` once or many times; `encoded` is an id that is percent-encoded. Takes `req.body` where something has parsed it, and
@@ -19,7 +19,9 @@ const closing = { headers: { Connection: "close" } } as const;
 export async function retryFormOf(req: WithBody): Promise<readonly string[] | "all"> {
   const type = req.headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase();
   if (type !== "application/x-www-form-urlencoded") {
-    throw unsupportedMediaType("the content type must be application/x-www-form-urlencoded", closing);
+    throw unsupportedMediaType("the content type must be application/x-www-form-urlencoded", {
+      headers: { Connection: "close" },
+    });
   }
   const { body } = req;
   const fields = isParsed(req, body) ? fieldsOf(body) : fieldsOfText(await textOf(req, body));
@@ -50,7 +52,7 @@ type Fields = (name: string) => readonly string[];
 async function textOf(req: IncomingMessage, body: unknown): Promise<string> {
   if (typeof body === "string") return body;
   if (body instanceof Uint8Array) return Buffer.from(body).toString("utf8");
-  return readText(req);
+  return readText(req, { maxBytes: MAX_BYTES });
 }
 
 // Parsers for Express 4 leave an empty object where they have read nothing.
@@ -70,46 +72,4 @@ function fieldsOf(body: Readonly<Record<string, unknown>>): Fields {
 function fieldsOfText(text: string): Fields {
   const parameters = new URLSearchParams(text);
   return (name) => parameters.getAll(name);
-}
-
-/** Listens instead of iterating: leaving a loop over a request early destroys it, and nobody gets the answer. */
-function readText(req: IncomingMessage): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    const finish = (fault?: ProblemError): void => {
-      req.off("data", onData);
-      req.off("end", onEnd);
-      req.off("error", onBroken);
-      req.off("close", onBroken);
-      if (fault === undefined) resolve(Buffer.concat(chunks).toString("utf8"));
-      else reject(fault);
-    };
-    const onData = (chunk: Buffer): void => {
-      size += chunk.length;
-      chunks.push(chunk);
-      if (size > MAX_BYTES) finish(tooLarge());
-    };
-    const onEnd = (): void => finish();
-    const onBroken = (): void => {
-      finish(
-        badRequest("the request ended before its body was complete", { code: "ERR_SVC_BODY_INCOMPLETE" }),
-      );
-    };
-    // Somebody has read it and kept nothing: there is no event to wait for.
-    if (req.readableEnded) return onEnd();
-    if (req.destroyed) return onBroken();
-    if (Number(req.headers["content-length"] ?? 0) > MAX_BYTES) return finish(tooLarge());
-    req.on("data", onData);
-    req.on("end", onEnd);
-    req.on("error", onBroken);
-    req.on("close", onBroken);
-  });
-}
-
-function tooLarge(): ProblemError {
-  return payloadTooLarge(`the body is larger than ${MAX_BYTES} bytes`, {
-    code: "ERR_SVC_BODY_TOO_LARGE",
-    ...closing,
-  });
 }
