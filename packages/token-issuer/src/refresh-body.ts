@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
-import { badRequest, payloadTooLarge, ProblemError, unprocessable, unsupportedMediaType } from "@svc/problem";
+import { readText } from "@svc/json-body";
+import { badRequest, unprocessable, unsupportedMediaType } from "@svc/problem";
 
 interface WithBody extends IncomingMessage {
   readonly body?: unknown;
@@ -33,19 +34,24 @@ export async function refreshTokenOf(req: WithBody): Promise<string> {
 async function readJson(req: IncomingMessage): Promise<unknown> {
   const { headers } = req;
   if (!announcesBody(headers)) return undefined;
-  if (Number(headers["content-length"] ?? 0) > MAX_BYTES) throw tooLarge();
+  // What is too long is refused for that, whatever it is.
+  const isTooLong = Number(headers["content-length"] ?? 0) > MAX_BYTES;
+  if (!isTooLong) refuseOtherTypes(headers);
+  const text = await readText(req, { maxBytes: MAX_BYTES });
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    throw badRequest("the body is not JSON", { code: "ERR_SVC_BODY_MALFORMED" });
+  }
+}
+
+function refuseOtherTypes(headers: IncomingHttpHeaders): void {
   if (!isJson(headers["content-type"])) {
     throw unsupportedMediaType("the content type must be application/json", closing);
   }
   const encoding = headers["content-encoding"] ?? "identity";
   if (encoding.trim().toLowerCase() !== "identity") {
     throw unsupportedMediaType("the body must not be compressed", closing);
-  }
-  const text = await readText(req);
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    throw badRequest("the body is not JSON", { code: "ERR_SVC_BODY_MALFORMED" });
   }
 }
 
@@ -59,49 +65,7 @@ function announcesBody(headers: IncomingHttpHeaders): boolean {
 
 const closing = { headers: { Connection: "close" } } as const;
 
-function tooLarge(): ProblemError {
-  return payloadTooLarge(`the body is larger than ${MAX_BYTES} bytes`, {
-    code: "ERR_SVC_BODY_TOO_LARGE",
-    ...closing,
-  });
-}
-
 function isJson(contentType = ""): boolean {
   const essence = contentType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
   return essence === "application/json" || /^[^\s/]+\/[^\s/]+\+json$/.test(essence);
-}
-
-/** Listens instead of iterating: leaving a loop over a request early destroys it, and nobody gets the answer. */
-function readText(req: IncomingMessage): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    const finish = (fault?: ProblemError): void => {
-      req.off("data", onData);
-      req.off("end", onEnd);
-      req.off("error", onBroken);
-      req.off("close", onBroken);
-      if (fault === undefined) resolve(Buffer.concat(chunks).toString("utf8"));
-      else reject(fault);
-    };
-    const onData = (chunk: Buffer): void => {
-      size += chunk.length;
-      chunks.push(chunk);
-      if (size > MAX_BYTES) finish(tooLarge());
-    };
-    const onEnd = (): void => finish();
-    const onBroken = (): void => {
-      finish(
-        badRequest("the request ended before its body was complete", { code: "ERR_SVC_BODY_INCOMPLETE" }),
-      );
-    };
-    if (req.destroyed) {
-      onBroken();
-      return;
-    }
-    req.on("data", onData);
-    req.on("end", onEnd);
-    req.on("error", onBroken);
-    req.on("close", onBroken);
-  });
 }

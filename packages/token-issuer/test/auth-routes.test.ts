@@ -294,6 +294,16 @@ for (const stack of stacks) {
       expect((await refreshWith(server.url, refresh_token)).status).to.equal(200);
     });
 
+    it("ERR-19 calls an empty body that something else has read what it is, not cut off", async () => {
+      const reader: Middleware = (req, _res, next) => {
+        req.resume();
+        req.once("end", () => setImmediate(next));
+      };
+      await using server = await serve(stack, issuing(), undefined, [reader]);
+      const { status, body } = await ask(`${server.url}/auth/refresh`, { ...json(0), body: "" });
+      expect([status, body["detail"]]).to.eql([400, "the body is not JSON"]);
+    });
+
     const bodies: readonly (readonly [string, RequestInit, number, string])[] = [
       ["no body", { method: "POST" }, 422, "Request validation failed"],
       ["an empty body", { ...json(0), body: "" }, 400, "the body is not JSON"],
@@ -304,6 +314,7 @@ for (const stack of stacks) {
       ["no token", json({}), 422, "Request validation failed"],
       ["a number for a token", json({ refresh_token: 12 }), 422, "Request validation failed"],
       ["a token of 20 kB", json({ refresh_token: "s3cret".repeat(4000) }), 413, "the body is larger"],
+      ["a form of 20 kB", { method: "POST", body: "s3cret".repeat(4000) }, 413, "the body is larger"],
       ["a token of 10 kB", json({ refresh_token: "s3cret".repeat(1600) }), 401, "invalid refresh token"],
     ];
     for (const [what, init, status, detail] of bodies) {
