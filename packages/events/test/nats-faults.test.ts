@@ -4,7 +4,7 @@ import { createNatsJetStreamBus } from "@svc/events/nats-jetstream";
 import { collectingLogger, rejection, until } from "@svc/test-support";
 import { expect } from "chai";
 import { messages, topicName } from "./support/messages.ts";
-import { natsBench, nothing } from "./support/nats-bench.ts";
+import { natsBench, nextStream, nothing } from "./support/nats-bench.ts";
 
 describe("the bus on NATS JetStream, when something is wrong", function () {
   this.timeout(60_000);
@@ -54,6 +54,26 @@ describe("the bus on NATS JetStream, when something is wrong", function () {
           ),
       );
       await until("all have come", () => got.length === 3);
+    });
+
+    it("EVT-7 hands over what is published after the stream was lost, though it is numbered as what was done before", async () => {
+      const topic = topicName("lost");
+      const stream = nextStream();
+      const bus = busWith({ stream, prefix: `${stream}.` });
+      const got = await collect(bus, "g", topic);
+      await bus.publish(messages(topic, 3));
+      await until("those of the first stream have come", () => got.length === 3);
+
+      await bench.manager.streams.delete(stream);
+      const list = messages(topic, 3);
+      await until("it takes messages again", () =>
+        bus.publish(list).then(
+          () => true,
+          () => false,
+        ),
+      );
+      await until("those of the second stream have come", () => got.length >= 6);
+      expect(new Set(got.slice(3))).to.deep.equal(new Set(list.map(({ id }) => id)));
     });
 
     it("EVT-7 fails at once while nothing listens, and shows no password anywhere", async () => {

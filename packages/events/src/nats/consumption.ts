@@ -76,7 +76,8 @@ export async function startConsumption(
 
   function take(topic: string, from: JsMsg): void {
     if (stopping.signal.aborted) return quietly(() => from.nak());
-    const at = `${topic} ${from.seq}`;
+    // A stream that was lost and made anew counts from 1 again: its messages are others, stored at other moments.
+    const at = `${topic} ${from.seq} ${from.info.timestampNanos}`;
     const held = hand.get(at);
     if (held !== undefined) {
       held.from = from;
