@@ -2,7 +2,7 @@ import type { Logger } from "@svc/context";
 import { atMostEvery } from "@svc/resilience";
 import type { Consumption } from "../event-bus.ts";
 import type { EventBusError } from "./event-bus-error.ts";
-import type { Held } from "./hand.ts";
+import type { Hand, Held } from "./hand.ts";
 import { say } from "./say.ts";
 
 /** A consumption, and what the readiness check wants to know of it. */
@@ -63,5 +63,34 @@ export function createJournal(logger: Logger | undefined, broker: string, group:
     abandoned(running) {
       say(logger, "warn", { group, running }, "handlers still run; their messages are given back");
     },
+  };
+}
+
+/** A consumption as its owner sees it; `end` is called once, however often it is stopped. */
+export function runningConsumption({
+  group,
+  hand,
+  journal,
+  end,
+}: {
+  readonly group: string;
+  readonly hand: Pick<Hand<Held>, "size">;
+  readonly journal: Pick<Journal, "trouble">;
+  readonly end: () => Promise<void>;
+}): RunningConsumption {
+  const ended = Promise.withResolvers<void>();
+  let stopping: Promise<void> | undefined;
+  const stop = (): Promise<void> => (stopping ??= end().then(() => ended.resolve()));
+  return {
+    group,
+    get inHand() {
+      return hand.size;
+    },
+    get trouble() {
+      return journal.trouble;
+    },
+    stop,
+    stopped: ended.promise,
+    [Symbol.asyncDispose]: stop,
   };
 }

@@ -3,6 +3,7 @@ import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { backoff } from "@svc/resilience";
 import { setTimeout as sleep } from "node:timers/promises";
 import { closedBus } from "../bus/event-bus-error.ts";
+import { calledOrAborted } from "../bus/waiting.ts";
 import { BROKER, connectionWord, notConnected } from "./errors.ts";
 import { connectOptionsOf, type ResolvedNatsJetStream } from "./options.ts";
 
@@ -149,13 +150,7 @@ export function openLink(options: ResolvedNatsJetStream): Link {
     },
     async connected(signal) {
       while (!started() && !closing.signal.aborted && !signal.aborted) {
-        const { promise, resolve } = Promise.withResolvers<void>();
-        const done = (): void => resolve();
-        waiters.add(done);
-        signal.addEventListener("abort", done, { once: true });
-        await promise;
-        waiters.delete(done);
-        signal.removeEventListener("abort", done);
+        await calledOrAborted(waiters, signal);
       }
     },
     onForgotten(tell) {

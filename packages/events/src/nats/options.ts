@@ -1,4 +1,3 @@
-import type { Logger } from "@svc/context";
 import {
   boolean,
   ConfigurationError,
@@ -17,6 +16,7 @@ import {
 } from "@svc/options";
 import type { NatsConnection, NodeConnectionOptions } from "@nats-io/transport-node";
 import { prefix } from "../bus/messages.ts";
+import { busKinds, type BusOptions, checkPauses, milliseconds } from "../bus/options.ts";
 
 /** What the bus sets itself, because it decides how long anything may wait. */
 type Fixed = "servers" | "port" | "reconnect" | "maxReconnectAttempts" | "waitOnFirstConnect" | "timeout";
@@ -25,7 +25,7 @@ type Fixed = "servers" | "port" | "reconnect" | "maxReconnectAttempts" | "waitOn
 export type NatsConnectOptions = Omit<NodeConnectionOptions, Fixed>;
 
 /** What {@link createNatsJetStreamBus} takes. */
-export interface NatsJetStreamOptions {
+export interface NatsJetStreamOptions extends BusOptions {
   /** `nats://user:password@host:4222`, or `tls://`; or several of one cluster. This or `connection` is required. */
   readonly servers?: string | readonly string[] | undefined;
   /** Further options for connecting to `servers`. Default: none. */
@@ -55,31 +55,16 @@ export interface NatsJetStreamOptions {
   readonly maxAgeDays?: number | undefined;
   /** For how long a stream that is made drops a second message with the same id, in seconds. Default: 120. */
   readonly dedupSeconds?: number | undefined;
-  /** How long publishing may take, and making a consumption, in milliseconds. Default: 5,000. */
-  readonly timeoutMs?: number | undefined;
   /**
    * After how long without a sign of life a message is delivered to another consumer, in milliseconds, for consumers
    * that are made. A consumer gives a sign every third of it, however long its handlers take. Default: 30,000.
    */
   readonly ackWaitMs?: number | undefined;
-  /** How many messages a consumption takes in advance. Default: 32, or its concurrency where that is more. */
-  readonly prefetch?: number | undefined;
-  /** Where a group begins that did not exist: with what is still there, or with what comes. Default: `oldest`. */
-  readonly startFrom?: "oldest" | "newest" | undefined;
   /** Bytes that the body of a message may have; the server has a limit of its own. Default: 1,000,000. */
   readonly maxBodyBytes?: number | undefined;
-  /** The pause after the first rejection of a handler, in milliseconds; it doubles each time. Default: 200. */
-  readonly retryBaseMs?: number | undefined;
-  /** The longest pause after a rejection, in milliseconds. Default: 30,000. */
-  readonly retryMaxMs?: number | undefined;
-  /** How long `stop()` and `close()` wait for handlers that run, in milliseconds. Default: 30,000. */
-  readonly stopTimeoutMs?: number | undefined;
-  /** Told of a server that went away or came back; a logger given to `consume` has precedence. Default: nobody. */
-  readonly logger?: Logger | undefined;
 }
 
 const SUBJECT = "createNatsJetStreamBus()";
-const milliseconds = number({ min: 10, max: 86_400_000 });
 
 const server: Kind<string> = {
   expects: "a URL such as nats://host:4222, or tls://host:4222",
@@ -127,20 +112,14 @@ export function resolveNatsJetStreamOptions(given: NatsJetStreamOptions): Resolv
     storage: withDefault(oneOf("file", "memory"), "file"),
     maxAgeDays: withDefault(number({ min: 0, max: 3650 }), 7),
     dedupSeconds: withDefault(number({ min: 1, max: 86_400 }), 120),
-    timeoutMs: withDefault(milliseconds, 5000),
     ackWaitMs: withDefault(milliseconds, 30_000),
-    prefetch: withDefault(integer({ min: 1, max: 10_000 }), 32),
-    startFrom: withDefault(oneOf("oldest", "newest"), "oldest"),
     maxBodyBytes: withDefault(integer({ min: 1, max: 64 * 1024 * 1024 }), 1_000_000),
-    retryBaseMs: withDefault(milliseconds, 200),
-    retryMaxMs: withDefault(milliseconds, 30_000),
-    stopTimeoutMs: withDefault(milliseconds, 30_000),
-    logger: optional(objectWith<Logger>("a logger", "info", "warn", "error")),
+    ...busKinds,
   });
   const fault = (key: string, message: string): never => {
     throw new ConfigurationError(SUBJECT, [{ key, message }]);
   };
-  const { servers, connection, connect, retryBaseMs, retryMaxMs, maxAgeDays, dedupSeconds } = resolved;
+  const { servers, connection, connect, maxAgeDays, dedupSeconds } = resolved;
   if (servers === undefined && connection === undefined) fault("servers", "is required, or connection");
   if (servers !== undefined && connection !== undefined)
     fault("connection", "is another place than servers; give one of the two");
@@ -149,7 +128,7 @@ export function resolveNatsJetStreamOptions(given: NatsJetStreamOptions): Resolv
     fault("connect", "is for servers, not for connection");
   const fixed = Object.keys(connect ?? {}).filter((key) => (FIXED as readonly string[]).includes(key));
   if (fixed.length > 0) fault("connect", `must not have ${fixed.join(", ")}: the bus sets that itself`);
-  if (retryMaxMs < retryBaseMs) fault("retryMaxMs", "must not be less than retryBaseMs");
+  checkPauses(SUBJECT, resolved);
   if (maxAgeDays > 0 && dedupSeconds > maxAgeDays * 86_400)
     fault("dedupSeconds", "must not be more than maxAgeDays: ids are forgotten with their messages");
   return resolved;

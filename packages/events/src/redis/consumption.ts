@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createHand, type Held } from "../bus/hand.ts";
-import { createJournal, type RunningConsumption } from "../bus/running.ts";
+import { createJournal, type RunningConsumption, runningConsumption } from "../bus/running.ts";
 import type { ConsumeOptions } from "../event-bus.ts";
 import { createAcks } from "./acks.ts";
 import { type Entry, entriesOf, messageOf, streamsOf } from "./entries.ts";
@@ -182,8 +182,6 @@ export async function startConsumption(
   await withDeadline(timeoutMs, () => member.makeGroups());
   const reading = read();
   const looking = look();
-  let stopped: Promise<void> | undefined;
-  const whenStopped = Promise.withResolvers<void>();
 
   async function end(): Promise<void> {
     stopping.abort();
@@ -195,20 +193,7 @@ export async function startConsumption(
     ended.abort();
     await looking;
     await leave(unstarted);
-    whenStopped.resolve();
   }
 
-  const stop = (): Promise<void> => (stopped ??= end());
-  return {
-    group,
-    get inHand() {
-      return hand.size;
-    },
-    get trouble() {
-      return journal.trouble;
-    },
-    stop,
-    stopped: whenStopped.promise,
-    [Symbol.asyncDispose]: stop,
-  };
+  return runningConsumption({ group, hand, journal, end });
 }

@@ -1,6 +1,7 @@
 import { backoff } from "@svc/resilience";
 import { Redis, type RedisOptions } from "ioredis";
 import { closedBus } from "../bus/event-bus-error.ts";
+import { calledOrAborted } from "../bus/waiting.ts";
 import { BROKER, connectionWord, isOfSelect, notConnected } from "./errors.ts";
 
 /** One connection, made when it is needed for the first time, made anew whenever it is lost. */
@@ -121,13 +122,7 @@ export function openLine(make: MakeClient, connectTimeoutMs: number, silentMs: n
     async connected(signal) {
       while (!up && !closed && !signal.aborted) {
         opened();
-        const { promise, resolve } = Promise.withResolvers<void>();
-        const done = (): void => resolve();
-        waiters.add(done);
-        signal.addEventListener("abort", done, { once: true });
-        await promise;
-        waiters.delete(done);
-        signal.removeEventListener("abort", done);
+        await calledOrAborted(waiters, signal);
       }
     },
     renew() {
