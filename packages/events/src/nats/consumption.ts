@@ -2,7 +2,7 @@ import type { ConsumerMessages, JsMsg } from "@nats-io/jetstream";
 import { backoff, withDeadline } from "@svc/resilience";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createHand, type Held } from "../bus/hand.ts";
-import { createJournal, type RunningConsumption } from "../bus/running.ts";
+import { createJournal, type RunningConsumption, runningConsumption } from "../bus/running.ts";
 import type { BusMessage, ConsumeOptions } from "../event-bus.ts";
 import { type BoundConsumer, durableName, ensureConsumer } from "./consumer.ts";
 import { explained } from "./errors.ts";
@@ -163,8 +163,6 @@ export async function startConsumption(
   });
   const reading = Promise.all(bound.map(([topic, first]) => read(topic, first)));
   const signing = sign();
-  let stopped: Promise<void> | undefined;
-  const whenStopped = Promise.withResolvers<void>();
 
   /**
    * A server may lose sight, until its patience ends, of the first message that is given back while a request stands
@@ -200,22 +198,9 @@ export async function startConsumption(
     await giveBack(hand.all());
     // Until the server has read it, an acknowledgement is none.
     await inAMoment(async () => (await link.now()).connection.flush());
-    whenStopped.resolve();
   }
 
-  const stop = (): Promise<void> => (stopped ??= end());
-  return {
-    group,
-    get inHand() {
-      return hand.size;
-    },
-    get trouble() {
-      return journal.trouble;
-    },
-    stop,
-    stopped: whenStopped.promise,
-    [Symbol.asyncDispose]: stop,
-  };
+  return runningConsumption({ group, hand, journal, end });
 }
 
 /** Of a connection that is closed nothing can be said any more; the server finds out by itself. */
