@@ -5,6 +5,7 @@ import {
   ConfigurationError,
   func,
   integer,
+  type Kind,
   objectWith,
   optional,
   resolveOptions,
@@ -13,7 +14,7 @@ import {
 } from "@svc/options";
 import { qualified } from "@svc/sql";
 import type { SchedulerEvent } from "./events.ts";
-import { type ResolvedSchedule, resolveSchedules, type Schedules } from "./schedule.ts";
+import { isRecord, type ResolvedSchedule, resolveSchedules, type Schedules } from "./schedule.ts";
 
 /** The table of ticks where no other one is named. */
 export const DEFAULT_TICKS_TABLE = "svc_schedule_ticks";
@@ -55,13 +56,18 @@ export interface ResolvedScheduler {
 const SUBJECT = "createScheduler()";
 const MAX_NAME_BYTES = 48;
 const MAX_CLAIMANT = 255;
+// Of a list or a Map nothing would ever run, or under names that change with their order.
+const byName: Kind<Schedules> = {
+  expects: "an object of schedules by name",
+  accepts: (value): value is Schedules => isRecord(value),
+};
 
 /** @throws ConfigurationError */
 export function resolveSchedulerOptions(given: SchedulerOptions): ResolvedScheduler {
   const { table, schedules, ticksTable, retentionDays, commandTimeoutMs, now, logger, onEvent } =
     resolveOptions(SUBJECT, given, {
       table: objectWith<JobTable>("a job table", "enqueue"),
-      schedules: objectWith<Schedules>("an object of schedules by name"),
+      schedules: byName,
       ticksTable: withDefault(string(), DEFAULT_TICKS_TABLE),
       retentionDays: withDefault(integer({ min: 1, max: 3650 }), 7),
       commandTimeoutMs: withDefault(integer({ min: 10, max: 60_000 }), 5000),

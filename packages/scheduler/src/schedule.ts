@@ -57,8 +57,7 @@ const KINDS: Readonly<Record<string, Kind<unknown>>> = {
   task: string(),
   payload: {
     expects: "an object",
-    accepts: (value): value is unknown =>
-      typeof value === "object" && value !== null && !Array.isArray(value),
+    accepts: (value): value is unknown => isRecord(value),
   },
   catchUp: boolean(),
   maxAttempts: integer({ min: 1, max: 1000 }),
@@ -67,6 +66,11 @@ const KINDS: Readonly<Record<string, Kind<unknown>>> = {
 const MAX_SCHEDULES = 1000;
 const MAX_NAME = 128;
 const CONTROL = /[\p{Cc}\p{Surrogate}]/u;
+
+/** Whether a value has members by name; a list, a Map and a Date have none, or others. */
+export function isRecord(value: unknown): boolean {
+  return Object.prototype.toString.call(value) === "[object Object]";
+}
 
 /**
  * The id of a tick's job (SCH-4): the first 32 hex digits of the SHA-256 of `<name>@<tick>`, the tick as

@@ -65,6 +65,7 @@ describe("createScheduler()", () => {
     [{ task: "a", everySeconds: 5, zone: "UTC" }, "schedules.it.zone: belongs to cron"],
     [{ task: "a", cron: "@daily", zone: "Mars/Base" }, 'schedules.it.zone: "Mars/Base" is no time zone'],
     [{ task: "a", cron: "@daily", payload: [] }, "schedules.it.payload: must be an object"],
+    [{ task: "a", cron: "@daily", payload: new Map([["a", 1]]) }, "schedules.it.payload: must be an object"],
     [{ task: "a", cron: "@daily", payload: { a: 1n } }, "schedules.it: payload is nothing that JSON can say"],
     [{ task: "a", cron: "@daily", payload: { a: "\0" } }, "schedules.it: payload contains NUL"],
     [{ task: "a", cron: "@daily", catchUp: 1 }, "schedules.it.catchUp: must be true or false"],
@@ -83,6 +84,11 @@ describe("createScheduler()", () => {
     [{ table: {} }, "table: must be a job table"],
     [{ table: { enqueue() {} } }, "table: must be what createJobTable() answers"],
     [{ schedules: undefined }, "schedules: is required"],
+    [{ schedules: [{ task: "a", cron: "@daily" }] }, "schedules: must be an object of schedules by name"],
+    [
+      { schedules: new Map([["a", {}]]) },
+      "schedules: must be an object of schedules by name; it is an object (Map)",
+    ],
     [{ schedules: { "": { task: "a", everySeconds: 1 } } }, "schedules.: a name must have 1 to 128"],
     [{ schedules: { ["x".repeat(129)]: { task: "a", everySeconds: 1 } } }, "a name must have 1 to 128"],
     [
