@@ -54,7 +54,7 @@ const SLOWEST = 30;
 export function createBusConsumer(given: BusConsumerOptions): BusConsumer {
   const resolved = resolveOptions(SUBJECT, given, {
     bus: objectWith<EventBus>("an event bus", "publish", "consume"),
-    events: objectWith<BusConsumerOptions["events"]>("events", "receive"),
+    events: objectWith<BusConsumerOptions["events"]>("what createEvents() answers", "receive"),
     group: string({ pattern: /^[\w.-]{1,100}$/, expects: "1 to 100 letters, digits, ., _ or -" }),
     topics: optional(listOf(string())),
     concurrency: withDefault(integer({ min: 1, max: 1000 }), 1),

@@ -4,6 +4,7 @@ import {
   ConfigurationError,
   func,
   integer,
+  type Kind,
   objectWith,
   optional,
   resolveOptions,
@@ -96,6 +97,11 @@ export interface ResolvedEvents {
 }
 
 const SUBJECT = "createEvents()";
+// A list or a Map would have subscribers that nobody calls, or whose names change with their order.
+const byType: Kind<object> = {
+  expects: "an object with the subscribers of every type",
+  accepts: (value): value is object => isRecord(value),
+};
 const SUBSCRIBER = /^[A-Za-z0-9_.-]{1,50}$/;
 
 /** @throws ConfigurationError */
@@ -103,7 +109,7 @@ export function resolveEventsOptions<M>(given: EventsOptions<M>): ResolvedEvents
   const { subscribers, ...resolved } = resolveOptions(SUBJECT, given, {
     source: string({ pattern: /^[ -~]{1,100}$/, expects: "1 to 100 visible characters" }),
     table: optional(objectWith<JobTable>("a job table", "enqueueMany", "readiness")),
-    subscribers: withDefault(objectWith<object>("an object with the subscribers of every type"), {}),
+    subscribers: withDefault(byType, {}),
     outbox: optional(objectWith<Outbox>("an outbox", "add", "readiness")),
     bus: optional(objectWith<EventBus>("an event bus", "publish", "consume")),
     topicPrefix: withDefault(
@@ -135,7 +141,7 @@ function subscriptionsOf(given: object): ReadonlyMap<string, readonly Subscripti
     const shown = JSON.stringify(type.slice(0, 80));
     if (!isType(type)) faults.push(`${shown} is no type of an event, as expense.recorded is`);
     else if (named === undefined) continue;
-    else if (typeof named !== "object" || named === null) {
+    else if (!isRecord(named)) {
       faults.push(`${shown} must be an object with subscribers by their names`);
     } else {
       const handlers = Object.entries(named) as [string, unknown][];
@@ -156,6 +162,10 @@ function subscriptionsOf(given: object): ReadonlyMap<string, readonly Subscripti
 function faultsOf(type: string, name: string, handler: unknown): readonly string[] {
   if (!SUBSCRIBER.test(name)) return [`a name of ${type} must be 1 to 50 letters, digits, ., _ or -`];
   return isHandler(handler) ? [] : [`${name} of ${type} must be a function`];
+}
+
+function isRecord(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !(Symbol.iterator in value);
 }
 
 function isHandler(value: unknown): value is Subscription["call"] {

@@ -63,7 +63,8 @@ function textOrNone(fields: Readonly<Record<string, unknown>>, name: string): st
 }
 
 function isMoment(text: string): boolean {
-  return MOMENT.test(text) && !Number.isNaN(Date.parse(text.slice(0, 10)));
+  // A day that a month does not have is read as one of the next month.
+  return MOMENT.test(text) && new Date(text.slice(0, 10)).getUTCDate() === Number(text.slice(8, 10));
 }
 
 function idFor(id: string): string {

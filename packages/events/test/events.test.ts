@@ -347,6 +347,12 @@ describe("events", function () {
     ["a type that is none", { source: "a", subscribers: { "a b": {} } }, "is no type of an event"],
     ["a name that is none", { source: "a", subscribers: { a: { "->": nothing } } }, "a name of"],
     ["a type without subscribers", { source: "a", subscribers: { a: nothing } }, "must be an object"],
+    ["a list as subscribers", { source: "a", subscribers: { a: [nothing] } }, '"a" must be an object'],
+    [
+      "a Map",
+      { source: "a", subscribers: new Map([["a", { b: nothing }]]) },
+      "subscribers: must be an object",
+    ],
     ["an unknown option", { source: "a", prefix: "x" }, "prefix: is unknown"],
   ];
   for (const [what, options, text] of wrong) {

@@ -77,7 +77,7 @@ const BUS_SHARE = 0.25;
 export function resolveRelayOptions(given: RelayOptions): ResolvedRelay {
   const resolved = resolveOptions(SUBJECT, given, {
     outbox: objectWith<Outbox>("an outbox", "add", "readiness"),
-    events: objectWith<RelayOptions["events"]>("events"),
+    events: objectWith<RelayOptions["events"]>("what createEvents() answers"),
     batch: withDefault(integer({ min: 1, max: 500 }), 100),
     everyMs: withDefault(integer({ min: 5, max: 600_000 }), 1000),
     leaseSeconds: withDefault(number({ min: 2, max: 3600 }), 60),
