@@ -69,7 +69,9 @@ const CONTROL = /[\p{Cc}\p{Surrogate}]/u;
 
 /** Whether a value has members by name; a list, a Map and a Date have none, or others. */
 export function isRecord(value: unknown): boolean {
-  return Object.prototype.toString.call(value) === "[object Object]";
+  return (
+    typeof value === "object" && value !== null && !(Symbol.iterator in value) && !(value instanceof Date)
+  );
 }
 
 /**
