@@ -18,6 +18,7 @@ export function isKept(json: string): boolean {
 /** What is shown of a value in an error message: never the value of a text. */
 export function shown(value: unknown): string {
   if (Array.isArray(value)) return "a list";
-  if (typeof value === "object") return value === null ? "null" : "an object";
-  return typeof value === "string" || typeof value === "function" ? `a ${typeof value}` : String(value);
+  if (value === undefined || value === null) return `${value}`;
+  if (typeof value === "object") return "an object";
+  return typeof value === "number" || typeof value === "boolean" ? String(value) : `a ${typeof value}`;
 }
