@@ -1,9 +1,9 @@
 import type { Logger } from "@svc/context";
 import { atMostEvery } from "@svc/resilience";
 import type { Consumption } from "../event-bus.ts";
+import { calm } from "../tell.ts";
 import type { EventBusError } from "./event-bus-error.ts";
 import type { Hand, Held } from "./hand.ts";
-import { say } from "./say.ts";
 
 /** A consumption, and what the readiness check wants to know of it. */
 export interface RunningConsumption extends Consumption {
@@ -30,10 +30,11 @@ export interface Journal {
 
 const AGAIN_EVERY_MS = 10_000;
 
-export function createJournal(logger: Logger | undefined, broker: string, group: string): Journal {
+export function createJournal(given: Logger | undefined, broker: string, group: string): Journal {
+  const logger = calm(given);
   let trouble: string | undefined;
   const warn = atMostEvery(AGAIN_EVERY_MS, (_suppressed, why: string) =>
-    say(logger, "warn", { group, broker, why }, "cannot read from the event bus; trying on"),
+    logger?.warn({ group, broker, why }, "cannot read from the event bus; trying on"),
   );
   return {
     get trouble() {
@@ -46,22 +47,17 @@ export function createJournal(logger: Logger | undefined, broker: string, group:
     works() {
       if (trouble === undefined) return;
       trouble = undefined;
-      say(logger, "info", { group, broker }, "reading from the event bus again");
+      logger?.info({ group, broker }, "reading from the event bus again");
     },
     rejected({ message: { topic, id }, deliveries }, err, pauseMs) {
       const fields = { topic, group, event_id: id, deliveries: deliveries - 1, pause_ms: pauseMs, err };
-      say(logger, "warn", fields, "a message was rejected and will be tried again");
+      logger?.warn(fields, "a message was rejected and will be tried again");
     },
     unreadable(where) {
-      say(
-        logger,
-        "error",
-        { group, ...where },
-        "an entry is no message that was published here; it is left out",
-      );
+      logger?.error({ group, ...where }, "an entry is no message that was published here; it is left out");
     },
     abandoned(running) {
-      say(logger, "warn", { group, running }, "handlers still run; their messages are given back");
+      logger?.warn({ group, running }, "handlers still run; their messages are given back");
     },
   };
 }
