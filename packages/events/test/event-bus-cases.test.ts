@@ -37,6 +37,8 @@ const FOUND_BY: Readonly<Record<Fault, string>> = {
   "runs one handler more": "runs as many handlers at a time as it was told",
   "is critical": "readiness check that is never critical",
   "publishes for those who gave up": "publishes nothing for a caller that has given up",
+  "never says that it has stopped": "ends everything when it is closed",
+  "never ends to close": "takes a list that is empty",
 };
 
 describe("the suite for event buses", () => {

@@ -24,7 +24,10 @@ export interface EventBusSuite {
 export interface EventBusCase {
   /** A sentence that states the behaviour, with the id of the rule. */
   readonly name: string;
-  /** Rejects when the bus does not behave so, after `patienceMs` where it has to wait for something that does not come. */
+  /**
+   * Rejects when the bus does not behave so: after `patienceMs` where it has to wait for something that does not come, and
+   * after four times of that where a call of the bus never ends.
+   */
   readonly run: () => Promise<void>;
 }
 

@@ -20,7 +20,9 @@ export type Fault =
   | "gives groups what they did not ask for"
   | "runs one handler more"
   | "is critical"
-  | "publishes for those who gave up";
+  | "publishes for those who gave up"
+  | "never says that it has stopped"
+  | "never ends to close";
 
 interface Item {
   readonly message: BusMessage;
@@ -135,7 +137,9 @@ export function memoryBroker(fault?: Fault): { bus(): EventBus; kill(bus: EventB
           stopping = true;
           if (!wrong("stops at once")) await stopped;
         };
-        const consumption = { stop, stopped, [Symbol.asyncDispose]: stop };
+        const never = Promise.withResolvers<undefined>().promise;
+        const ended = wrong("never says that it has stopped") ? never : stopped;
+        const consumption = { stop, stopped: ended, [Symbol.asyncDispose]: stop };
         running.add(consumption);
         return Promise.resolve(consumption);
       },
@@ -148,6 +152,7 @@ export function memoryBroker(fault?: Fault): { bus(): EventBus; kill(bus: EventB
         closed = true;
         await Promise.all([...running].map((each) => each.stop()));
         life.dead = true;
+        if (wrong("never ends to close")) await Promise.withResolvers<undefined>().promise;
       },
     };
     alive.set(made, life);
