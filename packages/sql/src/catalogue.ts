@@ -9,6 +9,9 @@ export interface Findings {
   readonly faults: readonly string[];
 }
 
+/** What is missing where `isPresent` says so. */
+export const ASKED_FOR = "what isPresent asks for";
+
 // to_regclass() and the catalogues take ACCESS SHARE on themselves and nothing on the relations asked about. to_regclass()
 // sees what was committed this instant, the tables of the catalogue what was when the query began: without pg_class a
 // table that is being made by somebody else would have a name and no columns yet.
@@ -47,7 +50,7 @@ export async function inspect(db: Queryable, { wanted, isPresent }: ResolvedSche
   // The query may name tables that are not there yet.
   if (missing.length === 0 && isPresent !== undefined) {
     const [row] = (await db.query(isPresent)).rows;
-    if (row === undefined || Object.values(row)[0] !== true) missing.push("what isPresent asks for");
+    if (row === undefined || Object.values(row)[0] !== true) missing.push(ASKED_FOR);
   }
   return { missing, faults };
 }

@@ -1,4 +1,4 @@
-import { inspect } from "./catalogue.ts";
+import { ASKED_FOR, inspect } from "./catalogue.ts";
 import { sqlStateOf } from "./error-class.ts";
 import { SchemaError } from "./errors.ts";
 import { withLentConnection } from "./lent-connection.ts";
@@ -49,7 +49,11 @@ async function createMissing(tx: Queryable, schema: ResolvedSchema): Promise<"pr
   if (!present) {
     for (const statement of schema.statements) await tx.query(statement);
     const { missing, faults } = await inspect(tx, schema);
-    const unmade = missing.map((each) => `${each} is still missing after the statements`);
+    const unmade = missing.flatMap((each) => {
+      // The columns are right then, and what is missing cannot be made beside what is there.
+      if (each === ASKED_FOR && schema.needs !== undefined) return schema.needs;
+      return `${each} is still missing after the statements`;
+    });
     if (unmade.length > 0 || faults.length > 0) throw new SchemaError(schema.name, [...unmade, ...faults]);
   }
   // The transaction may be the caller's, and go on.

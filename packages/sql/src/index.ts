@@ -20,5 +20,6 @@ export {
   type TenantType,
 } from "./row-security.ts";
 export type { Columns, SchemaOptions } from "./schema-options.ts";
+export { type TableIndex, type TableNeeds, tableNeeds } from "./table-needs.ts";
 export type { Settings } from "./settings.ts";
 export { type TransactionOptions, withTransaction } from "./transaction.ts";

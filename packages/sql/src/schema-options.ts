@@ -14,6 +14,8 @@ export interface SchemaOptions {
   readonly relations?: readonly string[] | undefined;
   /** A query whose first column of its first row is true when nothing is missing. Default: none. */
   readonly isPresent?: string | undefined;
+  /** What `isPresent` asks for, in words: the faults when it is not so after the statements either. Default: none. */
+  readonly needs?: readonly string[] | undefined;
   /** The statements that make what is missing. Each must do no harm where its part is there already. Required. */
   readonly statements: readonly string[];
   /** Milliseconds to wait for any one lock. Default 10000; 0 waits for ever. */
@@ -31,6 +33,7 @@ export interface ResolvedSchema {
   readonly name: string;
   readonly wanted: readonly Wanted[];
   readonly isPresent: string | undefined;
+  readonly needs: readonly string[] | undefined;
   readonly statements: readonly string[];
   readonly lockTimeoutMs: number;
 }
@@ -38,14 +41,25 @@ export interface ResolvedSchema {
 /** @throws OptionError, IdentifierError */
 export function resolveSchema(options: SchemaOptions): ResolvedSchema {
   const subject = "ensureSchema()";
-  checkNames(subject, options, ["name", "tables", "relations", "isPresent", "statements", "lockTimeoutMs"]);
-  const { name, tables = {}, relations = [], isPresent, statements, lockTimeoutMs = 10_000 } = options;
+  checkNames(subject, options, [
+    "name",
+    "tables",
+    "relations",
+    "isPresent",
+    "needs",
+    "statements",
+    "lockTimeoutMs",
+  ]);
+  const { name, tables = {}, relations = [], isPresent, needs, statements, lockTimeoutMs = 10_000 } = options;
   if (typeof name !== "string" || name === "") throw new OptionError(`${subject}: name must be a string`);
   if (!Array.isArray(statements) || statements.length === 0 || !statements.every(isText)) {
     throw new OptionError(`${subject}: statements must be a list of at least one statement`);
   }
   if (isPresent !== undefined && !isText(isPresent)) {
     throw new OptionError(`${subject}: isPresent must be a query`);
+  }
+  if (needs !== undefined && (!Array.isArray(needs) || needs.length === 0 || !needs.every(isText))) {
+    throw new OptionError(`${subject}: needs must be a list of at least one text`);
   }
   checkWhole(subject, "lockTimeoutMs", lockTimeoutMs);
   for (const [table, columns] of Object.entries(tables)) {
@@ -62,7 +76,7 @@ export function resolveSchema(options: SchemaOptions): ResolvedSchema {
   if (wanted.length === 0 && isPresent === undefined) {
     throw new OptionError(`${subject}: tables, relations or isPresent must say what is to be there`);
   }
-  return { name, wanted, isPresent, statements, lockTimeoutMs };
+  return { name, wanted, isPresent, needs, statements, lockTimeoutMs };
 }
 
 function isText(value: unknown): value is string {

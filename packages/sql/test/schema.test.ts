@@ -8,6 +8,7 @@ import {
   type SchemaOptions,
   sqlStateOf,
   withTransaction,
+  tableNeeds,
 } from "@svc/sql";
 import { expect } from "chai";
 import type pg from "pg";
@@ -199,6 +200,67 @@ describe("ensureSchema", () => {
     expect(await ensureSchema(pool, options)).to.equal("present");
   });
 
+  it("says in words what isPresent has not found", async () => {
+    const options = {
+      name: "needy",
+      isPresent: "select false",
+      needs: ["needy needs a key", "needy needs an index"],
+      statements: ["create table needy (id text)"],
+    };
+    const error = await failure(ensureSchema(pool, options));
+    expect(error)
+      .to.be.instanceOf(SchemaError)
+      .and.to.have.property("faults")
+      .that.deep.equals(options.needs);
+    expect(await columns("needy")).to.deep.equal([]);
+  });
+
+  describe("tableNeeds", () => {
+    const needs = {
+      key: "id",
+      indexes: [{ columns: ["due", "Odd"], status: "new" }, { columns: ["due"] }],
+      nullable: ["Odd", "note"],
+    };
+    const make = (name: string): readonly string[] => [
+      `create table if not exists ${name} (id text primary key, "Odd" text, note text, due int not null, status varchar(9))`,
+      `create index if not exists ${name}_a on ${name} (due, "Odd", note) where (status)::text = 'new'`,
+      `create index if not exists ${name}_b on ${name} (due desc)`,
+    ];
+    const all = [
+      "needs a primary key or unique index of id alone, of a deterministic collation",
+      "needs an index of (due, Odd) where status = 'new', and one of (due)",
+    ];
+
+    it("takes what has the key, the indexes by whatever name, and the columns that take null", async () => {
+      for (const statement of make("fit")) await pool.query(statement);
+      const options = { name: "fit", tables: { fit: { id: "text" } }, statements: ["select 1"] };
+      const loose = { ...options, tables: { fit: { id: "text", due: "integer" } } };
+      expect(await ensureSchema(pool, { ...loose, ...tableNeeds("fit", needs) })).to.equal("present");
+      expect(await ensureSchema(pool, { ...loose, ...tableNeeds("public.fit", needs) })).to.equal("present");
+    });
+
+    for (const [what, change] of [
+      ["no key", "alter table %s drop constraint %s_pkey"],
+      ["no partial index", "drop index %s_a; create index on %s (due, \"Odd\") where status = 'old'"],
+      ["an index of other columns", "drop index %s_b; create index on %s (note, due)"],
+      ["a column that takes no null", "alter table %s alter note set not null"],
+    ] as const) {
+      it(`refuses a table with ${what}, and says what it needs`, async () => {
+        const name = `unfit_${what.replaceAll(" ", "_")}`;
+        for (const statement of make(name)) await pool.query(statement);
+        await pool.query(change.replaceAll("%s", name));
+        const tables = { [name]: { id: "text", due: "integer", note: "text" } };
+        const error = await failure(
+          ensureSchema(pool, { name, tables, statements: ["select 1"], ...tableNeeds(name, needs) }),
+        );
+        expect(error).to.be.instanceOf(SchemaError);
+        expect(error)
+          .to.have.property("faults")
+          .that.deep.equals([...all.map((each) => `${name} ${each}`), `Odd, note of ${name} must take null`]);
+      });
+    }
+  });
+
   it("refuses statements that do not make what they should, and rolls them back", async () => {
     const options = {
       name: "liar",
@@ -271,6 +333,7 @@ describe("ensureSchema", () => {
     [{ statements: [""] }, "statements must be a list of at least one statement"],
     [{ tables: undefined }, "tables, relations or isPresent must say what is to be there"],
     [{ isPresent: 1 }, "isPresent must be a query"],
+    [{ needs: [] }, "needs must be a list of at least one text"],
     [{ lockTimeoutMs: -1 }, "lockTimeoutMs must be a whole number of at least 0; it is -1"],
     [{ lockTimeout: 1 }, "lockTimeout is unknown"],
     [{ tables: { "a.b.c": {} } }, "at most a schema and a name"],

@@ -1,0 +1,72 @@
+import { qualified } from "./identifier.ts";
+import { literal } from "./literal.ts";
+import type { SchemaOptions } from "./schema-options.ts";
+
+/** An index that must be there, whatever it is called. */
+export interface TableIndex {
+  /** What it begins with. Required. */
+  readonly columns: readonly string[];
+  /** For a partial one: it has the rows of this `status`. Default: it has all rows. */
+  readonly status?: string | undefined;
+}
+
+/** What a table needs beside its columns. */
+export interface TableNeeds {
+  /** The column that is unique by itself, and compared to the letter. Required. */
+  readonly key: string;
+  /** Required. */
+  readonly indexes: readonly TableIndex[];
+  /** Columns that must take null. Required. */
+  readonly nullable: readonly string[];
+}
+
+/**
+ * For `ensureSchema()`: asks whether a table that is there, perhaps made by hand, has what it needs beside its columns.
+ *
+ * @param table its name, or `schema.name`
+ * @throws IdentifierError, OptionError
+ */
+export function tableNeeds(
+  table: string,
+  needs: TableNeeds,
+): Required<Pick<SchemaOptions, "isPresent" | "needs">> {
+  const { key, indexes, nullable } = needs;
+  const relation = `to_regclass(${literal(qualified(table))})`;
+  return {
+    isPresent: `
+select bool_or(index.indisunique and index.indpred is null and index.indnkeyatts = 1
+    and attribute.attname = ${literal(key)} and compared.collisdeterministic)
+  ${indexes.map((index) => `and bool_or(${isIndex(index)})`).join("\n  ")}
+  and not exists (
+    select from pg_catalog.pg_attribute where attrelid = ${relation} and attnotnull
+    and attname in (${nullable.map(literal).join(", ")})
+  )
+from pg_catalog.pg_index as index
+join pg_catalog.pg_attribute as attribute
+  on attribute.attrelid = index.indrelid and attribute.attnum = index.indkey[0]
+left join pg_catalog.pg_collation as compared on compared.oid = attribute.attcollation
+where index.indrelid = ${relation} and index.indisvalid and index.indimmediate`,
+    needs: [
+      `${table} needs a primary key or unique index of ${key} alone, of a deterministic collation`,
+      `${table} needs an index of ${indexes.map(inWords).join(", and one of ")}`,
+      `${nullable.join(", ")} of ${table} must take null`,
+    ],
+  };
+}
+
+// However the condition was written: PostgreSQL keeps it in one form.
+function isIndex({ columns, status }: TableIndex): string {
+  const begins = columns.map(
+    (column, at) => `pg_get_indexdef(index.indexrelid, ${at + 1}, true) = quote_ident(${literal(column)})`,
+  );
+  const holds =
+    status === undefined
+      ? "index.indpred is null"
+      : `pg_get_expr(index.indpred, index.indrelid)
+      ~ $svc$^\\(*status\\)?(::text)?\\)? = '${status}'::(text|character varying)(::text)?\\)*$$svc$`;
+  return [...begins, holds].join(" and ");
+}
+
+function inWords({ columns, status }: TableIndex): string {
+  return `(${columns.join(", ")})${status === undefined ? "" : ` where status = '${status}'`}`;
+}
