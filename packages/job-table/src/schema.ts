@@ -1,4 +1,4 @@
-import { type Columns, type Database, ensureSchema, qualified, SchemaError } from "@svc/sql";
+import { type Columns, type Database, ensureSchema, qualified, type TableNeeds, tableNeeds } from "@svc/sql";
 
 /** A step of the schema, for a migration tool. */
 export interface Migration {
@@ -28,7 +28,14 @@ const COLUMNS: Columns = {
   trace: ["jsonb", "json"],
 };
 
-const NULLABLE = ["locked_until", "request_id", "tenant_id", "last_error", "trace"];
+const NEEDS: TableNeeds = {
+  key: "id",
+  indexes: [
+    { columns: ["available_at"], status: "pending" },
+    { columns: ["locked_until"], status: "running" },
+  ],
+  nullable: ["locked_until", "request_id", "tenant_id", "last_error", "trace"],
+};
 
 /** The statements that make the table and its two indexes (JOB-24). */
 export function tableStatements(table: string): readonly string[] {
@@ -65,46 +72,11 @@ export function tableMigrations(table: string): readonly Migration[] {
  *
  * @throws SchemaError for a table that is another one, naming its columns
  */
-export async function ensureTable(db: Database, table: string): Promise<"present" | "created"> {
-  const name = `job-table/${table}`;
-  const sql = qualified(table).replaceAll("'", "''");
-  try {
-    return await ensureSchema(db, {
-      name,
-      tables: { [table]: COLUMNS },
-      isPresent: isPresent(sql),
-      statements: tableStatements(table),
-    });
-  } catch (error) {
-    // The columns are right then, and what is missing cannot be made beside what is there.
-    if (!(error instanceof SchemaError) || !error.faults.some((fault) => fault.includes("isPresent")))
-      throw error;
-    throw new SchemaError(name, [
-      `${table} needs a primary key or unique index of id alone, of a deterministic collation`,
-      `${table} needs the indexes (available_at) where status = 'pending' and (locked_until) where status = 'running'`,
-      `${NULLABLE.join(", ")} of ${table} must take null`,
-    ]);
-  }
-}
-
-/** Whatever the indexes are called, and however the condition was written: PostgreSQL keeps it in one form. */
-function isPresent(sql: string): string {
-  const partial = (column: string, status: string): string => `bool_or(
-    attribute.attname = '${column}' and pg_get_expr(index.indpred, index.indrelid)
-      ~ $svc$^\\(*status\\)?(::text)?\\)? = '${status}'::(text|character varying)(::text)?\\)*$$svc$
-  )`;
-  return `
-select bool_or(index.indisunique and index.indpred is null and index.indnkeyatts = 1 and attribute.attname = 'id'
-    and compared.collisdeterministic)
-  and ${partial("available_at", "pending")}
-  and ${partial("locked_until", "running")}
-  and not exists (
-    select from pg_catalog.pg_attribute where attrelid = to_regclass('${sql}') and attnotnull
-    and attname in (${NULLABLE.map((column) => `'${column}'`).join(", ")})
-  )
-from pg_catalog.pg_index as index
-join pg_catalog.pg_attribute as attribute
-  on attribute.attrelid = index.indrelid and attribute.attnum = index.indkey[0]
-left join pg_catalog.pg_collation as compared on compared.oid = attribute.attcollation
-where index.indrelid = to_regclass('${sql}') and index.indisvalid and index.indimmediate`;
+export function ensureTable(db: Database, table: string): Promise<"present" | "created"> {
+  return ensureSchema(db, {
+    name: `job-table/${table}`,
+    tables: { [table]: COLUMNS },
+    ...tableNeeds(table, NEEDS),
+    statements: tableStatements(table),
+  });
 }
