@@ -6,7 +6,6 @@ import {
   isTransaction,
   qualified,
   type Queryable,
-  SchemaError,
 } from "@svc/sql";
 import { refused } from "./errors.ts";
 import { type Migration, send, tableName } from "./query.ts";
@@ -121,24 +120,18 @@ export function createInbox(given: InboxOptions = {}): Inbox {
 }
 
 /** @throws SchemaError for a table that is another one, naming its columns */
-async function ensureInbox(db: Database, table: string, statement: string): Promise<"present" | "created"> {
-  const name = `inbox/${table}`;
+function ensureInbox(db: Database, table: string, statement: string): Promise<"present" | "created"> {
   const sql = qualified(table).replaceAll("'", "''");
-  try {
-    return await ensureSchema(db, {
-      name,
-      tables: { [table]: COLUMNS },
-      isPresent: `
+  return ensureSchema(db, {
+    name: `inbox/${table}`,
+    tables: { [table]: COLUMNS },
+    isPresent: `
 select bool_or(index.indisunique and index.indpred is null and index.indnkeyatts = 2
   and (select array_agg(attname::text order by attname) from pg_catalog.pg_attribute
     where attrelid = index.indrelid and attnum = any(index.indkey[0:1])) = '{consumer,message_id}')
 from pg_catalog.pg_index as index
 where index.indrelid = to_regclass('${sql}') and index.indisvalid and index.indimmediate`,
-      statements: [statement],
-    });
-  } catch (error) {
-    if (!(error instanceof SchemaError) || !error.faults.some((fault) => fault.includes("isPresent")))
-      throw error;
-    throw new SchemaError(name, [`${table} needs the primary key (consumer, message_id)`]);
-  }
+    needs: [`${table} needs the primary key (consumer, message_id)`],
+    statements: [statement],
+  });
 }
