@@ -1,5 +1,4 @@
-import { ensureSchema, qualified, SchemaError } from "@svc/sql";
-import type { Database } from "@svc/sql";
+import { type Database, ensureSchema, qualified, type TableNeeds, tableNeeds } from "@svc/sql";
 
 /** The table where no other one is named. */
 export const DEFAULT_TABLE = "svc_auth_marks";
@@ -10,6 +9,13 @@ const COLUMNS = {
   deadline: "timestamptz",
   expires_at: "timestamptz",
 } as const;
+
+// Without a unique index nothing could be consumed once; ids are compared to the letter.
+const NEEDS: TableNeeds = {
+  key: "key",
+  indexes: [{ columns: ["expires_at"] }],
+  nullable: ["nonce", "deadline"],
+};
 
 /**
  * The statements that make the table and its index, for a migration. They do no harm where both are there.
@@ -37,40 +43,11 @@ export function tokenStoreStatements(table: string = DEFAULT_TABLE): readonly st
  *
  * @throws SchemaError for a table that is another one
  */
-export async function ensureTable(db: Database, table: string): Promise<"present" | "created"> {
-  const name = `token-store/${table}`;
-  const sql = qualified(table).replaceAll("'", "''");
-  try {
-    return await ensureSchema(db, {
-      name,
-      tables: { [table]: COLUMNS },
-      isPresent: isPresent(sql),
-      statements: tokenStoreStatements(table),
-    });
-  } catch (error) {
-    // The columns are right then, and what is missing cannot be made beside what is there.
-    if (!(error instanceof SchemaError) || !error.faults.some((fault) => fault.includes("isPresent")))
-      throw error;
-    throw new SchemaError(name, [
-      `${table} needs a primary key or unique index of key alone and an index that begins with expires_at`,
-      `${table}.key needs a deterministic collation, so that ids are compared to the letter`,
-      `${table}.nonce and ${table}.deadline must take null`,
-    ]);
-  }
-}
-
-/** Whatever the indexes are called: without a unique one nothing could be consumed once. */
-function isPresent(sql: string): string {
-  return `
-select bool_or(index.indisunique and index.indnkeyatts = 1 and attribute.attname = 'key' and compared.collisdeterministic)
-  and bool_or(attribute.attname = 'expires_at')
-  and not exists (
-    select from pg_catalog.pg_attribute where attrelid = to_regclass('${sql}') and attnotnull
-    and attname in ('nonce', 'deadline')
-  )
-from pg_catalog.pg_index as index
-join pg_catalog.pg_attribute as attribute
-  on attribute.attrelid = index.indrelid and attribute.attnum = index.indkey[0]
-left join pg_catalog.pg_collation as compared on compared.oid = attribute.attcollation
-where index.indrelid = to_regclass('${sql}') and index.indisvalid and index.indimmediate and index.indpred is null`;
+export function ensureTable(db: Database, table: string): Promise<"present" | "created"> {
+  return ensureSchema(db, {
+    name: `token-store/${table}`,
+    tables: { [table]: COLUMNS },
+    ...tableNeeds(table, NEEDS),
+    statements: tokenStoreStatements(table),
+  });
 }
