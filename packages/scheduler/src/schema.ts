@@ -1,5 +1,5 @@
 import type { Migration } from "@svc/job-table";
-import { type Columns, type Database, ensureSchema, qualified, SchemaError } from "@svc/sql";
+import { type Columns, type Database, ensureSchema, qualified } from "@svc/sql";
 
 const COLUMNS: Columns = {
   name: ["text", "varchar"],
@@ -30,23 +30,16 @@ export function ticksMigrations(table: string): readonly Migration[] {
  *
  * @throws SchemaError for a table that is another one, naming its columns
  */
-export async function ensureTicks(db: Database, table: string): Promise<"present" | "created"> {
-  const name = `scheduler/${table}`;
-  try {
-    return await ensureSchema(db, {
-      name,
-      tables: { [table]: COLUMNS },
-      isPresent: isPresent(qualified(table).replaceAll("'", "''")),
-      statements: ticksStatements(table),
-    });
-  } catch (error) {
-    // The columns are right then, and what is missing cannot be made beside what is there.
-    if (!(error instanceof SchemaError) || !error.faults.some((fault) => fault.includes("isPresent")))
-      throw error;
-    throw new SchemaError(name, [
+export function ensureTicks(db: Database, table: string): Promise<"present" | "created"> {
+  return ensureSchema(db, {
+    name: `scheduler/${table}`,
+    tables: { [table]: COLUMNS },
+    isPresent: isPresent(qualified(table).replaceAll("'", "''")),
+    needs: [
       `${table} needs the primary key (name, fire_at), or a unique index of the two, in this order, and a claimed_by that takes null`,
-    ]);
-  }
+    ],
+    statements: ticksStatements(table),
+  });
 }
 
 function isPresent(sql: string): string {
