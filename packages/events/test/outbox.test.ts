@@ -192,6 +192,19 @@ describe("an outbox", function () {
     expect(await outbox.retryDead(["1", "3", "9"])).to.deep.equal(["1"]);
     expect(await outbox.retryDead("all")).to.deep.equal(["2"]);
     expect(await outbox.stats()).to.deep.equal({ pending: 3, published: 0, dead: 0 });
+    for (const [wrong, text] of [
+      [null, "the topic of entry 1 must be a text"],
+      [{ topic: "", event: EVENT }, "the topic of entry 1 must be a text"],
+      [{ topic: "a" }, "entry 1 has no event: it is no object"],
+      [{ topic: "a", event: { ...EVENT, id: 7 } }, "entry 1 has no event: id must be a text"],
+    ] as const) {
+      const error = await rejection(
+        outbox.add([{ topic: "a", event: { ...EVENT, id: "4" } }, wrong as never]),
+      );
+      expect(error).to.include({ code: "ERR_SVC_EVENT_ARGUMENT" });
+      expect(error.message).to.include(text);
+    }
+    expect(await outbox.stats(), "nothing was sent").to.include({ pending: 3 });
     for (const wrong of [0, 1.5, 10_001]) {
       expect(await rejection(outbox.dead(wrong))).to.include({ code: "ERR_SVC_EVENT_ARGUMENT" });
     }

@@ -4,6 +4,7 @@ import { type Database, qualified } from "@svc/sql";
 import type { EventEnvelope } from "../envelope.ts";
 import { refused } from "../errors.ts";
 import { database, type Migration, send, tableName, transactionOf, type Within } from "../query.ts";
+import { readEnvelope } from "../read-envelope.ts";
 import { isText } from "../text.ts";
 import { createBell, type Bell } from "./bell.ts";
 import { createOutboxCheck } from "./readiness.ts";
@@ -53,7 +54,11 @@ export interface DeadEvent {
  */
 export interface Outbox {
   readonly name: string;
-  /** Writes up to 1,000 events down (OUT-1), in their order. Answers how many were new: an id is written once (EVT-4). */
+  /**
+   * Writes up to 1,000 events down (OUT-1), in their order. Answers how many were new: an id is written once (EVT-4).
+   *
+   * @throws EventError `ERR_SVC_EVENT_ARGUMENT` for an entry that is none, before anything is sent
+   */
   add(entries: readonly OutboxEntry[], options?: Within): Promise<number>;
   /** Dead events, those written last first. `limit` from 1 to 10,000; default 100. */
   dead(limit?: number): Promise<DeadEvent[]>;
@@ -82,6 +87,7 @@ export interface OutboxAccess {
 }
 
 const MAX_ENTRIES = 1000;
+const MAX_TOPIC = 500;
 const MAX_ROWS = 10_000;
 // A date goes no further.
 const FAR_MS = 8.64e15;
@@ -114,7 +120,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
   });
   const sql = qualified(name);
   const bell = createBell();
-  const check = createOutboxCheck((text) => send(db, text, []), sql, now);
+  const readiness = createOutboxCheck((text) => send(db, text, []), sql, now);
 
   const outbox: Outbox = {
     name,
@@ -123,6 +129,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
       if (!Array.isArray(entries) || entries.length > MAX_ENTRIES) {
         throw refused(`entries must be a list of at most ${MAX_ENTRIES}`);
       }
+      for (const [index, entry] of entries.entries()) check(entry, index);
       if (entries.length === 0) return 0;
       const { text, values } = addSql(sql, entries);
       const added = (await send(tx ?? db, text, values)).length;
@@ -150,10 +157,23 @@ export function createOutbox(given: OutboxOptions): Outbox {
     },
     ensureSchema: () => ensureOutbox(db, name),
     migrations: () => outboxMigrations(name),
-    readiness: () => check,
+    readiness: () => readiness,
   };
   accesses.set(outbox, { db, sql, bell });
   return outbox;
+}
+
+/** @throws EventError `ERR_SVC_EVENT_ARGUMENT` */
+function check(entry: OutboxEntry, index: number): void {
+  const { topic, event } = Object(entry) as Partial<OutboxEntry>;
+  if (!isText(topic, MAX_TOPIC)) {
+    throw refused(`the topic of entry ${index} must be a text of 1 to ${MAX_TOPIC} characters`);
+  }
+  try {
+    readEnvelope(event);
+  } catch (error) {
+    throw refused(`entry ${index} has ${(error as Error).message}`, error);
+  }
 }
 
 function deadEventOf(row: DeadRow): DeadEvent {
