@@ -4,7 +4,7 @@ import type { NewRow } from "./new-job.ts";
 import type { ResolvedOptions } from "./options.ts";
 import { isShared } from "./query.ts";
 import { type ClaimedRow, jobOf } from "./sql/claim.ts";
-import { enqueueClaimed, enqueueOne } from "./sql/enqueue.ts";
+import { enqueueAgain, enqueueClaimed, enqueueOne } from "./sql/enqueue.ts";
 import { type Place, reserve } from "./taker.ts";
 
 /** Queues jobs one by one. */
@@ -47,17 +47,26 @@ export function createEnqueueing(
       place.lose(row.id);
       throw error;
     }
-    place.take(job === undefined ? undefined : jobOf(job), claimedAt);
-    return { id: row.id, enqueued: job !== undefined };
+    if (job === undefined) {
+      place.pass();
+      return { id: row.id, enqueued: false };
+    }
+    const late = place.take(jobOf(job), claimedAt);
+    // Who waits for this may end the pool next.
+    if (late !== undefined) await late;
+    return { id: row.id, enqueued: true };
   }
 
-  /** The worker's connection has failed. This one waits for what that one did, or has it do nothing. */
+  /** The worker's connection has failed. This one waits for what that one did and gives it back, or has it do nothing. */
   async function insertAgain(place: Place, row: NewRow): Promise<Enqueued> {
+    const { text, values } = enqueueAgain(quotedTable, row, visibilityTimeoutSeconds, told(undefined, [row]));
     try {
-      await insert(row);
-    } finally {
+      await send(text, values);
+    } catch (error) {
       place.lose(row.id);
+      throw error;
     }
+    place.pass();
     return { id: row.id, enqueued: true };
   }
 

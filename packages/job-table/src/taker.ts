@@ -7,12 +7,17 @@ export interface Taker {
   reserve(task: string): Place | undefined;
 }
 
-/** A slot that is kept. `take` or `lose` is called, once. */
+/** A slot that is kept. `take`, `pass` or `lose` is called, once. */
 export interface Place {
   /** Sends the statement on the worker's own connection, which may have prepared it. Undefined: it is not idle, or there is none. */
   readonly send: (<R extends Row>(text: string, values: unknown[]) => Promise<R[]>) | undefined;
-  /** The job was queued and claimed, by a statement that was sent at `claimedAt`; undefined: there is none. */
-  take(job: Job | undefined, claimedAt: number): void;
+  /**
+   * The job was queued and claimed, by a statement that was sent at `claimedAt`. A worker that has ended gives it back; what this
+   * answers is waited for then.
+   */
+  take(job: Job, claimedAt: number): Promise<void> | undefined;
+  /** Nothing was claimed: what there is is for whoever comes first. */
+  pass(): void;
   /** The statement has failed: it may have queued and claimed the job of this id all the same. */
   lose(id: string): void;
 }

@@ -1,12 +1,19 @@
 import { currentContext } from "@svc/context";
 import { testDatabase } from "@svc/dev-services";
-import { createJobTable, type Enqueued, type Job, type JobTable, type NewJob } from "@svc/job-table";
+import {
+  createJobTable,
+  createWorker,
+  type Enqueued,
+  type Job,
+  type JobTable,
+  type NewJob,
+} from "@svc/job-table";
 import type { Connectable, PooledConnection } from "@svc/sql";
-import { until } from "@svc/test-support";
+import { collectingLogger, until } from "@svc/test-support";
 import { expect } from "chai";
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Pool } from "pg";
-import { type Bench, openBench, openClient } from "./support/bench.ts";
+import { type Bench, openBench, openClient, openPool } from "./support/bench.ts";
 import { gate, work, type Working } from "./support/working.ts";
 
 const INSERT = /^insert into /;
@@ -17,8 +24,8 @@ interface Watched {
   readonly inserts: ("claimed" | "queued")[];
   /** How many of them went over the connection of a worker. */
   prepared: number;
-  /** What happens to the answer of a statement that writes. */
-  after: (text: string) => Promise<void>;
+  /** What happens to the answer of a statement that writes; `prepared`: over the connection of a worker. */
+  after: (text: string, prepared: boolean) => Promise<void>;
   readonly bench: Bench;
 }
 
@@ -41,7 +48,7 @@ function watch(bench: Bench): Watched {
             if (typeof given !== "string") self.prepared += 1;
             self.inserts.push(text.includes("'running'") ? "claimed" : "queued");
           }
-          if (INSERT.test(text) || GIVEN_BACK.test(text)) await self.after(text);
+          if (INSERT.test(text) || GIVEN_BACK.test(text)) await self.after(text, typeof given !== "string");
           return answer;
         };
         return new Proxy(client, {
@@ -284,7 +291,7 @@ describe("a job that is queued beside a worker that has nothing to do", function
     it(`JOB-11 is given back with its attempt when the worker stops and the answer comes ${when}`, async () => {
       await using bench = await openBench(database.url);
       const watched = watch(bench);
-      const working = work(watched.bench, { drainSeconds, handlers: { a: () => undefined } });
+      const working = work(watched.bench, { drainSeconds, pollMs: 1000, handlers: { a: () => undefined } });
       await idle(watched, working);
       const { queued, open } = await hold(watched);
       const stopped = working.worker.stop();
@@ -342,33 +349,153 @@ describe("a job that is queued beside a worker that has nothing to do", function
     await expectGivenBack(bench, id);
   });
 
+  it("JOB-11 is pending as soon as enqueue() has answered, whatever the end of the worker did to its statement", async () => {
+    await using bench = await openBench(database.url);
+    const pool = openPool(database.url);
+    const watched = watch({ ...bench, pool });
+    const { inserts, bench: own } = watched;
+    const working = work(own, { drainSeconds: 0, pollMs: 1000, handlers: { a: () => undefined } });
+    await idle(watched, working);
+    let held = gate();
+    let queued: Promise<Enqueued>[] = [];
+    await until("both were claimed", async () => {
+      const before = inserts.length;
+      held = gate();
+      let claimed = 0;
+      watched.after = async (_text, prepared) => {
+        if (inserts.at(-1) !== "claimed") return;
+        claimed += 1;
+        await held.opened;
+        if (prepared) throw new Error("the connection broke");
+      };
+      queued = [1, 2].map(() => own.table.enqueue({ task: "a" }));
+      await until("they are there", () => inserts.length >= before + 2);
+      if (claimed === 2) return true;
+      held.open();
+      await Promise.all(queued);
+      await until("they are done", async () => (await bench.rows()).length === 0);
+      return false;
+    });
+    await working.worker.stop();
+    held.open();
+    const answers = await Promise.all(queued);
+    // What would be given back later would not be any more.
+    await pool.end();
+    expect(answers.every(({ enqueued }) => enqueued)).to.equal(true);
+    const rows = await bench.rows();
+    expect(rows.map(({ id }) => id)).to.have.members(answers.map(({ id }) => id));
+    for (const row of rows)
+      expect(row).to.deep.include({ status: "pending", attempts: 0, locked_until: null });
+  });
+
+  it("JOB-23 is left to others while the database does not take the ends of those before", async () => {
+    await using bench = await openBench(database.url);
+    const watched = watch(bench);
+    await using other = await openClient(database.url);
+    const { name } = bench.table;
+    await other.query(`create function ${name}_held() returns trigger language plpgsql as
+      $$ begin perform pg_advisory_xact_lock_shared(1); return old; end $$;
+      create trigger held before delete on ${name} for each row execute function ${name}_held()`);
+    await using working = work(watched.bench, {
+      concurrency: 1,
+      pollMs: 1000,
+      handlers: { a: () => undefined },
+    });
+    await idle(watched, working);
+    await other.query("select pg_advisory_lock(1)");
+    const before = watched.inserts.length;
+    for (let n = 0; n < 20; n++) {
+      await watched.bench.table.enqueue({ task: "a" });
+      await new Promise((resolve) => void setImmediate(resolve));
+    }
+    const claimed = watched.inserts.slice(before).filter((each) => each === "claimed");
+    await other.query("select pg_advisory_unlock(1)");
+    // Two that wait for each that the worker may have in hand, beside those that are being sent.
+    expect(claimed.length).to.be.within(1, 6);
+    await working.told("done", watched.inserts.length);
+  });
+
   it("JOB-21 is left alone by whoever gives it back twice, when another worker has claimed it since", async () => {
     await using bench = await openBench(database.url);
     const watched = watch(bench);
-    await using working = work(watched.bench, { pollMs: 1000, handlers: { a: () => undefined } });
+    const around = new AsyncLocalStorage<string>();
+    const stores: unknown[] = [];
+    await using working = work(watched.bench, {
+      pollMs: 1000,
+      handlers: { a: () => undefined },
+      logger: { ...collectingLogger(), error: () => void stores.push(around.getStore()) },
+    });
     await idle(watched, working);
     const claimed: Job[] = [];
     let isLost = false;
     let given = 0;
-    watched.after = async (text) => {
+    watched.after = async (text, prepared) => {
       if (GIVEN_BACK.test(text)) {
         given += 1;
         if (given > 1) return;
         claimed.push(...(await bench.table.claim(1)));
       } else {
-        if (isLost || watched.inserts.at(-1) === "queued") return;
+        if (isLost || prepared || watched.inserts.at(-1) === "queued") return;
         isLost = true;
       }
       throw new Error("the connection broke");
     };
-    await until("it was claimed at once", async () => {
-      await watched.bench.table.enqueue({ task: "a" });
+    await until("one was claimed at once over the pool", async () => {
+      // The second one finds the connection of the worker taken.
+      const both = [1, 2].map(() => around.run("caller", () => watched.bench.table.enqueue({ task: "a" })));
+      await Promise.allSettled(both);
       return isLost;
     });
     await until("it was given back twice", () => given === 2);
     expect(claimed.map(({ attempts }) => attempts)).to.deep.equal([1]);
     for (const job of claimed) expect(await bench.table.ack(job)).to.equal(true);
+    expect(stores, "nothing of a caller is around what the worker tells").to.deep.equal([undefined]);
   });
+
+  it("is given back when it was lost while others had just been given back, in whichever turn", async () => {
+    const lateBy = Array.from({ length: 30 }, (_, turns) => turns);
+    const given = await Promise.all(lateBy.map((turns) => loseTwo(turns)));
+    expect(given).to.deep.equal(lateBy.map(() => 2));
+  });
+
+  /** Loses one, and another so many turns after the answer that the first was given back. How many were given back. */
+  async function loseTwo(turns: number): Promise<number> {
+    const given = new Set<unknown>();
+    const claims: PromiseWithResolvers<never>[] = [];
+    const answer = gate();
+    const rows: never[] = [];
+    async function query(text: string, values?: readonly unknown[]): Promise<{ rows: never[] }> {
+      if (GIVEN_BACK.test(text)) {
+        for (const id of (values?.[0] ?? []) as readonly string[]) given.add(id);
+        if (given.size === 1) await answer.opened;
+      } else if (INSERT.test(text) && text.includes("'running'")) {
+        const insert = Promise.withResolvers<never>();
+        claims.push(insert);
+        return insert.promise;
+      }
+      return { rows };
+    }
+    const db = { connect: () => Promise.resolve({ query, release: () => undefined }) } as Connectable;
+    const table = createJobTable({ db, name: "lost" });
+    const worker = createWorker({ table, handlers: { a: () => undefined }, listen: false, drainSeconds: 0 });
+    worker.start();
+    const lose = (): void => void table.enqueue({ task: "a" }).catch(() => undefined);
+    for (const count of [1, 2]) {
+      await until("it is claimed", () => {
+        if (claims.length < count) lose();
+        return claims.length >= count;
+      });
+      if (count === 2) break;
+      claims[0]?.reject(new Error("the connection broke"));
+      await until("it is being given back", () => given.size === 1);
+    }
+    answer.open();
+    for (let turn = 0; turn < turns; turn++) await Promise.resolve();
+    claims[1]?.reject(new Error("the connection broke"));
+    await until("both were given back", () => given.size === 2, 3000).catch(() => undefined);
+    await worker.stop();
+    return given.size;
+  }
 
   it("JOB-4 400 of them, ten at a time, beside two workers and jobs of others, each run once", async () => {
     await using bench = await openBench(database.url);

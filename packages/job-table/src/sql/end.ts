@@ -28,13 +28,20 @@ where ${HELD} returning job.id, job.status`;
 }
 
 /**
- * Jobs that were claimed as they were queued by a statement whose answer was lost: nobody else knows their ids. Of `$2`
- * seconds, such a lease alone begins when its job became available; whoever claims one later does so after that.
+ * Gives back what was claimed as it was queued by a statement whose answer was lost: nobody else knows of it. Of so many seconds,
+ * such a lease alone begins when its job became available; whoever claims one later does so after that.
+ *
+ * @param seconds the parameter with those
  */
+export function orphanUpdate(seconds: string, besides = ""): string {
+  return `set status = 'pending', locked_until = null, available_at = statement_timestamp(), attempts = 0
+where ${besides}job.status not in ('pending', 'dead') and job.attempts = 1
+  and job.locked_until = job.available_at + ${seconds}::float8 * interval '1 second'`;
+}
+
+/** The same for many: `$1` their ids, `$2` the seconds. */
 export function orphanSql(table: string): string {
-  return `update ${table} as job set status = 'pending', locked_until = null, available_at = statement_timestamp(), attempts = 0
-where job.id = any($1::text[]) and job.status not in ('pending', 'dead') and job.attempts = 1
-  and job.locked_until = job.available_at + $2::float8 * interval '1 second' returning job.id`;
+  return `update ${table} as job ${orphanUpdate("$2", "job.id = any($1::text[]) and ")} returning job.id`;
 }
 
 /** Jobs that are given back (JOB-11). */

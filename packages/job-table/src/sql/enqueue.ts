@@ -1,5 +1,6 @@
 import type { NewRow } from "../new-job.ts";
 import { returned } from "./claim.ts";
+import { orphanUpdate } from "./end.ts";
 
 const COLUMNS =
   "id, task, payload, attempts, max_attempts, available_at, locked_until, request_id, tenant_id, status, " +
@@ -35,6 +36,25 @@ export function enqueueClaimed(table: string, row: NewRow, leaseSeconds: number)
   on conflict (id) do nothing returning ${returned(false)}, 0 as took_ms`;
   const { id, task, payload, maxAttempts, requestId, tenantId, trace } = row;
   return { text, values: [id, task, payload, maxAttempts, requestId, tenantId, trace, leaseSeconds] };
+}
+
+/**
+ * One job whose {@link enqueueClaimed} has failed, and may have done its work all the same or be under way: it is queued, or given
+ * back.
+ */
+export function enqueueAgain(
+  table: string,
+  row: NewRow,
+  leaseSeconds: number,
+  channel: string | undefined,
+): Query {
+  const text = `insert into ${table} as job (${COLUMNS})
+  values (${rowSql(1)})
+  on conflict (id) do update ${orphanUpdate("$10")}
+  returning job.id${channel === undefined ? "" : ", pg_notify($11, '')"}`;
+  const values = [...valuesOf(row), leaseSeconds];
+  if (channel !== undefined) values.push(channel);
+  return { text, values };
 }
 
 /** One job for every row of `from`, which has none or one; its nine parameters begin at `$first`. */

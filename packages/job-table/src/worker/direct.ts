@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Job, Lease } from "../job.ts";
 import { orphanSql } from "../sql/end.ts";
@@ -27,7 +28,7 @@ export interface DirectOptions {
   readonly onClaimed: (job: Job, claimedAt: number) => void;
   /** A slot is free again. */
   readonly onFree: () => void;
-  /** Jobs were given back. */
+  /** Jobs were given back, or queued for whoever comes first. */
   readonly onGivenBack: () => void;
   readonly onFault: (error: unknown) => void;
   /** Milliseconds until so many failures later the next attempt is made. */
@@ -39,6 +40,9 @@ const MAX_LOST = 1000;
 const SETTLE_MS = 250;
 // After the worker's end: the process may want to end as well.
 const LAST_TRIES = 5;
+
+// What is lost for one caller is given back with what is lost for others: nothing of theirs is around it.
+const outside = AsyncLocalStorage.snapshot();
 
 export function createDirect(options: DirectOptions): Direct {
   const { handlers, intake, session, spare, leaseSeconds } = options;
@@ -53,8 +57,12 @@ export function createDirect(options: DirectOptions): Direct {
 
   function begin(kept: Kept, job: Job, claimedAt: number): void {
     // Nobody keeps a slot for what came so late.
-    if (!options.isOver() && intake.unkeep(kept)) return options.onClaimed(job, claimedAt);
-    options.release(job).then(
+    if (!options.isOver() && intake.unkeep(kept)) options.onClaimed(job, claimedAt);
+    else void release(kept, job);
+  }
+
+  function release(kept: Kept, job: Job): Promise<void> {
+    return options.release(job).then(
       () => free(kept),
       () => lose(kept, job.id),
     );
@@ -62,7 +70,7 @@ export function createDirect(options: DirectOptions): Direct {
 
   function lose(kept: Kept, id: string): void {
     if (lost.length < MAX_LOST) lost.push(id);
-    giving ??= giveBack().finally(() => (giving = undefined));
+    giving ??= outside(giveBack);
     free(kept);
   }
 
@@ -74,6 +82,8 @@ export function createDirect(options: DirectOptions): Direct {
       await sleep(SETTLE_MS);
       await giveBackThese(ids);
     }
+    // In the same turn: one that is lost in the next begins anew.
+    giving = undefined;
   }
 
   async function giveBackThese(ids: readonly string[]): Promise<void> {
@@ -99,9 +109,14 @@ export function createDirect(options: DirectOptions): Direct {
         // Behind another statement it would wait for that one's commit.
         send: session.isIdle ? (text, values) => session.query("svc_job_direct", text, values) : undefined,
         take(job, claimedAt) {
+          if (options.isOver()) return release(kept, job);
           // Who has queued it goes on first: a handler may keep the processor for a while.
-          if (job === undefined) free(kept);
-          else process.nextTick(begin, kept, job, claimedAt);
+          process.nextTick(begin, kept, job, claimedAt);
+          return undefined;
+        },
+        pass() {
+          free(kept);
+          options.onGivenBack();
         },
         lose: (id) => lose(kept, id),
       };

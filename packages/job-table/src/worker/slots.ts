@@ -37,11 +37,15 @@ export function createSlots(
   const { handlers, concurrency, prefetch, jobTimeoutMs, visibilityMs, around, logger } = options;
   // A handler that heeds its signal has this long to end by itself, before the lease does.
   const graceMs = Math.min(MAX_GRACE_MS, (visibilityMs - jobTimeoutMs) / 2);
+  const all = concurrency + prefetch;
   const running = new Set<RunningJob>();
   let waiting: { readonly job: Job; readonly claimedAt: number }[] = [];
   let left = 0;
   let closed = false;
   let timer: NodeJS.Timeout | undefined;
+
+  // What the database has not taken yet is bounded too.
+  const isShut = (): boolean => closed || left >= concurrency || ends.size > 2 * all;
 
   function end(kind: "done" | "failed" | "released", of: RunningJob, error?: unknown): void {
     const { job, claimedAt, startedAt } = of;
@@ -138,14 +142,11 @@ export function createSlots(
       return running.size;
     },
     room(asked) {
-      const all = concurrency + prefetch;
-      // What the database has not taken yet is bounded too.
-      if (closed || left >= concurrency || ends.size > 2 * all) return 0;
+      if (isShut()) return 0;
       const room = all - running.size - waiting.length - asked;
       return waiting.length + asked === 0 || room >= Math.floor(all / 2) ? room : 0;
     },
-    isFree: (asked) =>
-      !closed && left < concurrency && waiting.length === 0 && running.size + asked < concurrency,
+    isFree: (asked) => waiting.length === 0 && running.size + asked < concurrency && !isShut(),
     accept(jobs, claimedAt) {
       for (const job of jobs) {
         // An answer that came so late is none: somebody else may have the job by now.
