@@ -8,6 +8,7 @@ export {
   runWithContext,
   type TraceReader,
 } from "./request-context.ts";
+export { type CalmLogger, calmLogger } from "./calm-logger.ts";
 export { routeTemplateOf, setRouteTemplate } from "./route-template.ts";
 export { isRequestId, mintRequestId } from "./request-ids.ts";
 export { onResponseEnd, type ResponseEndListener } from "./response-end.ts";

@@ -1,0 +1,41 @@
+import { type CalmLogger, calmLogger } from "@svc/context";
+import { expect } from "chai";
+
+describe("calmLogger", () => {
+  it("hands every line on, with what it is told of", () => {
+    const lines: unknown[] = [];
+    const write = (level: string) => (fields: object, message?: string) =>
+      lines.push([level, fields, message]);
+    const logger = calmLogger({ info: write("info"), warn: write("warn"), error: write("error") });
+    logger?.info({ a: 1 }, "one");
+    logger?.warn({ b: 2 });
+    logger?.error({}, "three");
+    expect(lines).to.deep.equal([
+      ["info", { a: 1 }, "one"],
+      ["warn", { b: 2 }, undefined],
+      ["error", {}, "three"],
+    ]);
+  });
+
+  it("calls the logger as its own method, and throws nothing of what that throws", () => {
+    let calls = 0;
+    class Broken implements CalmLogger {
+      readonly what = "the disk is full";
+      info(): never {
+        calls += 1;
+        throw new Error(this.what);
+      }
+      warn = (): never => this.info();
+      error = (): never => this.info();
+    }
+    const logger = calmLogger(new Broken());
+    logger?.info({});
+    logger?.warn({});
+    logger?.error({});
+    expect(calls).to.equal(3);
+  });
+
+  it("is none without one", () => {
+    expect(calmLogger(undefined)).to.equal(undefined);
+  });
+});
