@@ -1,5 +1,5 @@
+import type { CalmLogger } from "@svc/context";
 import { atMostEvery } from "@svc/resilience";
-import type { Calm } from "./calm-logger.ts";
 import type { Job, JobStats } from "../job.ts";
 
 /** What a worker tells of what it does. Times are in milliseconds. */
@@ -26,7 +26,7 @@ export type Tell = (event: WorkerEvent) => void;
 const WARN_EVERY_MS = 10_000;
 
 /** Hands events on; a listener that throws is logged and changes nothing. */
-export function createTell(listener: Tell | undefined, logger: Calm | undefined): Tell {
+export function createTell(listener: Tell | undefined, logger: CalmLogger | undefined): Tell {
   if (listener === undefined) return () => undefined;
   const warn = atMostEvery(WARN_EVERY_MS, (suppressed, error: unknown) =>
     logger?.warn({ err: error, suppressed }, "the listener of a worker's events throws"),

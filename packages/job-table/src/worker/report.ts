@@ -1,5 +1,5 @@
+import type { CalmLogger } from "@svc/context";
 import { fieldsOf } from "./running-job.ts";
-import type { Calm } from "./calm-logger.ts";
 import type { End, Recorded } from "./ends.ts";
 import type { Tell } from "./events.ts";
 import { errorText } from "../error-text.ts";
@@ -12,7 +12,7 @@ export interface Report {
 }
 
 /** JOB-18: every line names the job, its request, its trace and its tenant. */
-export function createReport(logger: Calm | undefined, tell: Tell): Report {
+export function createReport(logger: CalmLogger | undefined, tell: Tell): Report {
   return {
     recorded(end, recorded) {
       const { job, durationMs, error, kind } = end;

@@ -1,6 +1,6 @@
+import type { CalmLogger } from "@svc/context";
 import { atMostEvery } from "@svc/resilience";
 import { safeErrorText } from "@svc/sql";
-import type { Calm } from "./calm-logger.ts";
 import { tasksIn } from "./greeting.ts";
 
 /** What a worker warns of in its log. */
@@ -21,7 +21,7 @@ const FAULT_EVERY_MS = 10_000;
 const HOUR_MS = 3_600_000;
 
 /** @param greeting what this worker tells the others of its handlers */
-export function createWarnings(logger: Calm | undefined, table: string, greeting: string): Warnings {
+export function createWarnings(logger: CalmLogger | undefined, table: string, greeting: string): Warnings {
   return {
     ofFault: atMostEvery(FAULT_EVERY_MS, (suppressed, error: unknown) =>
       logger?.error({ table, reason: safeErrorText(error), suppressed }, "the job table does not answer"),

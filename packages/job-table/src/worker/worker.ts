@@ -1,10 +1,9 @@
-import type { CheckResult, ReadinessCheck } from "@svc/context";
+import { calmLogger, type CheckResult, type ReadinessCheck } from "@svc/context";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { backoff } from "@svc/resilience";
 import { channelOf } from "../notifier.ts";
 import { createBell } from "./bell.ts";
 import { createClaimer } from "./claimer.ts";
-import { calm } from "./calm-logger.ts";
 import { createDepth } from "./depth.ts";
 import { createDirect } from "./direct.ts";
 import { createEnds } from "./ends.ts";
@@ -50,7 +49,7 @@ const outside = AsyncLocalStorage.snapshot();
 export function createWorker(given: WorkerOptions): Worker {
   const options = resolveWorkerOptions(given);
   const { table, on, concurrency, prefetch, pollMs, commandTimeoutMs, visibilityMs, drainMs } = options;
-  const logger = calm(options.logger);
+  const logger = calmLogger(options.logger);
   const greeting = greetingOf(options.handlers.keys());
   const warn = createWarnings(logger, table.name, greeting);
   const tell = createTell(options.onEvent, logger);
