@@ -1,4 +1,4 @@
-import type { Logger } from "@svc/context";
+import { calmLogger, type Logger } from "@svc/context";
 import { atMostEvery, backoff } from "@svc/resilience";
 import {
   ConfigurationError,
@@ -12,7 +12,6 @@ import {
 } from "@svc/options";
 import type { Consumption, EventBus } from "./event-bus.ts";
 import type { Events } from "./events.ts";
-import { calm } from "./tell.ts";
 
 /** What {@link createBusConsumer} takes. */
 export interface BusConsumerOptions {
@@ -70,7 +69,7 @@ export function createBusConsumer(given: BusConsumerOptions): BusConsumer {
       },
     ]);
   }
-  const logger = calm(resolved.logger);
+  const logger = calmLogger(resolved.logger);
   const warn = atMostEvery(WARN_EVERY_MS, (suppressed, error: unknown) =>
     logger?.warn(
       { bus: bus.name, group, err: error, suppressed },

@@ -1,3 +1,4 @@
+import { calmLogger } from "@svc/context";
 import type { JobHandler } from "@svc/job-table";
 import type { Queryable } from "@svc/sql";
 import { type EventEnvelope, type NewEvent, writeEnvelope, type Written } from "./envelope.ts";
@@ -7,7 +8,7 @@ import { type EventsOptions, type EventTypes, type ResolvedEvents, resolveEvents
 import { transactionOf, type Within } from "./query.ts";
 import { createReceiver } from "./receive.ts";
 import { subscriberHandlers, subscriberJobs } from "./subscriber-jobs.ts";
-import { calm, createTell } from "./tell.ts";
+import { createTell } from "./tell.ts";
 
 /**
  * Where an event is published: with `tx` it is part of the caller's transaction, and published when that is committed. With
@@ -78,7 +79,7 @@ export function createEvents<M extends EventTypes<M> = Record<string, object>>(
 ): Events<M> {
   const options = resolveEventsOptions<M>(given);
   const { source, table, subscriptions, outbox, bus, maxEventBytes, now } = options;
-  const tell = createTell(options.onEvent, calm(options.logger));
+  const tell = createTell(options.onEvent, calmLogger(options.logger));
 
   function written(event: NewEvent): Written {
     const one = writeEnvelope(event, source, maxEventBytes, now);

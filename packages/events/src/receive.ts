@@ -1,3 +1,4 @@
+import { calmLogger } from "@svc/context";
 import type { NewJob } from "@svc/job-table";
 import { atMostEvery, DeadlineError, withDeadline } from "@svc/resilience";
 import { isConnectionError, sqlStateOf } from "@svc/sql";
@@ -6,7 +7,6 @@ import type { BusMessage } from "./event-bus.ts";
 import type { EventsEvent, ResolvedEvents } from "./options.ts";
 import { readEnvelope } from "./read-envelope.ts";
 import { subscriberJobs } from "./subscriber-jobs.ts";
-import { calm } from "./tell.ts";
 import { isText } from "./text.ts";
 
 const WARN_EVERY_MS = 10_000;
@@ -19,7 +19,7 @@ export function createReceiver(
   tell: (event: EventsEvent) => void,
 ): (message: BusMessage) => Promise<void> {
   const { source, table, subscriptions, topicPrefix, maxEventBytes, receiveTimeoutMs } = options;
-  const logger = calm(options.logger);
+  const logger = calmLogger(options.logger);
   const warn = atMostEvery(WARN_EVERY_MS, (suppressed, topic: string, error: unknown) =>
     logger?.warn({ topic, err: error, suppressed }, "what came over the bus is no event, and was dropped"),
   );

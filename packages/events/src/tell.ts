@@ -1,26 +1,9 @@
-import type { Logger } from "@svc/context";
-
-/** A logger that never throws: a line that is lost must not take events with it. */
-export type Calm = Pick<Logger, "info" | "warn" | "error">;
-
-export function calm(logger: Logger | undefined): Calm | undefined {
-  if (logger === undefined) return undefined;
-  const quiet =
-    (level: keyof Calm) =>
-    (fields: object, message?: string): void => {
-      try {
-        logger[level](fields, message);
-      } catch {
-        // There is nowhere to say so.
-      }
-    };
-  return { info: quiet("info"), warn: quiet("warn"), error: quiet("error") };
-}
+import type { CalmLogger } from "@svc/context";
 
 /** Hands events on to a listener; one that throws changes nothing. */
 export function createTell<E>(
   listener: ((event: E) => void) | undefined,
-  logger: Calm | undefined,
+  logger: CalmLogger | undefined,
 ): (event: E) => void {
   if (listener === undefined) return () => undefined;
   const failed = (error: unknown): void => logger?.warn({ err: error }, "the listener of events throws");

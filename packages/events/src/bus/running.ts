@@ -1,7 +1,6 @@
-import type { Logger } from "@svc/context";
+import { calmLogger, type Logger } from "@svc/context";
 import { atMostEvery } from "@svc/resilience";
 import type { Consumption } from "../event-bus.ts";
-import { calm } from "../tell.ts";
 import type { EventBusError } from "./event-bus-error.ts";
 import type { Hand, Held } from "./hand.ts";
 
@@ -31,7 +30,7 @@ export interface Journal {
 const AGAIN_EVERY_MS = 10_000;
 
 export function createJournal(given: Logger | undefined, broker: string, group: string): Journal {
-  const logger = calm(given);
+  const logger = calmLogger(given);
   let trouble: string | undefined;
   const warn = atMostEvery(AGAIN_EVERY_MS, (_suppressed, why: string) =>
     logger?.warn({ group, broker, why }, "cannot read from the event bus; trying on"),

@@ -1,4 +1,4 @@
-import type { ReadinessCheck } from "@svc/context";
+import { calmLogger, type ReadinessCheck } from "@svc/context";
 import { atMostEvery, DeadlineError } from "@svc/resilience";
 import { isConnectionError } from "@svc/sql";
 import { EventError } from "../errors.ts";
@@ -7,7 +7,7 @@ import { deliver } from "./deliver.ts";
 import { type RelayEvent, type RelayOptions, resolveRelayOptions } from "./options.ts";
 import { type Parcel, parcelOf } from "./parcel.ts";
 import { createLedger, type Settled, type Verdict } from "./ledger.ts";
-import { calm, createTell } from "../tell.ts";
+import { createTell } from "../tell.ts";
 
 /** What one pass over the outbox has done. */
 export interface RelayPass {
@@ -49,7 +49,7 @@ const BUS_SHARE = 0.5;
 export function createRelay(given: RelayOptions): Relay {
   const options = resolveRelayOptions(given);
   const { outbox, access, events, batch, everyMs, leaseMs, busTimeoutMs, purgeAfterDays } = options;
-  const logger = calm(options.logger);
+  const logger = calmLogger(options.logger);
   const tell = createTell<RelayEvent>(options.onEvent, logger);
   const ledger = createLedger(options);
   const warnFault = atMostEvery(WARN_EVERY_MS, (suppressed, error: unknown) =>
