@@ -1,4 +1,4 @@
-import type { Logger } from "@svc/context";
+import type { CalmLogger } from "@svc/context";
 import { atMostEvery } from "@svc/resilience";
 
 /** A tick that this scheduler has claimed. */
@@ -31,10 +31,10 @@ export type Tell = (event: SchedulerEvent) => void;
 const WARN_EVERY_MS = 10_000;
 
 /** Hands events on; a listener that throws is logged and changes nothing. */
-export function createTell(listener: Tell | undefined, logger: Calm): Tell {
+export function createTell(listener: Tell | undefined, logger: CalmLogger | undefined): Tell {
   if (listener === undefined) return () => undefined;
   const warn = atMostEvery(WARN_EVERY_MS, (suppressed, error: unknown) =>
-    logger.warn({ err: error, suppressed }, "the listener of a scheduler's events throws"),
+    logger?.warn({ err: error, suppressed }, "the listener of a scheduler's events throws"),
   );
   return (event) => {
     try {
@@ -45,20 +45,4 @@ export function createTell(listener: Tell | undefined, logger: Calm): Tell {
       warn(error);
     }
   };
-}
-
-/** A logger that never throws: a line that is lost must not take ticks with it. */
-export type Calm = Pick<Logger, "info" | "warn" | "error">;
-
-export function calm(logger: Calm | undefined): Calm {
-  const quiet =
-    (level: keyof Calm) =>
-    (fields: object, message?: string): void => {
-      try {
-        logger?.[level](fields, message);
-      } catch {
-        // There is nowhere to say so.
-      }
-    };
-  return { info: quiet("info"), warn: quiet("warn"), error: quiet("error") };
 }

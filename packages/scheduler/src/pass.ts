@@ -1,4 +1,5 @@
-import type { Calm, FiredTick, Tell } from "./events.ts";
+import type { CalmLogger } from "@svc/context";
+import type { FiredTick, Tell } from "./events.ts";
 import { createLanes } from "./lanes.ts";
 import { jobIdOf, type ResolvedSchedule } from "./schedule.ts";
 import type { TickStore } from "./tick-store.ts";
@@ -34,7 +35,7 @@ interface PassOptions {
   readonly retentionMs: number;
   readonly now: (() => number) | undefined;
   readonly tell: Tell;
-  readonly logger: Calm;
+  readonly logger: CalmLogger | undefined;
 }
 
 /** How long after an error something is tried again. */
@@ -66,7 +67,7 @@ export function createPasses(
     if (skipped.get(name) !== ms) {
       skipped.set(name, ms);
       const at = new Date(ms).toISOString();
-      logger.info({ schedule: name, at }, "a tick was missed, and is not caught up with");
+      logger?.info({ schedule: name, at }, "a tick was missed, and is not caught up with");
       tell({ type: "skipped", name, at });
     }
     return undefined;
@@ -85,7 +86,7 @@ export function createPasses(
     const at = new Date(ms).toISOString();
     const jobId = jobIdOf(name, at);
     const tick: FiredTick = { name, task, at, jobId, ...made, lateMs: Math.round(nowMs - ms) };
-    logger.info({ schedule: name, task, job_id: jobId, at, late_ms: tick.lateMs }, "a tick was queued");
+    logger?.info({ schedule: name, task, job_id: jobId, at, late_ms: tick.lateMs }, "a tick was queued");
     tell({ type: "fired", tick });
     return tick;
   }

@@ -1,9 +1,9 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { CheckResult, ReadinessCheck } from "@svc/context";
+import { calmLogger, type CheckResult, type ReadinessCheck } from "@svc/context";
 import type { Migration } from "@svc/job-table";
 import { atMostEvery } from "@svc/resilience";
 import { safeErrorText } from "@svc/sql";
-import { calm, createTell } from "./events.ts";
+import { createTell } from "./events.ts";
 import { resolveSchedulerOptions, type SchedulerOptions } from "./options.ts";
 import { type Begun, createPasses, type Pass, RETRY_MS } from "./pass.ts";
 import { ensureTicks, ticksMigrations } from "./schema.ts";
@@ -50,12 +50,12 @@ const outside = AsyncLocalStorage.snapshot();
 export function createScheduler(given: SchedulerOptions): Scheduler {
   const options = resolveSchedulerOptions(given);
   const { access, schedules, ticksTable, quotedTicks, retentionMs, now, claimant } = options;
-  const logger = calm(options.logger);
+  const logger = calmLogger(options.logger);
   const tell = createTell(options.onEvent, logger);
   const store = createTickStore(quotedTicks, access, claimant);
   const passes = createPasses(store, schedules, { retentionMs, now, tell, logger });
   const warn = atMostEvery(WARN_EVERY_MS, (suppressed, error: unknown) =>
-    logger.error({ reason: safeErrorText(error), suppressed }, "the scheduler cannot reach its ticks"),
+    logger?.error({ reason: safeErrorText(error), suppressed }, "the scheduler cannot reach its ticks"),
   );
 
   let last: Promise<unknown> = Promise.resolve();
@@ -94,7 +94,7 @@ export function createScheduler(given: SchedulerOptions): Scheduler {
       let pauseMs: number;
       try {
         const { ended } = await begin(false);
-        if (fault !== undefined) logger.info({}, "the scheduler reaches its ticks again");
+        if (fault !== undefined) logger?.info({}, "the scheduler reaches its ticks again");
         fault = undefined;
         // What hangs must not keep others from their ticks.
         void ended.then(report);
@@ -112,7 +112,7 @@ export function createScheduler(given: SchedulerOptions): Scheduler {
   function report({ failed }: Pass): void {
     if (failed.length === 0) return;
     for (const { name, error } of failed) {
-      logger.error({ schedule: name, reason: safeErrorText(error) }, "a schedule cannot queue its job");
+      logger?.error({ schedule: name, reason: safeErrorText(error) }, "a schedule cannot queue its job");
     }
     // Its pause knows nothing of them.
     wake?.();
