@@ -52,7 +52,6 @@ export function createEnqueueing(
       return { id: row.id, enqueued: false };
     }
     const late = place.take(jobOf(job), claimedAt);
-    // Who waits for this may end the pool next.
     if (late !== undefined) await late;
     return { id: row.id, enqueued: true };
   }

@@ -12,7 +12,7 @@ export interface Place {
   /** Sends the statement on the worker's own connection, which may have prepared it. Undefined: it is not idle, or there is none. */
   readonly send: (<R extends Row>(text: string, values: unknown[]) => Promise<R[]>) | undefined;
   /**
-   * The job was queued and claimed, by a statement that was sent at `claimedAt`. A worker that has ended gives it back; what this
+   * The job was queued and claimed, by a statement that was sent at `claimedAt`. One that comes too late is given back; what this
    * answers is waited for then.
    */
   take(job: Job, claimedAt: number): Promise<void> | undefined;

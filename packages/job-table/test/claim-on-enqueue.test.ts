@@ -254,12 +254,23 @@ describe("a job that is queued beside a worker that has nothing to do", function
     const { opened, open } = gate();
     watched.after = () => opened;
     const before = watched.inserts.length;
+    const { prepared } = watched;
+    const release = table.release.bind(table);
+    let released = 0;
+    table.release = async (lease) => {
+      const held = await release(lease);
+      released += 1;
+      return held;
+    };
     const queued = [1, 2, 3].map(() => table.enqueue({ task: "a" }));
     await until("they are there", () => watched.inserts.length >= before + 3);
     await new Promise((resolve) => setTimeout(resolve, 400));
     watched.after = () => Promise.resolve();
     open();
     expect((await Promise.all(queued)).every(({ enqueued }) => enqueued)).to.equal(true);
+    const claimed = watched.inserts.slice(before).filter((each) => each === "claimed").length;
+    // That of the worker's own connection was given back by the statement that came after it.
+    expect(released, "when enqueue() answers").to.equal(claimed - (watched.prepared - prepared));
     await until("all are deleted", async () => (await bench.rows()).length === 0);
     expect(new Set(working.ids("done")).size).to.equal(working.ids("done").length);
     expect(working.worker.running).to.equal(0);

@@ -4,6 +4,7 @@ import type { QueryResult, Row } from "@svc/sql";
 import { collectingLogger, rejection, until } from "@svc/test-support";
 import { expect } from "chai";
 import { expire, openBench, openPool } from "./support/bench.ts";
+import { orAfter } from "../src/worker/or-after.ts";
 import { gate, work } from "./support/working.ts";
 
 /** Resolves when the signal is aborted; with it, rejects with its reason. */
@@ -272,5 +273,15 @@ describe("a job that takes too long", function () {
     await worker.stop();
     expect(pool.totalCount - pool.idleCount, "every connection was given back").to.equal(0);
     await pool.end();
+  });
+
+  it("waits no longer, and has Node say nothing, when its time was up before it began to wait", async () => {
+    const warnings: string[] = [];
+    const listener = ({ name }: Error): void => void warnings.push(name);
+    process.on("warning", listener);
+    await orAfter(new Promise(() => undefined), -1);
+    await new Promise((resolve) => void setImmediate(resolve));
+    process.off("warning", listener);
+    expect(warnings).to.deep.equal([]);
   });
 });

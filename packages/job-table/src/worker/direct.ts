@@ -109,7 +109,8 @@ export function createDirect(options: DirectOptions): Direct {
         // Behind another statement it would wait for that one's commit.
         send: session.isIdle ? (text, values) => session.query("svc_job_direct", text, values) : undefined,
         take(job, claimedAt) {
-          if (options.isOver()) return release(kept, job);
+          // So late that it is given back. Who has queued it may end the pool next.
+          if (options.isOver() || performance.now() >= kept.until) return release(kept, job);
           // Who has queued it goes on first: a handler may keep the processor for a while.
           process.nextTick(begin, kept, job, claimedAt);
           return undefined;

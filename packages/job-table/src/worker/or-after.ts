@@ -2,7 +2,8 @@
 export async function orAfter(something: Promise<void>, ms: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const time = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
+    // Of a negative one Node warns on the console.
+    timer = setTimeout(resolve, Math.max(0, ms));
   });
   await Promise.race([something, time]);
   clearTimeout(timer);
