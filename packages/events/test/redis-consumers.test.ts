@@ -194,6 +194,20 @@ describe("the bus on Redis Streams, as a consumer", function () {
       never.resolve();
     });
 
+    it("EVT-7 leaves nothing out when a group that began with what comes is lost", async () => {
+      const topic = topicName("lost");
+      const bus = busWith({ startFrom: "newest" });
+      await bus.publish(messages(topic, 2));
+      const got = await collect(bus, "readers", topic);
+      const [first, ...later] = messages(topic, 4) as [BusMessage, ...BusMessage[]];
+      await bus.publish([first]);
+      await until("the first one has come", () => got.length > 0);
+      const entries = later.map(({ id, body }) => ["xadd", topic, "*", "id", id, "body", body]);
+      await bench.raw.multi([["del", topic], ...entries]).exec();
+      await until("those that came before the group was there again have come", () => got.length > 3);
+      expect(got).to.deep.equal([first.id, ...later.map(({ id }) => id)]);
+    });
+
     it("EVT-7 begins with what comes when it is told to, and leaves out what nobody of ours has written", async () => {
       const topic = topicName("newest");
       const logger = collectingLogger();

@@ -11,6 +11,8 @@ export interface BoundConsumer {
   readonly consumer: Consumer;
   /** After how long the server takes a message for lost, in milliseconds. */
   readonly ackWaitMs: number;
+  /** When it was made, by the server's clock, ISO 8601. */
+  readonly madeAt: string;
 }
 
 // The server takes 255 characters.
@@ -31,6 +33,7 @@ export function durableName(group: string, topic: string): string {
  * The durable consumer of a group and a topic; made when there is none. One for each topic: so replicas with different
  * lists of topics do not change each other's.
  *
+ * @param since when it was made for the first time, where it was lost: what was published from then on is still its own
  * @throws EventBusError `ERR_SVC_EVENT_BUS_REFUSED` when one is there that cannot do what is needed
  */
 export async function ensureConsumer(
@@ -38,16 +41,21 @@ export async function ensureConsumer(
   { stream, prefix, startFrom, ackWaitMs }: ResolvedNatsJetStream,
   group: string,
   topic: string,
+  since?: string,
 ): Promise<BoundConsumer> {
   const name = durableName(group, topic);
   const subject = prefix + topic;
+  const begin =
+    since === undefined
+      ? ({ deliver_policy: "new" } as const)
+      : ({ deliver_policy: "by_start_time", opt_start_time: since } as const);
   const info = await found().catch((error: unknown) => {
     if (!isNoConsumer(error)) throw error;
     return manager.consumers.add(stream, {
       durable_name: name,
       filter_subject: subject,
       ack_policy: "explicit",
-      deliver_policy: startFrom === "oldest" ? "all" : "new",
+      ...(startFrom === "oldest" ? { deliver_policy: "all" } : begin),
       ack_wait: nanos(ackWaitMs),
       max_deliver: -1,
       max_ack_pending: 10_000,
@@ -57,6 +65,7 @@ export async function ensureConsumer(
   return {
     consumer: client.consumers.getConsumerFromInfo(info),
     ackWaitMs: millis(info.config.ack_wait ?? nanos(30_000)),
+    madeAt: info.created,
   };
 
   async function found(): Promise<ConsumerInfo> {

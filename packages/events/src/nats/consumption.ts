@@ -39,6 +39,7 @@ export async function startConsumption(
   const retry = backoff({ baseMs: options.retryBaseMs, maxMs: options.retryMaxMs, jitter: "none" });
   const requests = new Set<ConsumerMessages>();
   const done = new Set<string>();
+  const madeAt = new Map<string, string>();
   // How often requests and consumers may have been forgotten.
   let forgotten = 0;
   let roomMade = Promise.withResolvers<void>();
@@ -69,7 +70,8 @@ export async function startConsumption(
   async function bind(topic: string): Promise<BoundConsumer> {
     const jetStream = await link.now();
     await ensureStream(jetStream, options, [topic]);
-    const bound = await ensureConsumer(jetStream, options, group, topic);
+    const bound = await ensureConsumer(jetStream, options, group, topic, madeAt.get(topic));
+    if (!madeAt.has(topic)) madeAt.set(topic, bound.madeAt);
     signEveryMs = Math.min(signEveryMs, bound.ackWaitMs / 3);
     return bound;
   }

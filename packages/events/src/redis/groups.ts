@@ -36,6 +36,8 @@ export function createGroupMember(
   const { group, consumer, streams, startFrom } = names;
   const idleMs = Math.ceil(minIdleMs);
   const cursors = new Map<string, string>();
+  // Where a group began: one that was lost begins there again, and not behind what was published meanwhile.
+  const begun = new Map<string, string>();
 
   function ask<T>(send: (client: Redis) => Promise<T>): Promise<T> {
     return withDeadline(timeoutMs, () => line.send(send), { onTimeout: () => line.renew() });
@@ -48,11 +50,14 @@ export function createGroupMember(
     async makeGroups() {
       for (const stream of streams) {
         try {
-          await ask((client) =>
-            client.xgroup("CREATE", stream, group, startFrom === "oldest" ? "0" : "$", "MKSTREAM"),
-          );
+          const from = startFrom === "oldest" ? "0" : (begun.get(stream) ?? "$");
+          await ask((client) => client.xgroup("CREATE", stream, group, from, "MKSTREAM"));
         } catch (error) {
           if (replyWord(error) !== "BUSYGROUP") throw error;
+        }
+        if (startFrom === "newest" && !begun.has(stream)) {
+          const at = positionOf(await ask((client) => client.xinfo("GROUPS", stream)), group);
+          if (at !== undefined) begun.set(stream, at);
         }
       }
     },
@@ -79,4 +84,13 @@ export function createGroupMember(
       await run(TIDY, stream, 4 * idleMs);
     },
   };
+}
+
+/** Behind which entry a group reads, out of an answer of XINFO GROUPS. */
+function positionOf(answer: unknown, group: string): string | undefined {
+  if (!Array.isArray(answer)) return undefined;
+  const one = (answer as readonly unknown[]).find((each) => Array.isArray(each) && each[1] === group);
+  const fields = (one ?? []) as readonly unknown[];
+  const at = fields.indexOf("last-delivered-id");
+  return at === -1 ? undefined : String(fields[at + 1]);
 }
