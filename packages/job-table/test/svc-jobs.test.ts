@@ -83,7 +83,7 @@ describe("svc-jobs", function () {
 
   it("makes a table, queues jobs and runs them with the handlers of a module", async () => {
     const file = join(folder, "handlers.mjs");
-    await writeFile(file, "export default { good: () => undefined, bad() { throw new Error('no'); } };");
+    await writeFile(file, "export function good() {} export default { bad() { throw new Error('no'); } };");
     const at = ["--table", "by_command"] as const;
     expect((await run("ensure", ...at)).text).to.equal("by_command: created\n");
     expect((await run("enqueue", ...at, "good", "--payload", '{"n":1}', "--id", "x")).text).to.equal("x\n");
@@ -196,6 +196,11 @@ describe("svc-jobs", function () {
     expect((await rejection(run("stats", "--table", "nowhere"))).message).to.include(
       '"nowhere" does not exist',
     );
+    const numbers = join(folder, "numbers.mjs");
+    await writeFile(numbers, "export function good() {} export default { bad: 5 };");
+    const wrong = await rejection(run("drain", "--handlers", numbers));
+    expect(wrong).to.include({ code: "ERR_SVC_JOBS_USAGE" });
+    expect(wrong.message).to.include("numbers.mjs: the handler of bad must be a function");
     const empty = join(folder, "empty.mjs");
     await writeFile(empty, "export const version = 1;");
     expect(await rejection(run("drain", "--handlers", empty))).to.include({ code: "ERR_SVC_JOBS_USAGE" });

@@ -82,11 +82,13 @@ async function handlersOf(file: string): Promise<Readonly<Record<string, JobHand
       },
     );
   }
-  const given = module["default"];
-  const source = typeof given === "object" && given !== null ? given : module;
-  const found = Object.entries(source).filter(
-    (entry): entry is [string, JobHandler] => typeof entry[1] === "function",
-  );
+  const { default: given, ...named } = module;
+  // Under names there may be other things beside handlers; in the object there may not.
+  const functions = Object.entries(named).filter(([, value]) => typeof value === "function");
+  const object = typeof given === "object" && given !== null ? Object.entries(given) : [];
+  const wrong = object.find(([, value]) => typeof value !== "function");
+  if (wrong !== undefined) throw new InvalidUse(`${file}: the handler of ${wrong[0]} must be a function`);
+  const found = [...functions, ...object];
   if (found.length === 0) throw new InvalidUse(`${file} exports no handler: a function named as its task`);
-  return Object.fromEntries(found);
+  return Object.fromEntries(found) as Readonly<Record<string, JobHandler>>;
 }
