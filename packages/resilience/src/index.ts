@@ -11,6 +11,7 @@ export {
   type Outcome,
 } from "./breaker.ts";
 export { DeadlineError, type DeadlineOptions, withDeadline } from "./deadline.ts";
+export { guardedListener } from "./guarded-listener.ts";
 export { type Clock, OptionError } from "./options.ts";
 export { remember, type RememberOptions } from "./remember.ts";
 export { singleFlight, type SingleFlight } from "./single-flight.ts";

@@ -1,0 +1,44 @@
+import { guardedListener, OptionError } from "@svc/resilience";
+import { expect } from "chai";
+
+describe("guardedListener", () => {
+  it("hands every event on", () => {
+    const heard: number[] = [];
+    const tell = guardedListener<number>(
+      (event) => heard.push(event),
+      () => expect.fail("nothing failed"),
+    );
+    for (const event of [1, 2, 3]) tell(event);
+    expect(heard).to.deep.equal([1, 2, 3]);
+  });
+
+  it("keeps what it throws from the caller, and tells the first of it", () => {
+    const failed: unknown[][] = [];
+    const tell = guardedListener<string>(
+      (event) => {
+        throw new Error(event);
+      },
+      (suppressed, error) => failed.push([suppressed, (error as Error).message]),
+    );
+    for (const event of ["a", "b"]) tell(event);
+    expect(failed).to.deep.equal([[0, "a"]]);
+  });
+
+  it("and what an async one rejects with", async () => {
+    const failed: unknown[] = [];
+    const listener = async (event: string): Promise<void> => Promise.reject(new Error(event));
+    const tell = guardedListener<string>(listener, (_, error) => failed.push((error as Error).message));
+    tell("a");
+    tell("b");
+    await new Promise(setImmediate);
+    expect(failed).to.deep.equal(["a"]);
+  });
+
+  it("does nothing without one, and refuses what is none", () => {
+    expect(guardedListener(undefined, () => undefined)(1)).to.equal(undefined);
+    expect(() => guardedListener("x" as never, () => undefined)).to.throw(
+      OptionError,
+      "guardedListener(): listener must be a function",
+    );
+  });
+});
