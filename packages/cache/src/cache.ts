@@ -1,12 +1,10 @@
-import type { ReadinessCheck } from "@svc/context";
-import { atMostEvery, type BreakerState } from "@svc/resilience";
+import { calmLogger, type ReadinessCheck } from "@svc/context";
+import { atMostEvery, type BreakerState, guardedListener } from "@svc/resilience";
 import { openConnection } from "./connection.ts";
 import { createEntries, type Entries } from "./entries.ts";
-import type { CacheEvent } from "./events.ts";
 import { createGuard, type GuardedRedis } from "./guarded-redis.ts";
 import { type CacheOptions, resolveCacheOptions } from "./options.ts";
 import { createProbe } from "./readiness.ts";
-import { say } from "./say.ts";
 
 /** A Redis that many parts of a service share. */
 export interface Cache extends Entries, AsyncDisposable {
@@ -31,7 +29,8 @@ const WARN_EVERY_MS = 10_000;
  */
 export function createCache(options: CacheOptions): Cache {
   const resolved = resolveCacheOptions(options);
-  const { name, logger, onEvent, now, maxValueBytes, fillTimeoutMs, readinessTimeoutMs } = resolved;
+  const { name, onEvent, now, maxValueBytes, fillTimeoutMs, readinessTimeoutMs } = resolved;
+  const logger = calmLogger(resolved.logger);
   let stopping: Promise<void> | undefined;
   // Whether the last thing that the log was told is that Redis does not answer.
   let told = false;
@@ -40,7 +39,7 @@ export function createCache(options: CacheOptions): Cache {
     WARN_EVERY_MS,
     (suppressed: number, reason: string) => {
       told = true;
-      say(logger, "warn", { cache: name, reason, suppressed }, "Redis is not available");
+      logger?.warn({ cache: name, reason, suppressed }, "Redis is not available");
     },
     { now },
   );
@@ -53,16 +52,13 @@ export function createCache(options: CacheOptions): Cache {
     // Of a cluster, one node that answers again says nothing about the others.
     if (!told || guard.state !== "closed") return;
     told = false;
-    say(logger, "info", { cache: name }, "Redis answers again");
+    logger?.info({ cache: name }, "Redis answers again");
   }
 
-  function emit(event: CacheEvent): void {
-    try {
-      onEvent?.(event);
-    } catch {
-      // Whoever counts must not break what is counted.
-    }
-  }
+  // Whoever counts must not break what is counted.
+  const emit = guardedListener(onEvent, (suppressed, error) =>
+    logger?.warn({ cache: name, err: error, suppressed }, "the listener of a cache's events throws"),
+  );
 
   const connection = openConnection(resolved, {
     onFailure: trouble,

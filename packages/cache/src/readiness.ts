@@ -1,9 +1,8 @@
-import type { CheckResult, Logger, ReadinessCheck } from "@svc/context";
+import type { CalmLogger, CheckResult, ReadinessCheck } from "@svc/context";
 import { DeadlineError, singleFlight, withDeadline } from "@svc/resilience";
 import { type CommandArgument, type Connection, type NamedServer, ONLY, sendTo } from "./connection.ts";
 import { CacheCommandError, CacheUnavailableError } from "./errors.ts";
 import type { Guard } from "./guarded-redis.ts";
-import { say } from "./say.ts";
 
 /** What one server says about itself. */
 interface Seen {
@@ -26,7 +25,7 @@ export function createProbe(
   options: {
     readonly name: string;
     readonly readinessTimeoutMs: number;
-    readonly logger: Logger | undefined;
+    readonly logger: CalmLogger | undefined;
     readonly isStopped: () => boolean;
   },
 ): Probe {
@@ -60,7 +59,7 @@ export function createProbe(
     if (policy === warnedOf) return;
     warnedOf = policy;
     if (policy === undefined || policy === "noeviction") return;
-    say(logger, "warn", { cache: name, policy }, "Redis may drop entries before their time: set noeviction");
+    logger?.warn({ cache: name, policy }, "Redis may drop entries before their time: set noeviction");
   }
 
   function whyNot(error: unknown): string {

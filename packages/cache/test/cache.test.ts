@@ -138,12 +138,17 @@ describe("getOrSet", () => {
     expect([await cache.get(a), await cache.get(b)]).to.deep.equal(["a", "b"]);
   });
 
-  it("goes on when whoever counts throws", async () => {
+  it("goes on when whoever counts throws, and the logger hears of it once", async () => {
     const broken = (): never => {
       throw new Error("cannot count");
     };
-    await using other = open({ onEvent: broken });
-    expect(await other.getOrSet("counted", 60, () => 1)).to.equal(1);
+    for (const onEvent of [broken, async () => broken()]) {
+      const logger = collectingLogger();
+      await using other = open({ onEvent, logger });
+      expect(await other.getOrSet("counted", 60, () => 1)).to.equal(1);
+      expect(await other.get("counted")).to.equal(1);
+      expect(logger.at("warn")).to.deep.equal(["the listener of a cache's events throws"]);
+    }
   });
 
   it("gives scripts, sets and counters the prefix, and refuses what a shared connection must not do", async () => {
