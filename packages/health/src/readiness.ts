@@ -1,5 +1,5 @@
-import type { Logger, ReadinessCheck } from "@svc/context";
-import { remember } from "@svc/resilience";
+import { calmLogger, type CalmLogger, type ReadinessCheck } from "@svc/context";
+import { guardedListener, remember } from "@svc/resilience";
 import { checkedName, checkState, type ReadinessChange, type ResolvedHealthOptions } from "./options.ts";
 import { createProbe, type Probe } from "./probe.ts";
 import {
@@ -90,6 +90,11 @@ function changeObserver({
   logger,
   onChange,
 }: ResolvedHealthOptions): (report: ReadinessReport, expected: boolean) => void {
+  // A logger that throws must cost neither a probe its answer nor a stop its next step.
+  const log = calmLogger(logger);
+  const tell = guardedListener(onChange, (suppressed, error) =>
+    log?.error({ err: error, suppressed }, "onChange of health() threw"),
+  );
   let last: ReadinessStatus | undefined;
   return function observe(report, expected) {
     const from = last;
@@ -98,25 +103,12 @@ function changeObserver({
     // The first answer is news only when it is a bad one.
     if (from === undefined && report.status === "ok") return;
     const change: ReadinessChange = { from, to: report.status, report };
-    // A logger that throws must cost neither a probe its answer nor a stop its next step.
-    attempt(() => logger && logChange(logger, change, expected));
-    try {
-      onChange?.(change);
-    } catch (error) {
-      attempt(() => logger?.error({ err: error }, "onChange of health() threw"));
-    }
+    if (log !== undefined) logChange(log, change, expected);
+    tell(change);
   };
 }
 
-function attempt(act: () => void): void {
-  try {
-    act();
-  } catch {
-    // There is nowhere left to say so.
-  }
-}
-
-function logChange(logger: Logger, { from, to, report }: ReadinessChange, expected: boolean): void {
+function logChange(logger: CalmLogger, { from, to, report }: ReadinessChange, expected: boolean): void {
   const failing = Object.entries(report.checks).filter(([, check]) => !check.healthy);
   const named = failing.map(([name, { detail }]) => `${name} (${detail})`).join(", ");
   const fields = { readiness: to, readiness_before: from, failing: failing.map(([name]) => name) };

@@ -153,14 +153,16 @@ describe("changes of readiness", () => {
   });
 
   it("do not hurt the answer when onChange throws; the logger hears of it", async () => {
-    const logger = collectingLogger();
     const onChange = (): never => {
       throw new Error("boom");
     };
-    const checks = [check("db", true, { healthy: false, detail: "down" })];
-    await request(bare(health({ ...about, checks, logger, onChange })))
-      .get("/ready")
-      .expect(503);
-    expect(logger.lines.map(({ message }) => message)).to.include("onChange of health() threw");
+    for (const each of [onChange, async () => onChange()]) {
+      const logger = collectingLogger();
+      const checks = [check("db", true, { healthy: false, detail: "down" })];
+      await request(bare(health({ ...about, checks, logger, onChange: each })))
+        .get("/ready")
+        .expect(503);
+      expect(logger.lines.map(({ message }) => message)).to.include("onChange of health() threw");
+    }
   });
 });
