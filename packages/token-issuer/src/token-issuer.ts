@@ -1,4 +1,5 @@
 import type { Principal } from "@svc/context";
+import { guardedListener } from "@svc/resilience";
 import type { IssuerEvent } from "./events.ts";
 import { IssueError } from "./issue-error.ts";
 import type { KeyRing, PublishedKeySet, Signer } from "./key-ring.ts";
@@ -77,13 +78,9 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
     return Math.floor(settings.now() / 1000);
   }
 
-  function tell(event: IssuerEvent): void {
-    try {
-      settings.onEvent?.(event);
-    } catch (error) {
-      say(logger, "warn", errorFields(error), "onEvent of the token issuer has thrown");
-    }
-  }
+  const tell = guardedListener(settings.onEvent, (suppressed, error) =>
+    say(logger, "warn", { ...errorFields(error), suppressed }, "onEvent of the token issuer has thrown"),
+  );
 
   async function issuePair(request: PairRequest): Promise<TokenPair> {
     const { reserved } = settings;

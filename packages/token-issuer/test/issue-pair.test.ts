@@ -178,13 +178,15 @@ describe("issuePair()", () => {
     const { access_token } = await issuer.issuePair(ada);
     const { fam } = claimsOf(access_token);
     expect(events).to.eql([{ type: "issued", subject: "ada", tenant: "acme", family: fam }]);
-    const failing = issuing({
-      onEvent: () => {
-        throw new Error("private");
-      },
-    });
-    expectPair(await failing.issuer.issuePair(ada));
-    expect(failing.logger.at("warn")).to.eql(["onEvent of the token issuer has thrown"]);
+    const onEvent = (): never => {
+      throw new Error("private");
+    };
+    for (const each of [onEvent, async () => onEvent()]) {
+      const failing = issuing({ onEvent: each });
+      expectPair(await failing.issuer.issuePair(ada));
+      await Promise.resolve();
+      expect(failing.logger.at("warn")).to.eql(["onEvent of the token issuer has thrown"]);
+    }
   });
 });
 
