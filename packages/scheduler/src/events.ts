@@ -1,5 +1,5 @@
 import type { CalmLogger } from "@svc/context";
-import { atMostEvery } from "@svc/resilience";
+import { guardedListener } from "@svc/resilience";
 
 /** A tick that this scheduler has claimed. */
 export interface FiredTick {
@@ -28,21 +28,9 @@ export type SchedulerEvent =
 
 export type Tell = (event: SchedulerEvent) => void;
 
-const WARN_EVERY_MS = 10_000;
-
 /** Hands events on; a listener that throws is logged and changes nothing. */
 export function createTell(listener: Tell | undefined, logger: CalmLogger | undefined): Tell {
-  if (listener === undefined) return () => undefined;
-  const warn = atMostEvery(WARN_EVERY_MS, (suppressed, error: unknown) =>
+  return guardedListener(listener, (suppressed, error) =>
     logger?.warn({ err: error, suppressed }, "the listener of a scheduler's events throws"),
   );
-  return (event) => {
-    try {
-      const answer: unknown = listener(event);
-      // An async function is taken for one that answers nothing.
-      if (answer instanceof Promise) answer.catch(warn);
-    } catch (error) {
-      warn(error);
-    }
-  };
 }
