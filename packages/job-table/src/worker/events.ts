@@ -1,5 +1,5 @@
 import type { CalmLogger } from "@svc/context";
-import { atMostEvery } from "@svc/resilience";
+import { guardedListener } from "@svc/resilience";
 import type { Job, JobStats } from "../job.ts";
 
 /** What a worker tells of what it does. Times are in milliseconds. */
@@ -23,21 +23,9 @@ export type WorkerEvent =
 
 export type Tell = (event: WorkerEvent) => void;
 
-const WARN_EVERY_MS = 10_000;
-
 /** Hands events on; a listener that throws is logged and changes nothing. */
 export function createTell(listener: Tell | undefined, logger: CalmLogger | undefined): Tell {
-  if (listener === undefined) return () => undefined;
-  const warn = atMostEvery(WARN_EVERY_MS, (suppressed, error: unknown) =>
+  return guardedListener(listener, (suppressed, error) =>
     logger?.warn({ err: error, suppressed }, "the listener of a worker's events throws"),
   );
-  return (event) => {
-    try {
-      const answer: unknown = listener(event);
-      // An async function is taken for one that answers nothing.
-      if (answer instanceof Promise) answer.catch(warn);
-    } catch (error) {
-      warn(error);
-    }
-  };
 }
