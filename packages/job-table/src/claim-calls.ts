@@ -1,7 +1,7 @@
 import type { Queryable, Row } from "@svc/sql";
 import type { NewRow } from "./new-job.ts";
 import type { ResolvedOptions } from "./options.ts";
-import { type ClaimedRow, claimSql, steppingClaimSql } from "./sql/claim.ts";
+import { type ClaimedRow, claimSql, gatheringClaimSql, steppingClaimSql } from "./sql/claim.ts";
 
 /** Sends the claims of `claim()`. */
 export interface Calls {
@@ -14,47 +14,43 @@ type Send = <R extends Row>(text: string, values: unknown[], tx?: Queryable) => 
 
 // What a server needs for a claim of a table that is in order, or less.
 const SLOW_MS = 1;
-const SLOW_PER_JOB_MS = 0.1;
+const PER_JOB_MS = 0.1;
 const LOOK_EVERY_MS = 1000;
 // Who commits later than others may have an earlier `available_at`: so much later is still found at once.
 const MARGIN_MS = 50;
+// Twice in a row by the first, or once by the second, is no accident.
+const LOST_TIMES = 1.5;
+const LOST_FAR_TIMES = 4;
+const REST_MS = 10_000;
+const MAX_REST_MS = 640_000;
 
 /**
  * A claim looks at everything. Old snapshots of other sessions keep the rows of claimed jobs from being cleared away, and it
- * reads them all: when that takes long and the order may be relaxed, the claims of the next second begin where the last one ended,
- * and look further only when they find too few. What was put before that place meanwhile waits for so long, if enough others
- * are due.
+ * reads them all: after one that took long, the claims of the next second take another statement.
  */
-export function createCalls(
-  table: string,
-  { visibilityTimeoutSeconds, claimOrder, now }: ResolvedOptions,
-  send: Send,
-): Calls {
-  const isRelaxed = claimOrder === "relaxed";
+export function createCalls(table: string, options: ResolvedOptions, send: Send): Calls {
+  const { visibilityTimeoutSeconds, claimOrder, now } = options;
   const whole = claimSql(table);
-  const stepping = steppingClaimSql(table);
-  let from = -Infinity;
+  const other = (claimOrder === "relaxed" ? stepping : gathering)(table, options, send, lookAtEverything);
   let isSlow = false;
   let lookAt = -Infinity;
 
-  async function claimWhole(limit: number): Promise<readonly ClaimedRow[]> {
-    // Those that are sent meanwhile need not look at everything too.
-    lookAt = isSlow ? now() + LOOK_EVERY_MS : -Infinity;
-    const rows = await send<ClaimedRow>(whole, [limit, visibilityTimeoutSeconds]);
-    const [first] = rows;
-    const end = endOf(rows);
-    if (first === undefined || end === undefined) return rows;
-    isSlow = isRelaxed && first.took_ms > SLOW_MS + SLOW_PER_JOB_MS * limit;
-    from = end;
-    lookAt = isSlow ? now() + LOOK_EVERY_MS : -Infinity;
-    return rows;
+  function lookAtEverything(): void {
+    lookAt = -Infinity;
   }
 
-  async function claimFrom(start: number, limit: number): Promise<readonly ClaimedRow[]> {
-    const rows = await send<ClaimedRow>(stepping, [limit, visibilityTimeoutSeconds, start]);
-    from = Math.max(from, endOf(rows) ?? -Infinity);
-    // There may be more of those.
-    if (rows.some((row) => row.available_ms < start)) lookAt = -Infinity;
+  function step(): void {
+    lookAt = isSlow ? now() + LOOK_EVERY_MS : -Infinity;
+  }
+
+  async function claimWhole(limit: number): Promise<readonly ClaimedRow[]> {
+    // Those that are sent meanwhile need not look at everything too.
+    step();
+    const rows = await send<ClaimedRow>(whole, [limit, visibilityTimeoutSeconds]);
+    if (rows.length === 0) return rows;
+    const ms = readingMs(rows, limit);
+    isSlow = ms > SLOW_MS && other.begin(rows, ms);
+    step();
     return rows;
   }
 
@@ -62,19 +58,93 @@ export function createCalls(
     claim(limit, tx) {
       // One that may be rolled back says nothing about the next one.
       if (tx !== undefined) return send<ClaimedRow>(whole, [limit, visibilityTimeoutSeconds], tx);
-      const claimed = now() < lookAt ? claimFrom(from, limit) : claimWhole(limit);
+      const claimed = now() < lookAt ? other.claim(limit) : claimWhole(limit);
       // What it had found is pending again.
-      claimed.catch(() => (lookAt = -Infinity));
+      claimed.catch(lookAtEverything);
       return claimed;
     },
-    queued({ availableAt }) {
-      if (availableAt !== null && Date.parse(availableAt) < from) lookAt = -Infinity;
-    },
+    queued: (row) => other.queued?.(row),
   };
 }
 
+/** How long it took to find them, as far as the first of them tells. */
+function readingMs([first]: readonly ClaimedRow[], limit: number): number {
+  return first === undefined ? 0 : first.took_ms - PER_JOB_MS * limit;
+}
+
+/** What is sent after a claim that took long. */
+interface Other {
+  /** Whether it can be, after a claim of everything that found these and read for so long. */
+  readonly begin: (rows: readonly ClaimedRow[], ms: number) => boolean;
+  readonly claim: (limit: number) => Promise<readonly ClaimedRow[]>;
+  readonly queued?: (row: NewRow) => void;
+}
+
+type MakeOther = (table: string, options: ResolvedOptions, send: Send, lookAtEverything: () => void) => Other;
+
+/**
+ * Keeps the order exactly, reads what is kept in less time, and leaves jobs at the end of their last lease for later. Where many
+ * jobs are due it may read far more; then it rests, the longer the more often that happens.
+ */
+const gathering: MakeOther = (table, { visibilityTimeoutSeconds, now }, send, lookAtEverything) => {
+  const text = gatheringClaimSql(table);
+  let wholeMs = 0;
+  let hasLost = false;
+  let restMs = REST_MS;
+  let restUntil = -Infinity;
+
+  function compare(times: number): void {
+    const lost = times > LOST_TIMES;
+    if (times > LOST_FAR_TIMES || (lost && hasLost)) {
+      lookAtEverything();
+      restUntil = now() + restMs;
+      restMs = Math.min(2 * restMs, MAX_REST_MS);
+    } else if (!lost) restMs = REST_MS;
+    hasLost = lost;
+  }
+
+  return {
+    begin(_rows, ms) {
+      wholeMs = ms;
+      return now() >= restUntil;
+    },
+    async claim(limit) {
+      const rows = await send<ClaimedRow>(text, [limit, visibilityTimeoutSeconds]);
+      compare(readingMs(rows, limit) / wholeMs);
+      // There may be one whose last lease has ended.
+      if (rows.length < limit) lookAtEverything();
+      return rows.sort((a, b) => a.available_ms - b.available_ms);
+    },
+  };
+};
+
+/**
+ * For a relaxed order: begins where the last claim ended, and looks further only when it finds too few. What was put before that
+ * place meanwhile waits for a second, if enough others are due.
+ */
+const stepping: MakeOther = (table, { visibilityTimeoutSeconds }, send, lookAtEverything) => {
+  const text = steppingClaimSql(table);
+  let from = -Infinity;
+  return {
+    begin(rows) {
+      from = endOf(rows);
+      return from > -Infinity;
+    },
+    async claim(limit) {
+      const start = from;
+      const rows = await send<ClaimedRow>(text, [limit, visibilityTimeoutSeconds, start]);
+      from = Math.max(from, endOf(rows));
+      // There may be more of those.
+      if (rows.some((row) => row.available_ms < start)) lookAtEverything();
+      return rows;
+    },
+    queued({ availableAt }) {
+      if (availableAt !== null && Date.parse(availableAt) < from) lookAtEverything();
+    },
+  };
+};
+
 /** Where the next claim begins: all that was due before has been taken. */
-function endOf(rows: readonly ClaimedRow[]): number | undefined {
-  const last = rows.findLast(({ spent }) => !spent);
-  return last === undefined ? undefined : last.available_ms - MARGIN_MS;
+function endOf(rows: readonly ClaimedRow[]): number {
+  return (rows.findLast(({ spent }) => !spent)?.available_ms ?? -Infinity) - MARGIN_MS;
 }

@@ -15,6 +15,8 @@ interface Slow {
   now: number;
   /** By how many milliseconds the server's clock is ahead. */
   ahead: number;
+  /** Milliseconds for which claims after a slow one seem to take. */
+  took: number;
   fails: boolean;
 }
 
@@ -24,6 +26,7 @@ function slow({ pool, table: { name } }: Bench, claimOrder: "exact" | "relaxed" 
     sent: [],
     now: 0,
     ahead: 0,
+    took: 500,
     fails: false,
     table: createJobTable({
       name,
@@ -32,14 +35,15 @@ function slow({ pool, table: { name } }: Bench, claimOrder: "exact" | "relaxed" 
       db: {
         async query<R extends Row>(text: string, values: unknown[] = []): Promise<QueryResult<R>> {
           const isClaim = text.includes("took_ms");
-          if (isClaim) self.sent.push({ text, values, whole: values.length === 2 });
+          const isWhole = text.includes("buried") && values.length === 2;
+          if (isClaim) self.sent.push({ text, values, whole: isWhole });
           if (isClaim && self.fails) throw new Error("away");
           const { rows } = await pool.query<R>(text, values);
           if (!isClaim) return { rows };
           return {
             rows: rows.map((row) => ({
               ...row,
-              took_ms: 500,
+              took_ms: isWhole ? 500 : self.took,
               available_ms: Number(row["available_ms"]) + self.ahead,
             })),
           };
@@ -86,16 +90,127 @@ describe("claim while an old snapshot keeps the rows of others", function () {
     expect(await idsOf(table)).to.deep.equal(["first"]);
   });
 
-  it("JOB-4 JOB-25 one that is slow does too, unless the order may be relaxed", async () => {
+  it("JOB-4 JOB-16 JOB-25 after a slow one of an exact order too: earlier jobs and ended leases come first", async () => {
     await using bench = await openBench(database.url);
-    const { table, sent } = slow(bench, "exact");
+    const mine = slow(bench, "exact");
     await bench.table.enqueueMany(
-      ["a", "b"].map((id, at) => ({ id, task: "a", availableAt: past(100 - at) })),
+      ["lost", "a", "b", "c", "d"].map((id, at) => ({ id, task: "a", availableAt: past(100 - at) })),
     );
-    expect(await idsOf(table)).to.deep.equal(["a"]);
+    expect(await idsOf(bench.table)).to.deep.equal(["lost"]);
+    expect(await idsOf(mine.table)).to.deep.equal(["a"]);
     await bench.table.enqueue({ id: "earlier", task: "a", availableAt: past(1000) });
-    expect(await idsOf(table)).to.deep.equal(["earlier"]);
-    expect(sent.map(({ whole }) => whole)).to.deep.equal([true, true]);
+    expect(await idsOf(mine.table)).to.deep.equal(["earlier"]);
+    await bench.pool.query(
+      `insert into ${bench.table.name} (id, task, available_at) values ('first', 'a', '-infinity'), ('never', 'a', 'infinity')`,
+    );
+    await bench.pool.query(
+      `update ${bench.table.name} set locked_until = now() - interval '1 s' where id = 'lost'`,
+    );
+    expect(await idsOf(mine.table, 3)).to.deep.equal(["first", "lost", "b"]);
+    expect(await idsOf(mine.table, 3)).to.deep.equal(["c", "d"]);
+    expect(mine.sent.map(({ whole }) => whole)).to.deep.equal([true, false, false, false]);
+  });
+
+  it("JOB-22 one at the end of its last lease is dead within a second of slow ones, at once where too few are due", async () => {
+    await using bench = await openBench(database.url);
+    const mine = slow(bench, "exact");
+    const deadIds = async (): Promise<string[]> => (await bench.table.dead()).map(({ id }) => id);
+    const lose = async (id: string): Promise<void> => {
+      await bench.table.enqueue({ id, task: "a", availableAt: past(300), maxAttempts: 1 });
+      expect(await idsOf(bench.table)).to.deep.equal([id]);
+      await bench.pool.query(
+        `update ${bench.table.name} set locked_until = now() - interval '1 s' where id = $1`,
+        [id],
+      );
+    };
+    await mine.table.enqueueMany(Array.from({ length: 4 }, () => ({ task: "a" })));
+    await mine.table.claim();
+    await lose("one");
+    expect(await mine.table.claim()).to.have.lengthOf(1);
+    expect(await deadIds()).to.deep.equal([]);
+    mine.now = 1000;
+    expect(await mine.table.claim()).to.have.lengthOf(1);
+    expect(await deadIds()).to.deep.equal(["one"]);
+    await lose("two");
+    expect(await mine.table.claim(2)).to.have.lengthOf(1);
+    expect(await mine.table.claim(2)).to.deep.equal([]);
+    expect(await deadIds()).to.have.members(["one", "two"]);
+    expect(mine.sent.map(({ whole }) => whole)).to.deep.equal([true, false, true, false, true]);
+  });
+
+  it("JOB-24 JOB-25 one of an exact order reads what is kept of 20,000 jobs by both indexes, and nothing else", async () => {
+    await using bench = await openBench(database.url);
+    await using other = await openClient(database.url);
+    const { name } = bench.table;
+    for (const [status, moment] of [
+      ["dead", "now()"],
+      ["pending", "now() + interval '1 day'"],
+    ] as const) {
+      await bench.pool.query(
+        `insert into ${name} (id, task, status, available_at) select '${status}' || n, 'a', '${status}', ${moment} from generate_series(1, 50000) as n`,
+      );
+    }
+    await other.query("begin isolation level repeatable read");
+    await other.query(`select from ${name}`);
+    await bench.pool.query(
+      `insert into ${name} (id, task) select n::text, 'a' from generate_series(1, ${RUBBISH}) as n`,
+    );
+    await bench.pool.query(`delete from ${name} where available_at = created_at and status = 'pending'`);
+    for (const step of ["select 1", `analyze ${name}`]) {
+      await bench.pool.query(step);
+      const mine = slow(bench, "exact");
+      await mine.table.enqueueMany([{ task: "a" }, { task: "a" }]);
+      await mine.table.claim();
+      await mine.table.claim();
+      const [whole, gathering] = mine.sent;
+      if (whole === undefined || gathering === undefined) throw new Error("too few");
+      expect(gathering.whole).to.equal(false);
+      const { rows } = await bench.pool.query<{ "QUERY PLAN": string }>(
+        `explain (costs off) ${gathering.text}`,
+        gathering.values,
+      );
+      const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
+      expect(plan, `${step}: ${plan}`)
+        .to.match(/BitmapOr\s+->\s+Bitmap Index Scan on \S+_pending_idx\s+Index Cond: \(available_at <= /)
+        .and.match(/Bitmap Index Scan on \S+_running_idx\s+Index Cond: \(locked_until < /)
+        .and.not.match(/Seq Scan/);
+      // What was there before and what is due tomorrow are not read: more blocks than both are.
+      expect(await blocksOf(bench, gathering)).to.be.lessThan((await blocksOf(bench, whole)) * 1.5);
+    }
+  });
+
+  it("JOB-25 returns to the ordinary statement where the other one is the slower of the two, for longer each time", async () => {
+    await using bench = await openBench(database.url);
+    const mine = slow(bench, "exact");
+    await bench.table.enqueueMany(Array.from({ length: 60 }, () => ({ task: "a" })));
+    const claims = async (tooks: readonly number[]): Promise<boolean[]> => {
+      const from = mine.sent.length;
+      for (const took of tooks) {
+        mine.took = took;
+        expect(await mine.table.claim()).to.have.lengthOf(1);
+      }
+      return mine.sent.slice(from).map(({ whole }) => whole);
+    };
+    expect(await claims([0, 760, 740, 760, 740])).to.deep.equal([true, false, false, false, false]);
+    expect(await claims([760, 760, 0, 0])).to.deep.equal([false, false, true, true]);
+    for (const [until, took] of [
+      [10_000, 2010],
+      [30_000, 2010],
+      [70_000, 0],
+    ] as const) {
+      mine.now = until - 1;
+      expect(await claims([0])).to.deep.equal([true]);
+      mine.now = until;
+      expect(await claims([0, took])).to.deep.equal([true, false]);
+    }
+    expect(await claims([2010, 0])).to.deep.equal([false, true]);
+    mine.now = 80_000;
+    expect(await claims([0, 0])).to.deep.equal([true, false]);
+    for (let n = 0; n < 8; n++) {
+      expect(await claims([2010, 0])).to.deep.equal([false, true]);
+      mine.now += 640_000;
+      expect(await claims([0])).to.deep.equal([true]);
+    }
   });
 
   it("JOB-4 JOB-25 steps over what is kept of 20,000 jobs, and reads next to nothing of it", async () => {
@@ -202,34 +317,36 @@ describe("claim while an old snapshot keeps the rows of others", function () {
     expect(await idsOf(mine.table)).to.deep.equal(["earlier"]);
   });
 
-  it("JOB-4 a server whose clock goes back an hour keeps no job from it", async () => {
-    await using bench = await openBench(database.url);
-    const mine = slow(bench);
-    mine.ahead = 3_600_000;
-    await mine.table.enqueueMany(["a", "b"].map((id) => ({ id, task: "a" })));
-    const before = await idsOf(mine.table);
-    mine.ahead = 0;
-    expect([...before, ...(await idsOf(mine.table))].toSorted()).to.deep.equal(["a", "b"]);
-    expect(mine.sent.map(({ whole }) => whole)).to.deep.equal([true, false]);
-  });
+  for (const order of ["exact", "relaxed"] as const) {
+    it(`JOB-4 a server whose clock goes back an hour keeps no job from it (${order})`, async () => {
+      await using bench = await openBench(database.url);
+      const mine = slow(bench, order);
+      mine.ahead = 3_600_000;
+      await mine.table.enqueueMany(["a", "b"].map((id) => ({ id, task: "a" })));
+      const before = await idsOf(mine.table);
+      mine.ahead = 0;
+      expect([...before, ...(await idsOf(mine.table))].toSorted()).to.deep.equal(["a", "b"]);
+      expect(mine.sent.map(({ whole }) => whole)).to.deep.equal([true, false]);
+    });
 
-  it("JOB-4 two that claim at once get every job once, those that others queue in between for the past too", async () => {
-    await using bench = await openBench(database.url);
-    const claimers = [slow(bench), slow(bench)];
-    await bench.table.enqueueMany(Array.from({ length: 300 }, () => ({ task: "a" })));
-    const seen: string[] = [];
-    let queued = 300;
-    await Promise.all(
-      claimers.map(async ({ table }) => {
-        for (let jobs = await table.claim(7); jobs.length > 0; jobs = await table.claim(7)) {
-          seen.push(...jobs.map(({ id }) => id));
-          if (seen.length % 3 !== 0) continue;
-          queued += 1;
-          await bench.table.enqueue({ task: "a", availableAt: past(3600) });
-        }
-      }),
-    );
-    expect(seen).to.have.lengthOf(queued);
-    expect(new Set(seen).size).to.equal(queued);
-  });
+    it(`JOB-4 two that claim at once get every job once, those that others queue in between for the past too (${order})`, async () => {
+      await using bench = await openBench(database.url);
+      const claimers = [slow(bench, order), slow(bench, order)];
+      await bench.table.enqueueMany(Array.from({ length: 300 }, () => ({ task: "a" })));
+      const seen: string[] = [];
+      let queued = 300;
+      await Promise.all(
+        claimers.map(async ({ table }) => {
+          for (let jobs = await table.claim(7); jobs.length > 0; jobs = await table.claim(7)) {
+            seen.push(...jobs.map(({ id }) => id));
+            if (seen.length % 3 !== 0) continue;
+            queued += 1;
+            await bench.table.enqueue({ task: "a", availableAt: past(3600) });
+          }
+        }),
+      );
+      expect(seen).to.have.lengthOf(queued);
+      expect(new Set(seen).size).to.equal(queued);
+    });
+  }
 });

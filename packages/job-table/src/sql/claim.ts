@@ -26,6 +26,7 @@ const MAX_SPENT = 100;
 // One more is the greatest integer: a row that cannot be counted up must not keep the others from being claimed.
 const MAX_COUNT = 2 ** 31 - 2;
 const NOW = "statement_timestamp()";
+const TOOK = `date_part('epoch', clock_timestamp() - ${NOW}) * 1000 as took_ms`;
 const UTC_TEXT = `'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`;
 
 // A driver hands a bigint over as text, and a moment that is infinite cannot be subtracted.
@@ -69,6 +70,22 @@ export function steppingClaimSql(table: string): string {
   return claimWith(table, { pending, earlier, expired: tooFew, spent: tooFew });
 }
 
+/**
+ * The same in the same order, but for jobs found at the end of their last lease: all that is due is gathered from both indexes, page
+ * by page, and then sorted. What an old snapshot keeps is read in two thirds of the time so; but such a scan reads all jobs
+ * that are due, and marks nothing as dead. Answers in no order.
+ */
+export function gatheringClaimSql(table: string): string {
+  return `update ${table} as job ${take}
+  where id = any(array(
+    select id from ${table}
+    where (status = 'pending' and available_at <= ${NOW})
+      or (status = 'running' and locked_until < ${NOW} and attempts < max_attempts)
+    order by available_at limit $1::int for update skip locked
+  ))
+  returning ${returned(false)}, ${TOOK}`;
+}
+
 /** What is asked besides of each kind of row. */
 interface Besides {
   readonly pending: string;
@@ -102,7 +119,7 @@ function claimWith(table: string, { pending, earlier, expired, spent }: Besides)
   ))
   returning ${returned(false)}
 )
-select *, date_part('epoch', clock_timestamp() - ${NOW}) * 1000 as took_ms
+select *, ${TOOK}
 from (select * from claimed union all select * from buried) as both_kinds order by available_ms`;
 }
 
