@@ -7,8 +7,12 @@ export interface State {
   readonly row: readonly [status: string, availableAt: string, lockedUntil: string];
   /** An open snapshot of somebody else; so many jobs have been worked off since. */
   readonly heldFor?: number | undefined;
+  /** The leases of those jobs would have ended by now: what is kept of them lies where ended leases are looked for. */
+  readonly isLeaseOver?: boolean | undefined;
   /** What a claim may cost, as a multiple of the empty case. */
   readonly bound: number;
+  /** What the call as it comes may cost, where that is another multiple. */
+  readonly callBound?: number | undefined;
 }
 
 // Older than those that are claimed: were they not passed over, each claim would read them all.
@@ -41,6 +45,16 @@ export function statesOf(share: number): readonly State[] {
       row: PENDING,
       heldFor: count(30_000),
       bound: 3,
+    },
+    {
+      name: "old-snapshot-leases",
+      rows: 0,
+      row: PENDING,
+      heldFor: count(30_000),
+      isLeaseOver: true,
+      bound: 3,
+      // Twice as much is kept, and has to be read.
+      callBound: Infinity,
     },
   ];
 }

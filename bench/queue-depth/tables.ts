@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { createJobTable, type JobTable } from "@svc/job-table";
 import pg from "pg";
 import type { State } from "./states.ts";
@@ -11,6 +12,7 @@ export interface Filled extends AsyncDisposable {
 }
 
 const BATCH = 1000;
+const SHORT_LEASE_SECONDS = 5;
 
 /** Makes the table of a state and what lies in it. */
 export async function fill(url: string, state: State): Promise<Filled> {
@@ -28,11 +30,16 @@ export async function fill(url: string, state: State): Promise<Filled> {
   }
   await pool.query(`vacuum analyze ${name}`);
   const snapshot = state.heldFor === undefined ? undefined : await holdSnapshot(url, name);
+  const isShort = state.isLeaseOver === true;
+  const worked = isShort
+    ? createJobTable({ db: pool, name, visibilityTimeoutSeconds: SHORT_LEASE_SECONDS })
+    : table;
   for (let left = state.heldFor ?? 0; left > 0; left -= BATCH) {
     const jobs = Math.min(left, BATCH);
-    await table.enqueueMany(Array.from({ length: jobs }, () => ({ task: "work" })));
-    await workOff(table, 50, jobs);
+    await worked.enqueueMany(Array.from({ length: jobs }, () => ({ task: "work" })));
+    await workOff(worked, 50, jobs);
   }
+  if (isShort) await setTimeout(SHORT_LEASE_SECONDS * 1000);
   return {
     state,
     pool,
