@@ -142,9 +142,9 @@ describe("getOrSet", () => {
     const broken = (): never => {
       throw new Error("cannot count");
     };
-    for (const onEvent of [broken, async () => broken()]) {
+    for (const each of [broken, async () => broken()]) {
       const logger = collectingLogger();
-      await using other = open({ onEvent, logger });
+      await using other = open({ onEvent: (): void => each() as never, logger });
       expect(await other.getOrSet("counted", 60, () => 1)).to.equal(1);
       expect(await other.get("counted")).to.equal(1);
       expect(logger.at("warn")).to.deep.equal(["the listener of a cache's events throws"]);

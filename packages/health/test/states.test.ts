@@ -159,7 +159,7 @@ describe("changes of readiness", () => {
     for (const each of [onChange, async () => onChange()]) {
       const logger = collectingLogger();
       const checks = [check("db", true, { healthy: false, detail: "down" })];
-      await request(bare(health({ ...about, checks, logger, onChange: each })))
+      await request(bare(health({ ...about, checks, logger, onChange: (): void => each() as never })))
         .get("/ready")
         .expect(503);
       expect(logger.lines.map(({ message }) => message)).to.include("onChange of health() threw");

@@ -182,7 +182,7 @@ describe("issuePair()", () => {
       throw new Error("private");
     };
     for (const each of [onEvent, async () => onEvent()]) {
-      const failing = issuing({ onEvent: each });
+      const failing = issuing({ onEvent: (): void => each() as never });
       expectPair(await failing.issuer.issuePair(ada));
       await Promise.resolve();
       expect(failing.logger.at("warn")).to.eql(["onEvent of the token issuer has thrown"]);
