@@ -1,4 +1,4 @@
-import type { Logger } from "@svc/context";
+import { type CalmLogger, calmLogger, type Logger } from "@svc/context";
 import {
   boolean,
   ConfigurationError,
@@ -90,7 +90,7 @@ export interface ResolvedOptions {
   readonly rowSecurity: { readonly setting: string; readonly policy: string } | undefined;
   readonly span: SpanHook | undefined;
   readonly onEvent: ((event: StoreEvent) => void) | undefined;
-  readonly logger: Logger | undefined;
+  readonly logger: CalmLogger | undefined;
 }
 
 const SUBJECT = "createSearchStore()";
@@ -153,6 +153,7 @@ export function resolveStoreOptions(given: SearchStoreOptions): ResolvedOptions 
     vectorType: `${resolved.precision === "half" ? "halfvec" : "vector"}(${resolved.dimensions})`,
     filterKeys: checkedKeys(resolved.filterKeys),
     rowSecurity: resolveRowSecurity(resolved.rowSecurity),
+    logger: calmLogger(resolved.logger),
   };
 }
 

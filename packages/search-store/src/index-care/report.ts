@@ -19,22 +19,18 @@ const TOLD = {
   "index-failed": "an approximate index could not be made",
 } as const;
 
-/** Tells the listener and the log. Neither changes what happens to the index. */
+/** Tells the log, which is a calm one, and the listener. Neither changes what happens to the index. */
 export function report({ onEvent, logger }: ResolvedOptions, event: StoreEvent): void {
-  try {
-    const { type, index, chunks, durationMs, error } = event;
-    const fields = { index, chunks, duration_ms: durationMs, error };
-    logger?.[type === "index-failed" ? "warn" : "info"](fields, TOLD[type]);
-  } catch {
-    // There is nowhere to say so.
-  }
-  const failed = (error: unknown): void =>
-    logger?.warn({ error: safeErrorText(error) }, "the listener of a search store's events throws");
+  const { type, index, chunks, durationMs, error } = event;
+  const fields = { index, chunks, duration_ms: durationMs, error };
+  logger?.[type === "index-failed" ? "warn" : "info"](fields, TOLD[type]);
+  const failed = (reason: unknown): void =>
+    logger?.warn({ error: safeErrorText(reason) }, "the listener of a search store's events throws");
   try {
     const answer: unknown = onEvent?.(event);
     // An async function is taken for one that answers nothing.
     if (answer instanceof Promise) answer.catch(failed);
-  } catch (error) {
-    failed(error);
+  } catch (reason) {
+    failed(reason);
   }
 }

@@ -150,6 +150,41 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
     }
   });
 
+  it("an async listener that rejects, and a logger that throws at it, change nothing about an index", async function () {
+    this.timeout(60_000);
+    for (const { store: newStore } of backends.all.slice(-1)) {
+      const tried: string[] = [];
+      const broken = (_fields: object, message = ""): void => {
+        tried.push(message);
+        throw new Error("a logger that throws");
+      };
+      const store = await newStore({
+        table: newTable(),
+        dimensions: DIMENSIONS,
+        logger: { debug: broken, info: broken, warn: broken, error: broken, fatal: broken },
+        onEvent: (): void => Promise.reject(new Error("a listener that rejects")) as never,
+      });
+      const unhandled: unknown[] = [];
+      const note = (error: unknown): void => void unhandled.push(error);
+      process.on("unhandledRejection", note);
+      try {
+        expect(await store.ensureTenantIndex("a")).to.include({ valid: true });
+        expect(await store.dropTenantIndex("a")).to.equal(true);
+        await pause(0);
+      } finally {
+        process.off("unhandledRejection", note);
+      }
+      expect(unhandled).to.deep.equal([]);
+      const rejected = "the listener of a search store's events throws";
+      expect(tried).to.deep.equal([
+        "a tenant got an approximate index",
+        rejected,
+        "a tenant lost its approximate index",
+        rejected,
+      ]);
+    }
+  });
+
   it("what a build left behind that never ended is dropped and made again, by one of many", async function () {
     this.timeout(60_000);
     for (const { db, store: newStore } of backends.all.slice(-1)) {
