@@ -1,16 +1,21 @@
 import type { Job, Lease } from "../job.ts";
 import { storedCarrier } from "../trace.ts";
 
-/** What a claim answers: a job, or with `spent` one that was found at the end of its last lease and is dead now (JOB-22). */
-export interface ClaimedRow extends Record<string, unknown> {
+/** What a row says of its job, whichever statement answers it. */
+export interface JobRow extends Record<string, unknown> {
   readonly id: string;
-  readonly task: string;
+  readonly task: string | null;
   readonly payload: unknown;
   readonly attempts: number;
   readonly max_attempts: number;
   readonly request_id: string | null;
   readonly tenant_id: string | null;
   readonly trace: unknown;
+}
+
+/** What a claim answers: a job, or with `spent` one that was found at the end of its last lease and is dead now (JOB-22). */
+export interface ClaimedRow extends JobRow {
+  readonly task: string;
   readonly lease: string | null;
   readonly available_ms: number;
   readonly waited_ms: number;
@@ -124,15 +129,7 @@ from (select * from claimed union all select * from buried) as both_kinds order 
 }
 
 /** What a worker's claim in between answers: a job, or without a task what became of finished ones. */
-export interface HotRow extends Record<string, unknown> {
-  readonly id: string;
-  readonly task: string | null;
-  readonly payload: unknown;
-  readonly attempts: number;
-  readonly max_attempts: number;
-  readonly request_id: string | null;
-  readonly tenant_id: string | null;
-  readonly trace: unknown;
+export interface HotRow extends JobRow {
   readonly available_ms: number;
   readonly lease: string;
 }
@@ -213,6 +210,14 @@ export function deleteValues(leases: readonly Lease[]): [string[], number[], num
 
 /** @param nowMs when the claim was, by the clock of the server */
 export function hotJobOf(row: HotRow, nowMs: number): Job {
+  return claimedJob(row, nowMs - row.available_ms);
+}
+
+export function jobOf(row: ClaimedRow): Job {
+  return claimedJob(row, row.waited_ms);
+}
+
+function claimedJob(row: HotRow | ClaimedRow, waitedMs: number): Job {
   return {
     id: row.id,
     task: row.task ?? "",
@@ -222,22 +227,7 @@ export function hotJobOf(row: HotRow, nowMs: number): Job {
     requestId: row.request_id ?? undefined,
     tenantId: row.tenant_id ?? undefined,
     trace: storedCarrier(row.trace),
-    lockedUntil: row.lease,
-    waitedMs: Math.max(0, nowMs - row.available_ms),
-  };
-}
-
-export function jobOf(row: ClaimedRow): Job {
-  return {
-    id: row.id,
-    task: row.task,
-    payload: row.payload,
-    attempts: row.attempts,
-    maxAttempts: row.max_attempts,
-    requestId: row.request_id ?? undefined,
-    tenantId: row.tenant_id ?? undefined,
-    trace: storedCarrier(row.trace),
     lockedUntil: row.lease ?? "",
-    waitedMs: Math.max(0, row.waited_ms),
+    waitedMs: Math.max(0, waitedMs),
   };
 }

@@ -1,18 +1,12 @@
 import type { DeadJob } from "../job.ts";
 import { storedCarrier } from "../trace.ts";
+import type { JobRow } from "./claim.ts";
 
 // A date goes no further.
 const FAR_MS = 8.64e15;
 
-export interface DeadRow extends Record<string, unknown> {
-  readonly id: string;
+export interface DeadRow extends JobRow {
   readonly task: string;
-  readonly payload: unknown;
-  readonly attempts: number;
-  readonly max_attempts: number;
-  readonly request_id: string | null;
-  readonly tenant_id: string | null;
-  readonly trace: unknown;
   readonly last_error: string | null;
   readonly created_ms: number;
 }
