@@ -35,6 +35,18 @@ describe("calmLogger", () => {
     expect(calls).to.equal(3);
   });
 
+  it("drops what an async one rejects with, and lines of a level that it does not have", async () => {
+    const rejected: unknown[] = [];
+    const onRejection = (error: unknown): void => void rejected.push(error);
+    process.on("unhandledRejection", onRejection);
+    const logger = calmLogger({ warn: (): void => Promise.reject(new Error("no disk")) as never });
+    logger?.warn({});
+    logger?.fatal({}, "there is no such level");
+    await new Promise(setImmediate);
+    process.off("unhandledRejection", onRejection);
+    expect(rejected).to.deep.equal([]);
+  });
+
   it("is none without one", () => {
     expect(calmLogger(undefined)).to.equal(undefined);
   });
