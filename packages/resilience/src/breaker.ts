@@ -1,3 +1,4 @@
+import { guardedListener } from "./guarded-listener.ts";
 import { checkFunction, checkNames, checkWhole, checkNumber, type Clock, monotonic } from "./options.ts";
 
 /**
@@ -26,7 +27,7 @@ export interface BreakerOptions {
    * failure. Default: every error is a failure.
    */
   readonly outcomeOf?: ((error: unknown) => Outcome) | undefined;
-  /** Told after every change of state; must not throw. Default: nobody is told. */
+  /** Told after every change of state; what it throws is dropped. Default: nobody is told. */
   readonly onChange?: ((change: BreakerChange) => void) | undefined;
   /** Clock in milliseconds. Default `performance.now`. */
   readonly now?: Clock | undefined;
@@ -86,13 +87,15 @@ const UNNAMED: unique symbol = Symbol("a call of allows()");
 export function createBreaker(options: BreakerOptions): Breaker {
   const subject = "createBreaker()";
   checkNames(subject, options, ["failures", "coolDownMs", "outcomeOf", "onChange", "now"]);
-  const { failures: limit, coolDownMs, outcomeOf, onChange, now = monotonic } = options;
+  const { failures: limit, coolDownMs, outcomeOf, now = monotonic } = options;
   checkWhole(subject, "failures", limit, 1);
   checkNumber(subject, "coolDownMs", coolDownMs, 0);
   checkFunction(subject, "outcomeOf", outcomeOf);
-  checkFunction(subject, "onChange", onChange);
+  checkFunction(subject, "onChange", options.onChange);
   checkFunction(subject, "now", options.now);
 
+  // Who is told of a call must not take its result.
+  const tell = guardedListener(options.onChange, () => undefined);
   let state: BreakerState = "closed";
   let failures = 0;
   // Of an open breaker the end of its cool-down, of a half-open one the end of the trial's lease.
@@ -109,7 +112,7 @@ export function createBreaker(options: BreakerOptions): Breaker {
       period += 1;
       trial = undefined;
     }
-    if (from !== to) onChange?.({ from, to, failures });
+    if (from !== to) tell({ from, to, failures });
   }
 
   function enter(caller: object | typeof UNNAMED): boolean {

@@ -24,6 +24,27 @@ function setup({ failures = 3, coolDownMs = 1_000 } = {}) {
 }
 
 describe("createBreaker", () => {
+  it("keeps what onChange throws from the call that it is told of, and what it rejects with", async () => {
+    const rejected: unknown[] = [];
+    const onRejection = (error: unknown): void => void rejected.push(error);
+    process.on("unhandledRejection", onRejection);
+    let told = 0;
+    const breaker = createBreaker({
+      failures: 1,
+      coolDownMs: 0,
+      onChange({ to }): void {
+        told += 1;
+        if (to === "closed") throw new Error("a fault of the listener");
+        return Promise.reject(new Error("a fault of the listener")) as never;
+      },
+    });
+    expect(await failure(breaker.run(fail))).to.equal(boom);
+    expect(await breaker.run(succeed)).to.equal("ok");
+    await new Promise(setImmediate);
+    process.off("unhandledRejection", onRejection);
+    expect([told, breaker.state, rejected]).to.deep.equal([3, "closed", []]);
+  });
+
   it("passes results and errors through while it is closed", async () => {
     const { breaker, failTimes } = setup();
     expect(await breaker.run(succeed)).to.equal("ok");
