@@ -125,8 +125,8 @@ function infoHandler({ service, version, env, providers, plugins }: ResolvedHeal
         service,
         version,
         env,
-        providers: typeof providers === "function" ? providers() : providers,
-        plugins: typeof plugins === "function" ? plugins() : plugins,
+        providers: typeof providers === "function" ? listFrom("providers", providers) : providers,
+        plugins: typeof plugins === "function" ? listFrom("plugins", plugins) : plugins,
       };
       // Plugins describe themselves by what they are configured with, addresses with user-info among it.
       body = Buffer.from(
@@ -140,6 +140,14 @@ function infoHandler({ service, version, env, providers, plugins }: ResolvedHeal
     }
     sendJson(req, res, 200, body, NO_STORE);
   };
+}
+
+function listFrom<T>(option: string, list: () => readonly T[]): readonly T[] {
+  const listed: unknown = list();
+  if (Array.isArray(listed)) return listed;
+  // An async function may reject later, when nobody would hear of it but the process.
+  if (listed instanceof Promise) listed.catch(() => undefined);
+  throw new TypeError(`${option} of health() must answer a list, and no promise`);
 }
 
 function nothingHere(_req: IncomingMessage, _res: ServerResponse, next: (err?: unknown) => void): void {

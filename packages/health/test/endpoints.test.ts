@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { health, type HealthOptions } from "@svc/health";
 import { notFound, problemHandler } from "@svc/problem";
 import { onResponseEnd, routeTemplateOf } from "@svc/context";
@@ -181,6 +182,24 @@ describe("health()", () => {
     await request(hosts(health({ ...about, plugins }))["bare http"] ?? "")
       .get("/info")
       .expect(500);
+  });
+
+  it("gives plugins and providers that answer no list to next, and takes in what a promise rejects with", async () => {
+    const rejected: unknown[] = [];
+    const onRejection = (error: unknown): void => void rejected.push(error);
+    process.on("unhandledRejection", onRejection);
+    const late = (): never => Promise.reject(new Error("too late")) as never;
+    for (const wrong of [{ plugins: late }, { providers: late }, { plugins: () => 3 as never }]) {
+      let error: unknown;
+      const req = { method: "GET", url: "/info", headers: {} } as IncomingMessage;
+      health({ ...about, ...wrong })(req, {} as ServerResponse, (given) => (error = given));
+      expect(error)
+        .to.be.instanceOf(TypeError)
+        .with.property("message", `${Object.keys(wrong)[0]} of health() must answer a list, and no promise`);
+    }
+    await new Promise(setImmediate);
+    process.off("unhandledRejection", onRejection);
+    expect(rejected).to.deep.equal([]);
   });
 
   it("cuts user-info and queries out of what plugins say of themselves", async () => {
