@@ -1,4 +1,4 @@
-import type { ReadinessCheck } from "@svc/context";
+import { calmLogger, type ReadinessCheck } from "@svc/context";
 import {
   atMostEvery,
   type BreakerChange,
@@ -79,8 +79,11 @@ const WARN_EVERY_MS = 5000;
  * @throws ConfigurationError
  */
 export function createDatabase(given: DatabaseOptions): Database {
-  const options = resolveDatabaseOptions(given);
-  const { name, max, logger, stopTimeoutMs, breakerCoolDownMs, tenantSetting } = options;
+  const resolved = resolveDatabaseOptions(given);
+  // Lines are written when connections break and when a probe asks: neither may fail by them.
+  const logger = calmLogger(resolved.logger);
+  const options = { ...resolved, logger };
+  const { name, max, stopTimeoutMs, breakerCoolDownMs, tenantSetting } = options;
 
   const breaker = createBreaker({
     failures: options.breakerFailures,

@@ -4,6 +4,7 @@ import { freePort, testPostgresServer } from "@svc/dev-services";
 import { isConnectionError } from "@svc/sql";
 import { collectingLogger, rejection, until } from "@svc/test-support";
 import { expect } from "chai";
+import { Client } from "pg";
 import { problem } from "./support/problem.ts";
 
 // Far above every deadline that is configured below, far below for ever.
@@ -96,6 +97,19 @@ describe("a database with faults", function () {
       logger.texts.filter((line) => line.startsWith("error the database is not answering")).length,
     ).to.be.at.least(1);
     expect(logger.texts.at(-1)).to.contain("answering again");
+  });
+
+  it("a logger that throws ends neither the process nor a query nor a stop", async () => {
+    const fail = (): never => {
+      throw new Error("the disk is full");
+    };
+    const logger = { debug: fail, info: fail, warn: fail, error: fail, fatal: fail };
+    const url = `postgres://somebody:secret@127.0.0.1:${await freePort()}/nothing`;
+    const database = createDatabase({ url, logger, ...DEADLINES, breakerFailures: 1 });
+    database.pool.emit("error", new Error("an idle connection broke"), new Client());
+    expect(await problem(database.query("select 1"))).to.include({ status: 503 });
+    expect((await ask(database)).healthy).to.equal(false);
+    await database.stop();
   });
 
   it("never reuses a connection whose statement was given up", async () => {
