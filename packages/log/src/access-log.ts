@@ -60,7 +60,8 @@ function accessLine(logger: Logger, level: AccessLevel): AccessLine {
     enabled: typeof isLevelEnabled === "function" ? () => isLevelEnabled.call(logger, level) : () => true,
     write: (req, res, aborted) => {
       try {
-        logger[level](accessFields(req, res, aborted), "request");
+        const answer: unknown = logger[level](accessFields(req, res, aborted), "request");
+        if (answer instanceof Promise) answer.catch(() => undefined);
       } catch {
         // Thrown out of the end of a response it would end the process.
       }
@@ -85,13 +86,17 @@ function ownLine(logger: Logger & PinoLogger, level: AccessLevel, parts: OwnPart
   const start = `{"level":"${level}"`;
   return function writeAccessLine(req, res, aborted) {
     const context = contextOf(req);
-    stream.write(
-      `${start}${timeField()}${boundJson(logger)}${contextJson(context, redact)},"http_method":${quote(
-        req.method ?? "",
-      )},"http_path":${quote(redact(pathOf(req)))},"http_status":${statusOf(res, aborted)},"duration_ms":${
-        context === undefined ? 0 : millisecondsSince(context.startedAt)
-      }${aborted ? ',"aborted":true' : ""},"message":"request"}\n`,
-    );
+    try {
+      stream.write(
+        `${start}${timeField()}${boundJson(logger)}${contextJson(context, redact)},"http_method":${quote(
+          req.method ?? "",
+        )},"http_path":${quote(redact(pathOf(req)))},"http_status":${statusOf(res, aborted)},"duration_ms":${
+          context === undefined ? 0 : millisecondsSince(context.startedAt)
+        }${aborted ? ',"aborted":true' : ""},"message":"request"}\n`,
+      );
+    } catch {
+      // As above; every other line of the logger is kept from throwing by itself.
+    }
   };
 }
 

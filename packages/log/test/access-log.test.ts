@@ -282,6 +282,30 @@ describe("accessLog()", () => {
     expect(records[2]).to.include({ http_path: "*" });
   });
 
+  it("a destination or a logger that throws, or rejects, costs neither the answer nor the process", async () => {
+    const fail = (): never => {
+      throw new Error("the disk is full");
+    };
+    const reject = (): never => Promise.reject(new Error("the disk is full")) as never;
+    const ofDestination = createLogger({ ...base, destination: { write: fail } });
+    for (const logger of [
+      ofDestination,
+      ofDestination.child({ http_method: "bound" }),
+      ...[fail, reject].map((each) => ({ debug: each, info: each, warn: each, error: each, fatal: each })),
+    ]) {
+      const ended = Promise.withResolvers<void>();
+      const access = accessLog({ logger });
+      await using server = await listen((req, res) => {
+        access(req, res, () => res.end());
+        // Behind the access line, whose listener is the first one.
+        res.once("close", () => setImmediate(ended.resolve));
+      });
+      const answer = await rawRequest(server.port, "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+      expect(answer.status).to.equal(200);
+      await ended.promise;
+    }
+  });
+
   it("LOG-3 cuts a path at 2,048 characters", async () => {
     const out = lines();
     const logger = createLogger({ ...base, destination: out });
