@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { contextOf, enterContext, type Middleware, openContext } from "@svc/context";
+import { calmLogger, contextOf, enterContext, type Middleware, openContext } from "@svc/context";
 import type { ProblemError } from "@svc/problem";
 import { EXEMPT_PATHS, exemption } from "./exempt-paths.ts";
 import { hostReader } from "./host.ts";
@@ -25,7 +25,7 @@ export function tenancy(options?: TenancyOptions): Middleware {
   const callerIn = callerOf === undefined ? principalOf : checked(callerOf);
   const isExempt = exemption([...EXEMPT_PATHS, ...resolved.exemptPaths]);
   if (env === "prod" && resolved.sources.includes("header")) {
-    logger?.warn(
+    calmLogger(logger)?.warn(
       { sources: resolved.sources },
       "tenancy takes the tenant from the header X-Tenant-ID: whoever can reach this service can name any tenant",
     );
@@ -108,6 +108,7 @@ function checked(
   return function callerChecked(req) {
     const caller: unknown = callerOf(req);
     if (caller === undefined || caller === null) return undefined;
+    dropRejection(caller);
     if (typeof caller !== "object" || "then" in caller)
       throw faulty("callerOf must return { subject, tenant } or undefined, and no promise");
     const { subject, tenant } = caller as { readonly subject?: unknown; readonly tenant?: unknown };
@@ -122,9 +123,15 @@ function checkedHost(
 ): (req: IncomingMessage) => string | undefined {
   return function hostChecked(req) {
     const host: unknown = hostOf(req);
+    dropRejection(host);
     if (!isText(host)) throw faulty("hostOf must return a string or undefined, and no promise");
     return host ?? undefined;
   };
+}
+
+// A promise is refused as such; one that rejects as well would end the process.
+function dropRejection(value: unknown): void {
+  if (value instanceof Promise) value.catch(() => undefined);
 }
 
 function isText(value: unknown): value is string | null | undefined {

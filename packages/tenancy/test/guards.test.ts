@@ -132,6 +132,11 @@ describe("the guards and accessors of @svc/tenancy", () => {
     const faulty = { ...options, callerOf: (() => 7) as unknown as () => undefined };
     const noting: Middleware = (_req, _res, next) => next();
     expect(await codeOfFault(faulty)).to.equal("ERR_SVC_TENANCY_OPTION");
+    // One that rejects as well would end the process.
+    const late = (): never => Promise.reject(new Error("too late")) as never;
+    expect(await codeOfFault({ ...options, callerOf: late })).to.equal("ERR_SVC_TENANCY_OPTION");
+    const subdomain = { sources: ["subdomain"], baseDomain: "example.com" } as const;
+    expect(await codeOfFault({ ...subdomain, hostOf: late })).to.equal("ERR_SVC_TENANCY_OPTION");
     expect(await codeOf(options, { caller: {} }, noting)).to.equal(undefined);
   });
 });
