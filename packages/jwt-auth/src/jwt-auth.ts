@@ -163,9 +163,11 @@ function leave(req: IncomingMessage, res: ServerResponse, next: Next, refusal: R
 // What the application's own function gives may be anything; only a string can be a token.
 function checkedToken(token: unknown): string | undefined {
   if (token === undefined || token === null || token === "") return undefined;
-  if (typeof token !== "string")
-    throw new TypeError(`tokenFrom() must give a string; it gave ${typeof token}`);
-  return token;
+  if (typeof token === "string") return token;
+  // What is wrong is said of every promise, also of one that rejects: unhandled it would end the process.
+  const isPromise = token instanceof Promise;
+  if (isPromise) token.catch(() => undefined);
+  throw new TypeError(`tokenFrom() must give a string; it gave ${isPromise ? "a promise" : typeof token}`);
 }
 
 function failure(cause: unknown): ProblemError {

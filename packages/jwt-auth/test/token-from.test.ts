@@ -117,6 +117,7 @@ for (const stack of stacks) {
         () => 7,
         () => ["x"],
         () => Promise.resolve(token),
+        () => Promise.reject(new Error("a bug")),
       ];
       for (const fault of faults) {
         const logger = collectingLogger();
