@@ -1,4 +1,4 @@
-import type { Logger } from "@svc/context";
+import { calmLogger, type Logger } from "@svc/context";
 import type { RequestListener, Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createHttpServer } from "./http-server.ts";
@@ -33,12 +33,14 @@ export interface Serving extends AsyncDisposable {
  */
 export async function serve(app: RequestListener, options?: ServeOptions): Promise<Serving> {
   const resolved = resolveServeOptions(options);
-  const logger = (): Logger | undefined => resolved.logger;
+  // Thrown out of a stop or the handler of a signal, an error of the logger would cost the steps that come after the line.
+  const calm = calmLogger(resolved.logger);
+  const logger = (): Logger | undefined => calm;
   const inFlight = trackRequests(app, {
     requestTimeoutMs: resolved.requestTimeoutSeconds * 1000,
     maxBodyBytes: unreadBodyBytes,
   });
-  const server = createHttpServer(inFlight, resolved, resolved.logger);
+  const server = createHttpServer(inFlight, resolved, calm);
   const hooks = createStopHooks(resolved.hookTimeoutSeconds * 1000, logger);
   const runner = createRunner({
     server,

@@ -73,6 +73,18 @@ describe("serve()", () => {
     );
   });
 
+  it("stops in order though its logger throws, and a hook", async () => {
+    const fail = (): never => {
+      throw new Error("the disk is full");
+    };
+    const logger = { debug: fail, info: fail, warn: fail, error: fail, fatal: fail };
+    const serving = await serve(() => undefined, { ...quiet, logger });
+    let closed = false;
+    serving.onStop("intake", fail);
+    serving.onStop("close", () => void (closed = true));
+    expect([await serving.stop(), closed]).to.deep.equal([0, true]);
+  });
+
   it("refuses wrong options by name", async () => {
     expect(await refusal({ drainDelaySecond: 1, port: 70_000 }))
       .to.contain("drainDelaySecond: is unknown; did you mean drainDelaySeconds?")
