@@ -1,4 +1,4 @@
-import type { ReadinessCheck } from "@svc/context";
+import { calmLogger, type ReadinessCheck } from "@svc/context";
 import { atMostEvery } from "@svc/resilience";
 import { checkMoment, timeToLiveMs, windowMs } from "./durations.ts";
 import { type Expiring, ExpiringMap } from "./expiring-map.ts";
@@ -47,7 +47,8 @@ const NOTE = "in-memory token store: revocation does not survive a restart or re
  * @throws TokenStoreError (its operations) `ERR_SVC_TOKEN_STORE_FULL`, `ERR_SVC_TOKEN_STORE_ARGUMENT`
  */
 export function createMemoryTokenStore(options?: MemoryTokenStoreOptions): MemoryTokenStore {
-  const { maxEntries, logger, name, now } = resolveMemoryTokenStore(options);
+  const { maxEntries, name, now, ...resolved } = resolveMemoryTokenStore(options);
+  const logger = calmLogger(resolved.logger);
   const tokens = new ExpiringMap<Expiring>();
   const families = new ExpiringMap<Expiring>();
   const subjects = new ExpiringMap<SignOut>();

@@ -97,6 +97,18 @@ describe("createMemoryTokenStore", () => {
     store.stop();
   });
 
+  it("says that it is full though its logger throws", async () => {
+    const logger = {
+      warn(): never {
+        throw new Error("the disk is full");
+      },
+    };
+    const { store } = filled({ logger });
+    for (let count = 0; count < 9; count++) store.rotate(presented());
+    await fullOf(() => store.rotate(presented()));
+    store.stop();
+  });
+
   it("refuses durations and moments that are none, naming them", () => {
     using store = createMemoryTokenStore();
     expect(() => store.revoke("a", Number.NaN))

@@ -15,6 +15,25 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "token-store-faults" });
 
+  it("gives the error of the database, and then its answer, though the logger throws", async () => {
+    const fail = (): never => {
+      throw new Error("the disk is full");
+    };
+    const logger = { debug: fail, info: fail, warn: fail, error: fail, fatal: fail };
+    let away = true;
+    const db = {
+      async query<R extends Row>(): Promise<QueryResult<R>> {
+        if (away) throw new Error("away");
+        return { rows: [], rowCount: 0 };
+      },
+    };
+    const options = { db, logger, breakerFailures: 1, breakerCoolDownMs: 0, sweepEverySeconds: 0 };
+    await using store = createPostgresTokenStore(options);
+    expect(await rejection(store.revoke("a", 1))).to.have.property("message", "away");
+    away = false;
+    await store.revoke("a", 1);
+  });
+
   it("REF-4 REF-8 a backend that is killed in the middle leaves nothing half done, and the call is made again", async () => {
     await using bench = await openStore(database.url, { timeoutMs: 10_000 });
     const token = presented();

@@ -1,4 +1,4 @@
-import type { ReadinessCheck } from "@svc/context";
+import { calmLogger, type ReadinessCheck } from "@svc/context";
 import { DeadlineError, singleFlight } from "@svc/resilience";
 import { safeErrorText, TransactionError } from "@svc/sql";
 import { checkMoment } from "../durations.ts";
@@ -52,8 +52,11 @@ const RESULTS: ReadonlySet<unknown> = new Set<RotationResult>(["rotated", "raced
  * @throws ConfigurationError
  */
 export function createPostgresTokenStore(given: PostgresTokenStoreOptions): PostgresTokenStore {
-  const options = resolvePostgresOptions(given);
-  const { db, table, quotedTable, name, timeoutMs, sweepBatch, logger, now } = options;
+  const resolved = resolvePostgresOptions(given);
+  // Lines are written between a statement and its caller, who must not lose its answer.
+  const logger = calmLogger(resolved.logger);
+  const options = { ...resolved, logger };
+  const { db, table, quotedTable, name, timeoutMs, sweepBatch, now } = options;
   const connection = createConnection(options);
   const check = createCheck(options, connection);
   const sweepEveryMs = options.sweepEverySeconds * 1000;
