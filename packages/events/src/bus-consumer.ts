@@ -93,9 +93,10 @@ export function createBusConsumer(given: BusConsumerOptions): BusConsumer {
           logger: resolved.logger,
         });
         consumption = started;
-        void started.stopped.then(() => {
+        const ended = (): void => {
           consumption = undefined;
-        });
+        };
+        void started.stopped.then(ended, ended);
         // It was stopped while the bus was being asked.
         if (stopping) await started.stop();
         return;

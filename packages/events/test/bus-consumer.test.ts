@@ -84,6 +84,23 @@ describe("a consumer of a bus", function () {
     await until("it is subscribed", () => consumer.subscribed);
   });
 
+  it("takes a subscription that ends with an error for one that has ended", async () => {
+    const bus = obedientBus();
+    const stopped = Promise.withResolvers<void>();
+    bus.consume = () =>
+      Promise.resolve({
+        stop: () => Promise.resolve(),
+        stopped: stopped.promise,
+        [Symbol.asyncDispose]: () => Promise.resolve(),
+      });
+    const events = { receive: () => Promise.resolve(), topics: ["x"] };
+    await using consumer = createBusConsumer({ bus, events, group: "books" });
+    consumer.start();
+    await until("it is subscribed", () => consumer.subscribed);
+    stopped.reject(new Error("the bus has gone"));
+    await until("it has ended", () => !consumer.subscribed);
+  });
+
   it("is not made where there is nothing to consume, or no group", async () => {
     await using bench = await openBench(database.url);
     const bus = obedientBus();
