@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { contextOf, type Middleware, type ReadinessCheck } from "@svc/context";
+import { calmLogger, contextOf, type Middleware, type ReadinessCheck } from "@svc/context";
 import { internalError, methodNotAllowed, notFoundError, ProblemError, sendJson } from "@svc/problem";
 import { attemptCookies } from "./attempt-cookie.ts";
 import { attemptCookieOf, type CallbackParts, finishLogin } from "./callback.ts";
@@ -105,14 +105,15 @@ export function oidcLogin(options: OidcLoginOptions): OidcLogin {
   }
 
   function warnOfGaps(): void {
+    const calm = calmLogger(logger);
     if (onIdentity === undefined)
-      logger?.warn({}, "oidcLogin() has no onIdentity: every callback will answer 500");
+      calm?.warn({}, "oidcLogin() has no onIdentity: every callback will answer 500");
     for (const [name, { provider }] of flows) {
       if (provider.kind === "oauth" && onAccessToken === undefined)
-        logger?.warn({ provider: name }, "oidcLogin() has no onAccessToken: sign-in there will be refused");
+        calm?.warn({ provider: name }, "oidcLogin() has no onAccessToken: sign-in there will be refused");
       // Not a fault: a gateway may change paths.
       if (!new URL(provider.redirectUri).pathname.endsWith(`/${name}/callback`))
-        logger?.warn({ provider: name }, "redirectUri does not end in /<provider>/callback, the route here");
+        calm?.warn({ provider: name }, "redirectUri does not end in /<provider>/callback, the route here");
     }
   }
 
