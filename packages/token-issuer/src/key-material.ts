@@ -5,7 +5,7 @@ import {
   createPrivateKey,
   createPublicKey,
   generateKeyPair,
-  type JsonWebKey,
+  type JsonWebKeyInput,
   type KeyObject,
   randomBytes,
   sign,
@@ -13,6 +13,9 @@ import {
 } from "node:crypto";
 import { promisify } from "node:util";
 import { KeyRingError } from "./key-ring-error.ts";
+
+/** A JSON Web Key, by the one name that all versions of Node's types have for it. */
+export type JsonWebKey = JsonWebKeyInput["key"];
 
 /** A key that can sign, with the half that verifies. Of a secret both are the same. */
 export interface KeyMaterial {

@@ -1,6 +1,5 @@
 import { type Algorithm, algorithms, type Env } from "@svc/jwt-auth";
-import type { JsonWebKey } from "node:crypto";
-import { isSecretAlgorithm, jwkMaterial } from "./key-material.ts";
+import { isSecretAlgorithm, type JsonWebKey, jwkMaterial } from "./key-material.ts";
 import { KeyRingError } from "./key-ring-error.ts";
 import type { KeyState, Lifetimes } from "./key-ring.ts";
 import type { RingDocument, RingKey } from "./ring-document.ts";
