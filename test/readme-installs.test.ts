@@ -1,0 +1,62 @@
+import { globSync, readFileSync } from "node:fs";
+import { isBuiltin } from "node:module";
+import { join } from "node:path";
+import { codeBlocks } from "@svc/test-support";
+import { expect } from "chai";
+
+const root = join(import.meta.dirname, "..");
+const packages = globSync("packages/*/package.json", { cwd: root })
+  .map((file) => JSON.parse(read(file)) as { name: string; private?: boolean })
+  .filter((manifest) => manifest.private !== true)
+  .map(({ name }) => name);
+
+describe("what the README of a package tells to install", () => {
+  it("is all that its examples import, whatever npm happens to put within reach besides", () => {
+    expect(packages).to.have.length.above(20);
+    const missing = packages.flatMap((name) => {
+      const markdown = read(join("packages", name.slice("@svc/".length), "README.md"));
+      const installed = codeBlocks(markdown, "sh").flatMap(installedBy);
+      return importedBy(markdown)
+        .filter((each) => !installed.includes(each))
+        .map((each) => `${name}: ${each}`);
+    });
+    expect(missing).to.deep.equal([]);
+  });
+
+  it("begins with the package itself, or runs it", () => {
+    for (const name of packages) {
+      const [first = ""] = codeBlocks(read(join("packages", name.slice("@svc/".length), "README.md")), "sh");
+      expect(first, name).to.match(new RegExp(`^(npm install|npx) ${name}\\b`));
+    }
+  });
+});
+
+describe("the declarations of the packages", () => {
+  // Of node:crypto's own types JsonWebKey is gone with @types/node 26; a user may have that one or an older one.
+  it("name no type of Node that only some versions of @types/node have", () => {
+    const declarations = globSync("packages/*/dist/**/*.d.ts", { cwd: root });
+    expect(declarations).to.have.length.above(200);
+    const faults = declarations.filter((file) =>
+      /import[^;]*\bJsonWebKey\b[^;]*from "node:crypto"/.test(read(file)),
+    );
+    expect(faults).to.deep.equal([]);
+  });
+});
+
+function installedBy(commands: string): string[] {
+  return commands
+    .split("\n")
+    .filter((line) => line.startsWith("npm install "))
+    .flatMap((line) => line.replace(/#.*/, "").trim().split(/\s+/).slice(2));
+}
+
+function importedBy(markdown: string): string[] {
+  const code = ["js", "ts"].flatMap((language) => codeBlocks(markdown, language)).join("\n");
+  const specifiers = [...code.matchAll(/(?:\bfrom |\bimport |\bimport\(|\brequire\()"([^"]+)"/g)];
+  const outside = specifiers.map(([, specifier = ""]) => specifier).filter((each) => !isBuiltin(each));
+  return [...new Set(outside.map((each) => each.split("/", each.startsWith("@") ? 2 : 1).join("/")))];
+}
+
+function read(file: string): string {
+  return readFileSync(join(root, file), "utf8");
+}
