@@ -1,9 +1,9 @@
-import { type Kind } from "@svc/options";
 import {
   type Database,
-  qualified,
+  type OptionKind,
   type Queryable,
   type Row,
+  tableNameKind,
   transactionOf as givenTransaction,
 } from "@svc/sql";
 import { refused } from "./errors.ts";
@@ -38,32 +38,8 @@ function isQueryable(db: Database): db is Queryable {
   return typeof (db as Partial<Queryable>).query === "function";
 }
 
-/** What a database is. */
-export const database: Kind<Database> = {
-  expects: "a pool or a connection (an object with query() or connect())",
-  accepts: (value): value is Database =>
-    typeof value === "object" && value !== null && (isMethod(value, "query") || isMethod(value, "connect")),
-};
-
-function isMethod(value: object, name: string): boolean {
-  return typeof (value as Record<string, unknown>)[name] === "function";
-}
-
-const MAX_NAME_BYTES = 48;
-
 /** The name of a table; those of its indexes are longer. */
-export const tableName: Kind<string> = {
-  expects: `a name of at most ${MAX_NAME_BYTES} bytes, or schema.name`,
-  accepts: (value): value is string => {
-    if (typeof value !== "string") return false;
-    try {
-      qualified(value);
-    } catch {
-      return false;
-    }
-    return Buffer.byteLength(value.slice(value.lastIndexOf(".") + 1)) <= MAX_NAME_BYTES;
-  },
-};
+export const tableName: OptionKind<string> = tableNameKind(48);
 
 /** A step of the schema, for a migration tool. */
 export interface Migration {

@@ -3,14 +3,13 @@ import {
   ConfigurationError,
   func,
   integer,
-  type Kind,
   number,
   oneOf,
   resolveOptions,
   string,
   withDefault,
 } from "@svc/options";
-import { type Database, qualified } from "@svc/sql";
+import { type Database, databaseKind, qualified, tableNameKind } from "@svc/sql";
 import type { Taker } from "./taker.ts";
 
 /** The table where no other one is named (JOB-1). */
@@ -58,22 +57,13 @@ export interface ResolvedOptions {
 }
 
 const SUBJECT = "createJobTable()";
-const MAX_NAME_BYTES = 48;
-
-const database: Kind<Database> = {
-  expects: "a pool or a connection (an object with query() or connect())",
-  accepts: (value): value is Database =>
-    typeof value === "object" && value !== null && (isMethod(value, "query") || isMethod(value, "connect")),
-};
-
-function isMethod(value: object, name: string): boolean {
-  return typeof (value as Record<string, unknown>)[name] === "function";
-}
+// The names of its indexes are longer.
+const tableName = tableNameKind(48);
 
 /** @throws ConfigurationError */
 export function resolveTableOptions(given: JobTableOptions): ResolvedOptions {
   const resolved = resolveOptions(SUBJECT, given, {
-    db: database,
+    db: databaseKind,
     name: withDefault(string(), DEFAULT_TABLE),
     visibilityTimeoutSeconds: withDefault(number({ min: 1, max: 86_400 }), 300),
     maxPayloadBytes: withDefault(integer({ min: 2, max: 64 * 2 ** 20 }), 2 ** 20),
@@ -82,18 +72,8 @@ export function resolveTableOptions(given: JobTableOptions): ResolvedOptions {
     claimOrder: withDefault(oneOf("exact", "relaxed"), "exact"),
     now: withDefault(func<() => number>(), () => performance.now()),
   });
-  return { ...resolved, quotedTable: quoted(resolved.name), takers: new Set() };
-}
-
-function quoted(table: string): string {
-  const name = table.slice(table.lastIndexOf(".") + 1);
-  try {
-    // The names of its indexes are longer.
-    if (Buffer.byteLength(name) <= MAX_NAME_BYTES) return qualified(table);
-  } catch {
-    // Said below.
+  if (!tableName.accepts(resolved.name)) {
+    throw new ConfigurationError(SUBJECT, [{ key: "name", message: `must be ${tableName.expects}` }]);
   }
-  throw new ConfigurationError(SUBJECT, [
-    { key: "name", message: `must be a name of at most ${MAX_NAME_BYTES} bytes, or schema.name` },
-  ]);
+  return { ...resolved, quotedTable: qualified(resolved.name), takers: new Set() };
 }

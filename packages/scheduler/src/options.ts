@@ -12,7 +12,7 @@ import {
   string,
   withDefault,
 } from "@svc/options";
-import { qualified } from "@svc/sql";
+import { qualified, tableNameKind } from "@svc/sql";
 import type { SchedulerEvent } from "./events.ts";
 import { isRecord, type ResolvedSchedule, resolveSchedules, type Schedules } from "./schedule.ts";
 
@@ -54,7 +54,7 @@ export interface ResolvedScheduler {
 }
 
 const SUBJECT = "createScheduler()";
-const MAX_NAME_BYTES = 48;
+const tableName = tableNameKind(48);
 const MAX_CLAIMANT = 255;
 // Of a list or a Map nothing would ever run, or under names that change with their order.
 const byName: Kind<Schedules> = {
@@ -78,11 +78,14 @@ export function resolveSchedulerOptions(given: SchedulerOptions): ResolvedSchedu
       onEvent: optional(func<(event: SchedulerEvent) => void>()),
     });
   const access = tableAccess(SUBJECT, table, commandTimeoutMs);
+  if (!tableName.accepts(ticksTable)) {
+    throw new ConfigurationError(SUBJECT, [{ key: "ticksTable", message: `must be ${tableName.expects}` }]);
+  }
   return {
     access,
     schedules: resolveSchedules(SUBJECT, schedules, access),
     ticksTable,
-    quotedTicks: quoted(ticksTable),
+    quotedTicks: qualified(ticksTable),
     retentionMs: retentionDays * 86_400_000,
     now: now && checked(now),
     logger,
@@ -101,15 +104,4 @@ function checked(now: () => number): () => number {
     if (ms >= 0 && ms <= LAST_MS) return ms;
     throw new RangeError(`now() must answer milliseconds since the Unix epoch; it answered ${String(ms)}`);
   };
-}
-
-function quoted(table: string): string {
-  try {
-    if (Buffer.byteLength(table.slice(table.lastIndexOf(".") + 1)) <= MAX_NAME_BYTES) return qualified(table);
-  } catch {
-    // Said below.
-  }
-  throw new ConfigurationError(SUBJECT, [
-    { key: "ticksTable", message: `must be a name of at most ${MAX_NAME_BYTES} bytes, or schema.name` },
-  ]);
 }

@@ -15,7 +15,7 @@ import {
   string,
   withDefault,
 } from "@svc/options";
-import { type Database, qualified } from "@svc/sql";
+import { type Database, databaseKind, qualified, tableNameKind } from "@svc/sql";
 import type { Embed } from "./embed.ts";
 import type { StoreEvent } from "./index-care/report.ts";
 import type { SpanHook } from "./span.ts";
@@ -95,16 +95,10 @@ export interface ResolvedOptions {
 
 const SUBJECT = "createSearchStore()";
 // The names of its indexes are longer.
-const MAX_NAME_BYTES = 40;
+const tableName = tableNameKind(40);
 const MAX_KEY_BYTES = 200;
 const SETTING = /^[a-z_][a-z0-9_]*\.[a-z_][a-z0-9_]*$/;
 const NAME = /^[a-z_][a-z0-9_]{0,62}$/;
-
-const database: Kind<Database> = {
-  expects: "a pool or a connection (an object with query() or connect())",
-  accepts: (value): value is Database =>
-    typeof value === "object" && value !== null && (isMethod(value, "query") || isMethod(value, "connect")),
-};
 
 const rowSecurity: Kind<StoreRowSecurity> = {
   expects: "an object",
@@ -112,14 +106,10 @@ const rowSecurity: Kind<StoreRowSecurity> = {
     typeof value === "object" && value !== null && !Array.isArray(value),
 };
 
-function isMethod(value: object, name: string): boolean {
-  return typeof (value as Record<string, unknown>)[name] === "function";
-}
-
 /** @throws ConfigurationError */
 export function resolveStoreOptions(given: SearchStoreOptions): ResolvedOptions {
   const resolved = resolveOptions(SUBJECT, given, {
-    db: database,
+    db: databaseKind,
     dimensions: integer({ min: 1, max: 4000 }),
     table: withDefault(string(), DEFAULT_TABLE),
     textConfig: withDefault(
@@ -147,9 +137,12 @@ export function resolveStoreOptions(given: SearchStoreOptions): ResolvedOptions 
       { key: "indexBelow", message: `must not be above indexAbove, which is ${resolved.indexAbove}` },
     ]);
   }
+  if (!tableName.accepts(resolved.table)) {
+    throw new ConfigurationError(SUBJECT, [{ key: "table", message: `must be ${tableName.expects}` }]);
+  }
   return {
     ...resolved,
-    quotedTable: quoted(resolved.table),
+    quotedTable: qualified(resolved.table),
     vectorType: `${resolved.precision === "half" ? "halfvec" : "vector"}(${resolved.dimensions})`,
     filterKeys: checkedKeys(resolved.filterKeys),
     rowSecurity: resolveRowSecurity(resolved.rowSecurity),
@@ -179,16 +172,4 @@ function checkedKeys(keys: readonly string[]): readonly string[] {
     ]);
   }
   return [...new Set(keys)];
-}
-
-function quoted(table: string): string {
-  const name = table.slice(table.lastIndexOf(".") + 1);
-  try {
-    if (Buffer.byteLength(name) <= MAX_NAME_BYTES) return qualified(table);
-  } catch {
-    // Said below.
-  }
-  throw new ConfigurationError(SUBJECT, [
-    { key: "table", message: `must be a name of at most ${MAX_NAME_BYTES} bytes, or schema.name` },
-  ]);
 }

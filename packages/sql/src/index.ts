@@ -4,6 +4,7 @@ export { ensureSchema } from "./ensure-schema.ts";
 export { isTransaction, transactionOf, type Within } from "./given-transaction.ts";
 export { identifier, qualified } from "./identifier.ts";
 export { lend } from "./lend.ts";
+export { databaseKind, type OptionKind, tableNameKind } from "./option-kinds.ts";
 export {
   type Connectable,
   type Database,

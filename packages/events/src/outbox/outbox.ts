@@ -1,9 +1,9 @@
 import type { ReadinessCheck } from "@svc/context";
 import { func, resolveOptions, withDefault } from "@svc/options";
-import { type Database, qualified } from "@svc/sql";
+import { type Database, databaseKind, qualified } from "@svc/sql";
 import type { EventEnvelope } from "../envelope.ts";
 import { refused } from "../errors.ts";
-import { database, type Migration, send, tableName, transactionOf, type Within } from "../query.ts";
+import { type Migration, send, tableName, transactionOf, type Within } from "../query.ts";
 import { readEnvelope } from "../read-envelope.ts";
 import { isText } from "../text.ts";
 import { createBell, type Bell } from "./bell.ts";
@@ -114,7 +114,7 @@ interface DeadRow extends Record<string, unknown> {
  */
 export function createOutbox(given: OutboxOptions): Outbox {
   const { db, name, now } = resolveOptions("createOutbox()", given, {
-    db: database,
+    db: databaseKind,
     name: withDefault(tableName, DEFAULT_OUTBOX),
     now: withDefault(func<() => number>(), () => performance.now()),
   });

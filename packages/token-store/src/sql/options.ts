@@ -4,7 +4,6 @@ import {
   ConfigurationError,
   func,
   integer,
-  type Kind,
   number,
   objectWith,
   optional,
@@ -12,7 +11,7 @@ import {
   string,
   withDefault,
 } from "@svc/options";
-import { type Database, qualified } from "@svc/sql";
+import { type Database, databaseKind, qualified, tableNameKind } from "@svc/sql";
 import { DEFAULT_TABLE } from "./schema.ts";
 
 /** What {@link createPostgresTokenStore} takes. */
@@ -65,21 +64,13 @@ export interface ResolvedOptions {
 
 const SUBJECT = "createPostgresTokenStore()";
 const LONGEST_MS = 2 ** 31 - 1;
-
-const database: Kind<Database> = {
-  expects: "a pool or a connection (an object with query() or connect())",
-  accepts: (value): value is Database =>
-    typeof value === "object" && value !== null && (isMethod(value, "query") || isMethod(value, "connect")),
-};
-
-function isMethod(value: object, name: string): boolean {
-  return typeof (value as Record<string, unknown>)[name] === "function";
-}
+// The names of its indexes are longer.
+const tableName = tableNameKind(48);
 
 /** @throws ConfigurationError */
 export function resolvePostgresOptions(given: PostgresTokenStoreOptions): ResolvedOptions {
   const resolved = resolveOptions(SUBJECT, given, {
-    db: database,
+    db: databaseKind,
     table: withDefault(string(), DEFAULT_TABLE),
     name: withDefault(
       string({ pattern: /^[A-Za-z0-9][\w.:-]{0,63}$/, expects: "1 to 64 letters, digits or _ . : -" }),
@@ -94,17 +85,8 @@ export function resolvePostgresOptions(given: PostgresTokenStoreOptions): Resolv
     logger: optional(objectWith<Logger>("a logger", "info", "warn", "error")),
     now: withDefault(func<() => number>(), () => performance.now()),
   });
-  return { ...resolved, quotedTable: quoted(resolved.table) };
-}
-
-function quoted(table: string): string {
-  const name = table.slice(table.lastIndexOf(".") + 1);
-  try {
-    if (Buffer.byteLength(name) <= 48) return qualified(table);
-  } catch {
-    // Said below.
+  if (!tableName.accepts(resolved.table)) {
+    throw new ConfigurationError(SUBJECT, [{ key: "table", message: `must be ${tableName.expects}` }]);
   }
-  throw new ConfigurationError(SUBJECT, [
-    { key: "table", message: "must be a name of at most 48 bytes, or schema.name" },
-  ]);
+  return { ...resolved, quotedTable: qualified(resolved.table) };
 }
