@@ -1,7 +1,7 @@
 import type { Queryable, Row } from "@svc/sql";
 import type { NewRow } from "./new-job.ts";
 import type { ResolvedOptions } from "./options.ts";
-import { type ClaimedRow, claimSql, gatheringClaimSql, steppingClaimSql } from "./sql/claim.ts";
+import { type ClaimedRow, claimSql, gatheringClaimSql, MAX_SPENT, steppingClaimSql } from "./sql/claim.ts";
 
 /** Sends the claims of `claim()`. */
 export interface Calls {
@@ -31,12 +31,23 @@ const MAX_REST_MS = 640_000;
 export function createCalls(table: string, options: ResolvedOptions, send: Send): Calls {
   const { visibilityTimeoutSeconds, claimOrder, now } = options;
   const whole = claimSql(table);
-  const other = (claimOrder === "relaxed" ? stepping : gathering)(table, options, send, lookAtEverything);
+  const other = (claimOrder === "relaxed" ? stepping : gathering)(
+    table,
+    options,
+    send,
+    lookAtEverything,
+    giveUp,
+  );
   let isSlow = false;
   let lookAt = -Infinity;
 
   function lookAtEverything(): void {
     lookAt = -Infinity;
+  }
+
+  function giveUp(): void {
+    isSlow = false;
+    lookAtEverything();
   }
 
   function step(): void {
@@ -80,13 +91,20 @@ interface Other {
   readonly queued?: (row: NewRow) => void;
 }
 
-type MakeOther = (table: string, options: ResolvedOptions, send: Send, lookAtEverything: () => void) => Other;
+type MakeOther = (
+  table: string,
+  options: ResolvedOptions,
+  send: Send,
+  lookAtEverything: () => void,
+  /** The same, until a claim takes long again. */
+  giveUp: () => void,
+) => Other;
 
 /**
  * Keeps the order exactly, reads what is kept in less time, and leaves jobs at the end of their last lease for later. Where many
- * jobs are due it may read far more; then it rests, the longer the more often that happens.
+ * jobs are due it may read far more, or fail by that; then it rests, the longer the more often that happens.
  */
-const gathering: MakeOther = (table, { visibilityTimeoutSeconds, now }, send, lookAtEverything) => {
+const gathering: MakeOther = (table, { visibilityTimeoutSeconds, now }, send, lookAtEverything, giveUp) => {
   const text = gatheringClaimSql(table);
   let wholeMs = 0;
   let hasLost = false;
@@ -94,9 +112,11 @@ const gathering: MakeOther = (table, { visibilityTimeoutSeconds, now }, send, lo
   let restUntil = -Infinity;
 
   function compare(times: number): void {
+    // One of those that were sent at once is enough.
+    if (now() < restUntil) return;
     const lost = times > LOST_TIMES;
     if (times > LOST_FAR_TIMES || (lost && hasLost)) {
-      lookAtEverything();
+      giveUp();
       restUntil = now() + restMs;
       restMs = Math.min(2 * restMs, MAX_REST_MS);
     } else if (!lost) restMs = REST_MS;
@@ -104,13 +124,17 @@ const gathering: MakeOther = (table, { visibilityTimeoutSeconds, now }, send, lo
   }
 
   return {
-    begin(_rows, ms) {
+    begin(rows, ms) {
       wholeMs = ms;
-      return now() >= restUntil;
+      // There may be more of those that are dead now.
+      return now() >= restUntil && rows.filter(({ spent }) => spent).length < MAX_SPENT;
     },
     async claim(limit) {
-      const rows = await send<ClaimedRow>(text, [limit, visibilityTimeoutSeconds]);
-      compare(readingMs(rows, limit) / wholeMs);
+      const sent = send<ClaimedRow>(text, [limit, visibilityTimeoutSeconds]);
+      // It may be for the time that it took.
+      sent.catch(() => compare(Infinity));
+      const rows = await sent;
+      if (rows.length > 0) compare(readingMs(rows, limit) / wholeMs);
       // There may be one whose last lease has ended.
       if (rows.length < limit) lookAtEverything();
       return rows.sort((a, b) => a.available_ms - b.available_ms);

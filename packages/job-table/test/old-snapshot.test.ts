@@ -213,6 +213,61 @@ describe("claim while an old snapshot keeps the rows of others", function () {
     }
   });
 
+  it("JOB-25 returns to it for as long where the other one fails, and counts those that were sent at once as one", async () => {
+    await using bench = await openBench(database.url);
+    const failing = slow(bench, "exact");
+    const lost = slow(bench, "exact");
+    await bench.table.enqueueMany(Array.from({ length: 40 }, () => ({ task: "a" })));
+    await failing.table.claim();
+    failing.fails = true;
+    expect(await rejection(failing.table.claim())).to.have.property("message", "away");
+    failing.fails = false;
+    lost.took = 2010;
+    await lost.table.claim();
+    await Promise.all(Array.from({ length: 8 }, () => lost.table.claim()));
+    for (const mine of [failing, lost]) {
+      const from = mine.sent.length;
+      mine.now = 9999;
+      await Promise.all([mine.table.claim(), mine.table.claim(), mine.table.claim()]);
+      mine.now = 10_000;
+      for (let n = 0; n < 2; n++) await mine.table.claim();
+      const whole = mine.sent.map((one) => one.whole);
+      expect(whole.slice(1, from)).to.not.include(true);
+      expect(whole.slice(from)).to.deep.equal([true, true, true, true, false]);
+    }
+  });
+
+  it("JOB-25 a claim that finds nothing neither ends such a time nor shortens the next one", async () => {
+    await using bench = await openBench(database.url);
+    const mine = slow(bench, "exact");
+    mine.took = 2010;
+    for (const [now, jobs, claims, wholes] of [
+      [0, 2, 4, [true, false, true, true]],
+      [10_000, 1, 2, [true, false]],
+      [10_000, 2, 2, [true, false]],
+      [29_999, 2, 2, [true, true]],
+      [30_000, 2, 2, [true, false]],
+    ] as const) {
+      const from = mine.sent.length;
+      mine.now = now;
+      await mine.table.enqueueMany(Array.from({ length: jobs }, () => ({ task: "a" })));
+      for (let n = 0; n < claims; n++) await mine.table.claim();
+      expect(mine.sent.slice(from).map(({ whole }) => whole)).to.deep.equal(wholes);
+    }
+  });
+
+  it("JOB-22 makes no pause while there are more at the end of their last lease than one statement makes dead", async () => {
+    await using bench = await openBench(database.url);
+    const mine = slow(bench, "exact");
+    await bench.table.enqueueMany(Array.from({ length: 250 }, () => ({ task: "a", maxAttempts: 1 })));
+    await bench.table.claim(250);
+    await expire(bench);
+    await bench.table.enqueueMany(Array.from({ length: 10 }, () => ({ task: "a" })));
+    for (let n = 0; n < 4; n++) expect(await mine.table.claim()).to.have.lengthOf(1);
+    expect(mine.sent.map(({ whole }) => whole)).to.deep.equal([true, true, true, false]);
+    expect((await bench.table.stats()).dead).to.equal(250);
+  });
+
   it("JOB-4 JOB-25 steps over what is kept of 20,000 jobs, and reads next to nothing of it", async () => {
     await using bench = await openBench(database.url);
     await using other = await openClient(database.url);

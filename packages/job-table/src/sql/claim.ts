@@ -27,7 +27,8 @@ export interface ClaimedRow extends JobRow {
 /** What is said of a job whose worker was lost every time. */
 export const SPENT = "lease expired on the last attempt";
 
-const MAX_SPENT = 100;
+/** How many of those one statement makes dead. */
+export const MAX_SPENT = 100;
 // One more is the greatest integer: a row that cannot be counted up must not keep the others from being claimed.
 const MAX_COUNT = 2 ** 31 - 2;
 const NOW = "statement_timestamp()";
