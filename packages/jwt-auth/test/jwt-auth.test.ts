@@ -319,14 +319,15 @@ describe("jwtAuth()", () => {
 
   it("answers also when the logger cannot write", async () => {
     const logger = collectingLogger();
-    const broken = {
-      ...logger,
-      info: () => {
-        throw new Error("disk full");
-      },
+    const fails = (): never => {
+      throw new Error("disk full");
     };
-    await using server = await serve("bare http", [jwtAuth({ ...options, logger: broken })], {});
-    expect((await ask(server.url, bearer("nonsense"))).status).to.equal(200);
+    const rejects = (): never => Promise.reject(new Error("disk full")) as never;
+    for (const info of [fails, rejects]) {
+      const auth = jwtAuth({ ...options, logger: { ...logger, info } });
+      await using server = await serve("bare http", [auth], {});
+      expect((await ask(server.url, bearer("nonsense"))).status).to.equal(200);
+    }
   });
 
   it("verifies tokens from elsewhere with the same verifier", () => {
