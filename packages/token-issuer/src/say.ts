@@ -13,7 +13,9 @@ export function say(
   try {
     const context = currentContext();
     const id = context?.requestId ?? "";
-    (context?.log ?? fallback)?.[level](id === "" ? fields : { ...fields, request_id: id }, message);
+    const log = context?.log ?? fallback;
+    const answer: unknown = log?.[level](id === "" ? fields : { ...fields, request_id: id }, message);
+    if (answer instanceof Promise) answer.catch(() => undefined);
   } catch {
     // Nothing is left that could be told.
   }

@@ -29,15 +29,18 @@ describe("the log of an issuer", () => {
     }
   });
 
-  it("a logger that throws costs nobody an answer", async () => {
+  it("a logger that throws, or rejects, costs nobody an answer", async () => {
     const throws = (): never => {
       throw new Error("the disk is full");
     };
-    const logger = { debug: throws, info: throws, warn: throws, error: throws, fatal: throws };
-    const { issuer } = issuing({ logger });
-    const { refresh_token } = await issuer.issuePair(ada);
-    await issuer.refresh(refresh_token);
-    const raced = "401 this refresh token has already been rotated";
-    expect(await refusalOf(issuer.refresh(refresh_token))).to.equal(raced);
+    const rejects = (): never => Promise.reject(new Error("the disk is full")) as never;
+    for (const fail of [throws, rejects]) {
+      const logger = { debug: fail, info: fail, warn: fail, error: fail, fatal: fail };
+      const { issuer } = issuing({ logger });
+      const { refresh_token } = await issuer.issuePair(ada);
+      await issuer.refresh(refresh_token);
+      const raced = "401 this refresh token has already been rotated";
+      expect(await refusalOf(issuer.refresh(refresh_token))).to.equal(raced);
+    }
   });
 });
