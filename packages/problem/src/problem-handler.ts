@@ -88,7 +88,7 @@ function write(
   const id = contextOf(req)?.requestId;
   const fields = { http_status: status, ...(id === undefined || id === "" ? {} : { request_id: id }) };
   try {
-    log[level]({ err: isError(error) ? error : described(error), ...fields }, message);
+    settled(log[level]({ err: isError(error) ? error : described(error), ...fields }, message));
   } catch {
     // The logger stumbled over the error itself: a getter that throws, a chain of causes without end.
     tryWrite(log, level, { err: described(error), ...fields }, message);
@@ -97,10 +97,15 @@ function write(
 
 function tryWrite(log: Logger, level: "debug" | "error", fields: object, message: string): void {
   try {
-    log[level](fields, message);
+    settled(log[level](fields, message));
   } catch {
     // A logger that cannot write must not cost the client its answer.
   }
+}
+
+/** An async logger that rejects would end the process. */
+function settled(answer: unknown): void {
+  if (answer instanceof Promise) answer.catch(() => undefined);
 }
 
 // What was thrown may be a whole request.

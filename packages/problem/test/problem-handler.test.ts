@@ -141,13 +141,16 @@ for (const stack of stacks) {
       expect(logger.lines).to.have.lengthOf(thrown.length);
     });
 
-    it("ERR-1 a logger that throws does not cost the client its answer", async () => {
-      const error = (): never => {
+    it("ERR-1 a logger that throws, or rejects, does not cost the client its answer", async () => {
+      const throws = (): never => {
         throw new Error("disk full");
       };
-      const broken = { ...collectingLogger(), error };
-      await using server = await serve(stack, (_req, _res, next) => next(new Error("x")), { logger: broken });
-      expect((await ask(server.url)).status).to.equal(500);
+      const rejects = (): never => Promise.reject(new Error("disk full")) as never;
+      for (const error of [throws, rejects]) {
+        const logger = { ...collectingLogger(), error };
+        await using server = await serve(stack, (_req, _res, next) => next(new Error("x")), { logger });
+        expect((await ask(server.url)).status).to.equal(500);
+      }
     });
 
     it("COR-4 logs through the logger of the request's context when it has none of its own", async () => {
