@@ -97,11 +97,8 @@ export function oidcLogin(options: OidcLoginOptions): OidcLogin {
       ...(at === undefined ? {} : { at }),
       ...(context === undefined || context.requestId === "" ? {} : { request_id: context.requestId }),
     };
-    try {
-      (context?.log ?? logger)?.[unavailable ? "warn" : "info"](fields, "sign-in refused");
-    } catch {
-      // A logger that cannot write must not cost anybody an answer.
-    }
+    // A logger that cannot write must not cost anybody an answer.
+    calmLogger(context?.log ?? logger)?.[unavailable ? "warn" : "info"](fields, "sign-in refused");
   }
 
   function warnOfGaps(): void {
