@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { codeBlocks } from "@svc/test-support";
 import { expect } from "chai";
 
@@ -13,12 +13,14 @@ const packages = globSync("packages/*/package.json", { cwd: root })
 describe("what the README of a package tells to install", () => {
   it("is all that its examples import, whatever npm happens to put within reach besides", () => {
     expect(packages).to.have.length.above(20);
-    const missing = packages.flatMap((name) => {
-      const markdown = read(join("packages", name.slice("@svc/".length), "README.md"));
+    const pages = globSync("packages/*/README*.md", { cwd: root }).filter((file) => !isPrivate(file));
+    expect(pages).to.have.length.above(packages.length);
+    const missing = pages.flatMap((file) => {
+      const markdown = read(file);
       const installed = codeBlocks(markdown, "sh").flatMap(installedBy);
       return importedBy(markdown)
         .filter((each) => !installed.includes(each))
-        .map((each) => `${name}: ${each}`);
+        .map((each) => `${file}: ${each}`);
     });
     expect(missing).to.deep.equal([]);
   });
@@ -42,6 +44,10 @@ describe("the declarations of the packages", () => {
     expect(faults).to.deep.equal([]);
   });
 });
+
+function isPrivate(page: string): boolean {
+  return !packages.includes(`@svc/${basename(dirname(page))}`);
+}
 
 function installedBy(commands: string): string[] {
   return commands
