@@ -1,5 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { contextOf, enterContext, isOfThisOrigin, type Middleware, setRouteTemplate } from "@svc/context";
+import {
+  calmLogger,
+  contextOf,
+  enterContext,
+  isOfThisOrigin,
+  type Middleware,
+  setRouteTemplate,
+} from "@svc/context";
 import { forbidden, methodNotAllowed, sendJson } from "@svc/problem";
 import { send } from "../query.ts";
 import { type Overview, overviewSql } from "../sql/overview.ts";
@@ -82,7 +89,7 @@ function guarded(
     if (error === undefined || error === null) admitted();
     else next(error);
   };
-  // A guard may be an async function; its rejection is a refusal, and so is what it throws.
+  // It may be async: what it rejects with is a refusal, as what it throws is.
   let returned: unknown;
   try {
     returned = guard(req, res, decide);
@@ -110,7 +117,7 @@ async function page(
     table: table.name,
     overview,
     now: now(),
-    // Relative to the page: the path in front of it is known to nobody behind a mount or a proxy.
+    // Relative: behind a mount or a proxy nobody knows the path in front.
     action: `${lastOf(path)}/retry`,
     note: noteOf(new URLSearchParams(query).get("retried")),
     schedules: schedules?.(),
@@ -151,14 +158,14 @@ async function retry(
   }
   const wanted = await retryFormOf(req);
   const context = contextOf(req);
-  const log = logger ?? context?.log;
-  // Logged in there: what is done after the time was up is done all the same.
+  const log = calmLogger(logger ?? context?.log);
+  const subject = context?.principal?.subject ?? null;
+  // Logged in there: it may be done after the time is up.
   const count = await bounded(async () => {
     const ids = await table.retryDead(wanted);
     for (let first = 0; first < ids.length; first += IDS_A_LINE) {
-      const jobIds = ids.slice(first, first + IDS_A_LINE);
-      const subject = context?.principal?.subject ?? null;
-      log?.info({ subject, job_ids: jobIds, table: table.name }, "dead letters retried by hand");
+      const fields = { subject, job_ids: ids.slice(first, first + IDS_A_LINE), table: table.name };
+      log?.info(fields, "dead letters retried by hand");
     }
     return ids.length;
   });

@@ -330,6 +330,18 @@ describe("queueRoutes()", function () {
     expect(log.lines[0]?.fields["subject"]).to.equal(null);
   });
 
+  it("a retry is answered though its logger throws", async () => {
+    await using bench = await openBench(database.url);
+    await bury(bench, ["a"]);
+    const logger = {
+      info(): never {
+        throw new Error("the disk is full");
+      },
+    };
+    await using server = await serve("bare http", [queueRoutes({ table: bench.table, logger })]);
+    expect((await fetch(`${server.url}/queue/retry`, form({ all: "1" }))).status).to.equal(303);
+  });
+
   it("JOB-32 a table that does not answer is a 503 within its time, and says nothing of why", async () => {
     const gone = openPool("postgres://ann:secret@127.0.0.1:9/none");
     const hanging = { query: () => new Promise<never>(() => undefined) };
