@@ -66,6 +66,18 @@ describe("the options of oidcLogin()", () => {
     }
   });
 
+  it("are taken though the logger throws, or rejects, when it is told what is missing", async () => {
+    const throws = (): never => {
+      throw new Error("the disk is full");
+    };
+    const rejects = (): never => Promise.reject(new Error("the disk is full")) as never;
+    for (const fail of [throws, rejects]) {
+      const logger = { debug: fail, info: fail, warn: fail, error: fail, fatal: fail };
+      await using login = oidcLogin({ ...good, onIdentity: undefined, logger });
+      expect(login.readiness().name).to.equal("oidc-login");
+    }
+  });
+
   it("say all that is wrong at once, by provider and key", () => {
     const providers = { google: { ...google, clientID: "x" }, acme: google, "Bad Name": google };
     const found = faults({ providers, cookieSecret: "short" });
