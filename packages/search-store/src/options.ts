@@ -56,7 +56,10 @@ export interface SearchStoreOptions {
   readonly indexBelow?: number | undefined;
   /** Whether the table gets forced row security, and every statement its tenant as a setting. Default false. */
   readonly rowSecurity?: boolean | StoreRowSecurity | undefined;
-  /** Starts a span around a search and an ingest; what it throws changes nothing about them. Default: none. */
+  /**
+   * Starts a span around a search and an ingest. What it throws changes nothing about them; one that hangs holds them up for a
+   * second. Default: none.
+   */
   readonly span?: SpanHook | undefined;
   /** Hears of indexes made and dropped. Default: nobody. */
   readonly onEvent?: ((event: StoreEvent) => void) | undefined;
