@@ -58,7 +58,7 @@ export function createCalls(table: string, options: ResolvedOptions, send: Send)
     // Those that are sent meanwhile need not look at everything too.
     step();
     const rows = await send<ClaimedRow>(whole, [limit, visibilityTimeoutSeconds]);
-    if (rows.length === 0) return rows;
+    if (rows.every(({ spent }) => spent)) return rows;
     const ms = readingMs(rows, limit);
     isSlow = ms > SLOW_MS && other.begin(rows, ms);
     step();
@@ -152,7 +152,7 @@ const stepping: MakeOther = (table, { visibilityTimeoutSeconds }, send, lookAtEv
   return {
     begin(rows) {
       from = endOf(rows);
-      return from > -Infinity;
+      return true;
     },
     async claim(limit) {
       const start = from;

@@ -331,6 +331,21 @@ describe("claim while an old snapshot keeps the rows of others", function () {
     expect(await idsOf(mine.table, 10)).to.deep.equal([]);
   });
 
+  it("JOB-22 JOB-25 goes on stepping over what is kept after a claim that found nothing but ended last leases", async () => {
+    await using bench = await openBench(database.url);
+    const mine = slow(bench);
+    await mine.table.enqueueMany([{ task: "a" }, { task: "a", maxAttempts: 1 }]);
+    await mine.table.claim(2);
+    await expire(bench);
+    await bench.pool.query(`update ${bench.table.name} set locked_until = null where max_attempts > 1`);
+    mine.now = 1000;
+    expect(await mine.table.claim()).to.deep.equal([]);
+    expect((await bench.table.stats()).dead).to.equal(1);
+    await mine.table.enqueue({ task: "a" });
+    expect(await mine.table.claim()).to.have.lengthOf(1);
+    expect(mine.sent.map(({ whole }) => whole)).to.deep.equal([true, true, false]);
+  });
+
   it("JOB-8 JOB-11 JOB-12 finds what was put back: released, failed, retried, given back by a transaction", async () => {
     await using bench = await openBench(database.url);
     const mine = slow(bench);

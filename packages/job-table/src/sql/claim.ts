@@ -77,9 +77,8 @@ export function steppingClaimSql(table: string): string {
 }
 
 /**
- * The same in the same order, but for jobs found at the end of their last lease: all that is due is gathered from both indexes, page
- * by page, and then sorted. What an old snapshot keeps is read in two thirds of the time so; but such a scan reads all jobs
- * that are due, and marks nothing as dead. Answers in no order.
+ * The same jobs, in no order, and none is made dead: all that is due is gathered from both indexes, page by page, and then
+ * sorted. What an old snapshot keeps is read in two thirds of the time so, but all jobs that are due are read too.
  */
 export function gatheringClaimSql(table: string): string {
   return `update ${table} as job ${take}
