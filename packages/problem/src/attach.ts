@@ -167,7 +167,10 @@ function noteOncePerSecond(logger: Logger | undefined): Note {
 // Nobody catches here: a fault in the application's function would let a client end the process.
 function orUndefined<T>(call: () => T): T | undefined {
   try {
-    return call();
+    const answer = call();
+    // So would what an async one rejects with.
+    if (answer instanceof Promise) answer.catch(() => undefined);
+    return answer;
   } catch {
     return undefined;
   }

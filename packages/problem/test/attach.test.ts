@@ -311,6 +311,13 @@ describe("attachProblems", () => {
     const { listening: second } = await guarded("bare http", { logger });
     await using other = second;
     expectProblem(await rawRequest(other.port, "no HTTP\r\n\r\n"), 400);
+    const late = (): never => Promise.reject(new Error("the application's")) as never;
+    const { listening: third } = await guarded("bare http", {
+      logger: { ...logger, debug: late },
+      requestIdFrom: late,
+    });
+    await using last = third;
+    expectProblem(await rawRequest(last.port, "GET / HTTP/1.1\r\n\r\n"), 400);
   });
 
   it("ERR-21 writes one debug line for a flood of bad requests", async () => {
