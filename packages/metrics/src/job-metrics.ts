@@ -29,7 +29,7 @@ export interface JobMetricsOptions {
   readonly registry: Registry;
   /** The tasks that are counted by name; every other one is `<unknown>`. Required. */
   readonly tasks: readonly string[];
-  /** How many jobs run, asked when somebody reads the metrics. Default: 0. */
+  /** How many jobs run, asked when somebody reads the metrics; left out where it throws or answers no number. Default: 0. */
   readonly running?: (() => number) | undefined;
 }
 
@@ -88,7 +88,14 @@ export function jobMetrics(options: JobMetricsOptions): (event: JobEvent) => voi
     help: "Jobs whose handlers run in this process.",
     registers,
     collect() {
-      this.set(running());
+      try {
+        const count: unknown = running();
+        if (count instanceof Promise) count.catch(() => undefined);
+        this.set(count as number);
+      } catch {
+        // No number, rather than none of all the others.
+        this.remove();
+      }
     },
   });
   const depth = new Gauge({

@@ -35,6 +35,26 @@ describe("jobMetrics", () => {
       .and.not.to.contain("yyy");
   });
 
+  it("leaves out the jobs that run where nobody can say how many, and nothing else", async () => {
+    const wrong: readonly (() => unknown)[] = [
+      () => {
+        throw new Error("a bug");
+      },
+      () => Promise.reject(new Error("a bug")),
+      () => undefined,
+    ];
+    for (const running of wrong) {
+      const registry = new Registry();
+      let isWrong = false;
+      jobMetrics({ registry, tasks: [], running: () => (isWrong ? (running() as number) : 3) });
+      expect(await registry.metrics()).to.match(/^jobs_in_progress 3$/m);
+      isWrong = true;
+      expect(await registry.metrics())
+        .to.match(/^queue_faults_total 0$/m)
+        .and.not.to.match(/^jobs_in_progress \d/m);
+    }
+  });
+
   it("refuses a registry that counts jobs already, and options that it does not know", () => {
     const registry = new Registry();
     jobMetrics({ registry, tasks: [] });
