@@ -18,7 +18,7 @@ const PER_JOB_MS = 0.1;
 const LOOK_EVERY_MS = 1000;
 // Who commits later than others may have an earlier `available_at`: so much later is still found at once.
 const MARGIN_MS = 50;
-// Twice in a row by the first, or once by the second, is no accident.
+// Twice in a row by the first, or once by the second.
 const LOST_TIMES = 1.5;
 const LOST_FAR_TIMES = 4;
 const REST_MS = 10_000;
@@ -26,42 +26,31 @@ const MAX_REST_MS = 640_000;
 
 /**
  * A claim looks at everything. Old snapshots of other sessions keep the rows of claimed jobs from being cleared away, and it
- * reads them all: after one that took long, the claims of the next second take another statement.
+ * reads them all: after some that took long, those of the next second take another statement.
  */
 export function createCalls(table: string, options: ResolvedOptions, send: Send): Calls {
   const { visibilityTimeoutSeconds, claimOrder, now } = options;
   const whole = claimSql(table);
-  const other = (claimOrder === "relaxed" ? stepping : gathering)(
-    table,
-    options,
-    send,
-    lookAtEverything,
-    giveUp,
-  );
+  const makeOther = claimOrder === "relaxed" ? stepping : gathering;
+  const other = makeOther(table, options, send, lookAtEverything);
+  let inARow = 0;
   let isSlow = false;
   let lookAt = -Infinity;
 
-  function lookAtEverything(): void {
+  function lookAtEverything(untilSlow = false): void {
+    if (untilSlow) isSlow = false;
     lookAt = -Infinity;
-  }
-
-  function giveUp(): void {
-    isSlow = false;
-    lookAtEverything();
-  }
-
-  function step(): void {
-    lookAt = isSlow ? now() + LOOK_EVERY_MS : -Infinity;
   }
 
   async function claimWhole(limit: number): Promise<readonly ClaimedRow[]> {
     // Those that are sent meanwhile need not look at everything too.
-    step();
+    if (isSlow) lookAt = now() + LOOK_EVERY_MS;
     const rows = await send<ClaimedRow>(whole, [limit, visibilityTimeoutSeconds]);
     if (rows.every(({ spent }) => spent)) return rows;
     const ms = readingMs(rows, limit);
-    isSlow = ms > SLOW_MS && other.begin(rows, ms);
-    step();
+    inARow = ms > SLOW_MS ? inARow + 1 : 0;
+    isSlow = inARow >= other.after && other.begin(rows, ms);
+    lookAt = isSlow ? now() + LOOK_EVERY_MS : -Infinity;
     return rows;
   }
 
@@ -71,7 +60,7 @@ export function createCalls(table: string, options: ResolvedOptions, send: Send)
       if (tx !== undefined) return send<ClaimedRow>(whole, [limit, visibilityTimeoutSeconds], tx);
       const claimed = now() < lookAt ? other.claim(limit) : claimWhole(limit);
       // What it had found is pending again.
-      claimed.catch(lookAtEverything);
+      claimed.catch(() => lookAtEverything());
       return claimed;
     },
     queued: (row) => other.queued?.(row),
@@ -85,6 +74,8 @@ function readingMs([first]: readonly ClaimedRow[], limit: number): number {
 
 /** What is sent after a claim that took long. */
 interface Other {
+  /** How many of those in a row it takes. */
+  readonly after: number;
   /** Whether it can be, after a claim of everything that found these and read for so long. */
   readonly begin: (rows: readonly ClaimedRow[], ms: number) => boolean;
   readonly claim: (limit: number) => Promise<readonly ClaimedRow[]>;
@@ -95,16 +86,14 @@ type MakeOther = (
   table: string,
   options: ResolvedOptions,
   send: Send,
-  lookAtEverything: () => void,
-  /** The same, until a claim takes long again. */
-  giveUp: () => void,
+  lookAtEverything: (untilSlow?: boolean) => void,
 ) => Other;
 
 /**
  * Keeps the order exactly, reads what is kept in less time, and leaves jobs at the end of their last lease for later. Where many
  * jobs are due it may read far more, or fail by that; then it rests, the longer the more often that happens.
  */
-const gathering: MakeOther = (table, { visibilityTimeoutSeconds, now }, send, lookAtEverything, giveUp) => {
+const gathering: MakeOther = (table, { visibilityTimeoutSeconds, now }, send, lookAtEverything) => {
   const text = gatheringClaimSql(table);
   let wholeMs = 0;
   let hasLost = false;
@@ -116,7 +105,7 @@ const gathering: MakeOther = (table, { visibilityTimeoutSeconds, now }, send, lo
     if (now() < restUntil) return;
     const lost = times > LOST_TIMES;
     if (times > LOST_FAR_TIMES || (lost && hasLost)) {
-      giveUp();
+      lookAtEverything(true);
       restUntil = now() + restMs;
       restMs = Math.min(2 * restMs, MAX_REST_MS);
     } else if (!lost) restMs = REST_MS;
@@ -124,6 +113,8 @@ const gathering: MakeOther = (table, { visibilityTimeoutSeconds, now }, send, lo
   }
 
   return {
+    // One may be slow by chance.
+    after: 3,
     begin(rows, ms) {
       wholeMs = ms;
       // There may be more of those that are dead now.
@@ -150,6 +141,7 @@ const stepping: MakeOther = (table, { visibilityTimeoutSeconds }, send, lookAtEv
   const text = steppingClaimSql(table);
   let from = -Infinity;
   return {
+    after: 1,
     begin(rows) {
       from = endOf(rows);
       return true;
