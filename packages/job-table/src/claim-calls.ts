@@ -18,9 +18,10 @@ const PER_JOB_MS = 0.1;
 const LOOK_EVERY_MS = 1000;
 // Who commits later than others may have an earlier `available_at`: so much later is still found at once.
 const MARGIN_MS = 50;
-// Twice in a row by the first, or once by the second.
+// One may take so many times as long by chance, but not five in a row, nor if that is long.
 const LOST_TIMES = 1.5;
-const LOST_FAR_TIMES = 4;
+const LOST_IN_A_ROW = 5;
+const LONG_MS = 100;
 const REST_MS = 10_000;
 const MAX_REST_MS = 640_000;
 
@@ -43,7 +44,7 @@ export function createCalls(table: string, options: ResolvedOptions, send: Send)
   }
 
   async function claimWhole(limit: number): Promise<readonly ClaimedRow[]> {
-    // Those that are sent meanwhile need not look at everything too.
+    // Those that are sent meanwhile need not do so too.
     if (isSlow) lookAt = now() + LOOK_EVERY_MS;
     const rows = await send<ClaimedRow>(whole, [limit, visibilityTimeoutSeconds]);
     if (rows.every(({ spent }) => spent)) return rows;
@@ -67,7 +68,7 @@ export function createCalls(table: string, options: ResolvedOptions, send: Send)
   };
 }
 
-/** How long it took to find them, as far as the first of them tells. */
+/** How long it took to find them. */
 function readingMs([first]: readonly ClaimedRow[], limit: number): number {
   return first === undefined ? 0 : first.took_ms - PER_JOB_MS * limit;
 }
@@ -96,20 +97,20 @@ type MakeOther = (
 const gathering: MakeOther = (table, { visibilityTimeoutSeconds, now }, send, lookAtEverything) => {
   const text = gatheringClaimSql(table);
   let wholeMs = 0;
-  let hasLost = false;
+  let lost = 0;
   let restMs = REST_MS;
   let restUntil = -Infinity;
 
-  function compare(times: number): void {
+  function compare(ms: number): void {
     // One of those that were sent at once is enough.
     if (now() < restUntil) return;
-    const lost = times > LOST_TIMES;
-    if (times > LOST_FAR_TIMES || (lost && hasLost)) {
-      lookAtEverything(true);
-      restUntil = now() + restMs;
-      restMs = Math.min(2 * restMs, MAX_REST_MS);
-    } else if (!lost) restMs = REST_MS;
-    hasLost = lost;
+    lost = ms > LOST_TIMES * wholeMs ? lost + 1 : 0;
+    if (lost === 0) restMs = REST_MS;
+    if (lost === 0 || (lost < LOST_IN_A_ROW && ms < LONG_MS)) return;
+    lost = 0;
+    lookAtEverything(true);
+    restUntil = now() + restMs;
+    restMs = Math.min(2 * restMs, MAX_REST_MS);
   }
 
   return {
@@ -125,7 +126,7 @@ const gathering: MakeOther = (table, { visibilityTimeoutSeconds, now }, send, lo
       // It may be for the time that it took.
       sent.catch(() => compare(Infinity));
       const rows = await sent;
-      if (rows.length > 0) compare(readingMs(rows, limit) / wholeMs);
+      if (rows.length > 0) compare(readingMs(rows, limit));
       // There may be one whose last lease has ended.
       if (rows.length < limit) lookAtEverything();
       return rows.sort((a, b) => a.available_ms - b.available_ms);

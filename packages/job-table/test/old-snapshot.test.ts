@@ -217,6 +217,7 @@ describe("claim while an old snapshot keeps the rows of others", function () {
   it("JOB-25 returns to the ordinary statement where the other one is the slower of the two, for longer each time", async () => {
     await using bench = await openBench(database.url);
     const mine = await slow(bench, "exact");
+    mine.wholeTook = 10;
     await bench.table.enqueueMany(Array.from({ length: 60 }, () => ({ task: "a" })));
     const claims = async (tooks: readonly number[]): Promise<boolean[]> => {
       const from = mine.sent.length;
@@ -226,11 +227,11 @@ describe("claim while an old snapshot keeps the rows of others", function () {
       }
       return mine.sent.slice(from).map(({ whole }) => whole);
     };
-    expect(await claims([0, 760, 740, 760, 740])).to.deep.equal([true, false, false, false, false]);
-    expect(await claims([760, 760, 0, 0])).to.deep.equal([false, false, true, true]);
+    expect(await claims([0, 16, 16, 16, 16, 14])).to.deep.equal([true, ...Array(5).fill(false)]);
+    expect(await claims([16, 16, 16, 16, 16, 0, 0])).to.deep.equal([...Array(5).fill(false), true, true]);
     for (const [until, took] of [
-      [10_000, 2010],
-      [30_000, 2010],
+      [10_000, 110],
+      [30_000, 110],
       [70_000, 0],
     ] as const) {
       mine.now = until - 1;
@@ -238,11 +239,11 @@ describe("claim while an old snapshot keeps the rows of others", function () {
       mine.now = until;
       expect(await claims([0, took])).to.deep.equal([true, false]);
     }
-    expect(await claims([2010, 0])).to.deep.equal([false, true]);
+    expect(await claims([110, 0])).to.deep.equal([false, true]);
     mine.now = 80_000;
     expect(await claims([0, 0])).to.deep.equal([true, false]);
     for (let n = 0; n < 8; n++) {
-      expect(await claims([2010, 0])).to.deep.equal([false, true]);
+      expect(await claims([110, 0])).to.deep.equal([false, true]);
       mine.now += 640_000;
       expect(await claims([0])).to.deep.equal([true]);
     }
