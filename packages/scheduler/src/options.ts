@@ -78,12 +78,13 @@ export function resolveSchedulerOptions(given: SchedulerOptions): ResolvedSchedu
       onEvent: optional(func<(event: SchedulerEvent) => void>()),
     });
   const access = tableAccess(SUBJECT, table, commandTimeoutMs);
+  const resolved = resolveSchedules(SUBJECT, schedules, access);
   if (!tableName.accepts(ticksTable)) {
     throw new ConfigurationError(SUBJECT, [{ key: "ticksTable", message: `must be ${tableName.expects}` }]);
   }
   return {
     access,
-    schedules: resolveSchedules(SUBJECT, schedules, access),
+    schedules: resolved,
     ticksTable,
     quotedTicks: qualified(ticksTable),
     retentionMs: retentionDays * 86_400_000,
