@@ -6,7 +6,7 @@ import { makeDatabase } from "../queue/server.ts";
 import { columns } from "../queue/verdicts.ts";
 import { timeCalls, timeByHand, timeWorker } from "./claims.ts";
 import { type Growth, measureGrowth, type Sizes } from "./growth.ts";
-import { type State, statesOf } from "./states.ts";
+import { isFullOfDue, type State, statesOf } from "./states.ts";
 import { fill, type Filled } from "./tables.ts";
 
 const settings = {
@@ -99,7 +99,7 @@ async function runClaims(
         cost.times.call.push(...(await timeCalls(of.table, claims)));
         cost.times.relaxed.push(...(await timeCalls(relaxed, claims)));
         cost.times.worker.push(...(await timeWorker(of.pool, of.table, claims)));
-        if (of.state.rows > 0) continue;
+        if (isFullOfDue(of.state)) continue;
         cost.times["by-hand"].push(...(await timeByHand(of.pool, of.table, claims)));
       }
     }

@@ -27,6 +27,11 @@ const RUNNING = [
 
 const BOUND = 2;
 
+/** A claim that does not follow the order of an index reads them all. */
+export function isFullOfDue({ rows, row }: State): boolean {
+  return rows > 0 && row === PENDING;
+}
+
 /** The first one is what the others are compared with. */
 export function statesOf(share: number): readonly State[] {
   const count = (rows: number): number => Math.max(1, Math.round(rows * share));
