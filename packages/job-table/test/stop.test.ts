@@ -87,8 +87,9 @@ describe("a worker that stops", function () {
 
   it("JOB-11 200 running jobs are either done or given back with their attempt", async () => {
     await using bench = await openBench(database.url);
-    await bench.table.enqueueMany(Array.from({ length: 300 }, (_, n) => ({ task: "a", payload: n })));
     for (let round = 0; round < 5; round++) {
+      // What is left of the rounds before may be none.
+      await bench.table.enqueueMany(Array.from({ length: 300 }, (_, n) => ({ task: "a", payload: n })));
       const working = work(bench, {
         concurrency: 200,
         prefetch: 20,
@@ -105,7 +106,7 @@ describe("a worker that stops", function () {
       const rows = await bench.rows();
       expect(rows.filter(({ status, attempts }) => status !== "pending" || attempts !== 0)).to.deep.equal([]);
     }
-    expect((await bench.rows()).length).to.be.below(300);
+    expect((await bench.rows()).length).to.be.below(1500);
   });
 
   it("JOB-11 a claim that lands while it stops is given back", async () => {
