@@ -32,7 +32,7 @@ export interface NewJob {
   readonly task: string;
   /** Anything that JSON can say. Default: `{}`. */
   readonly payload?: unknown;
-  /** 1 to 255 characters; a job whose id is in the table is not queued again (JOB-3). Default: 32 random hex characters. */
+  /** 1 to 255 characters; a job whose id is in the table is not queued again (JOB-3). Default: a UUIDv7 in 32 hex characters. */
   readonly id?: string | undefined;
   /** How often it is begun before it is dead (JOB-15), 1 to 1,000. Default: 3. */
   readonly maxAttempts?: number | undefined;

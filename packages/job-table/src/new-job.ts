@@ -1,5 +1,6 @@
-import { currentContext, mintRequestId } from "@svc/context";
+import { currentContext } from "@svc/context";
 import { refused } from "./errors.ts";
+import { mintJobId } from "./job-id.ts";
 import type { NewJob, TraceCarrier } from "./job.ts";
 import { carrierOf, isCarrier } from "./trace.ts";
 
@@ -59,7 +60,7 @@ export function newRow(job: NewJob, maxPayloadBytes: number): NewRow {
   }
   const context = currentContext();
   return {
-    id: id ?? mintRequestId(),
+    id: id ?? mintJobId(),
     task,
     payload: jsonOf(payload, maxPayloadBytes),
     maxAttempts,

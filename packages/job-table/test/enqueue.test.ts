@@ -35,6 +35,26 @@ describe("enqueue", function () {
     expect((await bench.rows())[1]?.payload).to.deep.equal({});
   });
 
+  it("JOB-3 ids are UUIDs of version 7 without hyphens, so that those of one moment stand side by side in the key", async () => {
+    await using bench = await openBench(database.url);
+    const before = Date.now();
+    const queued = await bench.table.enqueueMany(Array.from({ length: 9000 }, () => ({ task: "a" })));
+    const after = Date.now();
+    const ids = queued.map(({ id }) => id);
+    expect(new Set(ids).size).to.equal(9000);
+    for (const id of ids) expect(id).to.match(/^[0-9a-f]{12}7[0-9a-f]{3}8[0-9a-f]{15}$/);
+    const times = ids.map((id) => Number.parseInt(id.slice(0, 12), 16));
+    expect(Math.min(...times)).to.be.within(before, after);
+    expect(times).to.deep.equal(times.toSorted((a, b) => a - b));
+    const [first = "", second = ""] = ids;
+    expect(first.slice(-15), "the rest is random").to.not.equal(second.slice(-15));
+    const { rows } = await bench.pool.query<{ id: string }>(
+      `select id::uuid::text as id from "${bench.table.name}" where id = $1`,
+      [first],
+    );
+    expect(rows[0]?.id.replaceAll("-", "")).to.equal(first);
+  });
+
   it("takes no client, no pool and no misspelt name for a transaction: a job would outlive its rollback", async () => {
     await using bench = await openBench(database.url);
     const { table } = bench;
