@@ -52,7 +52,7 @@ describe("the table", function () {
     ]);
     expect(await indexes(pool, "svc_jobs")).to.deep.equal([
       "(available_at) WHERE (status = 'pending'::text)",
-      "(id)",
+      "(id) WITH (fillfactor='50')",
       "(locked_until) WHERE (status = 'running'::text)",
     ]);
     await pool.end();
