@@ -1,5 +1,5 @@
 import pg from "pg";
-import type { Contestant } from "./contestant.ts";
+import { type Contestant, latencyOnly } from "./contestant.ts";
 
 const CHANNEL = "by_hand";
 const INSERT = `with made as (insert into by_hand (payload) values ($1) returning id)
@@ -21,15 +21,11 @@ export async function createByHand(url: string): Promise<Contestant> {
   await client.query(`create table by_hand (id bigint generated always as identity primary key, payload jsonb,
     status text not null default 'pending', attempts int not null default 0, locked_until timestamptz)`);
   await worker.query(`listen ${CHANNEL}`);
-  const only = (): never => {
-    throw new Error("by-hand has rows of latency only");
-  };
   return {
     about: "by hand: one insert, one notification, one update",
-    fill: only,
+    ...latencyOnly("by-hand"),
     enqueueOne: async (n) =>
       void (await client.query({ name: "insert", text: INSERT, values: [JSON.stringify({ n })] })),
-    enqueueMany: only,
     async work(_concurrency, _mode, work) {
       let claiming = Promise.resolve();
       const claim = async (): Promise<void> => {

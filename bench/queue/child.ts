@@ -48,6 +48,8 @@ async function open(): Promise<Contestant> {
       return (await import("./pg-boss.ts")).createBoss(url);
     case "by-hand":
       return (await import("./by-hand.ts")).createByHand(url);
+    case "commit":
+      return (await import("./commit.ts")).createCommit(url);
     default:
       return (await import("./svc.ts")).createSvc(url, name === "svc-apart");
   }

@@ -42,3 +42,11 @@ export function inHand(name: string, concurrency: number, mode: Mode): number {
   // Graphile's local queue holds that many beside those that run.
   return name === "graphile-worker" ? BUFFER + concurrency : BUFFER;
 }
+
+/** What somebody leaves out who takes part in the rows of latency alone. */
+export function latencyOnly(name: string): Pick<Contestant, "fill" | "enqueueMany"> {
+  const refuse = (): never => {
+    throw new Error(`${name} has rows of latency only`);
+  };
+  return { fill: refuse, enqueueMany: refuse };
+}
