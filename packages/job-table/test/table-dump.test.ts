@@ -107,7 +107,8 @@ describe("the table as it stands", function () {
       "all are there",
       async () => {
         const { rows } = await gate.query(
-          "select 1 from pg_locks where locktype = 'advisory' and not granted",
+          `select 1 from pg_locks where locktype = 'advisory' and not granted
+            and database = (select oid from pg_database where datname = current_database())`,
         );
         return rows.length === 16;
       },

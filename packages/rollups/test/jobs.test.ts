@@ -131,7 +131,8 @@ describe("refreshes by jobs", function () {
       enqueued: false,
     });
     const running = run(each, jobs);
-    const waits = "select count(*)::int as n from pg_locks where locktype = 'advisory' and not granted";
+    const waits = `select count(*)::int as n from pg_locks where locktype = 'advisory' and not granted
+      and database = (select oid from pg_database where datname = current_database())`;
     while ((await each.pool.query<{ n: number }>(waits)).rows[0]?.n === 0)
       await new Promise((done) => setTimeout(done, 5));
     await late.query("commit");
