@@ -2,7 +2,10 @@ import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Whether a process runs. One that has ended and whose parent has not asked for its exit code does not. */
+/**
+ * Whether a process runs, or a thread of it: that one still holds its ports and files. One that has ended and whose parent has not
+ * asked for its exit code does not.
+ */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -14,11 +17,18 @@ export function isAlive(pid: number): boolean {
 }
 
 function isZombie(pid: number): boolean {
-  return statOf(pid)?.state === "Z";
+  const stat = statOf(pid);
+  return stat?.state === "Z" && stat.threads <= 1;
 }
 
-/** State and parent of a process, on systems that have /proc. */
-function statOf(pid: number | string): { readonly state: string; readonly parent: number } | undefined {
+interface Stat {
+  readonly state: string;
+  readonly parent: number;
+  readonly threads: number;
+}
+
+/** What /proc says of a process, on systems that have it. */
+function statOf(pid: number | string): Stat | undefined {
   let text: string;
   try {
     text = readFileSync(`/proc/${pid}/stat`, "utf8");
@@ -26,8 +36,8 @@ function statOf(pid: number | string): { readonly state: string; readonly parent
     return undefined;
   }
   // The second field is the name in parentheses, and a name may hold spaces and parentheses.
-  const [state = "", parent = "0"] = text.slice(text.lastIndexOf(")") + 2).split(" ");
-  return { state, parent: Number(parent) };
+  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+  return { state: fields[0] ?? "", parent: Number(fields[1]), threads: Number(fields[17]) };
 }
 
 /** The command line of a process, words separated by spaces; undefined when it cannot be known. */

@@ -1,4 +1,15 @@
-import { accessSync, chmodSync, constants, existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { startPostgres } from "@svc/dev-services";
@@ -84,6 +95,25 @@ describe("the processes of a server", function () {
       await Promise.all(holders.map((holder) => holder.kill("SIGKILL")));
       rmSync(run, { recursive: true, force: true });
     }
+  });
+
+  it("run on while a thread of theirs does, whose ports and files they are: the first one may have ended before it", async function () {
+    // Elsewhere nothing tells such a process from one that has ended.
+    if (process.platform !== "linux") this.skip();
+    const code = `import ctypes, sys, threading
+threading.Thread(target=sys.stdin.read).start()
+ctypes.CDLL(None).pthread_exit(None)`;
+    const child = spawn("python3", ["-c", code], { stdio: ["pipe", "ignore", "ignore"] });
+    const [problem] = (await Promise.race([once(child, "error"), once(child, "spawn")])) as [Error?];
+    if (problem !== undefined && process.env.CI !== "true") this.skip();
+    expect(problem).to.equal(undefined);
+    const pid = child.pid ?? 0;
+    const stat = (): string => readFileSync(`/proc/${pid}/stat`, "utf8");
+    await until("its first thread has ended", () => /\) Z .* 2 0 \d+ /.test(stat()));
+    expect(isAlive(pid)).to.equal(true);
+    child.stdin.end();
+    await once(child, "exit");
+    expect(isAlive(pid)).to.equal(false);
   });
 
   // Where this process is a normal user, every other test shows it.
