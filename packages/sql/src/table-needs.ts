@@ -18,6 +18,8 @@ export interface TableNeeds {
   readonly indexes: readonly TableIndex[];
   /** Columns that must take null. Required. */
   readonly nullable: readonly string[];
+  /** It has no partitions: who finds a row again by where it lies (`ctid`) needs that. Default: false. */
+  readonly isOrdinary?: boolean | undefined;
 }
 
 /**
@@ -30,7 +32,7 @@ export function tableNeeds(
   table: string,
   needs: TableNeeds,
 ): Required<Pick<SchemaOptions, "isPresent" | "needs">> {
-  const { key, indexes, nullable } = needs;
+  const { key, indexes, nullable, isOrdinary = false } = needs;
   const relation = `to_regclass(${literal(qualified(table))})`;
   return {
     isPresent: `
@@ -45,8 +47,10 @@ from pg_catalog.pg_index as index
 join pg_catalog.pg_attribute as attribute
   on attribute.attrelid = index.indrelid and attribute.attnum = index.indkey[0]
 left join pg_catalog.pg_collation as compared on compared.oid = attribute.attcollation
-where index.indrelid = ${relation} and index.indisvalid and index.indimmediate`,
+where index.indrelid = ${relation} and index.indisvalid and index.indimmediate
+${isOrdinary ? `  and (select relkind from pg_catalog.pg_class where oid = ${relation}) = 'r'` : ""}`,
     needs: [
+      ...(isOrdinary ? [`${table} needs to be an ordinary table, without partitions`] : []),
       `${table} needs a primary key or unique index of ${key} alone, of a deterministic collation`,
       `${table} needs an index of ${indexes.map(inWords).join(", and one of ")}`,
       `${nullable.join(", ")} of ${table} must take null`,
