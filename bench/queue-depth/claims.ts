@@ -22,7 +22,7 @@ export async function timeCalls(table: JobTable, jobs: number): Promise<number[]
 
 /**
  * How long the shortest statement takes that claims the job which is due first, or one whose lease has ended, in the order of
- * `available_at`: an order cannot be kept for less.
+ * `available_at`, by the two indexes.
  */
 export async function timeByHand(pool: Pool, table: JobTable, jobs: number): Promise<number[]> {
   const { name } = table;

@@ -11,8 +11,6 @@ export interface State {
   readonly isLeaseOver?: boolean | undefined;
   /** What a claim may cost, as a multiple of the empty case. */
   readonly bound: number;
-  /** What the call as it comes may cost, where that is another multiple. */
-  readonly callBound?: number | undefined;
 }
 
 // Older than those that are claimed: were they not passed over, each claim would read them all.
@@ -44,13 +42,7 @@ export function statesOf(share: number): readonly State[] {
     { name: name(250_000, "dead"), rows: count(250_000), row: DEAD, bound: BOUND },
     { name: name(250_000, "scheduled"), rows: count(250_000), row: SCHEDULED, bound: BOUND },
     { name: name(5000, "running"), rows: count(5000), row: RUNNING, bound: BOUND },
-    {
-      name: "old-snapshot",
-      rows: 0,
-      row: PENDING,
-      heldFor: count(30_000),
-      bound: 3,
-    },
+    { name: "old-snapshot", rows: 0, row: PENDING, heldFor: count(30_000), bound: 3 },
     {
       name: "old-snapshot-leases",
       rows: 0,
@@ -58,8 +50,6 @@ export function statesOf(share: number): readonly State[] {
       heldFor: count(30_000),
       isLeaseOver: true,
       bound: 3,
-      // Twice as much is kept, and has to be read.
-      callBound: Infinity,
     },
   ];
 }

@@ -1,7 +1,15 @@
 import type { Queryable, Row } from "@svc/sql";
 import type { NewRow } from "./new-job.ts";
 import type { ResolvedOptions } from "./options.ts";
-import { type ClaimedRow, claimSql, gatheringClaimSql, MAX_SPENT, steppingClaimSql } from "./sql/claim.ts";
+import {
+  type ClaimedRow,
+  claimSql,
+  gatheringClaimSql,
+  MAX_SPENT,
+  measuredClaimSql,
+  readingClaimSql,
+  steppingClaimSql,
+} from "./sql/claim.ts";
 
 /** Sends the claims of `claim()`. */
 export interface Calls {
@@ -18,6 +26,8 @@ const PER_JOB_MS = 0.1;
 const LOOK_EVERY_MS = 1000;
 // Who commits later than others may have an earlier `available_at`: so much later is still found at once.
 const MARGIN_MS = 50;
+// So much of a table may be read in the time that an index takes: rows of jobs that carry little, and next to nothing else.
+const TABLE_BYTES_PER_MS = 3 * 2 ** 20;
 // One may take so many times as long by chance, but not five in a row, nor if that is long.
 const LOST_TIMES = 1.5;
 const LOST_IN_A_ROW = 5;
@@ -32,7 +42,8 @@ const MAX_REST_MS = 640_000;
 export function createCalls(table: string, options: ResolvedOptions, send: Send): Calls {
   const { visibilityTimeoutSeconds, claimOrder, now } = options;
   const whole = claimSql(table);
-  const makeOther = claimOrder === "relaxed" ? stepping : gathering;
+  const measured = measuredClaimSql(table);
+  const makeOther = claimOrder === "relaxed" ? stepping : sorting;
   const other = makeOther(table, options, send, lookAtEverything);
   let inARow = 0;
   let isSlow = false;
@@ -46,7 +57,7 @@ export function createCalls(table: string, options: ResolvedOptions, send: Send)
   async function claimWhole(limit: number): Promise<readonly ClaimedRow[]> {
     // Those that are sent meanwhile need not do so too.
     if (isSlow) lookAt = now() + LOOK_EVERY_MS;
-    const rows = await send<ClaimedRow>(whole, [limit, visibilityTimeoutSeconds]);
+    const rows = await send<ClaimedRow>(inARow > 0 ? measured : whole, [limit, visibilityTimeoutSeconds]);
     if (rows.every(({ spent }) => spent)) return rows;
     const ms = readingMs(rows, limit);
     inARow = ms > SLOW_MS ? inARow + 1 : 0;
@@ -90,12 +101,21 @@ type MakeOther = (
   lookAtEverything: (untilSlow?: boolean) => void,
 ) => Other;
 
+interface Way {
+  readonly text: string;
+  /** How long the last one read. */
+  ms: number;
+}
+
 /**
- * Keeps the order exactly, reads what is kept in less time, and leaves jobs at the end of their last lease for later. Where many
- * jobs are due it may read far more, or fail by that; then it rests, the longer the more often that happens.
+ * Keeps the order exactly, reads what is kept in less time, and leaves jobs at the end of their last lease for later: by both
+ * indexes or, where the table is small for what is kept, from the table, whichever was quicker the last time. Where many jobs are
+ * due it may read far more, or fail by that; then it rests, the longer the more often that happens.
  */
-const gathering: MakeOther = (table, { visibilityTimeoutSeconds, now }, send, lookAtEverything) => {
-  const text = gatheringClaimSql(table);
+const sorting: MakeOther = (table, { visibilityTimeoutSeconds, now }, send, lookAtEverything) => {
+  const gather: Way = { text: gatheringClaimSql(table), ms: -Infinity };
+  const read: Way = { text: readingClaimSql(table), ms: -Infinity };
+  let ways = [gather];
   let wholeMs = 0;
   let lost = 0;
   let restMs = REST_MS;
@@ -118,15 +138,23 @@ const gathering: MakeOther = (table, { visibilityTimeoutSeconds, now }, send, lo
     after: 3,
     begin(rows, ms) {
       wholeMs = ms;
+      const bytes = rows[0]?.bytes ?? Infinity;
+      ways = bytes <= ms * TABLE_BYTES_PER_MS ? [read, gather] : [gather];
+      // Both are tried again.
+      for (const way of ways) way.ms = -Infinity;
       // There may be more of those that are dead now.
       return now() >= restUntil && rows.filter(({ spent }) => spent).length < MAX_SPENT;
     },
     async claim(limit) {
-      const sent = send<ClaimedRow>(text, [limit, visibilityTimeoutSeconds]);
+      const way = ways.reduce((best, other) => (other.ms < best.ms ? other : best));
+      const sent = send<ClaimedRow>(way.text, [limit, visibilityTimeoutSeconds]);
       // It may be for the time that it took.
       sent.catch(() => compare(Infinity));
       const rows = await sent;
-      if (rows.length > 0) compare(readingMs(rows, limit));
+      if (rows.length > 0) {
+        way.ms = readingMs(rows, limit);
+        compare(way.ms);
+      }
       // There may be one whose last lease has ended.
       if (rows.length < limit) lookAtEverything();
       return rows.sort((a, b) => a.available_ms - b.available_ms);

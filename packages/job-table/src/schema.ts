@@ -35,6 +35,8 @@ const NEEDS: TableNeeds = {
     { columns: ["locked_until"], status: "running" },
   ],
   nullable: ["locked_until", "request_id", "tenant_id", "last_error", "trace"],
+  // Claimed rows are found again by their ctid, and of partitions each has one.
+  isOrdinary: true,
 };
 
 /** The statements that make the table and its two indexes (JOB-24). */

@@ -9,14 +9,21 @@ const RUBBISH = 20_000;
 
 interface Slow {
   readonly table: JobTable;
-  /** The claims that were sent, and whether each looked at everything. */
-  readonly sent: { readonly text: string; readonly values: unknown[]; readonly whole: boolean }[];
+  /** The claims that were sent, and whether each looked at everything; `read` is one that reads the table itself. */
+  readonly sent: {
+    readonly text: string;
+    readonly values: unknown[];
+    readonly whole: boolean;
+    readonly read: boolean;
+  }[];
   /** Milliseconds that have passed. */
   now: number;
   /** By how many milliseconds the server's clock is ahead. */
   ahead: number;
   /** Milliseconds for which claims after a slow one seem to take. */
   took: number;
+  /** The same for those that read the table itself, where that is another time. */
+  readTook?: number;
   /** Milliseconds for which the others seem to take. */
   wholeTook: number;
   fails: boolean;
@@ -56,7 +63,8 @@ function open(
         async query<R extends Row>(text: string, values: unknown[] = []): Promise<QueryResult<R>> {
           const isClaim = text.includes("took_ms");
           const isWhole = text.includes("buried") && values.length === 2;
-          if (isClaim) self.sent.push({ text, values, whole: isWhole });
+          const isRead = text.includes("status ||");
+          if (isClaim) self.sent.push({ text, values, whole: isWhole, read: isRead });
           if (isClaim && self.fails) throw new Error("away");
           const made = isClaim ? answers.shift() : undefined;
           if (made !== undefined) return { rows: [made as R] };
@@ -65,7 +73,7 @@ function open(
           return {
             rows: rows.map((row) => ({
               ...row,
-              took_ms: isWhole ? self.wholeTook : self.took,
+              took_ms: isWhole ? self.wholeTook : isRead ? (self.readTook ?? self.took) : self.took,
               available_ms: Number(row["available_ms"]) + self.ahead,
             })),
           };
@@ -80,6 +88,23 @@ const past = (seconds: number): Date => new Date(Date.now() - seconds * 1000);
 
 async function idsOf(table: JobTable, limit?: number): Promise<string[]> {
   return (await table.claim(limit)).map(({ id }) => id);
+}
+
+/** Has an old snapshot keep what is left of so many jobs that were done. Answers who holds it. */
+async function keep({ pool, table: { name } }: Bench, url: string, jobs: number): Promise<AsyncDisposable> {
+  const other = await openClient(url);
+  await other.query("begin isolation level repeatable read");
+  await other.query(`select from ${name}`);
+  await pool.query(
+    `insert into ${name} (id, task) select n::text, 'a' from generate_series(1, ${jobs}) as n`,
+  );
+  await pool.query(`delete from ${name} where available_at = created_at and status = 'pending'`);
+  return other;
+}
+
+async function planOf({ pool }: Bench, { text, values }: Slow["sent"][number]): Promise<string> {
+  const { rows } = await pool.query<{ "QUERY PLAN": string }>(`explain (costs off) ${text}`, values);
+  return rows.map((row) => row["QUERY PLAN"]).join("\n");
 }
 
 /** How many blocks a statement reads. */
@@ -162,7 +187,6 @@ describe("claim while an old snapshot keeps the rows of others", function () {
 
   it("JOB-24 JOB-25 one of an exact order reads what is kept of 20,000 jobs by both indexes, and nothing else", async () => {
     await using bench = await openBench(database.url);
-    await using other = await openClient(database.url);
     const { name } = bench.table;
     for (const [status, moment] of [
       ["dead", "now()"],
@@ -172,26 +196,22 @@ describe("claim while an old snapshot keeps the rows of others", function () {
         `insert into ${name} (id, task, status, available_at) select '${status}' || n, 'a', '${status}', ${moment} from generate_series(1, 50000) as n`,
       );
     }
-    await other.query("begin isolation level repeatable read");
-    await other.query(`select from ${name}`);
-    await bench.pool.query(
-      `insert into ${name} (id, task) select n::text, 'a' from generate_series(1, ${RUBBISH}) as n`,
-    );
-    await bench.pool.query(`delete from ${name} where available_at = created_at and status = 'pending'`);
+    await using _kept = await keep(bench, database.url, RUBBISH);
     for (const step of ["select 1", `analyze ${name}`]) {
       await bench.pool.query(step);
       const mine = await slow(bench, "exact");
-      await mine.table.enqueueMany([{ task: "a" }, { task: "a" }]);
-      await mine.table.claim();
-      await mine.table.claim();
+      // The table is larger than what could be read of it meanwhile.
+      mine.wholeTook = mine.took = 2;
+      await mine.table.enqueueMany(Array.from({ length: 3 }, () => ({ task: "a" })));
+      for (let n = 0; n < 3; n++) await mine.table.claim();
       const [whole, gathering] = mine.sent;
       if (whole === undefined || gathering === undefined) throw new Error("too few");
-      expect(gathering.whole).to.equal(false);
-      const { rows } = await bench.pool.query<{ "QUERY PLAN": string }>(
-        `explain (costs off) ${gathering.text}`,
-        gathering.values,
-      );
-      const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
+      expect(mine.sent.map((sent) => [sent.whole, sent.read])).to.deep.equal([
+        [true, false],
+        [false, false],
+        [false, false],
+      ]);
+      const plan = await planOf(bench, gathering);
       expect(plan, `${step}: ${plan}`)
         .to.match(/BitmapOr\s+->\s+Bitmap Index Scan on \S+_pending_idx\s+Index Cond: \(available_at <= /)
         .and.match(/Bitmap Index Scan on \S+_running_idx\s+Index Cond: \(locked_until < /)
@@ -199,6 +219,49 @@ describe("claim while an old snapshot keeps the rows of others", function () {
       // What was there before and what is due tomorrow are not read: more blocks than both are.
       expect(await blocksOf(bench, gathering)).to.be.lessThan((await blocksOf(bench, whole)) * 1.5);
     }
+  });
+
+  it("JOB-25 one of an exact order reads the table itself where little but what is kept lies there", async () => {
+    await using bench = await openBench(database.url);
+    await using _kept = await keep(bench, database.url, RUBBISH);
+    const { name } = bench.table;
+    for (const step of ["select 1", `analyze ${name}`]) {
+      await bench.pool.query(step);
+      const mine = await slow(bench, "exact");
+      await mine.table.enqueueMany([{ task: "a" }, { task: "a" }]);
+      for (let n = 0; n < 2; n++) expect(await mine.table.claim()).to.have.lengthOf(1);
+      const reading = mine.sent[1];
+      if (reading === undefined) throw new Error("too few");
+      expect(reading.read).to.equal(true);
+      expect(await planOf(bench, reading)).to.match(new RegExp(`Seq Scan on ${name}\\s`));
+      const { rows } = await bench.pool.query<{ pages: number }>(
+        `select (pg_relation_size('${name}') / 8192)::int as pages`,
+      );
+      // Each page of the table once, and next to nothing of the indexes.
+      expect(await blocksOf(bench, reading)).to.be.within(rows[0]?.pages ?? 0, (rows[0]?.pages ?? 0) + 50);
+    }
+  });
+
+  it("JOB-25 tries both ways of reading in each second, and goes on with the quicker one", async () => {
+    await using bench = await openBench(database.url);
+    const mine = await slow(bench, "exact");
+    await bench.table.enqueueMany(Array.from({ length: 40 }, () => ({ task: "a" })));
+    const reads = async (claims: number): Promise<boolean[]> => {
+      const from = mine.sent.length;
+      for (let n = 0; n < claims; n++) expect(await mine.table.claim()).to.have.lengthOf(1);
+      return mine.sent.slice(from).map(({ read }) => read);
+    };
+    [mine.readTook, mine.took] = [200, 300];
+    expect(await reads(6)).to.deep.equal([false, true, false, true, true, true]);
+    // It has become the slower one.
+    mine.readTook = 400;
+    expect(await reads(3)).to.deep.equal([true, false, false]);
+    mine.now = 1000;
+    expect(await reads(5)).to.deep.equal([false, true, false, false, false]);
+    mine.now = 2000;
+    mine.readTook = 100;
+    expect(await reads(5)).to.deep.equal([false, true, false, true, true]);
+    expect(mine.sent.filter(({ whole }) => whole)).to.have.lengthOf(3);
   });
 
   it("JOB-25 takes the other one after three slow ones in a row: one that was slow by chance changes nothing", async () => {
@@ -306,13 +369,7 @@ describe("claim while an old snapshot keeps the rows of others", function () {
 
   it("JOB-4 JOB-25 steps over what is kept of 20,000 jobs, and reads next to nothing of it", async () => {
     await using bench = await openBench(database.url);
-    await using other = await openClient(database.url);
-    await other.query("begin isolation level repeatable read");
-    await other.query(`select from ${bench.table.name}`);
-    await bench.pool.query(
-      `insert into ${bench.table.name} (id, task) select n::text, 'a' from generate_series(1, ${RUBBISH}) as n`,
-    );
-    await bench.pool.query(`delete from ${bench.table.name}`);
+    await using _kept = await keep(bench, database.url, RUBBISH);
     const mine = await slow(bench);
     for (const id of ["one", "two", "three"]) {
       await mine.table.enqueue({ id, task: "a" });

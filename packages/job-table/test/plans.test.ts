@@ -146,4 +146,27 @@ describe("the plans of the statements", function () {
       }
     });
   }
+
+  it("JOB-24 a claim finds its rows where a few lie at the end of a table and of a key that many have left", async () => {
+    const name = "deserted";
+    await createJobTable({ db: pool, name }).ensureSchema();
+    await pool.query(
+      `insert into ${name} (id, task, available_at)
+       select md5(n::text), case when n > 100000 then 'kept' else 'a' end, now() + interval '1 day'
+       from generate_series(1, 100010) as n`,
+    );
+    await pool.query(`delete from ${name} where task <> 'kept'`);
+    for (let kept = 10; kept > 0; kept--) {
+      await pool.query(`vacuum analyze ${name}`);
+      for (const claim of (await plansOf(name)).slice(0, 2)) {
+        expect(claim, `${kept}: ${claim}`).not.to.match(/Seq Scan/);
+        expect(claim.match(/TID Cond: \(ctid = ANY/g), claim).to.have.lengthOf(2);
+      }
+      await pool.query(`delete from ${name} where id = (select id from ${name} limit 1)`);
+    }
+    const { rows } = await pool.query<{ pages: number }>(
+      `select (pg_relation_size('${name}') / 8192)::int as pages`,
+    );
+    expect(rows[0]?.pages, "nothing was left of what it had been").to.be.greaterThan(1000);
+  });
 });

@@ -148,4 +148,16 @@ describe("the table", function () {
       await pool.end();
     });
   }
+
+  it("refuses a table with partitions: a row of each may lie at the same place", async () => {
+    const pool = openPool(database.url);
+    await pool.query(
+      `${BY_HAND.replace("%s", "parted")} partition by hash (id);
+       create table parted_1 partition of parted for values with (modulus 1, remainder 0)`,
+    );
+    const error = await rejection(createJobTable({ db: pool, name: "parted" }).ensureSchema());
+    expect(error).to.include({ code: "ERR_SVC_SCHEMA" });
+    expect(error.message).to.include("parted needs to be an ordinary table, without partitions");
+    await pool.end();
+  });
 });
