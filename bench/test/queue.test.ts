@@ -72,9 +72,7 @@ describe("the benches queue and queue-depth", function () {
       ]),
     );
     expect(figures.every(({ value }) => value > 0)).to.equal(true);
-    expect(
-      statesOf(1).map(({ name, bound }) => [name, bound]),
-    ).to.deep.equal([
+    expect(statesOf(1).map(({ name, bound }) => [name, bound])).to.deep.equal([
       ["empty", 1],
       ["1000-pending", 2],
       ["100000-pending", 2],
