@@ -202,10 +202,12 @@ from claimed${acked ? counted : ""} order by available_ms`;
 /**
  * Whether a row is still held by a lease (JOB-21). The words for its being `running` keep the planner from the index of the
  * running ones: it would read all of them, and what is left of those that ran, to find a few by their key. A list of one id
- * keeps it from reading the whole key, which is what it takes for cheap while it believes that the table is empty.
+ * keeps it from reading the whole key, which is what it takes for cheap while it believes that the table is empty. That a text is
+ * itself and nothing is what it takes for rare: of so few leases each is looked up, where many had it read a table that many jobs
+ * have left.
  */
-export const HELD = `job.id = any(array[lease.id]) and job.status not in ('pending', 'dead') and job.attempts = lease.attempts
-    and job.locked_until = lease.locked_until`;
+export const HELD = `job.id = any(array[lease.id]) and lease.id || '' = lease.id and job.status not in ('pending', 'dead')
+    and job.attempts = lease.attempts and job.locked_until = lease.locked_until`;
 
 /**
  * Deletes jobs by their leases, in four lists from `$first` on ({@link deleteValues}), and answers the ids of those that were
