@@ -18,7 +18,7 @@ export function isAlive(pid: number): boolean {
 
 function isZombie(pid: number): boolean {
   const stat = statOf(pid);
-  return stat?.state === "Z" && stat.threads <= 1;
+  return stat?.state === "Z" && !(stat.threads > 1);
 }
 
 interface Stat {

@@ -1,4 +1,4 @@
-import type { Queryable, Row } from "@svc/sql";
+import { type Queryable, type Row, sqlStateOf } from "@svc/sql";
 import type { NewRow } from "./new-job.ts";
 import type { ResolvedOptions } from "./options.ts";
 import {
@@ -26,8 +26,9 @@ const PER_JOB_MS = 0.1;
 const LOOK_EVERY_MS = 1000;
 // Who commits later than others may have an earlier `available_at`: so much later is still found at once.
 const MARGIN_MS = 50;
-// So much of a table may be read in the time that an index takes: rows of jobs that carry little, and next to nothing else.
-const TABLE_BYTES_PER_MS = 3 * 2 ** 20;
+// What a server reads of a table: pages of what is kept at the most, and rows that are there at the least.
+const PAGES_PER_MS = 384;
+const ROWS_PER_MS = 2500;
 // One may take so many times as long by chance, but not five in a row, nor if that is long.
 const LOST_TIMES = 1.5;
 const LOST_IN_A_ROW = 5;
@@ -42,7 +43,7 @@ const MAX_REST_MS = 640_000;
 export function createCalls(table: string, options: ResolvedOptions, send: Send): Calls {
   const { visibilityTimeoutSeconds, claimOrder, now } = options;
   const whole = claimSql(table);
-  const measured = measuredClaimSql(table);
+  let measured = claimOrder === "relaxed" ? undefined : measuredClaimSql(table);
   const makeOther = claimOrder === "relaxed" ? stepping : sorting;
   const other = makeOther(table, options, send, lookAtEverything);
   let inARow = 0;
@@ -54,10 +55,24 @@ export function createCalls(table: string, options: ResolvedOptions, send: Send)
     lookAt = -Infinity;
   }
 
+  async function sendMeasured(limit: number): Promise<readonly ClaimedRow[]> {
+    const values = [limit, visibilityTimeoutSeconds];
+    if (measured === undefined) return send<ClaimedRow>(whole, values);
+    try {
+      return await send<ClaimedRow>(measured, [...values, table]);
+    } catch (error) {
+      // A role that may not ask can claim all the same.
+      if (sqlStateOf(error)?.startsWith("42") === true) measured = undefined;
+      throw error;
+    }
+  }
+
   async function claimWhole(limit: number): Promise<readonly ClaimedRow[]> {
     // Those that are sent meanwhile need not do so too.
     if (isSlow) lookAt = now() + LOOK_EVERY_MS;
-    const rows = await send<ClaimedRow>(inARow > 0 ? measured : whole, [limit, visibilityTimeoutSeconds]);
+    const rows = await (inARow > 0
+      ? sendMeasured(limit)
+      : send<ClaimedRow>(whole, [limit, visibilityTimeoutSeconds]));
     if (rows.every(({ spent }) => spent)) return rows;
     const ms = readingMs(rows, limit);
     inARow = ms > SLOW_MS ? inARow + 1 : 0;
@@ -101,11 +116,17 @@ type MakeOther = (
   lookAtEverything: (untilSlow?: boolean) => void,
 ) => Other;
 
+/** A way of reading. */
 interface Way {
   readonly text: string;
   /** How long the last one read. */
   ms: number;
+  /** When it is tried again, however long that was, and the time until then. */
+  tryAt: number;
+  tryEveryMs: number;
 }
+
+const wayOf = (text: string): Way => ({ text, ms: Infinity, tryAt: -Infinity, tryEveryMs: REST_MS });
 
 /**
  * Keeps the order exactly, reads what is kept in less time, and leaves jobs at the end of their last lease for later: by both
@@ -113,13 +134,28 @@ interface Way {
  * due it may read far more, or fail by that; then it rests, the longer the more often that happens.
  */
 const sorting: MakeOther = (table, { visibilityTimeoutSeconds, now }, send, lookAtEverything) => {
-  const gather: Way = { text: gatheringClaimSql(table), ms: -Infinity };
-  const read: Way = { text: readingClaimSql(table), ms: -Infinity };
+  const gather = wayOf(gatheringClaimSql(table));
+  const read = wayOf(readingClaimSql(table));
   let ways = [gather];
   let wholeMs = 0;
   let lost = 0;
   let restMs = REST_MS;
   let restUntil = -Infinity;
+
+  function pick(): Way {
+    const due = ways.find(({ tryAt }) => now() >= tryAt);
+    if (due === undefined) return ways.reduce((best, way) => (way.ms < best.ms ? way : best));
+    // Those that are sent meanwhile take what is known.
+    due.tryAt = now() + due.tryEveryMs;
+    return due;
+  }
+
+  function learn(way: Way, ms: number): void {
+    way.ms = ms;
+    way.tryEveryMs = ms > LOST_TIMES * wholeMs ? Math.min(2 * way.tryEveryMs, MAX_REST_MS) : REST_MS;
+    way.tryAt = now() + way.tryEveryMs;
+    compare(Math.min(...ways.map((each) => each.ms)));
+  }
 
   function compare(ms: number): void {
     // One of those that were sent at once is enough.
@@ -138,29 +174,30 @@ const sorting: MakeOther = (table, { visibilityTimeoutSeconds, now }, send, look
     after: 3,
     begin(rows, ms) {
       wholeMs = ms;
-      const bytes = rows[0]?.bytes ?? Infinity;
-      ways = bytes <= ms * TABLE_BYTES_PER_MS ? [read, gather] : [gather];
-      // Both are tried again.
-      for (const way of ways) way.ms = -Infinity;
+      ways = isSmallFor(ms, rows[0]) ? [gather, read] : [gather];
       // There may be more of those that are dead now.
       return now() >= restUntil && rows.filter(({ spent }) => spent).length < MAX_SPENT;
     },
     async claim(limit) {
-      const way = ways.reduce((best, other) => (other.ms < best.ms ? other : best));
+      const way = pick();
       const sent = send<ClaimedRow>(way.text, [limit, visibilityTimeoutSeconds]);
       // It may be for the time that it took.
-      sent.catch(() => compare(Infinity));
+      sent.catch(() => learn(way, Infinity));
       const rows = await sent;
-      if (rows.length > 0) {
-        way.ms = readingMs(rows, limit);
-        compare(way.ms);
-      }
+      if (rows.length > 0) learn(way, readingMs(rows, limit));
       // There may be one whose last lease has ended.
       if (rows.length < limit) lookAtEverything();
       return rows.sort((a, b) => a.available_ms - b.available_ms);
     },
   };
 };
+
+/** Whether a table may be read in so many milliseconds. Not one of which nothing is known. */
+function isSmallFor(ms: number, { relpages, reltuples }: Partial<ClaimedRow> = {}): boolean {
+  if (typeof relpages !== "number" || typeof reltuples !== "number" || relpages <= 0 || reltuples < 0)
+    return false;
+  return relpages / PAGES_PER_MS + reltuples / ROWS_PER_MS <= ms;
+}
 
 /**
  * For a relaxed order: begins where the last claim ended, and looks further only when it finds too few. What was put before that

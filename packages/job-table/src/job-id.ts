@@ -1,7 +1,7 @@
 import { mintRequestId } from "@svc/context";
 
 const COUNTED = 0x1000;
-let madeAt = 0;
+let madeAt = Number.NaN;
 let time = "";
 let count = 0;
 

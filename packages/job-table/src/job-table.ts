@@ -45,8 +45,8 @@ export interface JobTable {
   /**
    * Takes up to `limit` jobs (1 to 1,000; default 1), each for the visibility timeout (JOB-4, JOB-5). A job that lost its
    * worker on its last attempt is made dead instead (JOB-22); while a snapshot of somebody else makes looking at everything
-   * slow, up to a second later. Those that somebody else holds locked or has just changed are passed over; otherwise too few are
-   * answered only when there are no more.
+   * slow, up to a second later. Those that somebody else holds locked are passed over; otherwise too few are answered only when
+   * there are no more.
    */
   claim(limit?: number, options?: InTransaction): Promise<Job[]>;
   /** Deletes a finished job (JOB-7). False when the lease had ended: somebody else may have it now (JOB-21). */

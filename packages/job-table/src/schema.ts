@@ -35,7 +35,7 @@ const NEEDS: TableNeeds = {
     { columns: ["locked_until"], status: "running" },
   ],
   nullable: ["locked_until", "request_id", "tenant_id", "last_error", "trace"],
-  // Claimed rows are found again by their ctid, and of partitions each has one.
+  // A worker's claim in between finds its rows again by their ctid, and of several tables each has that one.
   isOrdinary: true,
 };
 

@@ -4,6 +4,7 @@ import { createJobTable, type NewJob } from "@svc/job-table";
 import { withTransaction } from "@svc/sql";
 import { rejection, until } from "@svc/test-support";
 import { expect } from "chai";
+import { mintJobId } from "../src/job-id.ts";
 import { openBench, openClient } from "./support/bench.ts";
 
 const TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
@@ -53,6 +54,21 @@ describe("enqueue", function () {
       [first],
     );
     expect(rows[0]?.id.replaceAll("-", "")).to.equal(first);
+  });
+
+  it("JOB-3 ids are such ones whatever the clock says: it stands at 0, and goes back", () => {
+    const real = Date.now;
+    const ids = new Set<string>();
+    try {
+      for (const now of [0, 5, 3]) {
+        Date.now = () => now;
+        for (let n = 0; n < 5000; n++) ids.add(mintJobId());
+      }
+    } finally {
+      Date.now = real;
+    }
+    expect(ids.size).to.equal(15_000);
+    for (const id of ids) expect(id).to.match(/^0{11}[053]7[0-9a-f]{3}8[0-9a-f]{15}$/);
   });
 
   it("takes no client, no pool and no misspelt name for a transaction: a job would outlive its rollback", async () => {

@@ -1,9 +1,10 @@
 import { testDatabase } from "@svc/dev-services";
 import { createJobTable, type JobTable } from "@svc/job-table";
 import type { QueryResult, Row } from "@svc/sql";
-import { rejection } from "@svc/test-support";
+import { rejection, until } from "@svc/test-support";
 import { expect } from "chai";
-import { type Bench, expire, openBench, openClient } from "./support/bench.ts";
+import type { Client } from "pg";
+import { type Bench, expire, openBench, openClient, waiting } from "./support/bench.ts";
 
 const RUBBISH = 20_000;
 
@@ -24,9 +25,13 @@ interface Slow {
   took: number;
   /** The same for those that read the table itself, where that is another time. */
   readTook?: number;
+  /** What the planner seems to know of the table; undefined: what it knows. */
+  known: { readonly relpages: number; readonly reltuples: number } | undefined;
   /** Milliseconds for which the others seem to take. */
   wholeTook: number;
   fails: boolean;
+  /** What becomes of its statements. */
+  through: (text: string) => string;
 }
 
 // One that found something, and took long.
@@ -53,8 +58,10 @@ function open(
     now: 0,
     ahead: 0,
     took: 500,
+    known: { relpages: 1, reltuples: 0 },
     wholeTook: 500,
     fails: false,
+    through: (text) => text,
     table: createJobTable({
       name,
       claimOrder,
@@ -62,17 +69,18 @@ function open(
       db: {
         async query<R extends Row>(text: string, values: unknown[] = []): Promise<QueryResult<R>> {
           const isClaim = text.includes("took_ms");
-          const isWhole = text.includes("buried") && values.length === 2;
+          const isWhole = text.includes("buried") && !text.includes("earlier");
           const isRead = text.includes("status ||");
           if (isClaim) self.sent.push({ text, values, whole: isWhole, read: isRead });
           if (isClaim && self.fails) throw new Error("away");
           const made = isClaim ? answers.shift() : undefined;
           if (made !== undefined) return { rows: [made as R] };
-          const { rows } = await pool.query<R>(text, values);
+          const { rows } = await pool.query<R>(self.through(text), values);
           if (!isClaim) return { rows };
           return {
             rows: rows.map((row) => ({
               ...row,
+              ...("relpages" in row ? self.known : undefined),
               took_ms: isWhole ? self.wholeTook : isRead ? (self.readTook ?? self.took) : self.took,
               available_ms: Number(row["available_ms"]) + self.ahead,
             })),
@@ -100,6 +108,32 @@ async function keep({ pool, table: { name } }: Bench, url: string, jobs: number)
   );
   await pool.query(`delete from ${name} where available_at = created_at and status = 'pending'`);
   return other;
+}
+
+interface Gate extends AsyncDisposable {
+  /** Makes a statement wait here for whatever is due, after it began. */
+  readonly through: (text: string) => string;
+  somebodyWaits(): Promise<void>;
+  open(): Promise<void>;
+}
+
+async function openGate({ pool, table: { name } }: Bench, keeper: Client): Promise<Gate> {
+  await pool.query(`create function gate_${name}() returns bool language plpgsql as
+    $$ begin perform pg_advisory_xact_lock_shared(77); return true; end $$`);
+  await keeper.query("select pg_advisory_lock(77)");
+  const open = async (): Promise<void> => void (await keeper.query("select pg_advisory_unlock_all()"));
+  return {
+    through: (text) =>
+      text.replaceAll(
+        "available_at <= statement_timestamp()",
+        `available_at <= statement_timestamp() and gate_${name}()`,
+      ),
+    async somebodyWaits() {
+      await until("somebody waits", async () => (await waiting(keeper)) === 1);
+    },
+    open,
+    [Symbol.asyncDispose]: open,
+  };
 }
 
 async function planOf({ pool }: Bench, { text, values }: Slow["sent"][number]): Promise<string> {
@@ -202,6 +236,7 @@ describe("claim while an old snapshot keeps the rows of others", function () {
       const mine = await slow(bench, "exact");
       // The table is larger than what could be read of it meanwhile.
       mine.wholeTook = mine.took = 2;
+      mine.known = undefined;
       await mine.table.enqueueMany(Array.from({ length: 3 }, () => ({ task: "a" })));
       for (let n = 0; n < 3; n++) await mine.table.claim();
       const [whole, gathering] = mine.sent;
@@ -225,44 +260,148 @@ describe("claim while an old snapshot keeps the rows of others", function () {
     await using bench = await openBench(database.url);
     await using _kept = await keep(bench, database.url, RUBBISH);
     const { name } = bench.table;
-    for (const step of ["select 1", `analyze ${name}`]) {
-      await bench.pool.query(step);
+    const reads = async (): Promise<Slow["sent"]> => {
       const mine = await slow(bench, "exact");
-      await mine.table.enqueueMany([{ task: "a" }, { task: "a" }]);
-      for (let n = 0; n < 2; n++) expect(await mine.table.claim()).to.have.lengthOf(1);
-      const reading = mine.sent[1];
-      if (reading === undefined) throw new Error("too few");
-      expect(reading.read).to.equal(true);
-      expect(await planOf(bench, reading)).to.match(new RegExp(`Seq Scan on ${name}\\s`));
-      const { rows } = await bench.pool.query<{ pages: number }>(
-        `select (pg_relation_size('${name}') / 8192)::int as pages`,
-      );
-      // Each page of the table once, and next to nothing of the indexes.
-      expect(await blocksOf(bench, reading)).to.be.within(rows[0]?.pages ?? 0, (rows[0]?.pages ?? 0) + 50);
+      mine.known = undefined;
+      await mine.table.enqueueMany(Array.from({ length: 3 }, () => ({ task: "a" })));
+      for (let n = 0; n < 3; n++) expect(await mine.table.claim()).to.have.lengthOf(1);
+      return mine.sent.filter(({ read }) => read);
+    };
+    // Nobody knows how large it is.
+    expect(await reads()).to.deep.equal([]);
+    await bench.pool.query(`analyze ${name}`);
+    const [reading] = await reads();
+    if (reading === undefined) throw new Error("it was not read");
+    expect(await planOf(bench, reading)).to.match(new RegExp(`Seq Scan on ${name}\\s`));
+    const { rows } = await bench.pool.query<{ pages: number }>(
+      `select (pg_relation_size('${name}') / 8192)::int as pages`,
+    );
+    // Each page of the table once, and next to nothing of the indexes.
+    expect(await blocksOf(bench, reading)).to.be.within(rows[0]?.pages ?? 0, (rows[0]?.pages ?? 0) + 50);
+  });
+
+  it("JOB-25 reads no table of more pages or rows than an index takes the time for", async () => {
+    await using bench = await openBench(database.url);
+    await bench.table.enqueueMany(Array.from({ length: 80 }, () => ({ task: "a" })));
+    for (const [relpages, reltuples, isRead] of [
+      [1900, 100, true],
+      [100, 11_000, true],
+      [1950, 0, false],
+      [1, 12_500, false],
+      [0, 0, false],
+      [10, -1, false],
+    ] as const) {
+      const mine = await slow(bench, "exact");
+      mine.wholeTook = 5.1;
+      mine.took = 1;
+      mine.known = { relpages, reltuples };
+      for (let n = 0; n < 3; n++) await mine.table.claim();
+      expect(mine.sent.some(({ read }) => read)).to.equal(isRead, `${relpages} ${reltuples}`);
     }
   });
 
-  it("JOB-25 tries both ways of reading in each second, and goes on with the quicker one", async () => {
+  it("JOB-25 asks what is known of a table of any name, and goes on claiming where that may not be asked", async () => {
+    await using bench = await openBench(database.url, { name: `It's "the" Jobs` });
+    const mine = await slow(bench, "exact");
+    await bench.table.enqueueMany(Array.from({ length: 4 }, () => ({ task: "a" })));
+    for (let n = 0; n < 2; n++) expect(await mine.table.claim()).to.have.lengthOf(1);
+    const [measured] = mine.sent;
+    if (measured === undefined) throw new Error("nothing was sent");
+    const { rows } = await bench.pool.query(measured.text, measured.values);
+    expect(rows[0]).to.include({ relpages: 0, reltuples: -1 });
+    const refused = await slow(bench, "exact");
+    refused.through = (text) => {
+      if (text.includes("relpages")) throw Object.assign(new Error("no"), { code: "42501" });
+      return text;
+    };
+    expect(await rejection(refused.table.claim())).to.have.property("message", "no");
+    expect(await refused.table.claim()).to.have.lengthOf(1);
+  });
+
+  it("JOB-25 tries both ways of reading, goes on with the quicker one, and tries the other one again later", async () => {
     await using bench = await openBench(database.url);
     const mine = await slow(bench, "exact");
-    await bench.table.enqueueMany(Array.from({ length: 40 }, () => ({ task: "a" })));
-    const reads = async (claims: number): Promise<boolean[]> => {
+    await bench.table.enqueueMany(Array.from({ length: 60 }, () => ({ task: "a" })));
+    const sent = async (claims: number, limit = 1): Promise<string> => {
       const from = mine.sent.length;
-      for (let n = 0; n < claims; n++) expect(await mine.table.claim()).to.have.lengthOf(1);
-      return mine.sent.slice(from).map(({ read }) => read);
+      for (let n = 0; n < claims; n++) await mine.table.claim(limit);
+      return mine.sent
+        .slice(from)
+        .map(({ read, whole }) => (read ? "r" : whole ? "w" : "g"))
+        .join("");
     };
-    [mine.readTook, mine.took] = [200, 300];
-    expect(await reads(6)).to.deep.equal([false, true, false, true, true, true]);
-    // It has become the slower one.
+    [mine.took, mine.readTook] = [300, 200];
+    expect(await sent(6)).to.equal("wgrrrr");
+    // It has become the slower one, and then the other one.
     mine.readTook = 400;
-    expect(await reads(3)).to.deep.equal([true, false, false]);
-    mine.now = 1000;
-    expect(await reads(5)).to.deep.equal([false, true, false, false, false]);
-    mine.now = 2000;
-    mine.readTook = 100;
-    expect(await reads(5)).to.deep.equal([false, true, false, true, true]);
-    expect(mine.sent.filter(({ whole }) => whole)).to.have.lengthOf(3);
+    expect(await sent(3)).to.equal("rgg");
+    mine.took = 500;
+    expect(await sent(3)).to.equal("grr");
+    [mine.took, mine.readTook] = [100, 200];
+    mine.now = 9999;
+    expect(await sent(3)).to.equal("wrr");
+    mine.now = 10_000;
+    expect(await sent(5)).to.equal("ggggg");
+    // One that takes much longer than an index in its order keeps nobody from the other one, and is tried again ever later.
+    mine.readTook = 2000;
+    for (const [now, expected] of [
+      [20_000, "wgrgg"],
+      [30_000, "wgggg"],
+      [40_000, "wgrgg"],
+      [79_999, "wgggg"],
+      [80_000, "rgggg"],
+    ] as const) {
+      mine.now = now;
+      expect(await sent(5), String(now)).to.equal(expected);
+    }
   });
+
+  it("JOB-25 learns which way is the quicker one from claims that find too few as well", async () => {
+    await using bench = await openBench(database.url);
+    const mine = await slow(bench, "exact");
+    [mine.took, mine.readTook] = [100, 300];
+    const sent: string[] = [];
+    for (let n = 0; n < 8; n++) {
+      await bench.table.enqueue({ task: "a" });
+      expect(await mine.table.claim(10)).to.have.lengthOf(1);
+      const last = mine.sent.at(-1);
+      sent.push(last?.read === true ? "r" : last?.whole === true ? "w" : "g");
+    }
+    expect(sent.join("")).to.equal("wgwrwgwg");
+  });
+
+  for (const way of ["the ordinary one", "that by both indexes", "that of the table"] as const) {
+    it(`JOB-4 a job that somebody changes while the statement looks for it is claimed, one that is locked passed over (${way})`, async () => {
+      await using bench = await openBench(database.url);
+      await using other = await openClient(database.url);
+      const mine = await slow(bench, "exact");
+      if (way === "the ordinary one") mine.wholeTook = 0;
+      else {
+        mine.readTook = way === "that of the table" ? 100 : 900;
+        await bench.table.enqueueMany(Array.from({ length: 3 }, () => ({ task: "a" })));
+        for (let n = 0; n < 3; n++) await mine.table.claim();
+      }
+      await bench.table.enqueueMany(
+        ["a", "b", "c"].map((id, at) => ({ id, task: "a", availableAt: past(100 - at) })),
+      );
+      await other.query("begin");
+      await other.query(`update ${bench.table.name} set payload = '1' where id = 'a'`);
+      expect(await idsOf(mine.table)).to.deep.equal(["b"]);
+      await other.query("rollback");
+      await using gate = await openGate(bench, other);
+      mine.through = gate.through;
+      const claimed = idsOf(mine.table);
+      await gate.somebodyWaits();
+      await bench.pool.query(`update ${bench.table.name} set payload = '1' where id = 'a'`);
+      await gate.open();
+      expect(await claimed).to.deep.equal(["a"]);
+      const last = mine.sent.at(-1);
+      expect([last?.whole, last?.read]).to.deep.equal([
+        way === "the ordinary one",
+        way === "that of the table",
+      ]);
+    });
+  }
 
   it("JOB-25 takes the other one after three slow ones in a row: one that was slow by chance changes nothing", async () => {
     await using bench = await openBench(database.url);
@@ -281,6 +420,7 @@ describe("claim while an old snapshot keeps the rows of others", function () {
     await using bench = await openBench(database.url);
     const mine = await slow(bench, "exact");
     mine.wholeTook = 10;
+    mine.known = { relpages: 0, reltuples: -1 };
     await bench.table.enqueueMany(Array.from({ length: 60 }, () => ({ task: "a" })));
     const claims = async (tooks: readonly number[]): Promise<boolean[]> => {
       const from = mine.sent.length;

@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Pool } from "pg";
-import { openClient, openPool } from "./support/bench.ts";
+import { openClient, openPool, waiting } from "./support/bench.ts";
 
 const fixture = new URL("./fixtures/svc_jobs.txt", import.meta.url);
 const readme = new URL("../README.md", import.meta.url);
@@ -103,17 +103,7 @@ describe("the table as it stands", function () {
       child.stdout.on("data", (chunk: Buffer) => (said += chunk.toString()));
       return once(child, "close").then(([code]) => `${said} ${String(code)}`);
     });
-    await until(
-      "all are there",
-      async () => {
-        const { rows } = await gate.query(
-          `select 1 from pg_locks where locktype = 'advisory' and not granted
-            and database = (select oid from pg_database where datname = current_database())`,
-        );
-        return rows.length === 16;
-      },
-      50_000,
-    );
+    await until("all are there", async () => (await waiting(gate)) === 16, 50_000);
     await gate.query("select pg_advisory_unlock(5)");
     const said = (await Promise.all(processes)).toSorted();
     expect(said).to.deep.equal(["created 0", ...Array.from({ length: 15 }, () => "present 0")]);

@@ -18,7 +18,7 @@ export interface TableNeeds {
   readonly indexes: readonly TableIndex[];
   /** Columns that must take null. Required. */
   readonly nullable: readonly string[];
-  /** It has no partitions: who finds a row again by where it lies (`ctid`) needs that. Default: false. */
+  /** It has no partitions, and no table inherits from it: who finds a row again by where it lies (`ctid`) needs that. Default: false. */
   readonly isOrdinary?: boolean | undefined;
 }
 
@@ -48,9 +48,16 @@ join pg_catalog.pg_attribute as attribute
   on attribute.attrelid = index.indrelid and attribute.attnum = index.indkey[0]
 left join pg_catalog.pg_collation as compared on compared.oid = attribute.attcollation
 where index.indrelid = ${relation} and index.indisvalid and index.indimmediate
-${isOrdinary ? `  and (select relkind from pg_catalog.pg_class where oid = ${relation}) = 'r'` : ""}`,
+${
+  isOrdinary
+    ? `  and (select relkind from pg_catalog.pg_class where oid = ${relation}) = 'r'
+  and not exists (select from pg_catalog.pg_inherits where inhparent = ${relation})`
+    : ""
+}`,
     needs: [
-      ...(isOrdinary ? [`${table} needs to be an ordinary table, without partitions`] : []),
+      ...(isOrdinary
+        ? [`${table} needs to be an ordinary table, without partitions and none that inherit from it`]
+        : []),
       `${table} needs a primary key or unique index of ${key} alone, of a deterministic collation`,
       `${table} needs an index of ${indexes.map(inWords).join(", and one of ")}`,
       `${nullable.join(", ")} of ${table} must take null`,

@@ -44,7 +44,7 @@ Looks after a table of jobs. The connection is DATABASE_URL of the environment.
   --table NAME         the table, or schema.table (svc_jobs)
   --limit N            dead: how many, 1 to 10000 (100)
   --payload JSON       enqueue: ({})
-  --id ID              enqueue: queued once as long as it is in the table (32 random hex)
+  --id ID              enqueue: queued once as long as it is in the table (32 hex, UUIDv7)
   --delay-seconds N    enqueue: not before (0)
   --max-attempts N     enqueue: 1 to 1000 (3)
   --handlers FILE      drain: a module that exports a function for every task, or an object of them as default

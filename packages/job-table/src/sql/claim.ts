@@ -22,8 +22,9 @@ export interface ClaimedRow extends JobRow {
   readonly spent: boolean;
   /** What the server needed up to here. */
   readonly took_ms: number;
-  /** The size of the table, where it was asked for. */
-  readonly bytes?: number;
+  /** How many pages and rows the table had when it was last vacuumed or analysed, where that was asked for; 0 and -1: never. */
+  readonly relpages?: number | null;
+  readonly reltuples?: number | null;
 }
 
 /** What is said of a job whose worker was lost every time. */
@@ -58,18 +59,26 @@ function promptly(ms: number | undefined): string {
 }
 
 /**
+ * Has the rows of a list looked up by their key, one after the other, whatever the planner believes. A list of one id keeps it from
+ * reading the whole key, which is what it takes for cheap while it believes that the table is empty. That a text is itself and
+ * nothing is what it takes for rare: for more than one it would read a table that many jobs have left.
+ */
+function byKey(list: string): string {
+  return `job.id = any(array[${list}.id]) and ${list}.id || '' = ${list}.id`;
+}
+
+/**
  * The contract's claim (JOB-4, JOB-5, JOB-16): pending jobs whose time has come, and those whose lease has ended, in the order
- * of `available_at`. `$1` how many, `$2` seconds of the lease. The rows are found again by where they lie: they are locked, so they
- * stay there. By their key the planner reads the whole table for them, once many have left it.
+ * of `available_at`. `$1` how many, `$2` seconds of the lease. The rows are found again by their key and not by where they lie:
+ * what is locked may be a version that the statement does not see, of a row that somebody has just changed.
  */
 export function claimSql(table: string, inTimeMs?: number): string {
   return claimWith(table, { pending: promptly(inTimeMs), expired: promptly(inTimeMs), spent: "" });
 }
 
-/** The same, which tells how large the table is besides. */
+/** The same, which tells besides what the planner knows of the table: `$3` its name. */
 export function measuredClaimSql(table: string): string {
-  const size = `, (select pg_relation_size('${table}'::regclass)::float8) as bytes`;
-  return claimWith(table, { pending: "", expired: "", spent: "", columns: size });
+  return claimWith(table, { pending: "", expired: "", spent: "", isMeasured: true });
 }
 
 /**
@@ -101,52 +110,54 @@ export function readingClaimSql(table: string): string {
 }
 
 function sortedClaimSql(table: string, status: string): string {
-  return `update ${table} as job ${take}
-  where ctid = any(array(
-    select ctid from ${table}
-    where (${status} = 'pending' and available_at <= ${NOW})
-      or (${status} = 'running' and locked_until < ${NOW} and attempts < max_attempts)
-    order by available_at limit $1::int for update skip locked
-  ))
-  returning ${returned(false)}, ${TOOK}`;
+  return `with due as materialized (
+  select id from ${table}
+  where (${status} = 'pending' and available_at <= ${NOW})
+    or (${status} = 'running' and locked_until < ${NOW} and attempts < max_attempts)
+  order by available_at limit $1::int for update skip locked
+)
+update ${table} as job ${take}
+from due where ${byKey("due")}
+returning ${returned(false)}, ${TOOK}`;
 }
 
-/** What is asked besides of each kind of row, and of the table. */
+/** What is asked besides of each kind of row, and whether of the table. */
 interface Besides {
   readonly pending: string;
   readonly earlier?: string;
   readonly expired: string;
   readonly spent: string;
-  readonly columns?: string;
+  readonly isMeasured?: boolean;
 }
 
-function claimWith(table: string, { pending, earlier, expired, spent, columns = "" }: Besides): string {
+function claimWith(table: string, { pending, earlier, expired, spent, isMeasured }: Besides): string {
   const due = (name: string, besides: string): string => `${name} as materialized (
-  select ctid as place, available_at from ${table} where status = 'pending' and available_at <= ${NOW}${besides}
+  select id, available_at from ${table} where status = 'pending' and available_at <= ${NOW}${besides}
   order by available_at limit $1::int for update skip locked
 )`;
   const kinds = earlier === undefined ? ["pending", "expired"] : ["pending", "earlier", "expired"];
   return `with ${due("pending", pending)}${earlier === undefined ? "" : `, ${due("earlier", earlier)}`}, expired as materialized (
-  select ctid as place, available_at from ${table}
+  select id, available_at from ${table}
   where status = 'running' and locked_until < ${NOW} and attempts < max_attempts${expired}
   order by available_at limit $1::int for update skip locked
 ), spent as materialized (
-  select ctid as place from ${table} where status = 'running' and locked_until < ${NOW} and attempts >= max_attempts${spent}
+  select id from ${table} where status = 'running' and locked_until < ${NOW} and attempts >= max_attempts${spent}
   limit ${MAX_SPENT} for update skip locked
 ), buried as (
   update ${table} as job set status = 'dead', locked_until = null, last_error = '${SPENT}'
-  where ctid = any(array(select place from spent))
+  from spent where ${byKey("spent")}
   returning ${returned(true)}
 ), claimed as (
   update ${table} as job ${take}
-  where ctid = any(array(
-    select place from (${kinds.map((kind) => `select * from ${kind}`).join(" union all ")}) as all_kinds
+  from (
+    select id from (${kinds.map((kind) => `select * from ${kind}`).join(" union all ")}) as all_kinds
     order by available_at limit $1::int
-  ))
+  ) as due where ${byKey("due")}
   returning ${returned(false)}
 )
-select *, ${TOOK}${columns}
-from (select * from claimed union all select * from buried) as both_kinds order by available_ms`;
+select both_kinds.*, ${isMeasured === true ? "relpages, reltuples, " : ""}${TOOK}
+from (select * from claimed union all select * from buried) as both_kinds
+${isMeasured === true ? "left join pg_catalog.pg_class as known on known.oid = to_regclass($3::text) " : ""}order by available_ms`;
 }
 
 /** What a worker's claim in between answers: a job, or without a task what became of finished ones. */
@@ -199,14 +210,8 @@ select id, task, payload, attempts, max_attempts, request_id, tenant_id, trace, 
 from claimed${acked ? counted : ""} order by available_ms`;
 }
 
-/**
- * Whether a row is still held by a lease (JOB-21). The words for its being `running` keep the planner from the index of the
- * running ones: it would read all of them, and what is left of those that ran, to find a few by their key. A list of one id
- * keeps it from reading the whole key, which is what it takes for cheap while it believes that the table is empty. That a text is
- * itself and nothing is what it takes for rare: of so few leases each is looked up, where many had it read a table that many jobs
- * have left.
- */
-export const HELD = `job.id = any(array[lease.id]) and lease.id || '' = lease.id and job.status not in ('pending', 'dead')
+/** Whether a row is still held by a lease (JOB-21). Its being `running` is said in words that the index of those does not know. */
+export const HELD: string = `${byKey("lease")} and job.status not in ('pending', 'dead')
     and job.attempts = lease.attempts and job.locked_until = lease.locked_until`;
 
 /**

@@ -61,3 +61,12 @@ export async function expire({ pool, table }: Bench): Promise<void> {
     `update ${table.name} set locked_until = now() - interval '1 second' where status = 'running'`,
   );
 }
+
+/** How many sessions of this database wait for an advisory lock. The server is shared: other databases have waiters of their own. */
+export async function waiting(client: Client): Promise<number> {
+  const { rowCount } = await client.query(
+    `select from pg_locks where locktype = 'advisory' and not granted
+      and database = (select oid from pg_database where datname = current_database())`,
+  );
+  return rowCount ?? 0;
+}
