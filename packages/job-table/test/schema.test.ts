@@ -149,15 +149,23 @@ describe("the table", function () {
     });
   }
 
-  it("refuses a table with partitions: a row of each may lie at the same place", async () => {
-    const pool = openPool(database.url);
-    await pool.query(
-      `${BY_HAND.replace("%s", "parted")} partition by hash (id);
-       create table parted_1 partition of parted for values with (modulus 1, remainder 0)`,
-    );
-    const error = await rejection(createJobTable({ db: pool, name: "parted" }).ensureSchema());
-    expect(error).to.include({ code: "ERR_SVC_SCHEMA" });
-    expect(error.message).to.include("parted needs to be an ordinary table, without partitions");
-    await pool.end();
-  });
+  for (const [what, sql] of [
+    [
+      "partitions",
+      " partition by hash (id); create table parts_1 partition of parts for values with (modulus 1, remainder 0)",
+    ],
+    ["tables that inherit from it", "; create table heir () inherits (heirs)"],
+  ] as const) {
+    it(`refuses a table with ${what}: a row of each may lie at the same place`, async () => {
+      const pool = openPool(database.url);
+      const name = what === "partitions" ? "parts" : "heirs";
+      await pool.query(BY_HAND.replace("%s", name) + sql);
+      const error = await rejection(createJobTable({ db: pool, name }).ensureSchema());
+      expect(error).to.include({ code: "ERR_SVC_SCHEMA" });
+      expect(error.message).to.include(
+        `${name} needs to be an ordinary table, without partitions and none that`,
+      );
+      await pool.end();
+    });
+  }
 });
