@@ -119,7 +119,7 @@ type MakeOther = (
 /** A way of reading. */
 interface Way {
   readonly text: string;
-  /** How long the last one read. */
+  /** How long the last ones read. */
   ms: number;
   /** When it is tried again, however long that was, and the time until then. */
   tryAt: number;
@@ -130,7 +130,7 @@ const wayOf = (text: string): Way => ({ text, ms: Infinity, tryAt: -Infinity, tr
 
 /**
  * Keeps the order exactly, reads what is kept in less time, and leaves jobs at the end of their last lease for later: by both
- * indexes or, where the table is small for what is kept, from the table, whichever was quicker the last time. Where many jobs are
+ * indexes or, where the table is small for what is kept, from the table, whichever is the quicker one. Where many jobs are
  * due it may read far more, or fail by that; then it rests, the longer the more often that happens.
  */
 const sorting: MakeOther = (table, { visibilityTimeoutSeconds, now }, send, lookAtEverything) => {
@@ -142,19 +142,21 @@ const sorting: MakeOther = (table, { visibilityTimeoutSeconds, now }, send, look
   let restMs = REST_MS;
   let restUntil = -Infinity;
 
-  function pick(): Way {
+  /** A way, and whether it is only tried. */
+  function pick(): [Way, boolean] {
     const due = ways.find(({ tryAt }) => now() >= tryAt);
-    if (due === undefined) return ways.reduce((best, way) => (way.ms < best.ms ? way : best));
+    if (due === undefined) return [ways.reduce((best, way) => (way.ms < best.ms ? way : best)), false];
     // Those that are sent meanwhile take what is known.
     due.tryAt = now() + due.tryEveryMs;
-    return due;
+    return [due, true];
   }
 
-  function learn(way: Way, ms: number): void {
-    way.ms = ms;
+  function learn(way: Way, ms: number, isTry: boolean): void {
+    // One that took long by chance does not make it the slower one.
+    way.ms = isTry || way.ms === Infinity ? ms : way.ms + (ms - way.ms) / 4;
     way.tryEveryMs = ms > LOST_TIMES * wholeMs ? Math.min(2 * way.tryEveryMs, MAX_REST_MS) : REST_MS;
     way.tryAt = now() + way.tryEveryMs;
-    compare(Math.min(...ways.map((each) => each.ms)));
+    compare(Math.min(...ways.map((each) => (each === way ? ms : each.ms))));
   }
 
   function compare(ms: number): void {
@@ -179,12 +181,12 @@ const sorting: MakeOther = (table, { visibilityTimeoutSeconds, now }, send, look
       return now() >= restUntil && rows.filter(({ spent }) => spent).length < MAX_SPENT;
     },
     async claim(limit) {
-      const way = pick();
+      const [way, isTry] = pick();
       const sent = send<ClaimedRow>(way.text, [limit, visibilityTimeoutSeconds]);
       // It may be for the time that it took.
-      sent.catch(() => learn(way, Infinity));
+      sent.catch(() => learn(way, Infinity, isTry));
       const rows = await sent;
-      if (rows.length > 0) learn(way, readingMs(rows, limit));
+      if (rows.length > 0) learn(way, readingMs(rows, limit), isTry);
       // There may be one whose last lease has ended.
       if (rows.length < limit) lookAtEverything();
       return rows.sort((a, b) => a.available_ms - b.available_ms);
