@@ -10,6 +10,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 import urllib.parse
 
@@ -208,7 +209,9 @@ class Consumer:
     def log(self, level, message, **fields):
         """One JSON object on one line of standard output."""
         line = {"service": self.service, "level": level, "message": message, **fields}
-        print(json.dumps(line), flush=True)
+        # In one write: a signal may end a handler between two.
+        sys.stdout.write(json.dumps(line) + "\n")
+        sys.stdout.flush()
 
     def _settle(self, job, claimed_at):
         statement, values = self._attempt(job)

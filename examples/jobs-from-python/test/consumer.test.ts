@@ -185,6 +185,16 @@ end $$`);
     ]);
   });
 
+  it("writes a line whole when it is stopped while a handler logs it", async () => {
+    const table = tableOf("saying_jobs");
+    await table.ensureSchema();
+    await table.enqueue({ task: "say" });
+    await using consumer = consume("saying_jobs");
+    const { code, stdout, stderr } = await consumer.ended;
+    expect({ code, stderr }).to.deep.equal({ code: 0, stderr: "" });
+    expect(linesOf(stdout).map(({ message }) => message)).to.deep.equal(["stopping", "job released"]);
+  });
+
   it("JOB-16 JOB-19 ends a job before its lease does, and claims those of lost consumers", async () => {
     const table = tableOf("hurried_jobs");
     await table.ensureSchema();

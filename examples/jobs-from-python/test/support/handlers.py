@@ -1,7 +1,9 @@
 """Handlers that the tests want, on the table that the environment names."""
 
+import contextlib
 import os
 import pathlib
+import signal
 import sys
 import time
 
@@ -33,6 +35,23 @@ def wait(payload, job):
     time.sleep(60)
 
 
+class Stopping:
+    """Standard output that has the consumer told to stop with each part of a line that is written."""
+
+    def write(self, text):
+        sys.__stdout__.write(text)
+        sys.__stdout__.flush()
+        signal.raise_signal(signal.SIGTERM)
+
+    def flush(self):
+        sys.__stdout__.flush()
+
+
+def say(payload, job):
+    with contextlib.redirect_stdout(Stopping()):
+        consumer.log("info", "stopping")
+
+
 def lose(payload, job):
     statement = """update :"table" set attempts = attempts + 1,
       locked_until = locked_until + interval '1 second' where id = :'id';"""
@@ -42,7 +61,7 @@ def lose(payload, job):
 consumer = Consumer(
     database,
     table,
-    {"fail": fail, "keep": keep, "wait": wait, "lose": lose},
+    {"fail": fail, "keep": keep, "wait": wait, "say": say, "lose": lose},
     visibility_seconds=float(os.environ.get("VISIBILITY", "300")),
     poll_seconds=0.05,
 )
