@@ -12,8 +12,8 @@ import { type JobTableOptions, type ResolvedOptions, resolveTableOptions } from 
 import { isShared, send, transactionOf } from "./query.ts";
 import { createCheck } from "./readiness.ts";
 import { ensureTable, type Migration, tableMigrations } from "./schema.ts";
-import { deleteSql, deleteValues, jobOf } from "./sql/claim.ts";
-import { failSql, leaseValues, releaseSql } from "./sql/end.ts";
+import { jobOf } from "./sql/claim.ts";
+import { deleteSql, deleteValues, failSql, leaseValues, releaseSql } from "./sql/end.ts";
 import { enqueueRows } from "./sql/enqueue.ts";
 import {
   countDeadSql,

@@ -1,5 +1,7 @@
-import type { Job, Lease } from "../job.ts";
+import type { Job } from "../job.ts";
 import { storedCarrier } from "../trace.ts";
+import { byKey } from "./by-key.ts";
+import { deleteSql } from "./end.ts";
 
 /** What a row says of its job, whichever statement answers it. */
 export interface JobRow extends Record<string, unknown> {
@@ -56,15 +58,6 @@ function promptly(ms: number | undefined): string {
   if (ms === undefined) return "";
   // `now()` is the time of its first message; that of the statement is taken anew once its tables were free.
   return ` and clock_timestamp() < now() + interval '${Math.max(1, Math.floor(ms))} milliseconds'`;
-}
-
-/**
- * Has the rows of a list looked up by their key, one after the other, whatever the planner believes. A list of one id keeps it from
- * reading the whole key, which is what it takes for cheap while it believes that the table is empty. That a text is itself and
- * nothing is what it takes for rare: for more than one it would read a table that many jobs have left.
- */
-function byKey(list: string): string {
-  return `job.id = any(array[${list}.id]) and ${list}.id || '' = ${list}.id`;
 }
 
 /**
@@ -208,32 +201,6 @@ union all select null, null, case when count(*) < cardinality($4::text[]) then t
 select id, task, payload, attempts, max_attempts, request_id, tenant_id, trace, available_ms,
   (select to_char(locked_until at time zone 'UTC', ${UTC_TEXT}) from claimed limit 1) as lease
 from claimed${acked ? counted : ""} order by available_ms`;
-}
-
-/** Whether a row is still held by a lease (JOB-21). Its being `running` is said in words that the index of those does not know. */
-export const HELD: string = `${byKey("lease")} and job.status not in ('pending', 'dead')
-    and job.attempts = lease.attempts and job.locked_until = lease.locked_until`;
-
-/**
- * Deletes jobs by their leases, in four lists from `$first` on ({@link deleteValues}), and answers the ids of those that were
- * held. Leases of one claim end at one moment: it is sent, and read, once.
- */
-export function deleteSql(table: string, first: number): string {
-  const held = HELD.replace("lease.locked_until", `($${first + 3}::timestamptz[])[lease.moment]`);
-  return `delete from ${table} as job
-    using unnest($${first}::text[], $${first + 1}::int[], $${first + 2}::int[]) as lease (id, attempts, moment)
-    where ${held} returning job.id`;
-}
-
-/** Ids, attempts, for each lease which of the moments is its end, and the moments. */
-export function deleteValues(leases: readonly Lease[]): [string[], number[], number[], string[]] {
-  const moments: string[] = [];
-  const places = leases.map(({ lockedUntil }) => {
-    if (moments.at(-1) === lockedUntil) return moments.length;
-    const at = moments.indexOf(lockedUntil);
-    return at >= 0 ? at + 1 : moments.push(lockedUntil);
-  });
-  return [leases.map(({ id }) => id), leases.map(({ attempts }) => attempts), places, moments];
 }
 
 /** @param nowMs when the claim was, by the clock of the server */

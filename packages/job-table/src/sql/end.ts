@@ -1,5 +1,34 @@
 import type { Lease } from "../job.ts";
-import { HELD } from "./claim.ts";
+import { byKey } from "./by-key.ts";
+
+/**
+ * Whether a row is still held by a lease (JOB-21). The words for its being `running` keep the planner from the index of the
+ * running ones: it would read all of them, and what is left of those that ran, to find a few by their key.
+ */
+const HELD = `${byKey("lease")} and job.status not in ('pending', 'dead')
+    and job.attempts = lease.attempts and job.locked_until = lease.locked_until`;
+
+/**
+ * Deletes jobs by their leases, in four lists from `$first` on ({@link deleteValues}), and answers the ids of those that were
+ * held. Leases of one claim end at one moment: it is sent, and read, once.
+ */
+export function deleteSql(table: string, first: number): string {
+  const held = HELD.replace("lease.locked_until", `($${first + 3}::timestamptz[])[lease.moment]`);
+  return `delete from ${table} as job
+    using unnest($${first}::text[], $${first + 1}::int[], $${first + 2}::int[]) as lease (id, attempts, moment)
+    where ${held} returning job.id`;
+}
+
+/** Ids, attempts, for each lease which of the moments is its end, and the moments. */
+export function deleteValues(leases: readonly Lease[]): [string[], number[], number[], string[]] {
+  const moments: string[] = [];
+  const places = leases.map(({ lockedUntil }) => {
+    if (moments.at(-1) === lockedUntil) return moments.length;
+    const at = moments.indexOf(lockedUntil);
+    return at >= 0 ? at + 1 : moments.push(lockedUntil);
+  });
+  return [leases.map(({ id }) => id), leases.map(({ attempts }) => attempts), places, moments];
+}
 
 /** The three lists of leases, as parameters. */
 export function leaseValues(leases: readonly Lease[]): [string[], number[], string[]] {

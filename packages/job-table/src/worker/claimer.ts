@@ -2,7 +2,6 @@ import type { Job } from "../job.ts";
 import {
   type ClaimedRow,
   claimSql,
-  deleteValues,
   FEW,
   fewClaimSql,
   hotClaimSql,
@@ -10,6 +9,7 @@ import {
   type HotRow,
   jobOf,
 } from "../sql/claim.ts";
+import { deleteValues } from "../sql/end.ts";
 import type { Ends } from "./ends.ts";
 import type { Session } from "./session.ts";
 

@@ -1,5 +1,5 @@
-import { type ClaimedRow, deleteSql, deleteValues } from "../sql/claim.ts";
-import { failSql, leaseValues, releaseSql } from "../sql/end.ts";
+import type { ClaimedRow } from "../sql/claim.ts";
+import { deleteSql, deleteValues, failSql, leaseValues, releaseSql } from "../sql/end.ts";
 import { errorText } from "../error-text.ts";
 import type { Job } from "../job.ts";
 import type { Session } from "./session.ts";
