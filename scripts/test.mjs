@@ -39,8 +39,10 @@ const longest = [
   "examples/full-service/test/demo.test.ts",
   "experiments/test/fuzz.test.ts",
   "examples/full-service/test/search.test.ts",
-  "experiments/test/redis-stall.test.ts",
   "experiments/test/database-stall.test.ts",
+  "experiments/test/log-pressure.test.ts",
+  "experiments/test/key-rotation.test.ts",
+  "experiments/test/redis-stall.test.ts",
   "bench/test/queue.test.ts",
   "packages/dev-services/test/postgres.test.ts",
 ];

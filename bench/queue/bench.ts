@@ -61,7 +61,7 @@ interface Result {
 }
 
 function effortOf({ quick, rounds }: BenchOptions): Effort {
-  return { rounds: rounds ?? (quick ? 2 : 5), share: quick ? 0.25 : 1 };
+  return { rounds: rounds ?? (quick ? 2 : 5), share: quick ? 0.05 : 1 };
 }
 
 function chosenRows(only: readonly string[] | undefined): { rows: readonly Row[]; latency: boolean } {
