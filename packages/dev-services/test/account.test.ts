@@ -19,6 +19,8 @@ describe("the folder of a server that is thrown away", () => {
 
   it("lies on the disk for everybody else, and where memory is short", () => {
     expect(parentOf({ env: {}, plenty: 0 })).not.to.equal("/dev/shm");
-    expect(parentOf({ env: { SVC_TEST_RUN: "one" }, plenty: Number.POSITIVE_INFINITY })).not.to.equal("/dev/shm");
+    expect(parentOf({ env: { SVC_TEST_RUN: "one" }, plenty: Number.POSITIVE_INFINITY })).not.to.equal(
+      "/dev/shm",
+    );
   });
 });
