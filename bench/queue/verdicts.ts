@@ -40,6 +40,28 @@ export function verdictOf(
   return { line: `${mark} ${metric}: ${shown}, ${what}`, broken: !kept && !bound.goal };
 }
 
+/**
+ * Where two processes of ours differ by more than a bound on latency leaves between ours and the others, the machine made the
+ * figures, and the run says nothing. Undefined where they do not, and for throughput, of which every round is as long as it takes.
+ */
+export function voidOf(
+  ours: string,
+  control: string,
+  metric: string,
+  figures: readonly Figure[],
+  bound: Bound | undefined,
+): Verdict | undefined {
+  if (bound?.kind !== "most") return undefined;
+  const [one, other] = [ours, control].map(
+    (name) => figures.find((figure) => figure.case === name && figure.metric === metric)?.value,
+  );
+  if (one === undefined || other === undefined) return undefined;
+  const apart = Math.max(one, other) / Math.min(one, other);
+  if (apart <= 1 / bound.factor) return undefined;
+  const line = `VOID ${metric}: two of ours are ${apart.toFixed(2)} x apart, the bound is at most ${bound.factor}`;
+  return { line, broken: true };
+}
+
 export function columns(rows: readonly (readonly string[])[]): readonly string[] {
   const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => (row[at] ?? "").length)));
   return rows.map((row) =>

@@ -3,7 +3,7 @@ import type { BenchOptions } from "../harness/bench.ts";
 import { allMetrics, queue } from "../queue/bench.ts";
 import { inHand } from "../queue/contestant.ts";
 import { latencyBounds, peers, rows } from "../queue/rows.ts";
-import { type Figure, verdictOf } from "../queue/verdicts.ts";
+import { type Figure, verdictOf, voidOf } from "../queue/verdicts.ts";
 import { queueDepth } from "../queue-depth/bench.ts";
 import { statesOf } from "../queue-depth/states.ts";
 
@@ -114,6 +114,24 @@ describe("the benches queue and queue-depth", function () {
       broken: true,
     });
     expect(verdictOf("svc", peers, "drain/1ms/c1/default", [], undefined)).to.equal(undefined);
+  });
+
+  it("says nothing of latencies by which two of ours differ as much", () => {
+    const verdict = (own: number, control: number): ReturnType<typeof voidOf> =>
+      voidOf(
+        "svc",
+        "control",
+        "latency/p99",
+        [
+          { case: "svc", metric: "latency/p99", value: own, unit: "ms" },
+          { case: "control", metric: "latency/p99", value: control, unit: "ms" },
+        ],
+        latencyBounds.p99,
+      );
+    const line = "VOID latency/p99: two of ours are 2.00 x apart, the bound is at most 0.75";
+    expect(verdict(10, 5)).to.deep.equal({ line, broken: true });
+    expect(verdict(5, 10)).to.deep.equal({ line, broken: true });
+    expect(verdict(5, 6)).to.equal(undefined);
   });
 
   it("says how many jobs are in hand", () => {
