@@ -59,17 +59,28 @@ const least = 3;
 const busy = 0.8;
 
 /**
+ * Asks a second time where more rules have failed than the one that is broken: a service that had to wait for the processor was
+ * judged by it. What is really wrong fails again.
+ */
+async function judgeFairly({ base, differences, reaches, rule }: Work): Promise<ConformanceReport> {
+  const report = await judge(base, differences, { reaches });
+  if (failures(report).every(({ id }) => id === rule)) return report;
+  return judge(base, differences, { reaches });
+}
+
+/** What {@link startAll} runs; a service that breaks no rule has none. */
+type Work = Pick<Mutation, "base" | "differences" | "reaches"> & Partial<Pick<Mutation, "rule">>;
+
+/**
  * Runs many services side by side: as many as the processor has time for, since a service that has to wait for its turn
  * answers too late, and that is what some rules are about.
  */
-export function startAll(
-  work: readonly Pick<Mutation, "base" | "differences" | "reaches">[],
-): readonly Promise<ConformanceReport>[] {
+export function startAll(work: readonly Work[]): readonly Promise<ConformanceReport>[] {
   const pending = work.map((each) => ({ ...each, ...Promise.withResolvers<ConformanceReport>() }));
   void (async () => {
     let running = 0;
     let before = performance.eventLoopUtilization();
-    for (const { base, differences, reaches, resolve, reject } of pending) {
+    for (const { resolve, reject, ...each } of pending) {
       for (;;) {
         await sleep(40);
         const { utilization } = performance.eventLoopUtilization(before);
@@ -77,7 +88,7 @@ export function startAll(
         if (running < least || (running < most && utilization < busy)) break;
       }
       running++;
-      judge(base, differences, { reaches })
+      judgeFairly(each)
         .then(resolve, reject)
         .finally(() => running--);
     }
