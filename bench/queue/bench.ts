@@ -198,7 +198,8 @@ function report(results: readonly Result[], { json, print, note }: BenchOptions)
   for (const metric of new Set(results.map((result) => result.metric))) {
     const bound = results.find((result) => result.metric === metric)?.bound;
     const verdict =
-      voidOf(ours, control, metric, figures, bound) ?? verdictOf(ours, peers, metric, figures, bound);
+      voidOf([ours, control], peers, metric, figures, bound) ??
+      verdictOf(ours, peers, metric, figures, bound);
     if (verdict === undefined) continue;
     if (verdict.broken) broken += 1;
     (json ? note : print)(verdict.line);

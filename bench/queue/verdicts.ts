@@ -41,25 +41,20 @@ export function verdictOf(
 }
 
 /**
- * Where two processes of ours differ by more than a bound on latency leaves between ours and the others, the machine made the
- * figures, and the run says nothing. Undefined where they do not, and for throughput, of which every round is as long as it takes.
+ * Of latencies the bound has to hold for two processes of ours. Where it holds for one of them alone the machine made the figures,
+ * and the run says nothing. Undefined where there is no second one.
  */
 export function voidOf(
-  ours: string,
-  control: string,
+  [ours, control]: readonly [string, string],
+  peers: readonly string[],
   metric: string,
   figures: readonly Figure[],
   bound: Bound | undefined,
 ): Verdict | undefined {
   if (bound?.kind !== "most") return undefined;
-  const [one, other] = [ours, control].map(
-    (name) => figures.find((figure) => figure.case === name && figure.metric === metric)?.value,
-  );
-  if (one === undefined || other === undefined) return undefined;
-  const apart = Math.max(one, other) / Math.min(one, other);
-  if (apart <= 1 / bound.factor) return undefined;
-  const line = `VOID ${metric}: two of ours are ${apart.toFixed(2)} x apart, the bound is at most ${bound.factor}`;
-  return { line, broken: true };
+  const [one, other] = [ours, control].map((name) => verdictOf(name, peers, metric, figures, bound));
+  if (one === undefined || other === undefined || one.broken === other.broken) return undefined;
+  return { line: `VOID ${metric}: held by one of two of ours; ${one.line.slice(5)}`, broken: true };
 }
 
 export function columns(rows: readonly (readonly string[])[]): readonly string[] {
