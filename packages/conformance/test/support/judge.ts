@@ -58,13 +58,14 @@ const least = 3;
 /** Above this share of its time the process is so busy that one more service would keep all others waiting. */
 const busy = 0.8;
 
-/**
- * Asks a second time where more rules have failed than the one that is broken: a service that had to wait for the processor was
- * judged by it. What is really wrong fails again.
- */
+/** Is broken by a service that is sound and had to wait for the processor: it says how soon a report follows its dependency. */
+const punctuality = "RDY-10";
+
+/** Asks a second time where punctuality was not what is tested, and all that failed beside it. Any other failure stands. */
 async function judgeFairly({ base, differences, reaches, rule }: Work): Promise<ConformanceReport> {
   const report = await judge(base, differences, { reaches });
-  if (failures(report).every(({ id }) => id === rule)) return report;
+  const others = failures(report).filter(({ id }) => id !== rule);
+  if (others.length === 0 || others.some(({ id }) => id !== punctuality)) return report;
   return judge(base, differences, { reaches });
 }
 
