@@ -2,9 +2,10 @@ import type { Bench, BenchOptions } from "../harness/bench.ts";
 import { summarise } from "../harness/figures.ts";
 import type { Took } from "./child.ts";
 import { inHand, type Mode } from "./contestant.ts";
+import { measureLatency } from "./latency.ts";
 import { type Member, startMembers } from "./members.ts";
-import { type Bound, latencyBounds, peers, type Row, rows } from "./rows.ts";
-import { durability, makeDatabase, startDurable } from "./server.ts";
+import { type Effort, peers, type Result, type Row, rows } from "./rows.ts";
+import { durability, makeDatabase, settle, startDurable } from "./server.ts";
 import { columns, type Figure, verdictOf, voidOf } from "./verdicts.ts";
 
 export const ours = "svc";
@@ -30,35 +31,16 @@ export const queue: Bench = {
       options.note(line);
     const queues = members.all.filter(({ name }) => !onlyLatency.includes(name));
     await warmUp(queues, effort.share);
+    // First, and when what was written is on the disk: what the other rows write keeps it busy long after them.
+    await settle(server.url);
+    const latencies = wanted.latency ? await measureLatency(members.all, effort, options) : [];
     const results: Result[] = [];
     for (const row of wanted.rows) results.push(...(await measureRow(row, queues, effort, options)));
-    if (wanted.latency) results.push(...(await measureLatency(members.all, effort)));
-    return report(results, options);
+    return report([...results, ...latencies], options);
   },
 };
 
 const WARM_UP = { portions: 3, jobs: 20_000 };
-
-interface Effort {
-  readonly rounds: number;
-  /** Of the usual numbers of jobs. */
-  readonly share: number;
-}
-
-/** What one queue did in one row. */
-interface Result {
-  readonly name: string;
-  readonly metric: string;
-  readonly unit: "per_s" | "ms";
-  /** Default: the median of the values. */
-  readonly value?: number | undefined;
-  /** A figure a round. */
-  readonly values: readonly number[];
-  readonly bound: Bound | undefined;
-  readonly workerUs?: number | undefined;
-  readonly serverUs?: number | undefined;
-  readonly inHand?: number | undefined;
-}
 
 function effortOf({ quick, rounds }: BenchOptions): Effort {
   return { rounds: rounds ?? (quick ? 2 : 5), share: quick ? 0.05 : 1 };
@@ -137,50 +119,6 @@ async function measureRow(
           : inHand(name, Number(concurrency.slice(1)), mode as Mode),
     };
   });
-}
-
-// Short slices, and many: what disturbs the machine for a while meets all of them. The p99 of 1,500 is the sixteenth of the slowest:
-// one commit in a hundred waits for the disk, and of 600 the sixth was sometimes such a one and sometimes not.
-const LATENCIES = 30;
-const SLICES = 10;
-
-/** Graphile in both modes, of which the better one counts. */
-async function measureLatency(members: readonly Member[], { rounds, share }: Effort): Promise<Result[]> {
-  const modesOf = (name: string): readonly Mode[] =>
-    name === "graphile-worker" ? ["default", "fastest"] : ["default"];
-  const tries = members.flatMap((member) =>
-    modesOf(member.name).map((mode) => ({ member, mode, slices: [] as number[][] })),
-  );
-  for (let slice = 0; slice < rounds * SLICES * share; slice++) {
-    // Everybody comes after everybody else: the disk is busy for a while with what the one before has left.
-    const at = slice % tries.length;
-    const order = [...tries.slice(at), ...tries.slice(0, at)];
-    for (const { member, mode, slices } of slice % 2 === 0 ? order : order.toReversed()) {
-      const jobs = Math.max(5, Math.round(LATENCIES * share));
-      slices.push([...(await member.latencies({ order: "latency", mode, jobs }))]);
-    }
-  }
-  return [...new Set(tries.map(({ member }) => member.name))].flatMap((name) =>
-    (["p50", "p99"] as const).map((share_) => {
-      const of = (times: readonly number[]): number => quantileOf(times, share_ === "p50" ? 0.5 : 0.99);
-      const [best] = tries
-        .filter(({ member }) => member.name === name)
-        .toSorted((a, b) => of(a.slices.flat()) - of(b.slices.flat()));
-      return {
-        name,
-        metric: `latency/${share_}`,
-        unit: "ms" as const,
-        value: of(best?.slices.flat() ?? []),
-        values: best?.slices.map(of) ?? [],
-        bound: latencyBounds[share_],
-      };
-    }),
-  );
-}
-
-function quantileOf(times: readonly number[], share: number): number {
-  const sorted = times.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
 function report(results: readonly Result[], { json, print, note }: BenchOptions): number {

@@ -167,16 +167,25 @@ async function latency(queue: Contestant, mode: Mode, jobs: number): Promise<Rep
     return undefined;
   });
   await delay(300);
-  // The vacuum has every connection look up the table anew: what the first jobs pay is not the queue's, and is not counted.
+  // The vacuum has every connection look up the table anew: what the first jobs pay is not the queue's, and is not counted. A queue
+  // may have several connections: those that are queued at once need them all.
+  const awake = Promise.withResolvers<void>();
+  const connections = queue.isSingle === true ? 1 : IN_FLIGHT;
+  let left = connections;
+  begun = () => {
+    if (--left === 0) awake.resolve();
+  };
+  await Promise.all(numbers(connections).map((n) => queue.enqueueOne(n)));
+  await awake.promise;
   for (let n = -UNCOUNTED; n < jobs; n++) {
+    // Not in step with anybody's timer.
+    await delay(15 + 15 * Math.random());
     const started = new Promise<void>((resolve) => (begun = resolve));
     const at = performance.now();
     const queued = queue.enqueueOne(n);
     await started;
     if (n >= 0) latenciesMs.push(performance.now() - at);
     await queued;
-    // Not in step with anybody's timer.
-    await delay(15 + 15 * Math.random());
   }
   while (await queue.live()) await delay(1);
   await working.stop();

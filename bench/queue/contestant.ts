@@ -20,6 +20,8 @@ export interface Contestant {
   tell?(): void;
   /** Whether a job waits or runs. */
   live(): Promise<boolean>;
+  /** Has only one connection to queue on, one job after the other. */
+  readonly isSingle?: boolean;
   /** Leaves its tables without finished jobs, as they are right after a vacuum. */
   clean(): Promise<void>;
   /** Has the planner know what is in its tables. */
@@ -44,9 +46,9 @@ export function inHand(name: string, concurrency: number, mode: Mode): number {
 }
 
 /** What somebody leaves out who takes part in the rows of latency alone. */
-export function latencyOnly(name: string): Pick<Contestant, "fill" | "enqueueMany"> {
+export function latencyOnly(name: string): Pick<Contestant, "fill" | "enqueueMany" | "isSingle"> {
   const refuse = (): never => {
     throw new Error(`${name} has rows of latency only`);
   };
-  return { fill: refuse, enqueueMany: refuse };
+  return { fill: refuse, enqueueMany: refuse, isSingle: true };
 }

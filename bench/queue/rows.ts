@@ -21,6 +21,28 @@ export interface Bound {
   readonly goal: boolean;
 }
 
+/** How much is asked for. */
+export interface Effort {
+  readonly rounds: number;
+  /** Of the usual numbers of jobs. */
+  readonly share: number;
+}
+
+/** What one queue did in one row. */
+export interface Result {
+  readonly name: string;
+  readonly metric: string;
+  readonly unit: "per_s" | "ms";
+  /** Default: the median of the values. */
+  readonly value?: number | undefined;
+  /** A figure a round. */
+  readonly values: readonly number[];
+  readonly bound: Bound | undefined;
+  readonly workerUs?: number | undefined;
+  readonly serverUs?: number | undefined;
+  readonly inHand?: number | undefined;
+}
+
 export const concurrencies = [1, 10, 50] as const;
 export const peers = ["graphile-worker", "pg-boss"] as const;
 

@@ -36,6 +36,14 @@ async function prepareSegments(url: string): Promise<void> {
   await client.end();
 }
 
+/** Has the server write what it has in memory. */
+export async function settle(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query("checkpoint");
+  await client.end();
+}
+
 /** A database of its own. */
 export async function makeDatabase(serverUrl: string, name: string): Promise<string> {
   const database = name.replaceAll("-", "_");

@@ -2,6 +2,7 @@ import { expect } from "chai";
 import type { BenchOptions } from "../harness/bench.ts";
 import { allMetrics, queue } from "../queue/bench.ts";
 import { inHand } from "../queue/contestant.ts";
+import { orderOf } from "../queue/latency.ts";
 import { latencyBounds, peers, rows } from "../queue/rows.ts";
 import { type Figure, verdictOf, voidOf } from "../queue/verdicts.ts";
 import { queueDepth } from "../queue-depth/bench.ts";
@@ -33,16 +34,22 @@ describe("the benches queue and queue-depth", function () {
     return { code, figures: printed.map((line) => JSON.parse(line) as Figure & { bench: string }), said };
   }
 
-  it("drains with each of the three queues, and says how durable the server is", async () => {
-    const { figures, said } = await run(queue, ["drain/noop/c10/fastest"]);
-    expect(figures.map(({ bench, case: name, metric, unit }) => [bench, name, metric, unit])).to.deep.equal(
-      ["svc", ...peers].map((name) => ["queue", name, "drain/noop/c10/fastest", "per_s"]),
-    );
+  it("drains with each of the three queues, and says how durable the server is and how idle its disk", async () => {
+    const { figures, said } = await run(queue, ["drain/noop/c10/fastest", "latency"]);
+    const latencies = ["svc", ...peers, "control", "svc-apart", "by-hand", "commit"].flatMap((name) => [
+      ["queue", name, "latency/p50", "ms"],
+      ["queue", name, "latency/p99", "ms"],
+    ]);
+    expect(figures.map(({ bench, case: name, metric, unit }) => [bench, name, metric, unit])).to.deep.equal([
+      ...["svc", ...peers].map((name) => ["queue", name, "drain/noop/c10/fastest", "per_s"]),
+      ...latencies,
+    ]);
     expect(figures.every(({ value }) => value > 0)).to.equal(true);
     expect(said[0]).to.include("fsync=on").and.to.include("synchronous_commit=on");
     expect(said.join("\n"))
       .to.match(/graphile-worker \d+\.\d+/)
       .and.to.match(/pg-boss \d+\.\d+/)
+      .and.to.match(/the disk is (not )?idle: a commit takes [\d.]+ ms, one in a hundred [\d.]+ ms/)
       .and.to.match(/(ok {2}|FAIL) drain\/noop\/c10\/fastest: .* bound at least 1\.4/);
   });
 
@@ -114,6 +121,16 @@ describe("the benches queue and queue-depth", function () {
       broken: true,
     });
     expect(verdictOf("svc", peers, "drain/1ms/c1/default", [], undefined)).to.equal(undefined);
+  });
+
+  it("has everybody come after everybody else", () => {
+    const after = new Set<string>();
+    for (let slice = 0; slice < 8; slice++) {
+      const order = orderOf(slice, 8);
+      expect(order.toSorted((a, b) => a - b)).to.deep.equal([0, 1, 2, 3, 4, 5, 6, 7]);
+      for (const [at, each] of order.slice(1).entries()) after.add(`${order[at]} before ${each}`);
+    }
+    expect(after.size).to.equal(8 * 7);
   });
 
   it("says nothing of a latency that one of two of ours holds", () => {
