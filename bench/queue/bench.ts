@@ -122,10 +122,10 @@ async function measureRow(
 }
 
 function report(results: readonly Result[], { json, print, note }: BenchOptions): number {
-  const figures: Figure[] = results.map(({ name, metric, unit, value, values }) => ({
+  const figures: Figure[] = results.map(({ name, metric, unit, values }) => ({
     case: name,
     metric,
-    value: value ?? summarise(values).median,
+    value: summarise(values).median,
     unit,
   }));
   if (json) {
@@ -150,13 +150,13 @@ function tableOf(results: readonly Result[]): string[][] {
     value === undefined || Number.isNaN(value) ? "" : value.toFixed(places);
   return [
     ["", "", "median", "min", "max", "worker us/job", "server us/job", "in hand"],
-    ...results.map(({ name, metric, unit, value, values, workerUs, serverUs, inHand: held }) => {
+    ...results.map(({ name, metric, unit, values, workerUs, serverUs, inHand: held }) => {
       const { min, median, max } = summarise(values);
       const places = unit === "ms" ? 2 : 0;
       return [
         metric,
         name,
-        `${digits(value ?? median, places)} ${unit === "ms" ? "ms" : "/s"}`,
+        `${digits(median, places)} ${unit === "ms" ? "ms" : "/s"}`,
         digits(min, places),
         digits(max, places),
         digits(workerUs, 1),

@@ -33,8 +33,6 @@ export interface Result {
   readonly name: string;
   readonly metric: string;
   readonly unit: "per_s" | "ms";
-  /** Default: the median of the values. */
-  readonly value?: number | undefined;
   /** A figure a round. */
   readonly values: readonly number[];
   readonly bound: Bound | undefined;
