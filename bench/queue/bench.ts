@@ -31,7 +31,7 @@ export const queue: Bench = {
       options.note(line);
     const queues = members.all.filter(({ name }) => !onlyLatency.includes(name));
     await warmUp(queues, effort.share);
-    // First, and when what was written is on the disk: what the other rows write keeps it busy long after them.
+    // First, when what was written is on the disk: what the other rows write keeps it busy long after them.
     await settle(server.url);
     const latencies = wanted.latency ? await measureLatency(members.all, effort, options) : [];
     const results: Result[] = [];
@@ -134,9 +134,9 @@ function report(results: readonly Result[], { json, print, note }: BenchOptions)
   } else for (const line of columns(tableOf(results))) print(line);
   let broken = 0;
   for (const metric of new Set(results.map((result) => result.metric))) {
-    const bound = results.find((result) => result.metric === metric)?.bound;
+    const { bound, doubt } = results.find((result) => result.metric === metric) ?? {};
     const verdict =
-      voidOf([ours, control], peers, metric, figures, bound) ??
+      voidOf([ours, control], peers, metric, figures, bound, doubt) ??
       verdictOf(ours, peers, metric, figures, bound);
     if (verdict === undefined) continue;
     if (verdict.broken) broken += 1;

@@ -9,16 +9,20 @@ import { type Effort, latencyBounds, type Result } from "./rows.ts";
 const LATENCIES = 30;
 const SLICES = 10;
 
+/** How many rounds are tried for each that was asked for, and what is waited after one in which the disk stalled. */
+const MOST_TRIES = 2;
+const PAUSE_MS = 20_000;
+
 interface Try {
   readonly member: Member;
   readonly mode: Mode;
-  /** The latencies of each. */
-  readonly rounds: number[][];
+  /** The latencies of each round that counts. */
+  readonly rounds: (readonly number[])[];
 }
 
 /**
- * Graphile in both modes, of which the better one counts. A figure is the median of the rounds, as in the other rows: when the disk stalls for
- * a minute, that minute is the p99 of all latencies, whoever is measured.
+ * Graphile in both modes, of which the better one counts. A figure is the median of the rounds, as in the other rows. A round counts
+ * when the disk was idle in it, by what commits took that are no queue's; the others are repeated.
  */
 export async function measureLatency(
   members: readonly Member[],
@@ -30,61 +34,56 @@ export async function measureLatency(
   const tries: readonly Try[] = members.flatMap((member) =>
     modesOf(member.name).map((mode) => ({ member, mode, rounds: [] })),
   );
-  const disk = members.find(({ name }) => name === "commit");
-  if (disk !== undefined) await calm(disk, Math.ceil(CALM.commits * share), quick ? 1 : CALM.tries, note);
-  const jobs = Math.max(5, Math.round(LATENCIES * share));
-  const slices = Math.max(1, Math.round(SLICES * share));
-  for (let slice = 0; slice < rounds * slices; slice++) {
-    for (const at of orderOf(slice, tries.length)) {
-      const { member, mode, rounds: taken } = tries[at] as Try;
-      const round = (taken[Math.floor(slice / slices)] ??= []);
-      round.push(...(await member.latencies({ order: "latency", mode, jobs })));
-    }
+  const floor = tries.findIndex(({ member }) => member.name === "commit");
+  const counted = (): number => tries[floor]?.rounds.length ?? 0;
+  // Too few to tell anything of the disk.
+  const most = quick ? rounds : rounds * MOST_TRIES;
+  let tried = 0;
+  for (; tried < most && counted() < rounds; tried++) {
+    const round = await measureRound(tries, tried, share);
+    const disk = diskOf(round[floor] ?? []);
+    note(`latency, round ${tried + 1}: ${disk.what}`);
+    if (quick || disk.isIdle) for (const [at, each] of tries.entries()) each.rounds.push(round[at] ?? []);
+    else await delay(PAUSE_MS);
   }
-  note("latency measured");
+  const doubt =
+    counted() < rounds ? `the disk was idle in ${counted()} of ${tried} rounds, not in ${rounds}` : undefined;
   return (["p50", "p99"] as const).flatMap((metric) => {
     const of = (times: readonly number[]): number => quantileOf(times, metric === "p50" ? 0.5 : 0.99);
-    const best = [...new Set(tries.map(({ member }) => member.name))].map((name) => {
-      const [first] = tries
+    return [...new Set(tries.map(({ member }) => member.name))].map((name) => {
+      const [values = []] = tries
         .filter(({ member }) => member.name === name)
-        .map(({ rounds: taken }) => ({ values: taken.map(of), all: of(taken.flat()) }))
-        .toSorted((a, b) => summarise(a.values).median - summarise(b.values).median);
-      return { name, values: first?.values ?? [], all: first?.all ?? Number.NaN };
+        .map((each) => each.rounds.map(of))
+        .toSorted((a, b) => summarise(a).median - summarise(b).median);
+      return { name, metric: `latency/${metric}`, unit: "ms", values, bound: latencyBounds[metric], doubt };
     });
-    const all = best.map(({ name, all: value }) => `${name} ${value.toFixed(2)} ms`).join(", ");
-    note(`latency/${metric} of all rounds together: ${all}`);
-    return best.map(({ name, values }) => ({
-      name,
-      metric: `latency/${metric}`,
-      unit: "ms" as const,
-      values,
-      bound: latencyBounds[metric],
-    }));
   });
 }
 
-const CALM = { tries: 10, commits: 300, pauseMs: 20_000 };
-
-/**
- * Latency is that of an idle server, so the disk has to be idle too: waits, for some minutes at most, until hardly a commit in a hundred takes
- * four times as long as most of them do, and says what it saw.
- */
-async function calm(
-  disk: Member,
-  jobs: number,
-  attempts: number,
-  note: (line: string) => void,
-): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    const times = await disk.latencies({ order: "latency", mode: "default", jobs });
-    const [p50, p99] = [quantileOf(times, 0.5), quantileOf(times, 0.99)];
-    const isCalm = p99 <= 4 * p50;
-    const last = isCalm || attempt >= attempts;
-    const what = isCalm ? "the disk is idle" : last ? "the disk is not idle" : "waiting for the disk";
-    note(`${what}: a commit takes ${p50.toFixed(2)} ms, one in a hundred ${p99.toFixed(2)} ms`);
-    if (last) return;
-    await delay(CALM.pauseMs);
+/** The latencies of each in one round. */
+async function measureRound(
+  tries: readonly Try[],
+  round: number,
+  share: number,
+): Promise<readonly number[][]> {
+  const taken: number[][] = tries.map(() => []);
+  const slices = Math.max(1, Math.round(SLICES * share));
+  const jobs = Math.max(5, Math.round(LATENCIES * share));
+  for (let slice = round * slices; slice < (round + 1) * slices; slice++) {
+    for (const at of orderOf(slice, tries.length)) {
+      const { member, mode } = tries[at] as Try;
+      taken[at]?.push(...(await member.latencies({ order: "latency", mode, jobs })));
+    }
   }
+  return taken;
+}
+
+/** Idle: hardly a commit in a hundred takes four times as long as most of them do. */
+function diskOf(commits: readonly number[]): { readonly isIdle: boolean; readonly what: string } {
+  const [p50, p99] = [quantileOf(commits, 0.5), quantileOf(commits, 0.99)];
+  const isIdle = p99 <= 4 * p50;
+  const took = `a commit took ${p50.toFixed(2)} ms, one in a hundred ${p99.toFixed(2)} ms`;
+  return { isIdle, what: `the disk was ${isIdle ? "" : "not "}idle, ${took}` };
 }
 
 /**

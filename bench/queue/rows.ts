@@ -36,6 +36,8 @@ export interface Result {
   /** A figure a round. */
   readonly values: readonly number[];
   readonly bound: Bound | undefined;
+  /** Why it says nothing. */
+  readonly doubt?: string | undefined;
   readonly workerUs?: number | undefined;
   readonly serverUs?: number | undefined;
   readonly inHand?: number | undefined;

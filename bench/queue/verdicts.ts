@@ -42,7 +42,7 @@ export function verdictOf(
 
 /**
  * Of latencies the bound has to hold for two processes of ours. Where it holds for one of them alone the machine made the figures,
- * and the run says nothing. Undefined where there is no second one.
+ * and the run says nothing, nor does it where there is a doubt. Undefined where there is no second one.
  */
 export function voidOf(
   [ours, control]: readonly [string, string],
@@ -50,11 +50,15 @@ export function voidOf(
   metric: string,
   figures: readonly Figure[],
   bound: Bound | undefined,
+  doubt?: string,
 ): Verdict | undefined {
   if (bound?.kind !== "most") return undefined;
   const [one, other] = [ours, control].map((name) => verdictOf(name, peers, metric, figures, bound));
-  if (one === undefined || other === undefined || one.broken === other.broken) return undefined;
-  return { line: `VOID ${metric}: held by one of two of ours; ${one.line.slice(5)}`, broken: true };
+  if (one === undefined || other === undefined) return undefined;
+  const why = doubt ?? (one.broken === other.broken ? undefined : "held by one of two of ours");
+  return why === undefined
+    ? undefined
+    : { line: `VOID ${metric}: ${why}; ${one.line.slice(5)}`, broken: true };
 }
 
 export function columns(rows: readonly (readonly string[])[]): readonly string[] {
