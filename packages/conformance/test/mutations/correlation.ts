@@ -19,14 +19,14 @@ export const correlationMutations: readonly Mutation[] = [
   {
     rule: "COR-1",
     what: "every request gets a new id",
-    base: "full",
+    base: "swift",
     differences: withId(() => undefined),
     unjudged: ["COR-6"],
   },
   {
     rule: "COR-1",
     what: "X-Request-ID is read in this spelling alone",
-    base: "full",
+    base: "swift",
     differences: {
       request(req) {
         if (!req.rawHeaders.includes("X-Request-ID")) delete req.headers["x-request-id"];
@@ -56,13 +56,13 @@ export const correlationMutations: readonly Mutation[] = [
   {
     rule: "COR-3",
     what: "X-Request-ID is not echoed",
-    base: "full",
+    base: "swift",
     differences: { answer: ({ res }) => res.removeHeader("x-request-id") },
   },
   {
     rule: "COR-3",
     what: "the answer to an exception has no X-Request-ID",
-    base: "full",
+    base: "swift",
     differences: {
       answer({ res, status }) {
         if (status === 500) res.removeHeader("x-request-id");
@@ -72,7 +72,7 @@ export const correlationMutations: readonly Mutation[] = [
   {
     rule: "COR-4",
     what: "log lines have no request_id",
-    base: "full",
+    base: "swift",
     differences: {
       log: ({ request_id: id, ...line }) => ({ ...line, id }),
     },
@@ -80,19 +80,19 @@ export const correlationMutations: readonly Mutation[] = [
   {
     rule: "COR-5",
     what: "outbound calls carry no X-Request-ID",
-    base: "full",
+    base: "swift",
     differences: { outbound: ({ "X-Request-ID": _id, ...headers }) => headers },
   },
   {
     rule: "COR-6",
     what: "an id of more than 64 characters is replaced",
-    base: "full",
+    base: "swift",
     differences: withId((id) => (id !== undefined && id.length > 64 && id.length <= 128 ? undefined : id)),
   },
   {
     rule: "COR-7",
     what: "an id of any length is echoed",
-    base: "full",
+    base: "swift",
     differences: {
       answer({ res }, req) {
         const id = req.headers["x-request-id"];
@@ -103,13 +103,13 @@ export const correlationMutations: readonly Mutation[] = [
   {
     rule: "COR-8",
     what: "ids are made with dashes",
-    base: "full",
+    base: "swift",
     differences: withId((id) => id ?? `0f8fad5b-d9cb-469f-a165-${String(++sequence).padStart(12, "0")}`),
   },
   {
     rule: "COR-9",
     what: "traceparent is not read",
-    base: "full",
+    base: "swift",
     differences: {
       request(req) {
         delete req.headers["traceparent"];
@@ -120,7 +120,7 @@ export const correlationMutations: readonly Mutation[] = [
   {
     rule: "COR-10",
     what: "a traceparent of another version is taken",
-    base: "full",
+    base: "swift",
     differences: {
       request(req) {
         const given = req.headers["traceparent"];
@@ -131,7 +131,7 @@ export const correlationMutations: readonly Mutation[] = [
   {
     rule: "COR-10",
     what: "a trace id of zeros is taken",
-    base: "full",
+    base: "swift",
     differences: {
       middleware(req, _res, next) {
         isZero = /^00-0{32}-/.test(String(req.headers["traceparent"]));
@@ -144,7 +144,7 @@ export const correlationMutations: readonly Mutation[] = [
   {
     rule: "COR-11",
     what: "the tracestate of an invalid traceparent goes on",
-    base: "full",
+    base: "swift",
     differences: {
       middleware(req, _res, next) {
         invalidState = String(req.headers["traceparent"]).includes("0000000000000000")
@@ -159,7 +159,7 @@ export const correlationMutations: readonly Mutation[] = [
   {
     rule: "COR-12",
     what: "the trace id is logged as traceparent",
-    base: "full",
+    base: "swift",
     differences: {
       log: ({ trace_id: trace, ...line }) => (trace === undefined ? line : { ...line, traceparent: trace }),
     },
@@ -167,7 +167,7 @@ export const correlationMutations: readonly Mutation[] = [
   {
     rule: "COR-13",
     what: "outbound calls carry no trace context",
-    base: "full",
+    base: "swift",
     differences: { outbound: ({ traceparent: _parent, tracestate: _state, ...headers }) => headers },
   },
   {

@@ -32,7 +32,7 @@ export const errorMutations: readonly Mutation[] = [
   {
     rule: "ERR-1",
     what: "404 as text",
-    base: "full",
+    base: "swift",
     differences: {
       answer(answer) {
         if (answer.status === 404) answer.setText("Cannot GET", "text/html; charset=utf-8");
@@ -43,7 +43,7 @@ export const errorMutations: readonly Mutation[] = [
   {
     rule: "ERR-1",
     what: "problems as application/json",
-    base: "full",
+    base: "swift",
     differences: {
       answer(answer) {
         if (answer.status >= 400 && answer.path !== "/ready")
@@ -54,31 +54,31 @@ export const errorMutations: readonly Mutation[] = [
   {
     rule: "ERR-2",
     what: "the title is the detail",
-    base: "full",
+    base: "swift",
     differences: problems(status(404, 500), (problem) => ({ ...problem, title: problem["detail"] })),
   },
   {
     rule: "ERR-2",
     what: "no instance in a 404",
-    base: "full",
+    base: "swift",
     differences: problems(status(404), ({ instance: _instance, ...rest }) => rest),
   },
   {
     rule: "ERR-2",
     what: "the request_id of a problem is another one",
-    base: "full",
+    base: "swift",
     differences: problems(status(404, 403), (problem) => ({ ...problem, request_id: "0" })),
   },
   {
     rule: "ERR-3",
     what: "413 is called Content Too Large",
-    base: "full",
+    base: "swift",
     differences: problems(status(413), (problem) => ({ ...problem, title: "Content Too Large" })),
   },
   {
     rule: "ERR-4",
     what: "instance carries the query",
-    base: "full",
+    base: "swift",
     differences: problems(status(404), (problem) => ({
       ...problem,
       instance: `${String(problem["instance"])}?a=1`,
@@ -87,39 +87,39 @@ export const errorMutations: readonly Mutation[] = [
   {
     rule: "ERR-5",
     what: "413 and 415 have no request_id",
-    base: "full",
+    base: "swift",
     differences: problems(status(413, 415), ({ request_id: _id, ...rest }) => rest),
   },
   {
     rule: "ERR-6",
     what: "members of its own stand in `extensions`",
-    base: "full",
+    base: "swift",
     differences: problems(status(404), (problem) => ({ ...problem, extensions: { code: "not_found" } })),
   },
   {
     rule: "ERR-7",
     what: "the message of an exception reaches the client",
-    base: "full",
+    base: "swift",
     differences: { toml: [["port = 0", "port = 0\ndebug = true"]] },
     unjudged: ["ERR-8"],
   },
   {
     rule: "ERR-8",
     what: "an exception is answered by `Something went wrong`",
-    base: "full",
+    base: "swift",
     differences: problems(status(500), (problem) => ({ ...problem, detail: "Something went wrong" })),
   },
   {
     rule: "ERR-9",
     what: "a method that a path does not have is a 404",
-    base: "full",
+    base: "swift",
     differences: instead(status(405), 404, "Not Found"),
     unjudged: ["ERR-10"],
   },
   {
     rule: "ERR-10",
     what: "no Allow on a 405",
-    base: "full",
+    base: "swift",
     differences: {
       answer(answer) {
         if (answer.status === 405) answer.res.removeHeader("allow");
@@ -129,7 +129,7 @@ export const errorMutations: readonly Mutation[] = [
   {
     rule: "ERR-11",
     what: "an unknown path is a 400",
-    base: "full",
+    base: "swift",
     differences: instead(
       (answer) => answer.status === 404 && answer.path.startsWith("/svc"),
       400,
@@ -139,7 +139,7 @@ export const errorMutations: readonly Mutation[] = [
   {
     rule: "ERR-12",
     what: "no WWW-Authenticate on a 401",
-    base: "full",
+    base: "swift",
     differences: {
       answer(answer) {
         if (answer.status === 401) answer.res.removeHeader("www-authenticate");
@@ -149,13 +149,13 @@ export const errorMutations: readonly Mutation[] = [
   {
     rule: "ERR-13",
     what: "missing_scopes is absent",
-    base: "full",
+    base: "swift",
     differences: problems(status(403), ({ missing_scopes: _missing, ...rest }) => rest),
   },
   {
     rule: "ERR-14",
     what: "a missing role is not named",
-    base: "full",
+    base: "swift",
     differences: problems(
       (answer) => answer.status === 403 && answer.path === "/admin",
       (problem) => ({ ...problem, detail: "not allowed" }),
@@ -164,20 +164,20 @@ export const errorMutations: readonly Mutation[] = [
   {
     rule: "ERR-15",
     what: "an invalid body is a 400",
-    base: "full",
+    base: "swift",
     differences: instead(status(422), 400, "Bad Request"),
     unjudged: ["ERR-16", "ERR-17"],
   },
   {
     rule: "ERR-16",
     what: "errors of a 422 are plain texts",
-    base: "full",
+    base: "swift",
     differences: problems(status(422), (problem) => ({ ...problem, errors: ["name is too long"] })),
   },
   {
     rule: "ERR-17",
     what: "a 422 repeats the whole input",
-    base: "full",
+    base: "swift",
     differences: problems(status(422), (problem) => {
       const [first] = problem["errors"] as Record<string, unknown>[];
       if (String(first?.["input"]).length > 100 && first !== undefined) first["input"] = "z".repeat(5000);
@@ -186,13 +186,13 @@ export const errorMutations: readonly Mutation[] = [
   {
     rule: "ERR-18",
     what: "another content type is a 400",
-    base: "full",
+    base: "swift",
     differences: instead(status(415), 400, "Bad Request"),
   },
   {
     rule: "ERR-19",
     what: "malformed JSON is repeated",
-    base: "full",
+    base: "swift",
     differences: problems(
       (answer) => answer.status === 400 && answer.path === "/json",
       (problem) => ({ ...problem, detail: `${String(problem["detail"])} in {"a": "svc-conformance-mark"` }),
@@ -201,19 +201,19 @@ export const errorMutations: readonly Mutation[] = [
   {
     rule: "ERR-21",
     what: "what is not HTTP gets the bare 400 of Node",
-    base: "full",
+    base: "swift",
     differences: { server: (server) => void server.removeAllListeners("clientError") },
   },
   {
     rule: "LIM-1",
     what: "a body over the limit is a 400",
-    base: "full",
+    base: "swift",
     differences: instead(status(413), 400, "Bad Request"),
   },
   {
     rule: "LIM-2",
     what: "the body is read before its length is looked at",
-    base: "full",
+    base: "swift",
     differences: {
       async request(req) {
         const length = Number(req.headers["content-length"] ?? 0);
@@ -225,7 +225,7 @@ export const errorMutations: readonly Mutation[] = [
   {
     rule: "LIM-3",
     what: "a chunked body is looked at when it is complete",
-    base: "full",
+    base: "swift",
     differences: {
       async request(req) {
         // Nothing that the kit sends in chunks ever ends.
@@ -238,13 +238,13 @@ export const errorMutations: readonly Mutation[] = [
   {
     rule: "LIM-4",
     what: "a slow request is answered by 503",
-    base: "full",
+    base: "swift",
     differences: instead(status(504), 503, "Service Unavailable"),
   },
   {
     rule: "LIM-5",
     what: "the timeout cuts an answer that has begun",
-    base: "full",
+    base: "swift",
     differences: {
       request(req) {
         if (req.url?.startsWith("/streaming") === true) setTimeout(() => req.socket.destroy(), 1000);

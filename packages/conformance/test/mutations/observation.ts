@@ -19,7 +19,7 @@ export const observationMutations: readonly Mutation[] = [
   {
     rule: "LOG-1",
     what: "a line of plain text in the log",
-    base: "full",
+    base: "swift",
     differences: {
       log: (line: LogLine) =>
         String(line["message"]).includes("starting") ? line : `${JSON.stringify(line)}\n> GET\n`,
@@ -28,13 +28,13 @@ export const observationMutations: readonly Mutation[] = [
   {
     rule: "LOG-2",
     what: "lines have no env",
-    base: "full",
+    base: "swift",
     differences: { log: ({ env: _env, ...line }) => line },
   },
   {
     rule: "LOG-3",
     what: "the access line has its status as text",
-    base: "full",
+    base: "swift",
     differences: {
       log: (line) =>
         typeof line["http_status"] === "number" ? { ...line, http_status: `${line["http_status"]}` } : line,
@@ -43,13 +43,13 @@ export const observationMutations: readonly Mutation[] = [
   {
     rule: "LOG-4",
     what: "the access line does not name the tenant",
-    base: "full",
+    base: "swift",
     differences: { log: ({ tenant_id: _tenant, ...line }) => line },
   },
   {
     rule: "MET-1",
     what: "/metrics is text/html",
-    base: "full",
+    base: "swift",
     differences: {
       answer(answer) {
         if (answer.path === "/metrics") {
@@ -62,7 +62,7 @@ export const observationMutations: readonly Mutation[] = [
   {
     rule: "MET-2",
     what: "classic text that calls itself OpenMetrics for those who ask",
-    base: "full",
+    base: "swift",
     differences: {
       request(req) {
         if (req.url === "/metrics" && String(req.headers.accept).includes("openmetrics")) {
@@ -78,13 +78,13 @@ export const observationMutations: readonly Mutation[] = [
   {
     rule: "MET-3",
     what: "http_requests_total has the label code instead of status",
-    base: "full",
+    base: "swift",
     differences: metrics((text) => text.replaceAll(/^(http_requests_total\{.*)status="/gm, '$1code="')),
   },
   {
     rule: "MET-4",
     what: "durations are not counted by endpoint",
-    base: "full",
+    base: "swift",
     differences: metrics((text) =>
       text.replaceAll(/^(http_request_duration_seconds\w*\{.*)endpoint="[^"]*",?/gm, "$1"),
     ),
@@ -92,37 +92,37 @@ export const observationMutations: readonly Mutation[] = [
   {
     rule: "MET-5",
     what: "no http_requests_in_progress",
-    base: "full",
+    base: "swift",
     differences: metrics((text) => text.replaceAll("http_requests_in_progress", "http_inflight")),
   },
   {
     rule: "MET-6",
     what: "service_info has no version",
-    base: "full",
+    base: "swift",
     differences: metrics((text) => text.replaceAll(/^(service_info\{.*?),?version="[^"]*"/gm, "$1")),
   },
   {
     rule: "MET-7",
     what: "no metrics of the process",
-    base: "full",
+    base: "swift",
     differences: metrics((text) => text.replaceAll(/^process_.*\n/gm, "")),
   },
   {
     rule: "MET-8",
     what: "the endpoint is the first segment of the path",
-    base: "full",
+    base: "swift",
     differences: metrics((text) => text.replaceAll("/items/:id", "/items")),
   },
   {
     rule: "MET-9",
     what: "requests that no route took are not counted",
-    base: "full",
+    base: "swift",
     differences: metrics((text) => text.replaceAll(/^.*endpoint="<unmatched>".*\n/gm, "")),
   },
   {
     rule: "MET-10",
     what: "a series for every path",
-    base: "full",
+    base: "swift",
     differences: {
       request(req) {
         const path = req.url?.split("?", 1)[0] ?? "";

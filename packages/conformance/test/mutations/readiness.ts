@@ -52,13 +52,13 @@ export const readinessMutations: readonly Mutation[] = [
   {
     rule: "RDY-1",
     what: "/ready says up instead of ok",
-    base: "full",
+    base: "swift",
     differences: json("/ready", (body) => (body["status"] === "ok" ? { ...body, status: "up" } : body)),
   },
   {
     rule: "RDY-2",
     what: "check results do not say whether they are critical when all is well",
-    base: "full",
+    base: "swift",
     differences: results((result) => {
       if (result["healthy"] === true) delete result["critical"];
     }),
@@ -66,7 +66,7 @@ export const readinessMutations: readonly Mutation[] = [
   {
     rule: "RDY-3",
     what: "check results have status up",
-    base: "full",
+    base: "swift",
     differences: results((result) => {
       result["status"] = "up";
     }),
@@ -74,13 +74,13 @@ export const readinessMutations: readonly Mutation[] = [
   {
     rule: "RDY-4",
     what: "a broken dependency that is not critical leaves the report at ok",
-    base: "full",
+    base: "swift",
     differences: json("/ready", (body) => (body["status"] === "degraded" ? { ...body, status: "ok" } : body)),
   },
   {
     rule: "RDY-5",
     what: "/ready answers 500 with a critical dependency down",
-    base: "full",
+    base: "swift",
     differences: {
       answer(answer) {
         if (answer.path === "/ready" && answer.status === 503) answer.status = 500;
@@ -91,7 +91,7 @@ export const readinessMutations: readonly Mutation[] = [
   {
     rule: "RDY-6",
     what: "the 503 of /ready is a problem",
-    base: "full",
+    base: "swift",
     differences: {
       answer(answer) {
         if (answer.path === "/ready" && answer.status === 503) {
@@ -103,7 +103,7 @@ export const readinessMutations: readonly Mutation[] = [
   {
     rule: "RDY-7",
     what: "a critical check that throws is reported as not critical",
-    base: "full",
+    base: "swift",
     differences: results((result) => {
       if (result["status"] === "error") result["critical"] = false;
     }),
@@ -111,19 +111,19 @@ export const readinessMutations: readonly Mutation[] = [
   {
     rule: "RDY-8",
     what: "checks run one after the other",
-    base: "full",
+    base: "swift",
     differences: inTurn(),
   },
   {
     rule: "RDY-10",
     what: "results are reused for 3 s",
-    base: "full",
+    base: "swift",
     differences: stale(),
   },
   {
     rule: "RDY-11",
     what: "a timeout is reported as `timed out`",
-    base: "full",
+    base: "swift",
     differences: results((result) => {
       if (result["status"] === "timeout") result["detail"] = "timed out";
     }),
@@ -131,7 +131,7 @@ export const readinessMutations: readonly Mutation[] = [
   {
     rule: "RDY-12",
     what: "a check that throws shows its message",
-    base: "full",
+    base: "swift",
     differences: results((result) => {
       if (result["status"] === "error") result["detail"] = "postgres://user:password@db is gone";
     }),
@@ -139,13 +139,13 @@ export const readinessMutations: readonly Mutation[] = [
   {
     rule: "RDY-13",
     what: "the check of the database is not critical",
-    base: "full",
+    base: "swift",
     differences: withCheck("database", false),
   },
   {
     rule: "RDY-18",
     what: "the check of the metrics is critical",
-    base: "full",
+    base: "swift",
     differences: withCheck("metrics", true),
   },
 ];

@@ -17,14 +17,14 @@ export const systemMutations: readonly Mutation[] = [
   {
     rule: "SYS-1",
     what: "/health says status up",
-    base: "full",
+    base: "swift",
     differences: json("/health", (body) => ({ ...body, status: "up" })),
   },
-  { rule: "SYS-2", what: "/health asks the mail server", base: "full", differences: probing("mail") },
+  { rule: "SYS-2", what: "/health asks the mail server", base: "swift", differences: probing("mail") },
   {
     rule: "SYS-3",
     what: "/ready answers 203 while all is well",
-    base: "full",
+    base: "swift",
     differences: {
       answer(answer) {
         if (answer.path === "/ready" && answer.status === 200 && answer.json()["status"] === "ok")
@@ -35,13 +35,13 @@ export const systemMutations: readonly Mutation[] = [
   {
     rule: "SYS-4",
     what: "/health goes down with the database",
-    base: "full",
+    base: "swift",
     differences: probing("orders"),
   },
   {
     rule: "SYS-5",
     what: "/info lists plugins as plain names",
-    base: "full",
+    base: "swift",
     differences: json("/info", (body) => ({ ...body, plugins: ["observability"] })),
   },
   {
@@ -75,7 +75,7 @@ export const systemMutations: readonly Mutation[] = [
   {
     rule: "SYS-8",
     what: "/health is JSON as text/plain",
-    base: "full",
+    base: "swift",
     differences: {
       answer(answer) {
         if (answer.path === "/health" && answer.status === 200) answer.setText(answer.text(), "text/plain");
@@ -85,25 +85,25 @@ export const systemMutations: readonly Mutation[] = [
   {
     rule: "VER-1",
     what: "/info reports another version than /health",
-    base: "full",
+    base: "swift",
     differences: json("/info", (body) => ({ ...body, version: "0.0.1" })),
   },
   {
     rule: "ENV-1",
     what: "the log has another name of the service",
-    base: "full",
+    base: "swift",
     differences: { log: (line) => ({ ...line, service: "node" }) },
   },
   {
     rule: "ENV-2",
     what: "the environment is called production",
-    base: "full",
+    base: "swift",
     differences: json("/health", (body) => ({ ...body, env: "production" })),
   },
   {
     rule: "EDGE-1",
     what: "X-Forwarded-Host of anybody is believed in redirects",
-    base: "full",
+    base: "swift",
     differences: {
       answer(answer, req) {
         const host = req.headers["x-forwarded-host"];
@@ -124,13 +124,13 @@ export const systemMutations: readonly Mutation[] = [
   {
     rule: "EDGE-4",
     what: "CORS allows everybody",
-    base: "full",
+    base: "swift",
     differences: { answer: ({ res }) => void res.setHeader("Access-Control-Allow-Origin", "*") },
   },
   {
     rule: "EDGE-6",
     what: "pages go out without their content policy",
-    base: "full",
+    base: "swift",
     differences: {
       head(res) {
         if (String(res.getHeader("content-type")).includes("html"))
@@ -141,7 +141,7 @@ export const systemMutations: readonly Mutation[] = [
   {
     rule: "EDGE-7",
     what: "JSON goes out without nosniff",
-    base: "full",
+    base: "swift",
     differences: {
       head(res) {
         if (String(res.getHeader("content-type")).includes("json"))
