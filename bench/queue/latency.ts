@@ -5,13 +5,13 @@ import type { Mode } from "./contestant.ts";
 import type { Member } from "./members.ts";
 import { type Effort, latencyBounds, type Result } from "./rows.ts";
 
-// Short slices, and many: what disturbs the machine for a while meets all of them.
+// Short slices: what disturbs the machine for a while meets all of them. Short rounds, since one that was disturbed does not count.
 const LATENCIES = 30;
-const SLICES = 10;
-
-/** How many rounds are tried for each that was asked for, and what is waited after one that does not count. */
-const MOST_TRIES = 2;
-const PAUSE_MS = 20_000;
+const SLICES = 5;
+/** Beside the rounds that were asked for: how many count, and how many are tried. */
+const ROUNDS = 2;
+const MOST_ROUNDS = 4;
+const PAUSE_MS = 10_000;
 
 interface Try {
   readonly member: Member;
@@ -37,17 +37,19 @@ export async function measureLatency(
   const floor = tries.findIndex(({ member }) => member.name === "commit");
   const counted = (): number => tries[floor]?.rounds.length ?? 0;
   // Too few commits to tell anything.
-  const most = quick ? rounds : rounds * MOST_TRIES;
+  const [enough, most] = quick ? [rounds, rounds] : [rounds * ROUNDS, rounds * MOST_ROUNDS];
   let tried = 0;
-  for (; tried < most && counted() < rounds; tried++) {
+  for (; tried < most && counted() < enough; tried++) {
     const round = await measureRound(tries, tried, share);
     const { isQuiet, took } = quietOf(round[floor] ?? []);
-    note(`latency, round ${tried + 1}: ${isQuiet ? "" : "does not count, "}${took}`);
+    note(
+      `latency, round ${tried + 1}: ${isQuiet ? "" : "does not count, "}${took}; p99 ${slowest(tries, round)}`,
+    );
     if (quick || isQuiet) for (const [at, each] of tries.entries()) each.rounds.push(round[at] ?? []);
     else await delay(PAUSE_MS);
   }
   const doubt =
-    counted() < rounds ? `${counted()} of ${tried} rounds count, and it takes ${rounds}` : undefined;
+    counted() < enough ? `${counted()} of ${tried} rounds count, and it takes ${enough}` : undefined;
   return (["p50", "p99"] as const).flatMap((metric) => {
     const of = (times: readonly number[]): number => quantileOf(times, metric === "p50" ? 0.5 : 0.99);
     return [...new Set(tries.map(({ member }) => member.name))].map((name) => {
@@ -76,6 +78,15 @@ async function measureRound(
     }
   }
   return taken;
+}
+
+/** The p99 of each, for people who look. */
+function slowest(tries: readonly Try[], round: readonly (readonly number[])[]): string {
+  const each = tries.map(({ member, mode }, at) => {
+    const name = mode === "default" ? member.name : `${member.name} ${mode}`;
+    return `${name} ${quantileOf(round[at] ?? [], 0.99).toFixed(2)}`;
+  });
+  return each.join(", ");
 }
 
 /** Whether hardly a commit in a hundred took four times as long as most of them did: disk and processors were there when asked for. */

@@ -50,7 +50,7 @@ describe("the benches queue and queue-depth", function () {
       .to.match(/graphile-worker \d+\.\d+/)
       .and.to.match(/pg-boss \d+\.\d+/)
       .and.to.match(
-        /latency, round 1: (does not count, )?a commit took [\d.]+ ms, one in a hundred [\d.]+ ms/,
+        /latency, round 1: (does not count, )?a commit took [\d.]+ ms, one in a hundred [\d.]+ ms; p99 svc [\d.]+, /,
       )
       .and.to.match(/(ok {2}|FAIL) drain\/noop\/c10\/fastest: .* bound at least 1\.4/);
   });
