@@ -55,5 +55,5 @@ describe("a case of the http bench", () => {
         ["svc-express", "svc-express-info", "svc-express-no-etag"],
       ),
     );
-  });
+  }).timeout(60_000);
 });
