@@ -8,9 +8,9 @@ import { type Effort, latencyBounds, type Result } from "./rows.ts";
 // Short slices: what disturbs the machine for a while meets all of them. Short rounds, since one that was disturbed does not count.
 const LATENCIES = 30;
 const SLICES = 5;
-/** Beside the rounds that were asked for: how many count, and how many are tried. */
-const ROUNDS = 2;
-const MOST_ROUNDS = 4;
+/** Of each round that was asked for: as many are enough, and as many are tried at most. One has to count. */
+const ENOUGH = 2;
+const MOST = 4;
 const PAUSE_MS = 10_000;
 
 interface Try {
@@ -18,6 +18,8 @@ interface Try {
   readonly mode: Mode;
   /** The latencies of each round that counts. */
   readonly rounds: (readonly number[])[];
+  /** And of all of them. */
+  readonly all: (readonly number[])[];
 }
 
 /**
@@ -32,26 +34,30 @@ export async function measureLatency(
   const modesOf = (name: string): readonly Mode[] =>
     name === "graphile-worker" ? ["default", "fastest"] : ["default"];
   const tries: readonly Try[] = members.flatMap((member) =>
-    modesOf(member.name).map((mode) => ({ member, mode, rounds: [] })),
+    modesOf(member.name).map((mode) => ({ member, mode, rounds: [], all: [] })),
   );
   const floor = tries.findIndex(({ member }) => member.name === "commit");
   const counted = (): number => tries[floor]?.rounds.length ?? 0;
   // Too few commits to tell anything.
-  const [enough, most] = quick ? [rounds, rounds] : [rounds * ROUNDS, rounds * MOST_ROUNDS];
+  const [enough, most] = quick ? [rounds, rounds] : [rounds * ENOUGH, rounds * MOST];
   let tried = 0;
   for (; tried < most && counted() < enough; tried++) {
     const round = await measureRound(tries, tried, share);
     const { isQuiet, took } = quietOf(round[floor] ?? []);
+    const slowest = tries.map((each, at) => `${nameOf(each)} ${p99Of(round[at] ?? []).toFixed(2)}`);
     note(
-      `latency, round ${tried + 1}: ${isQuiet ? "" : "does not count, "}${took}; p99 ${slowest(tries, round)}`,
+      `latency, round ${tried + 1}: ${isQuiet ? "" : "does not count, "}${took}; p99 ${slowest.join(", ")}`,
     );
+    for (const [at, each] of tries.entries()) each.all.push(round[at] ?? []);
     if (quick || isQuiet) for (const [at, each] of tries.entries()) each.rounds.push(round[at] ?? []);
     else await delay(PAUSE_MS);
   }
+  const medians = tries.map((each) => `${nameOf(each)} ${summarise(each.all.map(p99Of)).median.toFixed(2)}`);
+  note(`latency, all ${tried} rounds, ${counted()} of which count: median p99 ${medians.join(", ")}`);
   const doubt =
-    counted() < enough ? `${counted()} of ${tried} rounds count, and it takes ${enough}` : undefined;
+    counted() < rounds ? `${counted()} of ${tried} rounds count, and it takes ${rounds}` : undefined;
   return (["p50", "p99"] as const).flatMap((metric) => {
-    const of = (times: readonly number[]): number => quantileOf(times, metric === "p50" ? 0.5 : 0.99);
+    const of = metric === "p50" ? p50Of : p99Of;
     return [...new Set(tries.map(({ member }) => member.name))].map((name) => {
       const [values = []] = tries
         .filter(({ member }) => member.name === name)
@@ -80,18 +86,13 @@ async function measureRound(
   return taken;
 }
 
-/** The p99 of each, for people who look. */
-function slowest(tries: readonly Try[], round: readonly (readonly number[])[]): string {
-  const each = tries.map(({ member, mode }, at) => {
-    const name = mode === "default" ? member.name : `${member.name} ${mode}`;
-    return `${name} ${quantileOf(round[at] ?? [], 0.99).toFixed(2)}`;
-  });
-  return each.join(", ");
+function nameOf({ member, mode }: Try): string {
+  return mode === "default" ? member.name : `${member.name} ${mode}`;
 }
 
 /** Whether hardly a commit in a hundred took four times as long as most of them did: disk and processors were there when asked for. */
 function quietOf(commits: readonly number[]): { readonly isQuiet: boolean; readonly took: string } {
-  const [p50, p99] = [quantileOf(commits, 0.5), quantileOf(commits, 0.99)];
+  const [p50, p99] = [p50Of(commits), p99Of(commits)];
   const took = `a commit took ${p50.toFixed(2)} ms, one in a hundred ${p99.toFixed(2)} ms`;
   return { isQuiet: p99 <= 4 * p50, took };
 }
@@ -105,6 +106,14 @@ export function orderOf(slice: number, count: number): readonly number[] {
     const step = at % 2 === 0 ? at / 2 : count - (at + 1) / 2;
     return (step + slice) % count;
   });
+}
+
+function p50Of(times: readonly number[]): number {
+  return quantileOf(times, 0.5);
+}
+
+function p99Of(times: readonly number[]): number {
+  return quantileOf(times, 0.99);
 }
 
 function quantileOf(times: readonly number[], share: number): number {

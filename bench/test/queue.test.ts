@@ -52,6 +52,7 @@ describe("the benches queue and queue-depth", function () {
       .and.to.match(
         /latency, round 1: (does not count, )?a commit took [\d.]+ ms, one in a hundred [\d.]+ ms; p99 svc [\d.]+, /,
       )
+      .and.to.match(/latency, all 1 rounds, 1 of which count: median p99 svc [\d.]+, .*, commit [\d.]+/)
       .and.to.match(/(ok {2}|FAIL) drain\/noop\/c10\/fastest: .* bound at least 1\.4/);
   });
 
@@ -150,7 +151,7 @@ describe("the benches queue and queue-depth", function () {
     expect(verdict(5, 8)).to.deep.equal({ line: line("0.50"), broken: true });
     expect(verdict(5, 7)).to.equal(undefined);
     expect(verdict(8, 9)).to.equal(undefined);
-    const stalled = "1 of 4 rounds count, and it takes 2";
+    const stalled = "4 of 20 rounds count, and it takes 5";
     expect(verdict(5, 5, stalled)).to.deep.equal({
       line: `VOID latency/p99: ${stalled}; latency/p99: 0.50 x pg-boss, bound at most 0.75`,
       broken: true,
