@@ -94,6 +94,21 @@ describe("signatures", () => {
     for (const length of [0, 20, 64]) await refusedBy(everyKey(), "PS256", withSalt(length), "signature");
   });
 
+  for (const algorithm of ["PS256", "PS384", "PS512"] as const) {
+    it(`AUTH-26 ${algorithm}: a signature that begins with a zero is refused without it`, async () => {
+      let token = "";
+      // One in 256 does: the salt is another one each time.
+      const beginsWithZero = (): boolean => Buffer.from(partsOf(token)[2] ?? "", "base64url")[0] === 0;
+      do token = forge({ algorithm });
+      while (!beginsWithZero());
+      const [header, payload, signature] = partsOf(token);
+      const verifier = createVerifier({ keys: everyKey(), algorithms: [algorithm], now });
+      expect(verifier.verify(token)).to.have.property("principal");
+      const shorter = Buffer.from(signature, "base64url").subarray(1).toString("base64url");
+      await refusedBy(everyKey(), algorithm, `${header}.${payload}.${shorter}`, "signature");
+    });
+  }
+
   it("AUTH-3 the key of an algorithm verifies no token of another one", async () => {
     for (const [signed, listed] of [
       ["RS256", "PS256"],
