@@ -151,11 +151,12 @@ export function judgeReadiness(
   const during = seen.ready.filter((each) => each.startedAt > knownAt && each.endedAt < endingAt);
   const degraded = seen.ready.filter((each) => each.endedAt > begunAt && degradedOf(each) !== undefined);
   report.figure(name, "/ready 200, degraded", degraded.length, "count");
+  const said = new Set(during.map((each) => degradedOf(each) ?? `${each.status}, not degraded`));
   report.rule(
     seen.ready.every((each) => each.status === 200) &&
       degraded.length > 0 &&
       during.every((each) => degradedOf(each) === "auth,cache"),
-    `${name}: /ready answers 200 and says that cache and auth are degraded`,
+    `${name}: /ready answers 200 and says that cache and auth are degraded (${[...said].join("; ")})`,
   );
 }
 
