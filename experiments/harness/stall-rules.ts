@@ -156,7 +156,7 @@ export function judgeReadiness(
     seen.ready.every((each) => each.status === 200) &&
       degraded.length > 0 &&
       during.every((each) => degradedOf(each) === "auth,cache"),
-    `${name}: /ready answers 200 and says that cache and auth are degraded (${[...said].join("; ")})`,
+    `${name}: /ready answers 200 and says that cache and auth are degraded (${[...said].join("; ") || "none"})`,
   );
 }
 
