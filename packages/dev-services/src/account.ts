@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import {
+  accessSync,
   chmodSync,
   chownSync,
-  existsSync,
+  constants,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -11,7 +12,7 @@ import {
   statfsSync,
   statSync,
 } from "node:fs";
-import { freemem, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 
 /** Who a server runs as when it refuses to run as root. */
@@ -80,9 +81,19 @@ export interface ScratchOptions {
  * all the time takes the journal of a disk longer than many a test takes.
  */
 function inMemory({ env = process.env, plenty = PLENTY }: ScratchOptions): readonly string[] {
-  if (env.SVC_TEST_RUN === undefined || !existsSync(sharedMemory)) return [];
+  if ((env.SVC_TEST_RUN ?? "") === "") return [];
+  try {
+    accessSync(sharedMemory, constants.W_OK | constants.X_OK);
+  } catch {
+    return [];
+  }
   const { type, bavail, bsize } = statfsSync(sharedMemory);
-  return type === TMPFS && Math.min(bavail * bsize, freemem()) > plenty ? [sharedMemory] : [];
+  return type === TMPFS && Math.min(bavail * bsize, process.availableMemory()) > plenty ? [sharedMemory] : [];
+}
+
+/** Whether a folder of {@link scratchFolder} is one of those in memory. */
+export function isInMemory(folder: string): boolean {
+  return folder.startsWith(`${sharedMemory}/`);
 }
 
 /** A new folder for one server that is thrown away later; the server's account can pass through it. */

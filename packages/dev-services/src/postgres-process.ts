@@ -13,7 +13,7 @@ import {
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "pg";
-import { type Account, privateFolder } from "./account.ts";
+import { type Account, isInMemory, privateFolder } from "./account.ts";
 import { freePort, isPortFree } from "./free-port.ts";
 import type { PostgresOptions } from "./postgres.ts";
 import type { PostgresBinaries } from "./postgres-binaries.ts";
@@ -40,7 +40,7 @@ function runAs({ account, folder }: Site): object {
 }
 
 /** Makes the data folder, whole or not at all. */
-export function initialise(site: Site): void {
+export async function initialise(site: Site): Promise<void> {
   const { folder, data, binaries, account, options } = site;
   const marker = join(data, "PG_VERSION");
   if (existsSync(marker)) {
@@ -53,6 +53,8 @@ export function initialise(site: Site): void {
     }
     return;
   }
+  // Before seconds go into files in vain. Where there are some, a server that was left behind on them may have the port.
+  if (options.port !== undefined) await requireFree(site, options.port);
   // Whoever was interrupted while making one has left it half made; the lock keeps everybody else away meanwhile.
   for (const name of readdirSync(folder).filter((each) => each.startsWith("init-"))) {
     rmSync(join(folder, name), { recursive: true, force: true });
@@ -61,6 +63,8 @@ export function initialise(site: Site): void {
   privateFolder(fresh, account);
   const args = ["-D", fresh, "-U", "postgres", "--locale=C", "-E", "UTF8"];
   if (options.purpose === "test") args.push("--no-sync");
+  if (binaries.major >= 16)
+    args.push(...Object.entries(sharedMemoryOf(folder)).map(([name, value]) => `--set=${name}=${value}`));
   const secret = join(folder, `init-${process.pid}.pw`);
   if (options.password === undefined) args.push("-A", "trust");
   else {
@@ -99,13 +103,20 @@ export interface Running {
 
 const FAST = { fsync: "off", synchronous_commit: "off", full_page_writes: "off", max_connections: "200" };
 
+/**
+ * What its processes share lies in `/dev/shm` by default, and stays there when they are killed. A server that is in memory anyway
+ * has it in its folder instead, which goes with it.
+ */
+function sharedMemoryOf(folder: string): Readonly<Record<string, string>> {
+  return isInMemory(folder) ? { dynamic_shared_memory_type: "mmap" } : {};
+}
+
 /** Starts the server's process and waits until it answers. */
 export async function run(site: Site, started: (pid: number) => void, port?: number): Promise<Running> {
   const wanted = port ?? site.options.port;
   for (let attempt = 1; ; attempt++) {
     const at = wanted ?? (await freePort());
-    if (wanted !== undefined && !(await isPortFree(wanted)))
-      throw new Error(`port ${wanted} of 127.0.0.1, which PostgreSQL is to use, is taken${remedy(site)}`);
+    if (wanted !== undefined) await requireFree(site, wanted);
     try {
       return await runOn(site, at, started);
     } catch (error) {
@@ -114,6 +125,11 @@ export async function run(site: Site, started: (pid: number) => void, port?: num
       if (wanted !== undefined || !raced || attempt === 5) throw error;
     }
   }
+}
+
+async function requireFree(site: Site, port: number): Promise<void> {
+  if (!(await isPortFree(port)))
+    throw new Error(`port ${port} of 127.0.0.1, which PostgreSQL is to use, is taken${remedy(site)}`);
 }
 
 function remedy({ options }: Site): string {
@@ -129,6 +145,7 @@ async function runOn(site: Site, port: number, started: (pid: number) => void): 
     port: String(port),
     unix_socket_directories: "",
     ...(options.purpose === "test" ? FAST : {}),
+    ...sharedMemoryOf(folder),
     ...options.settings,
   };
   const logFile = join(folder, "server.log");

@@ -1,11 +1,10 @@
-import { rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { Client } from "pg";
 import { demoFolder, ownFolder, scratchFolder, serverAccount } from "./account.ts";
 import { type Attempt, NoServerError } from "./attempts.ts";
 import { startWatchdog, type Watchdog } from "./lease.ts";
 import { type Joined, joinOrStart, writeWhole } from "./lock.ts";
-import { findPostgres, type PostgresBinaries } from "./postgres-binaries.ts";
+import { findPostgres } from "./postgres-binaries.ts";
 import {
   endOrphan,
   initialise,
@@ -80,7 +79,7 @@ export interface PostgresServer extends AsyncDisposable {
  */
 export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
   const given = options.dataDir ?? (options.purpose === "demo" ? demoFolder(process.cwd()) : undefined);
-  if (given === undefined) return launch(options, scratchFolder("svc-pg-"), undefined);
+  if (given === undefined) return launch(options, undefined);
   const folder = resolve(given);
   ownFolder(folder);
   return joinPostgres({ ...options, dataDir: folder }, join(folder, "server.json"));
@@ -88,19 +87,13 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
 
 /** Uses the server that `infoFile` tells about; starts it, and writes that file, when there is none. */
 export async function joinPostgres(options: PostgresOptions, infoFile: string): Promise<PostgresServer> {
-  const start = (): Promise<PostgresServer> =>
-    launch(options, options.dataDir ?? scratchFolder("svc-pg-"), infoFile);
-  const result = await joinOrStart(infoFile, start);
+  const result = await joinOrStart(infoFile, () => launch(options, infoFile));
   if (!("lease" in result)) return result;
   await createDatabase(result.info.port, options);
   return joinedServer(result, options);
 }
 
-async function launch(
-  options: PostgresOptions,
-  folder: string,
-  infoFile: string | undefined,
-): Promise<PostgresServer> {
+async function launch(options: PostgresOptions, infoFile: string | undefined): Promise<PostgresServer> {
   const remove = options.dataDir === undefined && options.purpose === "test";
   const account = serverAccount();
   const variable = options.purpose === "test" ? "SVC_TEST_DATABASE_URL" : "DATABASE_URL";
@@ -108,25 +101,17 @@ async function launch(
     { rung: variable, reason: "not set" },
     { rung: "a server of our own that runs", reason: "none" },
   ];
-  let binaries: PostgresBinaries | undefined;
-  try {
-    binaries = findPostgres(
-      options.env ?? process.env,
-      account,
-      attempts,
-      options.installedUnder,
-      options.only,
-    );
-  } finally {
-    if (binaries === undefined && remove) rmSync(folder, { recursive: true, force: true });
-  }
+  const { env = process.env, installedUnder, only } = options;
+  const binaries = findPostgres(env, account, attempts, installedUnder, only);
   if (binaries === undefined) {
     const remedy = "npm install --include=optional, or install PostgreSQL 15 or newer";
     throw new NoServerError("PostgreSQL", attempts, remedy);
   }
+  const watchdog = await startWatchdog();
+  // Not before: it goes with its watchdog, however this process ends.
+  const folder = options.dataDir ?? scratchFolder("svc-pg-");
   const data = join(folder, "data");
   const site: Site = { folder, data, binaries, account, options };
-  const watchdog = await startWatchdog();
   const removed = [...(infoFile === undefined ? [] : [infoFile]), ...(remove ? [folder] : [])];
   const run = remove && infoFile !== undefined ? dirname(infoFile) : undefined;
   const removeIfEmpty = run !== undefined && isNamedRun(run) ? run : undefined;
@@ -139,7 +124,7 @@ async function launch(
   watchdog.watch(base);
   const started = (pid: number): void => watchdog.watch({ ...base, pid });
   try {
-    initialise(site);
+    await initialise(site);
     await endOrphan(site);
     const running = await runServer(site, started);
     await createDatabase(running.port, options);

@@ -45,10 +45,19 @@ async function end(): Promise<void> {
   if (charge !== undefined) {
     const { pid, marker, signal, remove, removeIfEmpty } = charge;
     if (pid !== undefined && isServer(pid, marker)) await endServer(pid, signal, 10_000);
-    for (const path of remove) rmSync(path, { recursive: true, force: true, maxRetries: 3 });
+    for (const path of remove) removeWhole(path);
     if (removeIfEmpty !== undefined) rmdirIfEmpty(removeIfEmpty);
   }
   process.exit(0);
+}
+
+/** Whoever was making the data when its parent was killed goes on for a moment. */
+function removeWhole(path: string): void {
+  try {
+    rmSync(path, { recursive: true, force: true, maxRetries: 12 });
+  } catch {
+    // What else there is to remove is removed all the same.
+  }
 }
 
 function rmdirIfEmpty(folder: string): void {

@@ -23,6 +23,9 @@ describe("startPostgres", function () {
     ]);
     expect(await query(server.url, "show fsync")).to.deep.equal([{ fsync: "off" }]);
     expect(await query(server.url, "show server_encoding")).to.deep.equal([{ server_encoding: "UTF8" }]);
+    // What a server in memory shares would stay in memory when it is killed, were it not in its folder.
+    const [shared] = await query(server.url, "show dynamic_shared_memory_type");
+    expect(Object.values(shared ?? {})[0] === "mmap").to.equal(server.folder.startsWith("/dev/shm/"));
     await server.stop();
     expect(existsSync(server.folder)).to.equal(false);
     expect(() => process.kill(server.pid, 0)).to.throw("ESRCH");
