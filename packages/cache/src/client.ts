@@ -7,15 +7,16 @@ const RECONNECT_EVERY_MS = 5000;
 /** The client of ioredis, with settings that never let a command wait for long. */
 export function makeClient(options: ResolvedOptions): Redis | Cluster {
   const { url, cluster, connection, keyPrefix, connectTimeoutMs, commandTimeoutMs, now } = options;
+  // The deadline of a command is the gate's. These end what ioredis would wait for without an end; they cannot tell a stall of
+  // this process from one of Redis, so they are long.
+  const longest = Math.max(3000, 3 * Math.ceil(commandTimeoutMs));
   const retryStrategy = backoff({ baseMs: 200, minMs: 200, maxMs: 2000 });
   const common = {
     // How long the other side may take to close; until then the process stays alive.
     disconnectTimeout: 100,
     ...connection,
     connectTimeout: Math.ceil(connectTimeoutMs),
-    // The deadline of a command is the gate's. This ends what ioredis would wait for without an end; it cannot tell a
-    // stall of this process from one of Redis, so it is long.
-    socketTimeout: Math.max(3000, 3 * Math.ceil(commandTimeoutMs)),
+    socketTimeout: longest,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
     // It sends INFO, which some hosts do not have: they would never be ready.
@@ -34,7 +35,7 @@ export function makeClient(options: ResolvedOptions): Redis | Cluster {
       maxRedirections: 5,
       slotsRefreshTimeout: Math.ceil(connectTimeoutMs),
       // A command that goes from node to node waits for no socket.
-      redisOptions: { ...common, commandTimeout: Math.ceil(commandTimeoutMs) + 500 },
+      redisOptions: { ...common, commandTimeout: longest },
     });
   }
   let reconnectAfter = -Infinity;

@@ -3,6 +3,7 @@ import { type RedisServer, startRedis, testRedis } from "@svc/dev-services";
 import { ConfigurationError } from "@svc/options";
 import { collectingLogger, rejection, until } from "@svc/test-support";
 import { expect } from "chai";
+import { PATIENT } from "./support/warm-cache.ts";
 
 const ready = (cache: Cache) => cache.readiness().check(AbortSignal.timeout(5000));
 
@@ -12,7 +13,7 @@ describe("getOrSet", () => {
   let cache: Cache;
   let prefix: string;
   const open = (options: Partial<CacheOptions> = {}): Cache =>
-    createCache({ url: redis.url, keyPrefix: prefix, ...options });
+    createCache({ url: redis.url, keyPrefix: prefix, ...PATIENT, ...options });
   before(() => {
     prefix = `${redis.keyPrefix}test:`;
     cache = open({ onEvent: (event) => void events.push(event), maxValueBytes: 1000, fillTimeoutMs: 300 });
@@ -204,7 +205,7 @@ describe("readiness of the cache", function () {
 
   it("RDY-16 is healthy, never critical, and notes when Redis may drop entries", async () => {
     const logger = collectingLogger();
-    await using cache = createCache({ url: server.url, logger, name: "sessions" });
+    await using cache = createCache({ url: server.url, logger, name: "sessions", ...PATIENT });
     expect(cache.readiness()).to.include({ name: "sessions", critical: false });
     expect(await ready(cache)).to.deep.equal({
       healthy: true,
@@ -231,7 +232,7 @@ describe("readiness of the cache", function () {
       ["neither", ["+@all", "-info", "-config"]],
     ] as const) {
       await admin.redis.call("acl", "setuser", user, "on", ">pw", "~*", "&*", ...rights);
-      await using cache = createCache({ url: `redis://${user}:pw@127.0.0.1:${server.port}` });
+      await using cache = createCache({ url: `redis://${user}:pw@127.0.0.1:${server.port}`, ...PATIENT });
       const { healthy, detail, meta } = await ready(cache);
       expect({ healthy, detail }, user).to.deep.equal({ healthy: true, detail: "connected" });
       expect(meta?.["eviction"]).to.equal(user === "noinfo" ? "noeviction" : "unknown");

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Cache, type CacheOptions, CacheUnavailableError, createCache } from "@svc/cache";
 import { freePort, type RedisServer, startRedis } from "@svc/dev-services";
 import { expect } from "chai";
+import { PATIENT, warmCache } from "./support/warm-cache.ts";
 
 const ready = (cache: Cache) => cache.readiness().check(AbortSignal.timeout(5000));
 const answers = async (cache: Cache): Promise<boolean> =>
@@ -27,10 +28,12 @@ describe("a Redis with faults", function () {
     await server.stop();
     expect(unhandled).to.deep.equal([]);
   });
-  const open = (options: Partial<CacheOptions> = {}): Cache => createCache({ url: server.url, ...options });
-
-  const quiet = (cache: Cache): Promise<boolean> =>
-    until("nothing waits", async () => (await ready(cache)).meta?.["in_flight"] === 0);
+  const open = (options: Partial<CacheOptions> = {}): Cache =>
+    createCache({ url: server.url, ...PATIENT, ...options });
+  /** Where Redis hangs, and the time of a command has to pass. */
+  const warm = (options: Partial<CacheOptions>): Promise<Cache> => warmCache({ url: server.url, ...options });
+  const found = (cache: Cache): Promise<unknown> =>
+    until("the value", () => cache.get("kept").catch(() => undefined));
   /** How often Redis has carried out a command. */
   const calls = async (cache: Cache, command: string, of = "calls"): Promise<number> => {
     const stats = String(await cache.redis.call("info", "commandstats"));
@@ -38,10 +41,9 @@ describe("a Redis with faults", function () {
   };
 
   it("REV-7 REV-8 one request waits for a hung Redis, once; nobody waits for the probes", async () => {
-    await using cache = open({ commandTimeoutMs: 200, breakerCoolDownMs: 100 });
-    await cache.set("kept", "value", 60);
-    await quiet(cache);
-    const before = [await calls(cache, "exists"), await calls(cache, "ping")];
+    await using admin = open();
+    await using cache = await warm({ commandTimeoutMs: 200, breakerCoolDownMs: 100 });
+    const before = [await calls(admin, "exists"), await calls(admin, "ping")];
     const reasons: unknown[] = [];
     let probes = 0;
     server.pause();
@@ -60,16 +62,15 @@ describe("a Redis with faults", function () {
     expect(reasons[0]).to.equal("timeout");
     expect(new Set(reasons.slice(1))).to.deep.equal(new Set(["breaker"]));
     // Redis got what was let through when it went on: one command and the probes.
-    expect((await calls(cache, "exists")) - (before[0] ?? 0)).to.equal(1);
-    expect((await calls(cache, "ping")) - (before[1] ?? 0)).to.be.at.least(probes);
+    expect((await calls(admin, "exists")) - (before[0] ?? 0)).to.equal(1);
+    expect((await calls(admin, "ping")) - (before[1] ?? 0)).to.be.at.least(probes);
   });
 
   it("REV-8 all that wait when the first deadline passes share that wait; then one probe per window", async () => {
     let at = 0;
-    await using cache = open({ now: () => at, commandTimeoutMs: 300 });
-    await cache.set("kept", "value", 60);
-    await quiet(cache);
-    const before = await calls(cache, "ping");
+    await using admin = open();
+    await using cache = await warm({ now: () => at, commandTimeoutMs: 300 });
+    const before = await calls(admin, "ping");
     server.pause();
     try {
       const all = Array.from({ length: 50 }, async () => rejection(cache.redis.exists("kept")));
@@ -106,17 +107,22 @@ describe("a Redis with faults", function () {
     } finally {
       server.resume();
     }
-    at += 2000;
-    await rejection(cache.redis.exists("kept"));
-    await until("the probe succeeds", () => cache.state === "closed");
-    expect(await cache.get("kept")).to.equal("value");
-    expect((await calls(cache, "ping")) - before).to.equal(2);
+    let probes = 1;
+    await until("a probe succeeds", async () => {
+      // The machine may be too slow for one.
+      if (cache.state === "open") {
+        at += 2000;
+        probes += 1;
+        await rejection(cache.redis.exists("kept"));
+      }
+      return cache.state === "closed";
+    });
+    expect(await found(cache)).to.equal("value");
+    expect((await calls(admin, "ping")) - before).to.equal(probes);
   });
 
   it("REV-8 heals without a request", async () => {
-    await using cache = open({ commandTimeoutMs: 100, breakerCoolDownMs: 100 });
-    await cache.set("kept", "value", 60);
-    await quiet(cache);
+    await using cache = await warm({ commandTimeoutMs: 100, breakerCoolDownMs: 100 });
     server.pause();
     try {
       expect(await rejection(cache.redis.exists("kept"))).to.include({ reason: "timeout", ambiguous: true });
@@ -125,7 +131,7 @@ describe("a Redis with faults", function () {
       server.resume();
     }
     await until("a probe succeeds", () => cache.state === "closed");
-    expect(await cache.get("kept")).to.equal("value");
+    expect(await found(cache)).to.equal("value");
   });
 
   it("REV-8 is not called after three answers that say that it is of no use, until it says otherwise", async () => {
@@ -134,7 +140,6 @@ describe("a Redis with faults", function () {
     await using admin = open();
     await using cache = open({ breakerCoolDownMs: 100 });
     await cache.set("kept", "value", 60);
-    await quiet(cache);
     await admin.redis.call("config", "set", "replica-serve-stale-data", "no");
     await admin.redis.call("replicaof", "127.0.0.1", 1);
     try {
@@ -155,7 +160,6 @@ describe("a Redis with faults", function () {
     const logger = collectingLogger();
     await using cache = open({ logger });
     await cache.set("kept", 1, 60);
-    await quiet(cache);
     await server.kill();
     await until(
       "it is known",
@@ -177,7 +181,7 @@ describe("a Redis with faults", function () {
 
   it("says that a command may have been carried out when its connection drops", async () => {
     await using proxy = await cuttingProxy(server.port);
-    await using cache = createCache({ url: `redis://127.0.0.1:${proxy.port}` });
+    await using cache = open({ url: `redis://127.0.0.1:${proxy.port}` });
     await cache.set("cut", 0, 60);
     proxy.cutAnswers();
     const error = await rejection(cache.redis.call("incr", "cut"));
@@ -251,20 +255,18 @@ describe("a Redis with faults", function () {
   });
 
   it("takes a stall of this process for no failure of Redis", async () => {
-    await using cache = open({ commandTimeoutMs: 100, breakerFailures: 1 });
-    await cache.set("kept", 1, 60);
+    await using cache = await warm({ commandTimeoutMs: 100, breakerFailures: 1 });
     const asked = cache.redis.exists("kept");
     for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate);
-    const end = performance.now() + 400;
+    // Long enough for Redis to answer, however busy the machine is.
+    const end = performance.now() + 1500;
     while (performance.now() < end);
     expect(await asked).to.equal(1);
     expect(cache.state).to.equal("closed");
   });
 
   it("holds no more than maxInFlight commands for a Redis that hangs", async () => {
-    await using cache = open({ maxInFlight: 10, commandTimeoutMs: 300 });
-    await cache.set("kept", 1, 60);
-    await quiet(cache);
+    await using cache = await warm({ maxInFlight: 10, commandTimeoutMs: 300 });
     server.pause();
     try {
       const all = await Promise.all(
@@ -280,7 +282,7 @@ describe("a Redis with faults", function () {
   it("RDY-16 is not ready, and not critical, where there never was a Redis; nothing of the URL gets out", async () => {
     const logger = collectingLogger();
     const port = await freePort();
-    await using cache = createCache({ url: `redis://somebody:geheim@127.0.0.1:${port}/3`, logger });
+    await using cache = open({ url: `redis://somebody:geheim@127.0.0.1:${port}/3`, logger });
     const error = await rejection(cache.redis.exists("key"));
     expect(error).to.include({ reason: "disconnected" });
     const check = await ready(cache);
@@ -296,7 +298,7 @@ describe("a Redis with faults", function () {
     await using admin = open();
     await admin.redis.call("config", "set", "requirepass", "richtig");
     try {
-      await using cache = createCache({ url: `redis://:geheim@127.0.0.1:${server.port}`, logger });
+      await using cache = open({ url: `redis://:geheim@127.0.0.1:${server.port}`, logger });
       await rejection(cache.redis.exists("key"));
       await until("it is known", async () => (await ready(cache)).detail === "not answering (WRONGPASS)");
       expect(logger.texts.join()).to.contain("WRONGPASS").and.not.contain("geheim");
@@ -309,7 +311,7 @@ describe("a Redis with faults", function () {
     const logger = collectingLogger();
     await using admin = open();
     await admin.redis.call("flushall");
-    await using cache = createCache({ url: `${server.url}/77777`, logger });
+    await using cache = open({ url: `${server.url}/77777`, logger });
     const fault = { reason: "disconnected", ambiguous: false };
     expect(await rejection(cache.set("key", 1, 60))).to.include(fault);
     await until("it is known", () => logger.texts.length > 0);
@@ -325,9 +327,8 @@ describe("a Redis with faults", function () {
       throw new Error("the disk is full");
     };
     const logger = { debug: full, info: full, warn: full, error: full, fatal: full };
-    await using never = createCache({ url: `redis://127.0.0.1:${await freePort()}`, logger });
-    await using cache = open({ logger, commandTimeoutMs: 100, breakerCoolDownMs: 100 });
-    await cache.set("kept", 1, 60);
+    await using never = open({ url: `redis://127.0.0.1:${await freePort()}`, logger });
+    await using cache = await warm({ logger, commandTimeoutMs: 100, breakerCoolDownMs: 100 });
     server.pause();
     try {
       expect(await rejection(cache.redis.exists("kept"))).to.include({ reason: "timeout" });
@@ -341,9 +342,8 @@ describe("a Redis with faults", function () {
   it("warns at most every 10 s", async () => {
     let at = 0;
     const logger = collectingLogger();
-    await using cache = open({ logger, now: () => at, commandTimeoutMs: 100 });
-    await cache.set("kept", 1, 60);
-    await quiet(cache);
+    await using cache = await warm({ logger, now: () => at, commandTimeoutMs: 100 });
+    const before = logger.texts.length;
     server.pause();
     try {
       for (let window = 0; window < 6; window++) {
@@ -351,7 +351,9 @@ describe("a Redis with faults", function () {
         await until("the probe fails", () => cache.state === "open");
         at += 2000;
       }
-      const warnings = logger.texts.filter((line) => line.startsWith("warn Redis is not available"));
+      const warnings = logger.texts
+        .slice(before)
+        .filter((line) => line.startsWith("warn Redis is not available"));
       expect(warnings).to.have.length(2);
     } finally {
       server.resume();
@@ -371,8 +373,7 @@ describe("a Redis with faults", function () {
   });
 
   it("stops while Redis hangs", async () => {
-    const cache = open({ commandTimeoutMs: 200 });
-    await cache.set("kept", 1, 60);
+    const cache = await warm({ commandTimeoutMs: 200 });
     server.pause();
     try {
       const last = rejection(cache.redis.exists("kept"));
@@ -384,9 +385,7 @@ describe("a Redis with faults", function () {
   });
 
   it("stops without waiting for a probe", async () => {
-    const cache = open({ commandTimeoutMs: 200, breakerCoolDownMs: 100 });
-    await cache.set("kept", 1, 60);
-    await quiet(cache);
+    const cache = await warm({ commandTimeoutMs: 200, breakerCoolDownMs: 100 });
     server.pause();
     try {
       await rejection(cache.redis.exists("kept"));
