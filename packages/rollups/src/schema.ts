@@ -1,4 +1,4 @@
-import { type Columns, type Database, ensureSchema, identifier, qualified } from "@svc/sql";
+import { type Columns, type Database, ensureSchema, identifier, migrationName, qualified } from "@svc/sql";
 import { onConnection } from "./connection.ts";
 import { literal } from "./literal.ts";
 import type { Definition } from "./definition.ts";
@@ -59,7 +59,7 @@ export function adviceOf({ source, tenant, time }: Definition): string {
 export function migrationsOf(definition: Definition): readonly Migration[] {
   return [
     {
-      name: `0001_rollup_${definition.givenTable.replaceAll(/\W/g, "_")}`,
+      name: migrationName("0001_rollup", definition.givenTable),
       statements: statementsOf(definition),
     },
   ];

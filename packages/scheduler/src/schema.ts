@@ -1,5 +1,5 @@
 import type { Migration } from "@svc/job-table";
-import { type Columns, type Database, ensureSchema, qualified } from "@svc/sql";
+import { type Columns, type Database, ensureSchema, migrationName, qualified } from "@svc/sql";
 
 const COLUMNS: Columns = {
   name: ["text", "varchar"],
@@ -22,7 +22,7 @@ export function ticksStatements(table: string): readonly string[] {
 }
 
 export function ticksMigrations(table: string): readonly Migration[] {
-  return [{ name: `0001_${table.replaceAll(/\W/g, "_")}`, statements: ticksStatements(table) }];
+  return [{ name: migrationName("0001", table), statements: ticksStatements(table) }];
 }
 
 /**

@@ -51,7 +51,7 @@ describe("the table of ticks", function () {
     await pool.query("create schema later");
     const scheduler = on("later.Ticks");
     const [migration] = scheduler.migrations();
-    expect(migration?.name).to.equal("0001_later_Ticks");
+    expect(migration?.name).to.equal("0001_later_Ticks_6bf93f74");
     for (let round = 0; round < 2; round++)
       for (const sql of migration?.statements ?? []) await pool.query(sql);
     expect(await scheduler.ensureSchema()).to.equal("present");

@@ -3,6 +3,7 @@ import {
   type Columns,
   enableRowSecurity,
   ensureSchema,
+  migrationName,
   qualified,
   rowSecurityStatements,
   SchemaError,
@@ -68,11 +69,10 @@ export function tableStatements(options: ResolvedOptions): readonly string[] {
 /** Steps for a migration tool: the extension, which needs a login that may make it, and the table. */
 export function storeMigrations(options: ResolvedOptions): readonly Migration[] {
   const { table, rowSecurity } = options;
-  const suffix = table.replaceAll(/\W/g, "_");
   const security = rowSecurity === undefined ? [] : rowSecurityStatements({ table, ...rowSecurity });
   return [
     { name: "0001_vector", statements: [CREATE_EXTENSION] },
-    { name: `0002_${suffix}`, statements: [...tableStatements(options), ...security] },
+    { name: migrationName("0002", table), statements: [...tableStatements(options), ...security] },
   ];
 }
 

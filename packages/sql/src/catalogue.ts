@@ -5,19 +5,26 @@ import type { ResolvedSchema, Wanted } from "./schema-options.ts";
 export interface Findings {
   /** What is not there at all. */
   readonly missing: readonly string[];
+  /** What `isPresent` asks for and is not so. */
+  readonly unmet: readonly string[];
   /** What is there and is something else. */
   readonly faults: readonly string[];
 }
 
-/** What is missing where `isPresent` says so. */
-export const ASKED_FOR = "what isPresent asks for";
+// What has columns too, and may stand where a table is wanted.
+const NO_TABLE: Readonly<Record<string, string>> = {
+  v: "a view",
+  m: "a materialized view",
+  f: "a foreign table",
+  c: "a type",
+};
 
 // to_regclass() and the catalogues take ACCESS SHARE on themselves and nothing on the relations asked about. to_regclass()
 // sees what was committed this instant, the tables of the catalogue what was when the query began: without pg_class a
 // table that is being made by somebody else would have a name and no columns yet.
 const SELECT_COLUMNS = `
-select wanted.sql as relation, class.oid is not null as present, attribute.attname as name,
-  format_type(attribute.atttypid, null) as type,
+select wanted.sql as relation, class.oid is not null as present, class.relkind as kind,
+  attribute.attname as name, format_type(attribute.atttypid, null) as type,
   attribute.attnotnull and not attribute.atthasdef and attribute.attidentity = '' as required
 from unnest($1::text[]) as wanted (sql)
 left join pg_catalog.pg_class as class on class.oid = to_regclass(wanted.sql)
@@ -31,13 +38,15 @@ select type, format_type(to_regtype(type), null) as name from unnest($1::text[])
 interface ColumnRow extends Record<string, unknown> {
   readonly relation: string;
   readonly present: boolean;
+  readonly kind: string | null;
   readonly name: string | null;
   readonly type: string;
   readonly required: boolean;
 }
 
 /** Asks the catalogue, and the schema's own query, what is there. Takes no lock above ACCESS SHARE. */
-export async function inspect(db: Queryable, { wanted, isPresent }: ResolvedSchema): Promise<Findings> {
+export async function inspect(db: Queryable, schema: ResolvedSchema): Promise<Findings> {
+  const { wanted } = schema;
   const missing: string[] = [];
   const faults: string[] = [];
   const rows = (await db.query<ColumnRow>(SELECT_COLUMNS, [wanted.map((each) => each.sql)])).rows;
@@ -48,11 +57,23 @@ export async function inspect(db: Queryable, { wanted, isPresent }: ResolvedSche
     else missing.push(relation.name);
   }
   // The query may name tables that are not there yet.
-  if (missing.length === 0 && isPresent !== undefined) {
-    const [row] = (await db.query(isPresent)).rows;
-    if (row === undefined || Object.values(row)[0] !== true) missing.push(ASKED_FOR);
+  const unmet = missing.length === 0 ? await unmetNeeds(db, schema) : [];
+  // A view is as good as a table while nothing has to be made for it.
+  for (const { sql, name, columns } of unmet.length === 0 ? [] : wanted) {
+    const kind = NO_TABLE[rows.find((row) => row.relation === sql)?.kind ?? ""];
+    if (kind !== undefined && Object.keys(columns).length > 0)
+      faults.push(`${name} must be a table; it is ${kind}`);
   }
-  return { missing, faults };
+  return { missing, unmet, faults };
+}
+
+async function unmetNeeds(db: Queryable, { isPresent, needs }: ResolvedSchema): Promise<readonly string[]> {
+  if (isPresent === undefined) return [];
+  const [row] = (await db.query(isPresent)).rows;
+  const answers = Object.values(row ?? {});
+  if (answers.length > 0 && answers.every((answer) => answer === true)) return [];
+  if (needs === undefined) return ["what isPresent asks for is still missing after the statements"];
+  return answers.length === needs.length ? needs.filter((_, at) => answers[at] !== true) : needs;
 }
 
 async function typeNames(db: Queryable, wanted: readonly Wanted[]): Promise<ReadonlyMap<string, string>> {

@@ -1,4 +1,4 @@
-import { ASKED_FOR, inspect } from "./catalogue.ts";
+import { inspect } from "./catalogue.ts";
 import { sqlStateOf } from "./error-class.ts";
 import { SchemaError } from "./errors.ts";
 import { withLentConnection } from "./lent-connection.ts";
@@ -20,7 +20,7 @@ const ROUNDS = 3;
  * it all happens inside that one, and the lock is held to its end.
  *
  * @returns `present` when there was nothing to do, `created` when the statements were run by this call
- * @throws SchemaError when a table is there with other columns (nothing is altered), or when something is still missing
+ * @throws SchemaError when a table is there with other columns, or something else in its place (nothing is altered), or when something is still missing
  *   after the statements (they are rolled back)
  * @throws OptionError, IdentifierError
  */
@@ -48,13 +48,13 @@ async function createMissing(tx: Queryable, schema: ResolvedSchema): Promise<"pr
   const present = await isCompleteOn(tx, schema);
   if (!present) {
     for (const statement of schema.statements) await tx.query(statement);
-    const { missing, faults } = await inspect(tx, schema);
-    const unmade = missing.flatMap((each) => {
-      // The columns are right then, and what is missing cannot be made beside what is there.
-      if (each === ASKED_FOR && schema.needs !== undefined) return schema.needs;
-      return `${each} is still missing after the statements`;
-    });
-    if (unmade.length > 0 || faults.length > 0) throw new SchemaError(schema.name, [...unmade, ...faults]);
+    const { missing, unmet, faults } = await inspect(tx, schema);
+    const all = [
+      ...missing.map((each) => `${each} is still missing after the statements`),
+      ...unmet,
+      ...faults,
+    ];
+    if (all.length > 0) throw new SchemaError(schema.name, all);
   }
   // The transaction may be the caller's, and go on.
   await setLockTimeout(tx, before);
@@ -81,7 +81,7 @@ function isComplete(db: Database, schema: ResolvedSchema): Promise<boolean> {
 }
 
 async function isCompleteOn(db: Queryable, schema: ResolvedSchema): Promise<boolean> {
-  const { missing, faults } = await inspect(db, schema);
+  const { missing, unmet, faults } = await inspect(db, schema);
   if (faults.length > 0) throw new SchemaError(schema.name, faults);
-  return missing.length === 0;
+  return missing.length === 0 && unmet.length === 0;
 }

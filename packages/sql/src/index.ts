@@ -3,8 +3,10 @@ export { IdentifierError, OptionError, SchemaError, TransactionError } from "./e
 export { ensureSchema } from "./ensure-schema.ts";
 export { isTransaction, transactionOf, type Within } from "./given-transaction.ts";
 export { identifier, qualified } from "./identifier.ts";
+export { jsonBytes } from "./json-bytes.ts";
 export { lend } from "./lend.ts";
 export { databaseKind, type OptionKind, tableNameKind } from "./option-kinds.ts";
+export { migrationName } from "./migration-name.ts";
 export {
   type Connectable,
   type Database,

@@ -12,9 +12,12 @@ export interface SchemaOptions {
   readonly tables?: Readonly<Record<string, Columns>> | undefined;
   /** Other relations (indexes, sequences, views) that must be there, by name or `schema.name`. Default: none. */
   readonly relations?: readonly string[] | undefined;
-  /** A query whose first column of its first row is true when nothing is missing. Default: none. */
+  /** A query whose first row has nothing but true when nothing is missing, each under a name of its own. Default: none. */
   readonly isPresent?: string | undefined;
-  /** What `isPresent` asks for, in words: the faults when it is not so after the statements either. Default: none. */
+  /**
+   * What `isPresent` asks for, in words: the faults when it is not so after the statements either. Where there is one for
+   * every column of the query, those of the columns that are not true. Default: none.
+   */
   readonly needs?: readonly string[] | undefined;
   /** The statements that make what is missing. Each must do no harm where its part is there already. Required. */
   readonly statements: readonly string[];

@@ -34,34 +34,40 @@ export function tableNeeds(
 ): Required<Pick<SchemaOptions, "isPresent" | "needs">> {
   const { key, indexes, nullable, isOrdinary = false } = needs;
   const relation = `to_regclass(${literal(qualified(table))})`;
-  return {
-    isPresent: `
-select bool_or(index.indisunique and index.indpred is null and index.indnkeyatts = 1
-    and attribute.attname = ${literal(key)} and compared.collisdeterministic)
-  ${indexes.map((index) => `and bool_or(${isIndex(index)})`).join("\n  ")}
-  and not exists (
+  const asked: (readonly [sql: string, words: string])[] = [
+    [
+      `bool_or(index.indisunique and index.indpred is null and index.indnkeyatts = 1
+    and attribute.attname = ${literal(key)} and compared.collisdeterministic)`,
+      `${table} needs a primary key or unique index of ${key} alone, of a deterministic collation`,
+    ],
+    ...indexes.map(
+      (index) => [`bool_or(${isIndex(index)})`, `${table} needs an index of ${inWords(index)}`] as const,
+    ),
+    [
+      `not exists (
     select from pg_catalog.pg_attribute where attrelid = ${relation} and attnotnull
     and attname in (${nullable.map(literal).join(", ")})
-  )
+  )`,
+      `${nullable.join(", ")} of ${table} must take null`,
+    ],
+  ];
+  if (isOrdinary) {
+    asked.unshift([
+      `(select relkind from pg_catalog.pg_class where oid = ${relation}) = 'r'
+  and not exists (select from pg_catalog.pg_inherits where inhparent = ${relation})`,
+      `${table} needs to be an ordinary table, without partitions and none that inherit from it`,
+    ]);
+  }
+  // One row, whatever indexes there are, and one column for each need.
+  return {
+    isPresent: `
+select ${asked.map(([sql], at) => `${sql} as need_${at}`).join(",\n  ")}
 from pg_catalog.pg_index as index
 join pg_catalog.pg_attribute as attribute
   on attribute.attrelid = index.indrelid and attribute.attnum = index.indkey[0]
 left join pg_catalog.pg_collation as compared on compared.oid = attribute.attcollation
-where index.indrelid = ${relation} and index.indisvalid and index.indimmediate
-${
-  isOrdinary
-    ? `  and (select relkind from pg_catalog.pg_class where oid = ${relation}) = 'r'
-  and not exists (select from pg_catalog.pg_inherits where inhparent = ${relation})`
-    : ""
-}`,
-    needs: [
-      ...(isOrdinary
-        ? [`${table} needs to be an ordinary table, without partitions and none that inherit from it`]
-        : []),
-      `${table} needs a primary key or unique index of ${key} alone, of a deterministic collation`,
-      `${table} needs an index of ${indexes.map(inWords).join(", and one of ")}`,
-      `${nullable.join(", ")} of ${table} must take null`,
-    ],
+where index.indrelid = ${relation} and index.indisvalid and index.indimmediate`,
+    needs: asked.map(([, words]) => words),
   };
 }
 

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { testDatabase } from "@svc/dev-services";
 import { isConnectionError, safeErrorText, sqlStateOf } from "@svc/sql";
+import { until } from "@svc/test-support";
 import { expect } from "chai";
 import pg from "pg";
 import { connections } from "./support/connections.ts";
@@ -80,7 +81,8 @@ describe("errors of a database", () => {
 
   it("are connection errors when the pool has none to lend", async () => {
     const small = pool({ max: 1, connectionTimeoutMillis: 50 });
-    const lent = await small.connect();
+    // Making it may take longer on a busy machine.
+    const lent = await until("it has been made", () => small.connect().catch(() => undefined));
     expect(isConnectionError(await failure(small.connect()))).to.equal(true);
     lent.release();
   });

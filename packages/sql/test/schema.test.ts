@@ -215,6 +215,36 @@ describe("ensureSchema", () => {
     expect(await columns("needy")).to.deep.equal([]);
   });
 
+  it("says which of them it has not found, where each has a column", async () => {
+    const options = {
+      name: "needy",
+      isPresent: "select true as a, null as b, false as c",
+      needs: ["needy needs a key", "needy needs an index", "needy needs a column"],
+      statements: ["create table needy (id text)"],
+    };
+    const error = await failure(ensureSchema(pool, options));
+    expect(error).to.have.property("faults").that.deep.equals(options.needs.slice(1));
+  });
+
+  for (const [what, sql] of [
+    ["a view", "create view %s as select 'a'::text as id"],
+    ["a materialized view", "create materialized view %s as select 'a'::text as id"],
+    ["a type", "create type %s as (id text)"],
+  ] as const) {
+    it(`refuses ${what} in place of a table that lacks something, and takes one that lacks nothing`, async () => {
+      const name = `instead_${what.replaceAll(" ", "_")}`;
+      await pool.query(sql.replace("%s", name));
+      const tables = { [name]: { id: "text" } };
+      const options = { name, tables, statements: ["select 1"] };
+      const error = await failure(ensureSchema(pool, { ...options, isPresent: "select false" }));
+      expect(error).to.be.instanceOf(SchemaError);
+      expect(error)
+        .to.have.property("faults")
+        .that.deep.equals([`${name} must be a table; it is ${what}`]);
+      expect(await ensureSchema(pool, { ...options, isPresent: "select true" })).to.equal("present");
+    });
+  }
+
   describe("tableNeeds", () => {
     const needs = {
       key: "id",
@@ -226,11 +256,6 @@ describe("ensureSchema", () => {
       `create index if not exists ${name}_a on ${name} (due, "Odd", note) where (status)::text = 'new'`,
       `create index if not exists ${name}_b on ${name} (due desc)`,
     ];
-    const all = [
-      "needs a primary key or unique index of id alone, of a deterministic collation",
-      "needs an index of (due, Odd) where status = 'new', and one of (due)",
-    ];
-
     it("takes what has the key, the indexes by whatever name, and the columns that take null", async () => {
       for (const statement of make("fit")) await pool.query(statement);
       const options = { name: "fit", tables: { fit: { id: "text" } }, statements: ["select 1"] };
@@ -239,14 +264,40 @@ describe("ensureSchema", () => {
       expect(await ensureSchema(pool, { ...loose, ...tableNeeds("public.fit", needs) })).to.equal("present");
     });
 
-    for (const [what, change] of [
-      ["no key", "alter table %s drop constraint %s_pkey"],
-      ["no partial index", "drop index %s_a; create index on %s (due, \"Odd\") where status = 'old'"],
-      ["an index of other columns", "drop index %s_b; create index on %s (note, due)"],
-      ["a column that takes no null", "alter table %s alter note set not null"],
+    for (const [what, change, lacks] of [
+      [
+        "no key",
+        "alter table %s drop constraint %s_pkey",
+        ["%s needs a primary key or unique index of id alone, of a deterministic collation"],
+      ],
+      [
+        "no partial index",
+        "drop index %s_a; create index on %s (due, \"Odd\") where status = 'old'",
+        ["%s needs an index of (due, Odd) where status = 'new'"],
+      ],
+      [
+        "an index of other columns",
+        "drop index %s_b; create index on %s (note, due)",
+        ["%s needs an index of (due)"],
+      ],
+      [
+        "a column that takes no null",
+        "alter table %s alter note set not null",
+        ["Odd, note of %s must take null"],
+      ],
+      [
+        "no index, one of whose columns takes no null",
+        "drop index %s_a, %s_b; alter table %s drop constraint %s_pkey, alter note set not null",
+        [
+          "%s needs a primary key or unique index of id alone, of a deterministic collation",
+          "%s needs an index of (due, Odd) where status = 'new'",
+          "%s needs an index of (due)",
+          "Odd, note of %s must take null",
+        ],
+      ],
     ] as const) {
-      it(`refuses a table with ${what}, and says what it needs`, async () => {
-        const name = `unfit_${what.replaceAll(" ", "_")}`;
+      it(`refuses a table with ${what}, and says what it lacks`, async () => {
+        const name = `unfit_${what.replaceAll(/\W+/g, "_")}`;
         for (const statement of make(name)) await pool.query(statement);
         await pool.query(change.replaceAll("%s", name));
         const tables = { [name]: { id: "text", due: "integer", note: "text" } };
@@ -256,7 +307,7 @@ describe("ensureSchema", () => {
         expect(error).to.be.instanceOf(SchemaError);
         expect(error)
           .to.have.property("faults")
-          .that.deep.equals([...all.map((each) => `${name} ${each}`), `Odd, note of ${name} must take null`]);
+          .that.deep.equals(lacks.map((each) => each.replaceAll("%s", name)));
       });
     }
   });
