@@ -203,14 +203,20 @@ function checkWhole(name: string, value: unknown, max: number): void {
   throw refused(`${name} must be a whole number from 1 to ${max}`);
 }
 
+const MAX_ATTEMPTS = 2 ** 31 - 1;
+const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z$/;
+
+/** What the server would refuse ends the transaction of the caller, so it is not sent. */
 function checkLease(lease: Lease): void {
   const { id, attempts, lockedUntil } = (lease ?? {}) as Partial<Lease>;
   if (
     typeof id === "string" &&
+    !id.includes("\0") &&
     Number.isInteger(attempts) &&
+    Math.abs(attempts as number) <= MAX_ATTEMPTS &&
     typeof lockedUntil === "string" &&
-    !/[^\w:.-]/.test(lockedUntil) &&
-    lockedUntil !== ""
+    MOMENT.test(lockedUntil) &&
+    !Number.isNaN(Date.parse(lockedUntil))
   )
     return;
   throw refused("a lease has the id, attempts and lockedUntil of a claimed job");

@@ -1,4 +1,5 @@
 import { currentContext } from "@svc/context";
+import { jsonBytes } from "@svc/sql";
 import { refused } from "./errors.ts";
 import { mintJobId } from "./job-id.ts";
 import type { NewJob, TraceCarrier } from "./job.ts";
@@ -108,9 +109,12 @@ function jsonOf(payload: unknown, maxBytes: number): string {
     throw refused("payload is nothing that JSON can say", error);
   }
   if (typeof text !== "string") throw refused(`payload is nothing that JSON can say: a ${typeof payload}`);
-  const bytes = Buffer.byteLength(text);
+  const bytes = jsonBytes(text);
   if (bytes > maxBytes) {
-    throw refused(`payload has ${bytes} bytes as JSON, at most ${maxBytes} are allowed (maxPayloadBytes)`);
+    const how = bytes === Buffer.byteLength(text) ? "" : " with its numbers in full";
+    throw refused(
+      `payload has ${bytes} bytes as JSON${how}, at most ${maxBytes} are allowed (maxPayloadBytes)`,
+    );
   }
   if (text.includes("\\u") && UNKEPT.test(text)) {
     throw refused("payload contains NUL or half a surrogate pair, which PostgreSQL cannot keep");

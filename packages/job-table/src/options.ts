@@ -26,7 +26,7 @@ export interface JobTableOptions {
   readonly name?: string | undefined;
   /** Seconds for which a claim holds a job (JOB-14), 1 to 86,400. Nothing extends it. Default: 300. */
   readonly visibilityTimeoutSeconds?: number | undefined;
-  /** How long the JSON of a payload may be, in bytes, up to 64 MiB. Default: 1,048,576. */
+  /** How long the JSON of a payload may be, in bytes, with its numbers in full, up to 64 MiB. Default: 1,048,576. */
   readonly maxPayloadBytes?: number | undefined;
   /** Whether queueing tells workers that listen. Default: true. */
   readonly notify?: boolean | undefined;

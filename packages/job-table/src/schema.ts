@@ -1,4 +1,12 @@
-import { type Columns, type Database, ensureSchema, qualified, type TableNeeds, tableNeeds } from "@svc/sql";
+import {
+  type Columns,
+  type Database,
+  ensureSchema,
+  migrationName,
+  qualified,
+  type TableNeeds,
+  tableNeeds,
+} from "@svc/sql";
 
 /** A step of the schema, for a migration tool. */
 export interface Migration {
@@ -67,7 +75,7 @@ export function tableStatements(table: string): readonly string[] {
 }
 
 export function tableMigrations(table: string): readonly Migration[] {
-  return [{ name: `0001_${table.replaceAll(/\W/g, "_")}`, statements: tableStatements(table) }];
+  return [{ name: migrationName("0001", table), statements: tableStatements(table) }];
 }
 
 /**

@@ -211,8 +211,9 @@ describe("a job that is queued beside a worker that has nothing to do", function
       await using working = work(watched.bench, { handlers: { a: () => undefined } });
       await idle(watched, working);
       let failed = 0;
-      watched.after = () => {
-        if (watched.inserts.at(-1) !== "claimed") return Promise.resolve();
+      watched.after = (_text, prepared) => {
+        // One alone goes over the pool when the worker's connection is just recording something.
+        if (watched.inserts.at(-1) !== "claimed" || (lanes === 1 && !prepared)) return Promise.resolve();
         failed += 1;
         return Promise.reject(new Error("the connection broke"));
       };
@@ -227,7 +228,7 @@ describe("a job that is queued beside a worker that has nothing to do", function
             ids.add(each.value.id);
           }
         }
-        return failed >= lanes;
+        return lanes === 1 ? failed > 0 : rejected > 0;
       });
       watched.after = () => Promise.resolve();
       // What the worker's connection has failed at is done once more over another one; the others are rejected.
@@ -319,7 +320,8 @@ describe("a job that is queued beside a worker that has nothing to do", function
       const watched = watch(bench);
       const working = work(watched.bench, {
         drainSeconds,
-        commandTimeoutMs: 300,
+        // Longer than a machine may be held up between the claim and the stop.
+        commandTimeoutMs: 1500,
         handlers: { a: () => undefined },
       });
       await idle(watched, working);
@@ -519,8 +521,9 @@ describe("a job that is queued beside a worker that has nothing to do", function
     const a = (_payload: unknown, { id }: { readonly id: string }): void =>
       void runs.set(id, (runs.get(id) ?? 0) + 1);
     await using one = work(watched.bench, { concurrency: 3, handlers: { a } });
+    // The other one would take what this one is to be idle after.
+    await idle(watched, one);
     await using two = work(bench, { concurrency: 2, handlers: { a } });
-    await idle(watched, one).catch(() => undefined);
     const ids: string[] = [];
     const lane = async (at: number): Promise<void> => {
       for (let n = 0; n < 40; n++) {

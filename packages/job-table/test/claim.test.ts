@@ -252,7 +252,11 @@ describe("claim, ack, fail and release", function () {
       {},
       { ...lease, lockedUntil: "" },
       { ...lease, lockedUntil: "now'" },
+      { ...lease, lockedUntil: "not-a-date" },
+      { ...lease, lockedUntil: "2026-13-01T00:00:00Z" },
       { ...lease, attempts: "1" },
+      { ...lease, attempts: 2 ** 40 },
+      { ...lease, id: "a\0" },
     ]) {
       for (const end of ["ack", "release"] as const) {
         expect(await rejection(table[end](wrong as Lease))).to.include({ code: "ERR_SVC_JOB_ARGUMENT" });

@@ -71,6 +71,17 @@ describe("enqueue", function () {
     for (const id of ids) expect(id).to.match(/^0{11}[053]7[0-9a-f]{3}8[0-9a-f]{15}$/);
   });
 
+  it("takes no payload that is longer when it is read than may be: PostgreSQL writes numbers in full", async () => {
+    await using bench = await openBench(database.url);
+    const payload = Array<number>(6500).fill(1e308);
+    const refused = rejection(bench.table.enqueue({ task: "a", payload }));
+    expect((await refused).message).to.match(
+      /^payload has 20\d{5} bytes as JSON with its numbers in full, at most 1048576 are allowed \(maxPayloadBytes\)$/,
+    );
+    await bench.table.enqueue({ task: "a", payload: payload.slice(0, 3000) });
+    expect((await bench.table.claim(1))[0]?.payload).to.deep.equal(payload.slice(0, 3000));
+  });
+
   it("takes no client, no pool and no misspelt name for a transaction: a job would outlive its rollback", async () => {
     await using bench = await openBench(database.url);
     const { table } = bench;

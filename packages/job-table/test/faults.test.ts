@@ -95,12 +95,14 @@ describe("a worker whose database fails", function () {
     it("waits while the server that answers takes no writes, as one does before it is promoted", async () => {
       await using bench = await openBench(database.url);
       await using admin = await openClient(database.url);
-      const readOnly = (yes: boolean): Promise<unknown> =>
-        admin.query(`do $$ begin
+      // One after the other: who is back before the setting is committed would have the old one.
+      const readOnly = async (yes: boolean): Promise<void> => {
+        await admin.query(`do $$ begin
           execute format('alter database %I set default_transaction_read_only = ${yes ? "on" : "off"}', current_database());
-          perform pg_terminate_backend(pid) from pg_stat_activity
-            where datname = current_database() and pid <> pg_backend_pid();
         end $$`);
+        await admin.query(`select pg_terminate_backend(pid) from pg_stat_activity
+          where datname = current_database() and pid <> pg_backend_pid()`);
+      };
       const { opened, open } = gate();
       await bench.table.enqueue({ id: "under way", task: "a" });
       await using working = work(bench, { handlers: { a: () => opened } });
@@ -124,7 +126,7 @@ describe("a worker whose database fails", function () {
       await bench.table.enqueue({ task: "a" });
       const blocker = await bench.pool.connect();
       await blocker.query(`begin; lock table ${bench.table.name} in access exclusive mode`);
-      await using working = work(bench, { commandTimeoutMs: 800, handlers: { a: () => undefined } });
+      await using working = work(bench, { commandTimeoutMs: 3000, handlers: { a: () => undefined } });
       await working.told("fault", 2);
       await blocker.query("rollback");
       blocker.release();
@@ -147,7 +149,7 @@ describe("a worker whose database fails", function () {
         await blocker.query(`begin; lock table ${bench.table.name} in access exclusive mode`);
         await using working = work(
           { ...bench, table },
-          { listen: false, commandTimeoutMs: 500, handlers: { a: () => undefined } },
+          { listen: false, commandTimeoutMs: 2000, handlers: { a: () => undefined } },
         );
         await working.told("fault", 4);
         expect(few.waitingCount).to.equal(0);

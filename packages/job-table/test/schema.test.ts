@@ -63,7 +63,7 @@ describe("the table", function () {
     await pool.query("create schema later");
     const table = createJobTable({ db: pool, name: "later.Jobs" });
     const [migration] = table.migrations();
-    expect(migration?.name).to.equal("0001_later_Jobs");
+    expect(migration?.name).to.equal("0001_later_Jobs_5f6454de");
     for (let round = 0; round < 2; round++)
       for (const sql of migration?.statements ?? []) await pool.query(sql);
     expect(await table.ensureSchema()).to.equal("present");
@@ -148,6 +148,24 @@ describe("the table", function () {
       await pool.end();
     });
   }
+
+  it("says what a table lacks beside one that was renamed and has its indexes' names, or what is there instead", async () => {
+    const pool = openPool(database.url);
+    const table = createJobTable({ db: pool, name: "moved" });
+    await table.ensureSchema();
+    await pool.query("alter table moved rename to kept");
+    expect(await rejection(table.ensureSchema()))
+      .to.have.property("faults")
+      .that.deep.equals([
+        "moved needs an index of (available_at) where status = 'pending'",
+        "moved needs an index of (locked_until) where status = 'running'",
+      ]);
+    await pool.query("create view moved as select * from kept");
+    expect(await rejection(table.ensureSchema()))
+      .to.have.property("faults")
+      .that.deep.equals(["moved must be a table; it is a view"]);
+    await pool.end();
+  });
 
   for (const [what, sql] of [
     [

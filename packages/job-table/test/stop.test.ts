@@ -188,7 +188,7 @@ describe("a job that takes too long", function () {
   });
 
   it("JOB-19 one that ignores its signal has failed before its lease ends; when too many do, nothing more is claimed", async () => {
-    await using bench = await openBench(database.url, { visibilityTimeoutSeconds: 4 });
+    await using bench = await openBench(database.url, { visibilityTimeoutSeconds: 8 });
     const logger = collectingLogger();
     const never = gate();
     await bench.table.enqueueMany(["1", "2"].map((id) => ({ id, task: "a", maxAttempts: 1 })));

@@ -151,6 +151,24 @@ describe("svc-jobs", function () {
     }
   });
 
+  it("drain ends when it is done, whatever a module of handlers holds open", async () => {
+    await using bench = await openBench(database.url);
+    const file = join(folder, "holds.mjs");
+    await writeFile(file, "setInterval(() => {}, 1000); export function t() {}");
+    await bench.table.enqueue({ task: "t" });
+    const { code, stdout } = await spawned(
+      database.url,
+      "drain",
+      "--table",
+      bench.table.name,
+      "--handlers",
+      file,
+    );
+    expect(code).to.equal(0);
+    expect(stdout).to.include("done      1\n");
+    expect(await bench.rows()).to.deep.equal([]);
+  });
+
   it("shows dead jobs of a table made by hand, whenever they were queued", async () => {
     await using bench = await openBench(database.url);
     const { name } = bench.table;

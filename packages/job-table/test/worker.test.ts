@@ -191,14 +191,14 @@ describe("createWorker", function () {
   });
 
   it("JOB-23 a job that waited so long that its lease is short is given back, not begun", async () => {
-    await using bench = await openBench(database.url, { visibilityTimeoutSeconds: 3 });
+    await using bench = await openBench(database.url, { visibilityTimeoutSeconds: 30 });
     const { opened, open } = gate();
     const begun: string[] = [];
     await bench.table.enqueueMany(["a", "b"].map((id) => ({ id, task: "a" })));
     await using working = work(bench, {
       concurrency: 1,
       prefetch: 1,
-      jobTimeoutSeconds: 2.95,
+      jobTimeoutSeconds: 29.95,
       handlers: {
         a(_payload, { id }) {
           begun.push(id);
@@ -466,11 +466,21 @@ describe("createWorker", function () {
     await using bench = await openBench(database.url);
     const other = openPool(database.url);
     const seen: string[] = [];
-    const handlers = { a: async (_payload: unknown, { id }: JobContext) => void seen.push(id) };
+    // Whoever is first waits until the other one has begun as well.
+    const begun = new Set<string>();
+    const { opened, open } = gate();
+    const handlersOf = (worker: string) => ({
+      async a(_payload: unknown, { id }: JobContext): Promise<void> {
+        begun.add(worker);
+        if (begun.size === 2) open();
+        await opened;
+        seen.push(id);
+      },
+    });
     await bench.table.enqueueMany(Array.from({ length: 3000 }, () => ({ task: "a" })));
     const table = createJobTable({ db: other, name: bench.table.name });
-    await using a = work(bench, { concurrency: 10, handlers });
-    await using b = work({ ...bench, table }, { concurrency: 50, prefetch: 100, handlers });
+    await using a = work(bench, { concurrency: 10, handlers: handlersOf("a") });
+    await using b = work({ ...bench, table }, { concurrency: 50, prefetch: 100, handlers: handlersOf("b") });
     await until("all are done", () => a.ids("done").length + b.ids("done").length === 3000, 30_000);
     expect(new Set(seen).size).to.equal(3000);
     expect(seen).to.have.lengthOf(3000);

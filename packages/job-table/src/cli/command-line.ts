@@ -34,23 +34,26 @@ runJobCommand(given, {
   insisted: insistence.signal,
 }).then(
   ({ text, exitCode }) => {
-    answered = true;
-    process.stdout.write(text);
-    process.exitCode = exitCode;
+    end(process.stdout, text, exitCode);
   },
   (error: unknown) => {
-    answered = true;
     const wrongUse = error instanceof InvalidUse;
-    process.exitCode = wrongUse ? 2 : 1;
+    const exitCode = wrongUse ? 2 : 1;
     const message = messageOf(error);
     if (given.includes("--json")) {
       const code = wrongUse || error instanceof JobError ? error.code : "ERR_SVC_JOBS";
-      process.stderr.write(`${JSON.stringify({ code, message })}\n`);
-      return;
+      return end(process.stderr, `${JSON.stringify({ code, message })}\n`, exitCode);
     }
-    process.stderr.write(`svc-jobs: ${message}\n${wrongUse ? "svc-jobs --help tells more\n" : ""}`);
+    const help = wrongUse ? "svc-jobs --help tells more\n" : "";
+    end(process.stderr, `svc-jobs: ${message}\n${help}`, exitCode);
   },
 );
+
+/** A module of handlers may hold connections that nobody here can close, so the process does not wait for them. */
+function end(stream: NodeJS.WriteStream, text: string, exitCode: number): void {
+  answered = true;
+  stream.write(text, () => process.exit(exitCode));
+}
 
 /** What goes to a terminal: no colours, no bells. A URL that cannot be read is not said to be one of the database. */
 function messageOf(error: unknown): string {

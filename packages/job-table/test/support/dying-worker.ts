@@ -4,7 +4,7 @@ import { Pool } from "pg";
 // A worker in a process of its own, which is killed while its handlers run.
 const [url = "", name = "", prefetch = "0"] = process.argv.slice(2);
 const pool = new Pool({ connectionString: url });
-const table = createJobTable({ db: pool, name, visibilityTimeoutSeconds: 2 });
+const table = createJobTable({ db: pool, name });
 createWorker({
   table,
   concurrency: 3,
