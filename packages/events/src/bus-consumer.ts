@@ -33,7 +33,10 @@ export interface BusConsumerOptions {
 
 /** Hands events of a bus on to local subscribers. */
 export interface BusConsumer extends AsyncDisposable {
-  /** Subscribes, and goes on trying while the bus is away. Does nothing the second time. */
+  /**
+   * Subscribes, and goes on trying while the bus is away. Does nothing the second time.
+   * @throws Error after `stop()`
+   */
   start(): void;
   /** Ends after the events in hand. Never rejects. */
   stop(): Promise<void>;
@@ -124,7 +127,9 @@ export function createBusConsumer(given: BusConsumerOptions): BusConsumer {
       return consumption !== undefined;
     },
     start() {
-      if (!stopping) running ??= subscribe();
+      if (stopping)
+        throw new Error("a consumer of a bus that was stopped does not start again: make another one");
+      running ??= subscribe();
     },
     async stop() {
       stopping = true;

@@ -1,4 +1,5 @@
 import { currentContext, isRequestId, mintRequestId } from "@svc/context";
+import { jsonBytes } from "@svc/sql";
 import { refused } from "./errors.ts";
 import { isKept, isText, MAX_TEXT, shown } from "./text.ts";
 
@@ -110,9 +111,12 @@ export function writeEnvelope(event: NewEvent, source: string, maxBytes: number,
     data,
   };
   const body = bodyOf(envelope, json);
-  const bytes = Buffer.byteLength(body);
+  const bytes = jsonBytes(body);
   if (bytes > maxBytes) {
-    throw refused(`the event has ${bytes} bytes as JSON, at most ${maxBytes} are allowed (maxEventBytes)`);
+    const how = bytes === Buffer.byteLength(body) ? "" : " with its numbers in full";
+    throw refused(
+      `the event has ${bytes} bytes as JSON${how}, at most ${maxBytes} are allowed (maxEventBytes)`,
+    );
   }
   return { envelope, body };
 }

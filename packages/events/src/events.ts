@@ -1,5 +1,6 @@
 import { calmLogger } from "@svc/context";
 import type { JobHandler } from "@svc/job-table";
+import { withDeadline } from "@svc/resilience";
 import type { Queryable } from "@svc/sql";
 import { type EventEnvelope, type NewEvent, writeEnvelope, type Written } from "./envelope.ts";
 import { EventError, refused } from "./errors.ts";
@@ -78,7 +79,7 @@ export function createEvents<M extends EventTypes<M> = Record<string, object>>(
   given: EventsOptions<NoInfer<M>>,
 ): Events<M> {
   const options = resolveEventsOptions<M>(given);
-  const { source, table, subscriptions, outbox, bus, maxEventBytes, now } = options;
+  const { source, table, subscriptions, outbox, bus, busTimeoutMs, maxEventBytes, now } = options;
   const tell = createTell(options.onEvent, calmLogger(options.logger));
 
   function written(event: NewEvent): Written {
@@ -105,7 +106,8 @@ export function createEvents<M extends EventTypes<M> = Record<string, object>>(
     if (jobs.length > 0) await table?.enqueueMany(jobs, { tx });
     if (bus !== undefined) {
       try {
-        await bus.publish(all.map((one) => messageOf(topicOf(options, one.envelope.type), one)));
+        const messages = all.map((one) => messageOf(topicOf(options, one.envelope.type), one));
+        await withDeadline(busTimeoutMs, (signal) => bus.publish(messages, { signal }));
       } catch (cause) {
         throw new EventError("ERR_SVC_EVENT_BUS", `${bus.name} did not take the events`, { cause });
       }

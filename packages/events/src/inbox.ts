@@ -4,6 +4,7 @@ import {
   type Database,
   ensureSchema,
   isTransaction,
+  migrationName,
   qualified,
   type Queryable,
 } from "@svc/sql";
@@ -95,7 +96,7 @@ export function createInbox(given: InboxOptions = {}): Inbox {
       }
     },
     ensureSchema: (db) => ensureInbox(db, name, statement),
-    migrations: () => [{ name: `0001_${name.replaceAll(/\W/g, "_")}`, statements: [statement] }],
+    migrations: () => [{ name: migrationName("0001", name), statements: [statement] }],
     async prune(db, options = {}) {
       const { olderThanDays } = resolveOptions("prune()", options, {
         olderThanDays: withDefault(integer({ min: 1, max: 36_600 }), 30),

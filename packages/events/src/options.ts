@@ -61,9 +61,17 @@ export interface EventsOptions<M> {
   readonly outbox?: Outbox | undefined;
   /** Where events go for other services (EVT-2). Default: none. */
   readonly bus?: EventBus | undefined;
+  /**
+   * Milliseconds that the bus may take for what is published without an outbox; more than it allows itself (`timeoutMs`), or its
+   * own word on what went wrong is not waited for. Default: 10,000.
+   */
+  readonly busTimeoutMs?: number | undefined;
   /** Stands in front of the type in a topic (EVT-8), as `eu.`: words as those of a type, at most 100 characters. Default: `""`. */
   readonly topicPrefix?: string | undefined;
-  /** How long an envelope may be as JSON, in bytes, published or received, up to 64 MiB. Default: 1,000,000. */
+  /**
+   * How long an envelope may be as JSON, in bytes, published or received, up to 64 MiB; what is published with its numbers in
+   * full, as PostgreSQL writes them. Default: 1,000,000.
+   */
   readonly maxEventBytes?: number | undefined;
   /** Milliseconds that queueing a received event may take. Default: 10,000. */
   readonly receiveTimeoutMs?: number | undefined;
@@ -88,6 +96,7 @@ export interface ResolvedEvents {
   readonly subscriptions: ReadonlyMap<string, readonly Subscription[]>;
   readonly outbox: Outbox | undefined;
   readonly bus: EventBus | undefined;
+  readonly busTimeoutMs: number;
   readonly topicPrefix: string;
   readonly maxEventBytes: number;
   readonly receiveTimeoutMs: number;
@@ -112,6 +121,7 @@ export function resolveEventsOptions<M>(given: EventsOptions<M>): ResolvedEvents
     subscribers: withDefault(byType, {}),
     outbox: optional(objectWith<Outbox>("an outbox", "add", "readiness")),
     bus: optional(objectWith<EventBus>("an event bus", "publish", "consume")),
+    busTimeoutMs: withDefault(integer({ min: 10, max: 600_000 }), 10_000),
     topicPrefix: withDefault(
       string({
         allowEmpty: true,

@@ -76,6 +76,7 @@ describe("a consumer of a bus", function () {
     stopped.start();
     await until("it has tried", () => tries === 1);
     await stopped.stop();
+    expect(() => stopped.start()).to.throw("a consumer of a bus that was stopped does not start again");
     await using consumer = createBusConsumer(options);
     consumer.start();
     await until("it has tried again", () => tries >= 4);

@@ -1,12 +1,14 @@
 import { testDatabase } from "@svc/dev-services";
 import {
   createEvents,
+  type EventBus,
   type EventEnvelope,
   type EventsEvent,
   type PublishOptions,
   type Subscriber,
 } from "@svc/events";
 import { createJobTable, createWorker, type JobContext } from "@svc/job-table";
+import { DeadlineError } from "@svc/resilience";
 import { collectingLogger, rejection, until } from "@svc/test-support";
 import { expect } from "chai";
 import { createHash } from "node:crypto";
@@ -241,6 +243,20 @@ describe("events", function () {
     await events.publish({ type: "a", id: "1", data: {} });
     expect(await bench.jobs()).to.have.lengthOf(1);
     expect(bus.taken).to.have.lengthOf(1);
+  });
+
+  it("say so when the bus does not answer in time, whatever it thinks of its own", async () => {
+    await using bench = await openBench(database.url);
+    const signals: (AbortSignal | undefined)[] = [];
+    const publish: EventBus["publish"] = (_messages, options) => {
+      signals.push(options?.signal);
+      return new Promise(() => undefined);
+    };
+    const events = bench.events({ outbox: undefined, bus: { ...obedientBus(), publish }, busTimeoutMs: 20 });
+    const error = await rejection(events.publish({ type: "a", data: {} }));
+    expect(error).to.include({ code: "ERR_SVC_EVENT_BUS", message: "memory did not take the events" });
+    expect(error.cause).to.be.instanceOf(DeadlineError);
+    expect(signals.map((signal) => signal?.aborted)).to.deep.equal([true]);
   });
 
   it("EVT-2 EVT-10 that come over a bus are queued once for local subscribers; own ones and others are not", async () => {

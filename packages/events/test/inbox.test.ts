@@ -132,6 +132,6 @@ describe("an inbox", function () {
     await pool.query("create table keyless (consumer text, message_id text, processed_at timestamptz)");
     const unkeyed = await rejection(createInbox({ name: "keyless" }).ensureSchema(pool));
     expect(unkeyed.message).to.include("keyless needs the primary key (consumer, message_id)");
-    expect(createInbox({ name: "a.b" }).migrations()[0]?.name).to.equal("0001_a_b");
+    expect(createInbox({ name: "a.b" }).migrations()[0]?.name).to.equal("0001_a_b_2e7336dc");
   });
 });

@@ -7,7 +7,7 @@ describe("the bus on NATS JetStream, by the suite for event buses", function () 
   this.timeout(60_000);
   const nats = brokerNats();
   const login = `${LOGIN.user}:${LOGIN.password}`;
-  const options = { prefix: "svc.", ackWaitMs: 300, retryBaseMs: 10, timeoutMs: 3000 };
+  const options = { prefix: "svc.", ackWaitMs: 300, retryBaseMs: 10, timeoutMs: 10_000 };
   const cases = eventBusCases({
     open: () =>
       tappedBuses(nats.server, (port) =>

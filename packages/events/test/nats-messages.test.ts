@@ -4,6 +4,7 @@ import type { BusMessage } from "@svc/events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { idsOf, messages, topicName } from "./support/messages.ts";
 import { natsBench } from "./support/nats-bench.ts";
+import { undisturbed } from "./support/undisturbed.ts";
 
 describe("the bus on NATS JetStream, and its messages", function () {
   this.timeout(60_000);
@@ -38,22 +39,30 @@ describe("the bus on NATS JetStream, and its messages", function () {
     });
 
     it("EVT-7 stay with their consumer however long its handler takes", async () => {
-      const topic = topicName("long");
-      const gate = Promise.withResolvers<void>();
-      let begun = 0;
-      const handler = async (): Promise<void> => {
-        begun++;
-        await gate.promise;
-      };
-      const buses = [busWith({ ackWaitMs: 300 }), busWith({ ackWaitMs: 300 })];
-      for (const bus of buses) {
-        await bus.consume({ group: "g", topics: [topic], handler });
-      }
-      await buses[0]?.publish(messages(topic, 1));
-      await until("it has begun", () => begun > 0);
-      await sleep(500);
-      gate.resolve();
-      await sleep(50);
+      const begun = await undisturbed(
+        800,
+        () => bench.connection.flush(),
+        async () => {
+          const topic = topicName("long");
+          const gate = Promise.withResolvers<void>();
+          let times = 0;
+          const handler = async (): Promise<void> => {
+            times++;
+            await gate.promise;
+          };
+          const buses = [busWith({ ackWaitMs: 1500 }), busWith({ ackWaitMs: 1500 })];
+          for (const bus of buses) {
+            await bus.consume({ group: "g", topics: [topic], handler });
+          }
+          await buses[0]?.publish(messages(topic, 1));
+          await until("it has begun", () => times > 0);
+          await sleep(2500);
+          gate.resolve();
+          await sleep(50);
+          return times;
+        },
+        (times) => times === 1,
+      );
       expect(begun).to.equal(1);
     });
 

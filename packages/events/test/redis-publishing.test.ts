@@ -16,9 +16,10 @@ describe("the bus on Redis Streams, as a publisher", function () {
     it("EVT-7 drops a second message with the same id inside the window, and only there", async () => {
       const topic = topicName("window");
       const list = messages(topic, 1);
-      await busWith({ dedupSeconds: 0.15 }).publish(list);
-      await busWith({ dedupSeconds: 0.15 }).publish([...list, ...list]);
+      await busWith({ dedupSeconds: 60 }).publish(list);
+      await busWith({ dedupSeconds: 60 }).publish([...list, ...list]);
       expect(await bench.raw.xlen(topic)).to.equal(1);
+      // The window of who publishes now is what counts.
       await sleep(170);
       await busWith({ dedupSeconds: 0.15 }).publish(list);
       expect(await bench.raw.xlen(topic)).to.equal(2);

@@ -6,7 +6,7 @@ import { tappedBuses } from "./support/tapped-buses.ts";
 describe("the bus on Redis Streams, by the suite for event buses", function () {
   this.timeout(60_000);
   const redis = brokerRedis();
-  const options = { minIdleMs: 300, retryBaseMs: 10, timeoutMs: 3000 };
+  const options = { minIdleMs: 300, retryBaseMs: 10, timeoutMs: 10_000 };
   const cases = eventBusCases({
     open: () =>
       tappedBuses(redis.server, (port) =>

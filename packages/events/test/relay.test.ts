@@ -1,6 +1,6 @@
 import { testDatabase } from "@svc/dev-services";
 import { createRelay, type Relay } from "@svc/events";
-import { collectingLogger, until } from "@svc/test-support";
+import { collectingLogger, rejection, until } from "@svc/test-support";
 import { expect } from "chai";
 import { type Bench, emptied, hasten, openBench } from "./support/bench.ts";
 import { obedientBus } from "./support/obedient-bus.ts";
@@ -167,8 +167,27 @@ describe("a relay", function () {
     gate.resolve();
     await stopped;
     expect((await bench.rows())[0]).to.include({ status: "published" });
-    relay.start();
-    expect(await relay.drainOnce(), "it has ended").to.include({ claimed: 0 });
+    expect(() => relay.start()).to.throw("a relay that was stopped does not start again: make another one");
+    expect((await rejection(relay.drainOnce())).message).to.equal(
+      "a relay that was stopped relays nothing: make another one",
+    );
+  });
+
+  it("OUT-1 relays whatever could be published, also numbers that PostgreSQL writes with 309 digits", async () => {
+    const events = bench.events({ subscribers });
+    for (const n of [Number.MAX_VALUE, 1e308, 1e-19, Number.MIN_VALUE]) {
+      await events.publish({ type: "a", data: { a: Array<number>(2800).fill(n) } });
+    }
+    expect(await bench.relay(events).drainOnce()).to.deep.equal({
+      claimed: 4,
+      relayed: 4,
+      failed: 0,
+      dead: 0,
+    });
+    const tooMany = events.publish({ type: "a", data: { a: Array<number>(3400).fill(1e308) } });
+    expect((await rejection(tooMany)).message).to.match(
+      /^the event has 10\d{5} bytes as JSON with its numbers in full, at most 1000000 are allowed/,
+    );
   });
 
   const wrong: readonly (readonly [string, (bench: Bench) => Relay, string])[] = [

@@ -1,4 +1,12 @@
-import { type Columns, type Database, ensureSchema, qualified, type TableNeeds, tableNeeds } from "@svc/sql";
+import {
+  type Columns,
+  type Database,
+  ensureSchema,
+  migrationName,
+  qualified,
+  type TableNeeds,
+  tableNeeds,
+} from "@svc/sql";
 import type { Migration } from "../query.ts";
 
 const TEXT = ["text", "varchar"];
@@ -61,7 +69,7 @@ export function outboxStatements(table: string): readonly string[] {
 }
 
 export function outboxMigrations(table: string): readonly Migration[] {
-  return [{ name: `0001_${table.replaceAll(/\W/g, "_")}`, statements: outboxStatements(table) }];
+  return [{ name: migrationName("0001", table), statements: outboxStatements(table) }];
 }
 
 /** @throws SchemaError for a table that is another one, naming its columns */

@@ -81,7 +81,7 @@ export function createGroupMember(
       await run(RELEASE, stream, consumer, idleMs, ...counts.flat());
     },
     async tidy(stream) {
-      await run(TIDY, stream, 4 * idleMs);
+      await run(TIDY, stream, consumer, 4 * idleMs);
     },
   };
 }

@@ -88,8 +88,8 @@ if #rest == 0 then redis.call('XGROUP', 'DELCONSUMER', KEYS[1], ARGV[1], ARGV[2]
 return #rest`);
 
 /**
- * KEYS: stream. ARGV: group, dead after ms. Removes the group's consumers that are long gone and have nothing; then the
- * entries that every group of the stream has read and acknowledged, but for the last one.
+ * KEYS: stream. ARGV: group, consumer, dead after ms. Removes the group's other consumers that are long gone and have nothing;
+ * then the entries that every group of the stream has read and acknowledged, but for the last one.
  */
 export const TIDY: Script = script(`
 local function field(list, name)
@@ -102,8 +102,9 @@ local function before(a, b)
   return tonumber(as) < tonumber(bs)
 end
 for _, consumer in ipairs(redis.call('XINFO', 'CONSUMERS', KEYS[1], ARGV[1])) do
-  if field(consumer, 'pending') == 0 and field(consumer, 'idle') > tonumber(ARGV[2]) then
-    redis.call('XGROUP', 'DELCONSUMER', KEYS[1], ARGV[1], field(consumer, 'name'))
+  local name = field(consumer, 'name')
+  if name ~= ARGV[2] and field(consumer, 'pending') == 0 and field(consumer, 'idle') > tonumber(ARGV[3]) then
+    redis.call('XGROUP', 'DELCONSUMER', KEYS[1], ARGV[1], name)
   end
 end
 local floor

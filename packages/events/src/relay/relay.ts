@@ -19,11 +19,17 @@ export interface RelayPass {
 
 /** Sends what is written in an outbox. Any number of them, in any number of processes, share one table. */
 export interface Relay extends AsyncDisposable {
-  /** Starts to look at the outbox. Does nothing the second time. */
+  /**
+   * Starts to look at the outbox. Does nothing the second time.
+   * @throws Error after `stop()`
+   */
   start(): void;
   /** Ends after the events in hand, in half a lease and two transactions at most. Never rejects. */
   stop(): Promise<void>;
-  /** Passes over the outbox until nothing is due, whether or not the relay was started. For scripts and tests. */
+  /**
+   * Passes over the outbox until nothing is due, whether or not the relay was started. For scripts and tests.
+   * @throws Error after `stop()`
+   */
   drainOnce(): Promise<RelayPass>;
   /** The check `outbox`, that of the outbox. */
   readiness(): ReadinessCheck;
@@ -196,7 +202,8 @@ export function createRelay(given: RelayOptions): Relay {
 
   const relay: Relay = {
     start() {
-      if (!stopping) running ??= run();
+      if (stopping) throw new Error("a relay that was stopped does not start again: make another one");
+      running ??= run();
     },
     async stop() {
       stopping = true;
@@ -204,6 +211,7 @@ export function createRelay(given: RelayOptions): Relay {
       await running;
     },
     async drainOnce() {
+      if (stopping) throw new Error("a relay that was stopped relays nothing: make another one");
       const total = { claimed: 0, relayed: 0, failed: 0, dead: 0 };
       for (let more = true; more && !stopping;) {
         const passed = await pass();

@@ -20,6 +20,14 @@ export function idsOf(list: readonly BusMessage[]): string[] {
   return list.map(({ id }) => id);
 }
 
+/** Whether a bus has taken these in its time. */
+export function isTaken(bus: EventBus, list: readonly BusMessage[]): Promise<boolean> {
+  return bus.publish(list).then(
+    () => true,
+    () => false,
+  );
+}
+
 /** Consumes a topic, and answers the ids of what comes. */
 export async function collector(bus: EventBus, group: string, topic: string): Promise<string[]> {
   const ids: string[] = [];

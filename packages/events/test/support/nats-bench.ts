@@ -68,7 +68,7 @@ export function natsBench(): NatsBench {
         prefix: "shared.",
         ackWaitMs: 10_000,
         retryBaseMs: 10,
-        timeoutMs: 2000,
+        timeoutMs: 10_000,
         ...options,
       });
       open.push(bus);

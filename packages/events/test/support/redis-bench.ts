@@ -39,7 +39,7 @@ export function redisBench(): RedisBench {
       return raw;
     },
     busWith(options = {}) {
-      const settings = { minIdleMs: 300, retryBaseMs: 10, timeoutMs: 2000, ...options };
+      const settings = { minIdleMs: 300, retryBaseMs: 10, timeoutMs: 10_000, ...options };
       const bus = createRedisStreamsBus({ redis: redis.server.url, ...settings });
       open.push(bus);
       return bus;
