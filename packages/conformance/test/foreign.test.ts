@@ -1,11 +1,18 @@
-import { checkConformance, type ConformanceOptions, InvalidUse } from "@svc/conformance";
+import {
+  checkConformance,
+  type ConformanceOptions,
+  type ConformanceReport,
+  InvalidUse,
+} from "@svc/conformance";
+import { unlessHeldUp } from "@svc/test-support";
 import { expect } from "chai";
 import { privatePem } from "./support/bases.ts";
 import { startForeign } from "./support/foreign-service.ts";
 import { foreignLifetimes } from "./support/foreign-sessions.ts";
 import { failures, told } from "./support/judge.ts";
 
-describe("a service that is not of this house", () => {
+describe("a service that is not of this house", function () {
+  this.timeout(120_000);
   const options = {
     features: ["auth"] as const,
     keys: { algorithm: "RS256", privateKey: privatePem, audience: "foreign" } as const,
@@ -18,16 +25,25 @@ describe("a service that is not of this house", () => {
     },
   };
 
+  /** Checks one that is made for it. */
+  function judged(
+    more: Omit<ConformanceOptions, "url">,
+    { path = "", scopeClaim = "scope" } = {},
+  ): Promise<ConformanceReport> {
+    return unlessHeldUp(async () => {
+      await using foreign = await startForeign(path, scopeClaim);
+      return await checkConformance({ ...more, url: `${foreign.url}${path}` });
+    });
+  }
+
   it("conforms when it keeps the contract and none of the choices of the house", async () => {
-    await using foreign = await startForeign();
-    const report = await checkConformance({ ...options, url: foreign.url });
+    const report = await judged(options);
     expect(told(failures(report))).to.deep.equal([]);
     expect(report.passed).to.be.above(25);
     expect(report.conforms).to.equal(true);
   });
 
   it("conforms with sessions of its own make", async () => {
-    await using foreign = await startForeign();
     const session = {
       request: "POST /session",
       accessToken: "access",
@@ -35,11 +51,7 @@ describe("a service that is not of this house", () => {
       route: "/mine",
       ...foreignLifetimes,
     };
-    const report = await checkConformance({
-      ...options,
-      url: foreign.url,
-      probes: { ...options.probes, session },
-    });
+    const report = await judged({ ...options, probes: { ...options.probes, session } });
     expect(told(failures(report))).to.deep.equal([]);
     const passed = report.findings.filter(({ verdict }) => verdict.status === "pass").map(({ id }) => id);
     expect(passed).to.include.members(
@@ -50,16 +62,14 @@ describe("a service that is not of this house", () => {
   });
 
   it("may read scopes from a claim of its own, and as a text alone", async () => {
-    await using foreign = await startForeign("", "perms");
     const keys = { ...options.keys, scopeClaim: "perms" };
     const only = ["CLAIM-1", "CLAIM-5", "AUTH-13", "AUTH-15"];
-    const report = await checkConformance({ ...options, keys, url: foreign.url, only });
+    const report = await judged({ ...options, keys, only }, { scopeClaim: "perms" });
     expect(told(failures(report))).to.deep.equal([]);
     expect(report.passed).to.equal(4);
   });
 
   it("may put the first pair into an object and later ones into none", async () => {
-    await using foreign = await startForeign();
     const session = {
       request: "POST /session?wrapped",
       accessToken: "session.access",
@@ -67,9 +77,8 @@ describe("a service that is not of this house", () => {
       route: "/mine",
       ...foreignLifetimes,
     };
-    const report = await checkConformance({
+    const report = await judged({
       ...options,
-      url: foreign.url,
       probes: { ...options.probes, session },
       only: ["REF-1", "REF-3"],
     });
@@ -78,9 +87,8 @@ describe("a service that is not of this house", () => {
   });
 
   it("hears that one scope does not show whether all are needed", async () => {
-    await using foreign = await startForeign();
     const probes = { ...options.probes, scoped: { request: "/reads", scopes: ["read"] } };
-    const { findings } = await checkConformance({ ...options, probes, url: foreign.url, only: ["AUTH-15"] });
+    const { findings } = await judged({ ...options, probes, only: ["AUTH-15"] });
     expect(findings[0]?.verdict)
       .to.include({ status: "not applicable" })
       .and.to.have.property("reason")
@@ -88,9 +96,7 @@ describe("a service that is not of this house", () => {
   });
 
   it("is given its own request timeout, however short the patience is for other requests", async () => {
-    await using foreign = await startForeign();
-    const report = await checkConformance({
-      url: foreign.url,
+    const report = await judged({
       probes: { slow: "/slow" },
       limits: { requestTimeoutSeconds: 0.6 },
       requestSeconds: 0.5,
@@ -101,8 +107,7 @@ describe("a service that is not of this house", () => {
   });
 
   it("hears about the choices when it asks for them", async () => {
-    await using foreign = await startForeign();
-    const report = await checkConformance({ ...options, url: foreign.url, house: true });
+    const report = await judged({ ...options, house: true });
     const failed = failures(report);
     expect(failed.map(({ source }) => source))
       .to.include("house")
@@ -112,8 +117,7 @@ describe("a service that is not of this house", () => {
   });
 
   it("conforms below a path as well", async () => {
-    await using foreign = await startForeign("/team/foreign");
-    const report = await checkConformance({ ...options, url: `${foreign.url}/team/foreign` });
+    const report = await judged(options, { path: "/team/foreign" });
     expect(told(failures(report))).to.deep.equal([]);
     expect(report.passed).to.be.above(25);
   });
@@ -129,8 +133,7 @@ describe("a service that is not of this house", () => {
   });
 
   it("is checked for the rules that are asked for alone, those of the house included", async () => {
-    await using foreign = await startForeign();
-    const report = await checkConformance({ ...options, url: foreign.url, only: ["SYS-1", "COR-8"] });
+    const report = await judged({ ...options, only: ["SYS-1", "COR-8"] });
     expect(report.findings.map(({ id, verdict }) => [id, verdict.status])).to.deep.equal([
       ["SYS-1", "pass"],
       ["COR-8", "fail"],

@@ -12,7 +12,7 @@ describe("the kit against services that break one rule", function () {
   this.timeout(180_000);
   let reports: readonly Promise<ConformanceReport>[] = [];
   before(() => {
-    reports = startAll([...names.map((base) => ({ base, differences: {} })), ...mutations]);
+    reports = startAll(() => [...names.map((base) => ({ base, differences: {} })), ...mutations()]);
     for (const each of reports) each.catch(() => undefined);
   });
   const soundReport = (base: BaseName): Promise<ConformanceReport> =>
@@ -26,7 +26,7 @@ describe("the kit against services that break one rule", function () {
     });
   }
 
-  for (const [index, { rule, what, base, unjudged = [] }] of mutations.entries()) {
+  for (const [index, { rule, what, base, unjudged = [] }] of mutations().entries()) {
     it(`${rule} fails alone: ${what} (${base})`, async () => {
       const report = await reports[names.length + index];
       if (report === undefined) throw new Error("the checks have not begun");
@@ -41,7 +41,7 @@ describe("the kit against services that break one rule", function () {
   }
 
   it("has a broken service for every check", () => {
-    const broken = new Set([...mutations, ...issuingMutations].map(({ rule }) => rule));
+    const broken = new Set([...mutations(), ...issuingMutations()].map(({ rule }) => rule));
     expect(checks.map(({ rule }) => rule).filter((rule) => !broken.has(rule))).to.deep.equal([]);
   });
 

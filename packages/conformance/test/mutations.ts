@@ -46,24 +46,24 @@ function alike(all: readonly Mutation[], reaches: readonly string[]): readonly M
   return all.map((each, index) => (index === 0 ? each : { ...each, reaches }));
 }
 
-/** Services that issue tokens. */
-export const issuingMutations: readonly Mutation[] = [
-  ...alike(sessionMutations, ofSessions),
-  ...alike(refreshMutations, ofSessions),
-  ...alike(impostorMutations, ofSessions),
-  ...alike(outageMutations, ofSessions),
-  ...alike(federatedMutations, ofSessions),
+/** Services that issue tokens; new ones each time, since some remember what they were asked. */
+export const issuingMutations = (): readonly Mutation[] => [
+  ...alike(sessionMutations(), ofSessions),
+  ...alike(refreshMutations(), ofSessions),
+  ...alike(impostorMutations(), ofSessions),
+  ...alike(outageMutations(), ofSessions),
+  ...alike(federatedMutations(), ofSessions),
 ];
 
 /** All other ones. */
-export const mutations: readonly Mutation[] = [
-  ...systemMutations,
-  ...alike(readinessMutations, ofReports),
-  ...errorMutations,
-  ...alike(correlationMutations, ofReports),
-  ...alike(observationMutations, ofReports),
-  ...alike(authenticationMutations, ofTokens),
-  ...alike(tokenMutations, ofTokens),
-  ...keySetMutations,
-  ...alike(tenancyMutations, ofTenants),
+export const mutations = (): readonly Mutation[] => [
+  ...systemMutations(),
+  ...alike(readinessMutations(), ofReports),
+  ...errorMutations(),
+  ...alike(correlationMutations(), ofReports),
+  ...alike(observationMutations(), ofReports),
+  ...alike(authenticationMutations(), ofTokens),
+  ...alike(tokenMutations(), ofTokens),
+  ...keySetMutations(),
+  ...alike(tenancyMutations(), ofTenants),
 ];

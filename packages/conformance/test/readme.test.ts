@@ -5,13 +5,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { notChecked } from "@svc/conformance";
-import { codeBlocks, runSample } from "@svc/test-support";
+import { codeBlocks, runSample, unlessHeldUp } from "@svc/test-support";
 import { expect } from "chai";
 import { privatePem } from "./support/bases.ts";
 import { startUnderTest } from "./support/service-under-test.ts";
 
 const url = new URL("../README.md", import.meta.url);
 const program = fileURLToPath(new URL("../src/command-line.ts", import.meta.url));
+
+const isZero = ({ code }: { readonly code: number | null }): boolean => code === 0;
 
 /** The command line, the choices of the house included. */
 async function run(
@@ -29,7 +31,7 @@ async function run(
 }
 
 describe("the README", function () {
-  this.timeout(60_000);
+  this.timeout(180_000);
 
   it("shows a command line that checks a service with its files", async () => {
     const readme = await readFile(url, "utf8");
@@ -37,21 +39,22 @@ describe("the README", function () {
     const [keys = "", probes = ""] = codeBlocks(readme, "json");
     const folder = await mkdtemp(join(tmpdir(), "svc-conformance-"));
     try {
-      await using tested = await startUnderTest("full");
-      const log = tested.options.log as () => string;
       await writeFile(join(folder, "issuer.pem"), privatePem);
       await writeFile(join(folder, "keys.json"), keys);
       await writeFile(join(folder, "probes.json"), probes);
-      await writeFile(join(folder, "service.log"), "an older line\n");
-      let written = 0;
-      const copying = setInterval(() => {
-        const text = log();
-        void writeFile(join(folder, "service.log"), text.slice(written), { flag: "a" });
-        written = text.length;
-      }, 50);
-      const args = command.trim().replace("http://localhost:8000", tested.options.url).split(" ").slice(2);
-      const { code, stdout } = await run(folder, args);
-      clearInterval(copying);
+      const { code, stdout } = await unlessHeldUp(async () => {
+        await using tested = await startUnderTest("full");
+        const log = tested.options.log as () => string;
+        await writeFile(join(folder, "service.log"), "an older line\n");
+        let written = 0;
+        const copying = setInterval(() => {
+          const text = log();
+          void writeFile(join(folder, "service.log"), text.slice(written), { flag: "a" });
+          written = text.length;
+        }, 50);
+        const args = command.trim().replace("http://localhost:8000", tested.options.url).split(" ").slice(2);
+        return await run(folder, args).finally(() => clearInterval(copying));
+      }, isZero);
       expect(stdout.match(/^FAIL.*\n.*\n.*/gm) ?? []).to.deep.equal([]);
       expect(stdout).to.match(/\d{2,} passed, 0 failed/);
       expect(code).to.equal(0);
@@ -70,17 +73,19 @@ describe("the README", function () {
     const probes = codeBlocks(readme, "json").find((each) => each.includes('"session"')) ?? "";
     const folder = await mkdtemp(join(tmpdir(), "svc-conformance-"));
     try {
-      await using tested = await startUnderTest("issuing");
-      const { keys, url: first, replica = "" } = tested.options;
-      await writeFile(join(folder, "keys.json"), JSON.stringify(keys));
       await writeFile(join(folder, "probes.json"), probes);
-      const args = command
-        .trim()
-        .replace("http://localhost:8000", first)
-        .replace("http://localhost:8001", replica)
-        .split(" ")
-        .slice(2);
-      const { code, stdout } = await run(folder, args);
+      const { code, stdout } = await unlessHeldUp(async () => {
+        await using tested = await startUnderTest("issuing");
+        const { keys, url: first, replica = "" } = tested.options;
+        await writeFile(join(folder, "keys.json"), JSON.stringify(keys));
+        const args = command
+          .trim()
+          .replace("http://localhost:8000", first)
+          .replace("http://localhost:8001", replica)
+          .split(" ")
+          .slice(2);
+        return await run(folder, args);
+      }, isZero);
       expect(stdout.match(/^FAIL.*\n.*\n.*/gm) ?? []).to.deep.equal([]);
       expect(code).to.equal(0);
       for (const id of [
@@ -102,11 +107,13 @@ describe("the README", function () {
   });
 
   it("shows how to check a service in code", async () => {
-    await using tested = await startUnderTest("full");
-    await using sample = await runSample(url, 0, {
-      replace: { "http://localhost:8000": tested.options.url },
-    });
-    const { code, stdout, stderr } = await sample.ended;
+    const { code, stdout, stderr } = await unlessHeldUp(async () => {
+      await using tested = await startUnderTest("full");
+      await using sample = await runSample(url, 0, {
+        replace: { "http://localhost:8000": tested.options.url },
+      });
+      return await sample.ended;
+    }, isZero);
     expect(stderr).to.equal("");
     expect(code).to.equal(0);
     expect(stdout)

@@ -9,7 +9,7 @@ describe("the kit against services that issue tokens and break one rule", functi
   this.timeout(180_000);
   let reports: readonly Promise<ConformanceReport>[] = [];
   before(() => {
-    reports = startAll([...names.map((base) => ({ base, differences: {} })), ...issuingMutations]);
+    reports = startAll(() => [...names.map((base) => ({ base, differences: {} })), ...issuingMutations()]);
     for (const each of reports) each.catch(() => undefined);
   });
   const soundReport = (base: string): Promise<ConformanceReport> =>
@@ -25,7 +25,7 @@ describe("the kit against services that issue tokens and break one rule", functi
     });
   }
 
-  for (const [index, { rule, what, base, unjudged = [] }] of issuingMutations.entries()) {
+  for (const [index, { rule, what, base, unjudged = [] }] of issuingMutations().entries()) {
     it(`${rule} fails alone: ${what} (${base})`, async () => {
       const report = await reports[names.length + index];
       if (report === undefined) throw new Error("the checks have not begun");

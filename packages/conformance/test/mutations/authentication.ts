@@ -4,7 +4,7 @@ import { bearerOf, isSigned, openToken, setBearer } from "../support/token-repai
 import type { Mutation } from "../mutations.ts";
 import { isBetween, isRefresh, overlook, principals, problem } from "./token-changes.ts";
 
-export const authenticationMutations: readonly Mutation[] = [
+export const authenticationMutations = (): readonly Mutation[] => [
   {
     rule: "AUTH-1",
     what: "garbage in Authorization is refused although authentication is off",
@@ -29,7 +29,7 @@ export const authenticationMutations: readonly Mutation[] = [
   {
     rule: "AUTH-11",
     what: "the 401 says that the token has expired",
-    base: "full",
+    base: "swift",
     differences: {
       request(req) {
         const raw = bearerOf(req);
@@ -47,7 +47,7 @@ export const authenticationMutations: readonly Mutation[] = [
   {
     rule: "AUTH-11",
     what: "WWW-Authenticate names the claim that is missing",
-    base: "full",
+    base: "swift",
     differences: {
       request(req) {
         const raw = bearerOf(req);
@@ -71,7 +71,7 @@ export const authenticationMutations: readonly Mutation[] = [
   {
     rule: "AUTH-12",
     what: "a bad token is refused on an open route",
-    base: "full",
+    base: "swift",
     differences: {
       middleware(req, res, next) {
         const bad = req.headers.authorization !== undefined && contextOf(req)?.principal === undefined;
@@ -83,7 +83,7 @@ export const authenticationMutations: readonly Mutation[] = [
   {
     rule: "AUTH-13",
     what: "403 without a caller",
-    base: "full",
+    base: "swift",
     differences: {
       answer(answer) {
         if (answer.status !== 401 || answer.path.endsWith("/tenant")) return;
@@ -97,7 +97,7 @@ export const authenticationMutations: readonly Mutation[] = [
   {
     rule: "AUTH-13",
     what: "401 for a caller without the scopes",
-    base: "full",
+    base: "swift",
     differences: {
       answer(answer) {
         if (answer.status !== 403 || answer.path !== "/orders") return;
@@ -110,7 +110,7 @@ export const authenticationMutations: readonly Mutation[] = [
   {
     rule: "AUTH-13",
     what: "a 403 that does not name the missing scopes",
-    base: "full",
+    base: "swift",
     differences: {
       answer(answer) {
         if (answer.status !== 403 || answer.path !== "/orders") return;
@@ -151,7 +151,7 @@ export const authenticationMutations: readonly Mutation[] = [
   {
     rule: "AUTH-13",
     what: "403 for a token that has expired",
-    base: "full",
+    base: "swift",
     differences: {
       request(req) {
         const raw = bearerOf(req);
@@ -170,7 +170,7 @@ export const authenticationMutations: readonly Mutation[] = [
   {
     rule: "AUTH-11",
     what: "a header tells the reason",
-    base: "full",
+    base: "swift",
     differences: {
       request(req) {
         const raw = bearerOf(req);
@@ -207,13 +207,13 @@ export const authenticationMutations: readonly Mutation[] = [
   {
     rule: "AUTH-15",
     what: "any one of the scopes is enough",
-    base: "full",
+    base: "swift",
     differences: principals(({ scopes: held }) => ({ scopes: held.length > 0 ? scopes : held })),
   },
   {
     rule: "AUTH-16",
     what: "only the first role is looked at",
-    base: "full",
+    base: "swift",
     differences: principals(({ roles: held }) => ({
       roles: held.length === 2 && held.includes("auditor") && held.includes("other") ? [] : held,
     })),
@@ -221,7 +221,7 @@ export const authenticationMutations: readonly Mutation[] = [
   {
     rule: "AUTH-15",
     what: "a scope is looked for within the text of all",
-    base: "full",
+    base: "swift",
     differences: principals(({ scopes: held }) => ({
       scopes: [...held, ...scopes.filter((each) => held.join(" ").includes(each))],
     })),
@@ -229,7 +229,7 @@ export const authenticationMutations: readonly Mutation[] = [
   {
     rule: "AUTH-16",
     what: "the beginning of a role is enough",
-    base: "full",
+    base: "swift",
     differences: principals(({ roles: held }) => ({
       roles: held.some((each) => each.startsWith("admin")) ? ["admin"] : held,
     })),
@@ -237,7 +237,7 @@ export const authenticationMutations: readonly Mutation[] = [
   {
     rule: "AUTH-17",
     what: "the mixed route needs a caller",
-    base: "full",
+    base: "swift",
     differences: {
       middleware(req, res, next) {
         if (req.url === "/mixed" && contextOf(req)?.principal === undefined)
@@ -249,7 +249,7 @@ export const authenticationMutations: readonly Mutation[] = [
   {
     rule: "AUTH-33",
     what: "a token in the query is taken",
-    base: "full",
+    base: "swift",
     differences: {
       request(req) {
         const token = /[?&]access_token=([^&]+)/.exec(req.url ?? "")?.[1];

@@ -15,7 +15,7 @@ let sequence = 0;
 let isZero = false;
 let invalidState: string | undefined;
 
-export const correlationMutations: readonly Mutation[] = [
+export const correlationMutations = (): readonly Mutation[] => [
   {
     rule: "COR-1",
     what: "every request gets a new id",

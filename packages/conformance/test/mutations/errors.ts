@@ -28,7 +28,7 @@ function instead(from: (answer: HeldAnswer) => boolean, to: number, title: strin
   });
 }
 
-export const errorMutations: readonly Mutation[] = [
+export const errorMutations = (): readonly Mutation[] => [
   {
     rule: "ERR-1",
     what: "404 as text",

@@ -43,7 +43,7 @@ function location(change: (to: URL) => void): Mutation["differences"] {
 
 const isDeletion = (line: string): boolean => line.includes("Max-Age=0");
 
-export const federatedMutations: readonly Mutation[] = [
+export const federatedMutations = (): readonly Mutation[] => [
   {
     rule: "OIDC-1",
     what: "there is no callback",

@@ -7,7 +7,7 @@ import { now } from "./token-changes.ts";
 import { forgetful } from "./unsound-stores.ts";
 
 /** Services that take at `/auth/refresh` what is none of their refresh tokens, or tell too much. */
-export const impostorMutations: readonly Mutation[] = [
+export const impostorMutations = (): readonly Mutation[] => [
   {
     rule: "REF-1",
     what: "an access token refreshes",

@@ -73,7 +73,7 @@ const principal: Principal = {
   claims: {},
 };
 
-export const keySetMutations: readonly Mutation[] = [
+export const keySetMutations = (): readonly Mutation[] => [
   {
     rule: "KEY-1",
     what: "every unknown kid fetches the key set",

@@ -15,7 +15,7 @@ function metrics(change: (text: string) => string): Mutation["differences"] {
 
 const rawPaths: string[] = [];
 
-export const observationMutations: readonly Mutation[] = [
+export const observationMutations = (): readonly Mutation[] => [
   {
     rule: "LOG-1",
     what: "a line of plain text in the log",

@@ -24,7 +24,7 @@ function published(
   }));
 }
 
-export const outageMutations: readonly Mutation[] = [
+export const outageMutations = (): readonly Mutation[] => [
   {
     rule: "RDY-16",
     what: "the check of the cache is critical",

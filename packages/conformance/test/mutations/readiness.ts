@@ -48,7 +48,7 @@ function stale(): Mutation["differences"] {
   };
 }
 
-export const readinessMutations: readonly Mutation[] = [
+export const readinessMutations = (): readonly Mutation[] => [
   {
     rule: "RDY-1",
     what: "/ready says up instead of ok",

@@ -30,7 +30,7 @@ const declined = (): never => {
   throw new ProblemError(401, "this session is no longer valid", { code: "ERR_TESTED" });
 };
 
-export const refreshMutations: readonly Mutation[] = [
+export const refreshMutations = (): readonly Mutation[] => [
   {
     rule: "REF-1",
     what: "a refresh token is good until it expires",

@@ -12,7 +12,7 @@ import {
   store,
 } from "./session-changes.ts";
 
-export const sessionMutations: readonly Mutation[] = [
+export const sessionMutations = (): readonly Mutation[] => [
   {
     rule: "CLAIM-3",
     what: "the access token names another session than the refresh token",

@@ -13,7 +13,7 @@ function probing(...dependencies: readonly string[]): Mutation["differences"] {
   };
 }
 
-export const systemMutations: readonly Mutation[] = [
+export const systemMutations = (): readonly Mutation[] => [
   {
     rule: "SYS-1",
     what: "/health says status up",

@@ -41,7 +41,7 @@ function refusal(
 
 const onTenant = ({ path }: { path: string }): boolean => path === "/tenant" || path.endsWith("/tenant");
 
-export const tenancyMutations: readonly Mutation[] = [
+export const tenancyMutations = (): readonly Mutation[] => [
   {
     rule: "TEN-1",
     what: "the header is listed and is no source",
@@ -67,7 +67,7 @@ export const tenancyMutations: readonly Mutation[] = [
   {
     rule: "TEN-4",
     what: "the subdomain outranks the token",
-    base: "full",
+    base: "swift",
     differences: granting((req) =>
       claimed(req) === "acme" && subdomain(req) === "globex" ? "globex" : undefined,
     ),
@@ -75,7 +75,7 @@ export const tenancyMutations: readonly Mutation[] = [
   {
     rule: "TEN-5",
     what: "X-Tenant-ID of an anonymous caller is the tenant",
-    base: "full",
+    base: "swift",
     differences: granting((req) => {
       const header = req.headers["x-tenant-id"];
       return bearerOf(req) === undefined && typeof header === "string" && header.length < 64
@@ -86,7 +86,7 @@ export const tenancyMutations: readonly Mutation[] = [
   {
     rule: "TEN-6",
     what: "a subdomain is granted without a session",
-    base: "full",
+    base: "swift",
     differences: granting((req) => (bearerOf(req) === undefined ? subdomain(req) : undefined)),
   },
   {
@@ -102,7 +102,7 @@ export const tenancyMutations: readonly Mutation[] = [
   {
     rule: "TEN-6",
     what: "a caller without a tenant acts in the one that is named",
-    base: "full",
+    base: "swift",
     differences: granting((req) =>
       bearerOf(req) !== undefined && claimed(req) === undefined ? subdomain(req) : undefined,
     ),
@@ -139,7 +139,7 @@ export const tenancyMutations: readonly Mutation[] = [
   {
     rule: "TEN-10",
     what: "a caller without a tenant reaches the tenant route",
-    base: "full",
+    base: "swift",
     differences: granting((req) =>
       bearerOf(req) !== undefined &&
       claimed(req) === undefined &&
@@ -153,7 +153,7 @@ export const tenancyMutations: readonly Mutation[] = [
   {
     rule: "TEN-12",
     what: "a label may begin with a dash",
-    base: "full",
+    base: "swift",
     differences: {
       request(req) {
         if (req.headers.host?.startsWith("-") === true) req.headers.host = req.headers.host.slice(1);
@@ -163,7 +163,7 @@ export const tenancyMutations: readonly Mutation[] = [
   {
     rule: "TEN-13",
     what: "www is a tenant",
-    base: "full",
+    base: "swift",
     differences: {
       request(req) {
         if (req.headers.host?.startsWith("www.") === true)
@@ -174,7 +174,7 @@ export const tenancyMutations: readonly Mutation[] = [
   {
     rule: "TEN-14",
     what: "the prefix of the path is compared by its letters",
-    base: "full",
+    base: "swift",
     differences: {
       request(req) {
         req.url = req.url?.replace(/^\/t\w+\/globex/, "/t/globex");
@@ -208,19 +208,19 @@ export const tenancyMutations: readonly Mutation[] = [
   {
     rule: "TEN-18",
     what: "a request that names no tenant is a 400",
-    base: "full",
+    base: "swift",
     differences: refusal(({ path }) => path === "/asked", { status: 400, title: "Bad Request" }),
   },
   {
     rule: "TEN-19",
     what: "the 403 says `wrong tenant`",
-    base: "full",
+    base: "swift",
     differences: refusal((answer) => answer.status === 403 && onTenant(answer), { detail: "wrong tenant" }),
   },
   {
     rule: "TEN-20",
     what: "X-Tenant-ID is logged as tenant_id",
-    base: "full",
+    base: "swift",
     differences: {
       log: ({ tenant_claimed: tenant, ...line }) =>
         tenant === undefined ? line : { ...line, tenant_id: tenant },

@@ -2,7 +2,7 @@ import { bearerOf, setBearer } from "../support/token-repair.ts";
 import type { Mutation } from "../mutations.ts";
 import { claim, isBetween, isMissing, later, now, overlook, refusing } from "./token-changes.ts";
 
-export const tokenMutations: readonly Mutation[] = [
+export const tokenMutations = (): readonly Mutation[] => [
   {
     rule: "AUTH-3",
     what: "any algorithm of the key's type is taken",

@@ -3,5 +3,5 @@ import { issuingMutations, mutations } from "../mutations.ts";
 
 console.log("| rule | what the service does wrong | service |");
 console.log("| --- | --- | --- |");
-for (const { rule, what, base } of [...mutations, ...issuingMutations])
+for (const { rule, what, base } of [...mutations(), ...issuingMutations()])
   console.log(`| ${rule} | ${what} | ${base} |`);
