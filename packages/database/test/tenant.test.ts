@@ -17,7 +17,8 @@ describe("withTenant", () => {
   const postgres = testDatabase({ name: "tenant" });
   before(async () => {
     login = await makeLogin(postgres.url);
-    db = createDatabase({ url: login.url, max: 1, statementTimeoutMs: 1000 });
+    // More than a machine may be held up for.
+    db = createDatabase({ url: login.url, max: 1, statementTimeoutMs: 3000 });
     await db.query("create table items (tenant_id text not null, id int generated always as identity)");
     await enableRowSecurity(db, { table: "items" });
     for (const tenant of ["acme", "globex", "globex"])

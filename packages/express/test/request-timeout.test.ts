@@ -6,6 +6,7 @@ import { expect } from "chai";
 import type { Express, Response } from "express";
 import request from "supertest";
 import { serve } from "@svc/express";
+import { until } from "@svc/test-support";
 import { runChild } from "./support/child.ts";
 import { onBothMajors } from "./support/majors.ts";
 import { startService } from "./support/test-service.ts";
@@ -37,7 +38,11 @@ describe("the request timeout", () => {
       });
       const line = await test.line((each) => each["message"] === "request");
       expect(line).to.include({ http_status: 504, request_id: "slow-1" });
-      const { text } = await request(test.url).get("/metrics");
+      // They have no more time than the handler had.
+      const { text } = await until("the metrics", async () => {
+        const answer = await request(test.url).get("/metrics");
+        return answer.status === 200 && answer;
+      });
       expect(text).to.match(/http_requests_total\{[^}]*endpoint="\/hang\/:id"[^}]*status="504"[^}]*\} 1/);
       expect(text).to.match(/http_requests_in_progress\{[^}]*method="GET"[^}]*\} 1\n/);
     });

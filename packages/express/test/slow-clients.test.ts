@@ -95,7 +95,8 @@ describe("slow clients", () => {
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
     const { promise: mayReadOn, resolve: readOn } = Promise.withResolvers<void>();
     await using test = await startService({
-      toml: "request_timeout = 0.1\nheaders_timeout = 1\nreceive_timeout = 5\n",
+      // All that is sent is to be there before it is up.
+      toml: "request_timeout = 2\nheaders_timeout = 1\nreceive_timeout = 8\n",
       routes: (app) =>
         void app.post("/stream", async (req) => {
           try {

@@ -1,6 +1,6 @@
 import { metrics, type MetricsMiddleware } from "@svc/metrics";
 import { ConfigurationError } from "@svc/options";
-import { expressMajors, listen } from "@svc/test-support";
+import { expressMajors, listen, until } from "@svc/test-support";
 import { expect } from "chai";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry, Summary } from "prom-client";
 import request from "supertest";
@@ -222,8 +222,8 @@ describe("the delay of the event loop", () => {
   it("MET-7 shows a block of the loop, and forgets it after the scrape", async () => {
     await using counted = metrics({ defaultMetrics: false });
     await new Promise((resolve) => setTimeout(resolve, 50));
-    const until = performance.now() + 200;
-    while (performance.now() < until);
+    const end = performance.now() + 200;
+    while (performance.now() < end);
     await new Promise((resolve) => setTimeout(resolve, 50));
     const first = await samples(counted, "nodejs_eventloop_lag");
     expect(first).to.have.all.keys(
@@ -232,17 +232,25 @@ describe("the delay of the event loop", () => {
       ),
     );
     expect(Number(first["nodejs_eventloop_lag_max_seconds"])).to.be.within(0.15, 20);
-    const second = await samples(counted, "nodejs_eventloop_lag");
-    expect(Number(second["nodejs_eventloop_lag_max_seconds"])).to.be.lessThan(
-      Number(first["nodejs_eventloop_lag_max_seconds"]),
-    );
+    // Between two scrapes the machine may be held up for longer, once.
+    await until("it has forgotten", async () => {
+      const next = await samples(counted, "nodejs_eventloop_lag");
+      return (
+        Number(next["nodejs_eventloop_lag_max_seconds"]) < Number(first["nodejs_eventloop_lag_max_seconds"])
+      );
+    });
   });
 
   it("MET-7 has the interval of its own timer taken off: the least delay is far below it", async () => {
     await using counted = metrics({ defaultMetrics: false });
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    const seen = await samples(counted, "nodejs_eventloop_lag_min");
-    expect(Number(seen["nodejs_eventloop_lag_min_seconds"])).to.be.within(0, 0.005);
+    // Of a time in which the machine is held up it is not.
+    await until("it is", async () => {
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      const seen = await samples(counted, "nodejs_eventloop_lag_min");
+      const least = Number(seen["nodejs_eventloop_lag_min_seconds"]);
+      expect(least).to.be.at.least(0);
+      return least <= 0.005;
+    });
   });
 
   it("stops with stop(), more than once, while requests are counted on", async () => {

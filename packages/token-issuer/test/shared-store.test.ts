@@ -19,10 +19,17 @@ describe("two replicas on one Redis", () => {
   const server = testRedis();
 
   async function replica(refreshGraceSeconds = 10): Promise<Replica> {
-    const redis = new Redis(server.url, { commandTimeout: 1000, maxRetriesPerRequest: 0 });
-    const store = createRedisTokenStore({ redis, keyPrefix: `${server.keyPrefix}issuer:` });
+    const redis = new Redis(server.url, { maxRetriesPerRequest: 0 });
+    const store = createRedisTokenStore({
+      redis,
+      keyPrefix: `${server.keyPrefix}issuer:`,
+      timeoutMs: 15_000,
+    });
     const keys = createKeyRing({ secret: SECRET, env: "local" });
-    const each = { ...issuing({ keys, store, refreshGraceSeconds, now: Date.now }), clock };
+    const each = {
+      ...issuing({ keys, store, storeTimeoutSeconds: 15, refreshGraceSeconds, now: Date.now }),
+      clock,
+    };
     const listening: Listening = await serve("express 5", each);
     return {
       ...each,

@@ -28,10 +28,10 @@ describe("createRedisTokenStore on a Redis Cluster", function () {
       mget: (...keys) => single.mget(...keys),
     };
     const token = presented();
-    const first = createRedisTokenStore({ redis: silent });
+    const first = createRedisTokenStore({ redis: silent, timeoutMs: 15_000 });
     expect(await first.isRevoked(token)).to.equal(false);
     expect(await first.rotate(token)).to.equal("rotated");
-    const second = createRedisTokenStore({ redis: silent });
+    const second = createRedisTokenStore({ redis: silent, timeoutMs: 15_000 });
     expect(await second.rotate(again(token))).to.equal("raced");
     expect(await second.rotate(token)).to.equal("rotated");
     await first.revokeSubject(token.sub, token.signedInAt + 1, 60);
@@ -39,7 +39,7 @@ describe("createRedisTokenStore on a Redis Cluster", function () {
   });
 
   it("REF-4 REF-7 loads its scripts again on the node that has forgotten them", async () => {
-    const store = createRedisTokenStore({ redis: cluster });
+    const store = createRedisTokenStore({ redis: cluster, timeoutMs: 15_000 });
     for (let round = 0; round < 10; round++) {
       await Promise.all(cluster.nodes("master").map((node) => node.script("FLUSH")));
       const token = presented();
@@ -54,8 +54,8 @@ describe("createRedisTokenStore on a Redis Cluster", function () {
   });
 
   describe("the suite", () => {
-    const create = () => createRedisTokenStore({ redis: cluster });
-    const createReplica = () => createRedisTokenStore({ redis: single });
+    const create = () => createRedisTokenStore({ redis: cluster, timeoutMs: 15_000 });
+    const createReplica = () => createRedisTokenStore({ redis: single, timeoutMs: 15_000 });
     for (const { name, run } of tokenStoreCases({ create, createReplica })) it(name, run);
   });
 });

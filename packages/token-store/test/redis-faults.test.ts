@@ -1,5 +1,5 @@
 import { type RedisServer, startRedis, testRedis } from "@svc/dev-services";
-import { rejection } from "@svc/test-support";
+import { rejection, until } from "@svc/test-support";
 import { createRedisTokenStore, type RedisLike } from "@svc/token-store/redis";
 import { expect } from "chai";
 import { Redis, type RedisOptions } from "ioredis";
@@ -30,7 +30,7 @@ describe("createRedisTokenStore with a connection that breaks", () => {
         await redis.ping().catch(() => new Promise((resolve) => redis.once("ready", resolve)));
         const keyPrefix = `${server.keyPrefix}c:`;
         const store = createRedisTokenStore({ redis, keyPrefix, timeoutMs: 15_000 });
-        const other = createRedisTokenStore({ redis: direct, keyPrefix });
+        const other = createRedisTokenStore({ redis: direct, keyPrefix, timeoutMs: 15_000 });
         await store.rotate(presented());
         for (let round = 1; round <= 5; round++) {
           const token = presented();
@@ -68,7 +68,12 @@ describe("createRedisTokenStore with a Redis that fails", function () {
 
   it("REF-17 RDY-22 gives up on a Redis that hangs, and what it executes later consumes nothing", async () => {
     const hasty = store(150);
-    await hasty.rotate(presented());
+    await until("it has learned the clock of Redis", () =>
+      hasty.rotate(presented()).then(
+        () => true,
+        () => false,
+      ),
+    );
     const token = presented();
     server.pause();
     try {
@@ -88,7 +93,10 @@ describe("createRedisTokenStore with a Redis that fails", function () {
       server.resume();
     }
     expect(await store().rotate(again(token))).to.equal("rotated");
-    expect((await hasty.readiness().check(AbortSignal.timeout(5_000))).healthy).to.equal(true);
+    await until(
+      "it is ready again",
+      async () => (await hasty.readiness().check(AbortSignal.timeout(5_000))).healthy,
+    );
   });
 
   it("REV-7 leaves the end of a check to a client that sees to it, if that is early enough", async () => {
@@ -136,7 +144,9 @@ describe("createRedisTokenStore with a Redis that fails", function () {
       mget: (...keys) => redis.mget(...keys),
     };
     expect(
-      await createRedisTokenStore({ redis: hidden }).readiness().check(AbortSignal.timeout(15_000)),
+      await createRedisTokenStore({ redis: hidden, timeoutMs: 15_000 })
+        .readiness()
+        .check(AbortSignal.timeout(15_000)),
     ).to.deep.equal({
       healthy: true,
       detail: "answering",
@@ -160,7 +170,9 @@ describe("createRedisTokenStore with a Redis that fails", function () {
   it("REF-17 refuses at once where there is no connection and the client does not wait for one", async () => {
     const gone = new Redis(server.url, { ...strict, lazyConnect: true });
     gone.on("error", () => undefined);
-    const error = await rejection(() => createRedisTokenStore({ redis: gone }).rotate(presented()));
+    const error = await rejection(() =>
+      createRedisTokenStore({ redis: gone, timeoutMs: 15_000 }).rotate(presented()),
+    );
     expect(error).to.be.instanceOf(Error);
     expect(error).not.to.have.property("code", "ERR_SVC_DEADLINE");
     gone.disconnect();

@@ -14,7 +14,7 @@ describe("createRedisTokenStore, the suite on two connections", () => {
   const storeOn = (index: number) => {
     const redis = clients[index];
     if (redis === undefined) throw new Error("not connected");
-    return createRedisTokenStore({ redis, keyPrefix: `${server.keyPrefix}svc:auth:` });
+    return createRedisTokenStore({ redis, keyPrefix: `${server.keyPrefix}svc:auth:`, timeoutMs: 15_000 });
   };
   const cases = tokenStoreCases({ create: () => storeOn(0), createReplica: () => storeOn(1) });
   for (const { name, run } of cases) it(name, run);

@@ -21,7 +21,13 @@ describe("createRedisTokenStore", () => {
     return redis;
   }
   const storeOn = (index = 0, options: Partial<RedisTokenStoreOptions> = {}) =>
-    createRedisTokenStore({ redis: client(index), keyPrefix: `${server.keyPrefix}t:`, ...options });
+    createRedisTokenStore({
+      redis: client(index),
+      keyPrefix: `${server.keyPrefix}t:`,
+      // More than a machine may be held up for.
+      timeoutMs: 15_000,
+      ...options,
+    });
 
   it("REF-7 REF-19 rotates one of 2 x 16 presentations at once, 100 times out of 100", async () => {
     const replicas = [storeOn(0), storeOn(1)];

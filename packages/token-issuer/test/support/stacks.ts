@@ -16,7 +16,14 @@ export function serve(
   options?: AuthRoutesOptions,
   inFront: readonly Middleware[] = [],
 ): Promise<Listening> {
-  const auth = jwtAuth({ keys, revocation: store, env: "local", now: clock, logger });
+  const auth = jwtAuth({
+    keys,
+    revocation: store,
+    revocationTimeoutSeconds: 15,
+    env: "local",
+    now: clock,
+    logger,
+  });
   const chain: readonly Middleware[] = [...inFront, auth, authRoutes(issuer, options)];
   const onError = problemHandler({ logger });
   if (stack === "bare http") {
