@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { promisify } from "node:util";
-import { type Configuration, interactionPolicy, type JWK, Provider } from "oidc-provider";
+import type { Configuration, JWK, Provider } from "oidc-provider";
 import { consentPage, type DemoPerson, refusalPage, whoPage } from "./demo-provider-pages.ts";
 import { demoProviderStore } from "./demo-provider-store.ts";
 import { demoTenants } from "./seed.ts";
@@ -49,7 +49,7 @@ const mostBytes = 4096;
 
 /**
  * Starts a real OpenID provider on loopback that lets everybody be whom they please: for a demo on one's own machine.
- * Its keys are drawn at every start, and what it knows is gone with it.
+ * Its keys are drawn anew each time, and what it knows is gone with it.
  */
 export async function startDemoProvider({
   redirectUris,
@@ -57,23 +57,36 @@ export async function startDemoProvider({
   tls,
   people = demoPeople,
 }: DemoProviderOptions): Promise<DemoProvider> {
-  // Its address has to be known before it is made.
-  let answer: RequestListener = (_req, res) => void res.writeHead(503).end();
-  const listener: RequestListener = (req, res) => answer(req, res);
+  let answer: Promise<RequestListener> | undefined;
+  const listener: RequestListener = (req, res) => {
+    // Made at the first request: most starts of a demo see no sign-in at it, and to load it takes as long as the service.
+    answer ??= answerer();
+    answer.then(
+      (found) => found(req, res),
+      (error: unknown) => {
+        // The next one who comes may have more luck.
+        answer = undefined;
+        process.stderr.write(`the provider of the demo cannot be made: ${String(error)}\n`);
+        sendPage(res, 500, refusalPage(String(error)));
+      },
+    );
+  };
   const server = tls === undefined ? createServer(listener) : createTlsServer(tls, listener);
   server.listen(port, "127.0.0.1");
   await once(server, "listening");
   const { port: bound } = server.address() as AddressInfo;
   const issuer = `${tls === undefined ? "http" : "https"}://127.0.0.1:${bound}`;
   const client = { id: "expenses", secret: randomBytes(32).toString("base64url") };
-  const provider = made(issuer, client, redirectUris, people, await signingKey());
-  const others = provider.callback();
-  answer = (req, res) => {
-    if (req.url?.startsWith("/interaction/") !== true) return void others(req, res);
-    interact(provider, people, req, res).catch((error: unknown) => {
-      if (!res.headersSent) sendPage(res, 400, refusalPage(textOf(error)));
-    });
-  };
+  async function answerer(): Promise<RequestListener> {
+    const provider = await made(issuer, client, redirectUris, people, await signingKey());
+    const others = provider.callback();
+    return (req, res) => {
+      if (req.url?.startsWith("/interaction/") !== true) return void others(req, res);
+      interact(provider, people, req, res).catch((error: unknown) => {
+        if (!res.headersSent) sendPage(res, 400, refusalPage(textOf(error)));
+      });
+    };
+  }
   let stopped: Promise<void> | undefined;
   async function stop(): Promise<void> {
     const closed = once(server, "close");
@@ -100,13 +113,14 @@ async function signingKey(): Promise<JWK> {
   return { ...privateKey.export({ format: "jwk" }), kid, use: "sig", alg: "RS256" } as JWK;
 }
 
-function made(
+async function made(
   issuer: string,
   client: { readonly id: string; readonly secret: string },
   redirectUris: readonly string[],
   people: readonly DemoPerson[],
   key: JWK,
-): Provider {
+): Promise<Provider> {
+  const { interactionPolicy, Provider } = await import("oidc-provider");
   const policy = interactionPolicy.base();
   // Whoever tries the demo wants to be somebody else the next time, so it always asks.
   const ask = (ctx: { oidc: { result?: { login?: unknown } | undefined } }): boolean =>

@@ -5,12 +5,11 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { configurationExitCode, loadConfig, ports, type ServiceSettings } from "@svc/config";
 import { demoFolder, demoPostgres, freePort } from "@svc/dev-services";
-import { type Service, startService } from "@svc/express";
+import type { Service } from "@svc/express";
 import { ConfigurationError } from "@svc/options";
-import { serviceUrl } from "./database-role.ts";
 import { demoConfiguration } from "./demo-configuration.ts";
 import type { DemoProvider } from "./demo-provider.ts";
-import { type ExpensesOptions, expensesService } from "./service.ts";
+import type { ExpensesOptions } from "./service.ts";
 
 /** What {@link startDemo} takes. */
 export interface StartDemoOptions {
@@ -20,6 +19,8 @@ export interface StartDemoOptions {
   readonly env?: NodeJS.ProcessEnv | undefined;
   /** Whether the search is opened along with the service; otherwise at first use. Default true. */
   readonly openSearch?: boolean | undefined;
+  /** How the passwords of the demo's people are kept. Default: as the service does by itself. */
+  readonly passwords?: ExpensesOptions["passwords"];
 }
 
 /**
@@ -32,6 +33,7 @@ export async function startDemo({
   checkout,
   env = process.env,
   openSearch = true,
+  passwords,
 }: StartDemoOptions): Promise<void> {
   try {
     const { service } = loadConfig({ env: { ...env, SVC_APP_NAME: "expenses" } });
@@ -41,13 +43,13 @@ export async function startDemo({
       const withSecret = isLocal ? { ...env, SVC_AUTH_SECRET: secretFor(env) } : env;
       // What is gone at the end is of no use to whoever runs several of these.
       const search = isLocal ? { embeddedSearch: {}, openSearch } : {};
-      const demo = { seed: isLocal, demoUsers: isLocal, ...search };
+      const demo = { seed: isLocal, demoUsers: isLocal, passwords, ...search };
       await tellWhereToLook(await start(service, withSecret, demo));
       return;
     }
     if (service.env === "prod") throw new ConfigurationError("the demo", [noDemoInProduction]);
     await requireFree(service.port, service.host);
-    await startWithDatabase(checkout, service, env, openSearch);
+    await startWithDatabase(checkout, service, env, { openSearch, passwords });
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
     process.exit(error instanceof ConfigurationError ? configurationExitCode : 1);
@@ -63,13 +65,14 @@ async function startWithDatabase(
   checkout: string,
   settings: ServiceSettings,
   env: NodeJS.ProcessEnv,
-  openSearch: boolean,
+  options: Pick<ExpensesOptions, "openSearch" | "passwords">,
 ): Promise<void> {
   const { port } = settings;
   process.stderr.write("starting PostgreSQL; the first time its files are made, which takes a few seconds\n");
   const databasePort = port === 0 ? await freePort() : ports(port).database;
   const postgres = await demoPostgres({ checkout, servicePort: databasePort - 1, database: "expenses", env });
   process.stderr.write(`${postgres.description}\n`);
+  const { serviceUrl } = await import("./database-role.ts");
   const service = await start(
     settings,
     { ...env, SVC_AUTH_SECRET: secretFor(env), DATABASE_URL: await serviceUrl(postgres.url) },
@@ -77,7 +80,7 @@ async function startWithDatabase(
       seed: true,
       demoUsers: true,
       embeddedSearch: { dataDir: join(demoFolder(checkout), "search") },
-      openSearch,
+      ...options,
     },
   );
   service.onStop("close", async () => {
@@ -94,6 +97,11 @@ async function start(
   env: NodeJS.ProcessEnv,
   options: ExpensesOptions,
 ): Promise<Service> {
+  // Not before: whoever got a variable wrong, or has the port taken, is told at once.
+  const [{ startService }, { expensesService }] = await Promise.all([
+    import("@svc/express"),
+    import("./service.ts"),
+  ]);
   // It lets everybody be whom they please. And it has to know where to send people back to: to a port that is known.
   if (environment !== "local" || port === 0) return startService(expensesService(env, options));
   const redirectUri = `http://localhost:${port}/auth/demo/callback`;
