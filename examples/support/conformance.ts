@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { unlessHeldUp } from "@svc/test-support";
 import { expect } from "chai";
 
 const program = fileURLToPath(new URL("../../packages/conformance/src/command-line.ts", import.meta.url));
@@ -40,10 +41,16 @@ export async function expectConformance(
     ...second,
     "--house",
   ];
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
-  let table = "";
-  child.stdout.on("data", (chunk: Buffer) => (table += chunk.toString()));
-  const [code] = (await once(child, "close")) as [number | null];
+  const { code, table } = await unlessHeldUp(
+    async () => {
+      const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+      let table = "";
+      child.stdout.on("data", (chunk: Buffer) => (table += chunk.toString()));
+      const [code] = (await once(child, "close")) as [number | null];
+      return { code, table };
+    },
+    ({ code }) => code === 0,
+  );
   expect(table.match(/^FAIL.*\n.*\n.*/gm) ?? []).to.deep.equal([]);
   expect(code, table).to.equal(0);
   return Number(/(\d+) passed, 0 failed/.exec(table)?.[1]);

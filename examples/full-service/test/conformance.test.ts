@@ -6,7 +6,7 @@ import { runService, serviceFor } from "./support/running-service.ts";
 const folder = new URL("../conformance/", import.meta.url);
 
 describe("the full service, looked at from outside", function () {
-  this.timeout(60_000);
+  this.timeout(180_000);
   const options = { seed: true, demoUsers: true };
   const env = { SVC_AUTH_SECRET: secretIn(folder) };
   const running = serviceFor(testDatabase({ name: "conformance" }), options, env);

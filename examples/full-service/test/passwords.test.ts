@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { createPasswords, type Derive, recommendedCost } from "../src/passwords.ts";
-import { cheapCost } from "./support/running-service.ts";
+import { cheapCost } from "./support/cheap-cost.ts";
 
 describe("passwords", () => {
   it("are kept as what scrypt makes of them, with a salt of their own and what it cost", async () => {

@@ -11,7 +11,7 @@ import { type DemoProvider, startDemoProvider } from "../src/demo-provider.ts";
 import { expensesService } from "../src/service.ts";
 import { addUser } from "../src/users.ts";
 import { authEnv } from "./support/caller.ts";
-import { cheapCost } from "./support/running-service.ts";
+import { cheapCost } from "./support/cheap-cost.ts";
 import { cookiesOf } from "./support/sign-in.ts";
 
 const clerk = "clerk@harbour-cafe.example";

@@ -10,7 +10,8 @@ import { createPasswords, type Derive } from "../src/passwords.ts";
 import { expensesService } from "../src/service.ts";
 import { addUser } from "../src/users.ts";
 import { authEnv } from "./support/caller.ts";
-import { cheapCost, runService, serviceFor } from "./support/running-service.ts";
+import { cheapCost } from "./support/cheap-cost.ts";
+import { runService, serviceFor } from "./support/running-service.ts";
 import { browse, cookiesOf, logIn, ownForm } from "./support/sign-in.ts";
 
 const email = "clerk@harbour-cafe.example";

@@ -6,7 +6,7 @@ import { notesService } from "../src/service.ts";
 const folder = new URL("../conformance/", import.meta.url);
 
 describe("the service of the reduced profile, looked at from outside", function () {
-  this.timeout(60_000);
+  this.timeout(180_000);
 
   it("VER-4 keeps the contract and the choices of the house", async () => {
     const env = {

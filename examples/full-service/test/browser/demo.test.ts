@@ -11,7 +11,7 @@ describe("a browser at the start command", function () {
 
   it("signs in with a password and with the provider beside it, over plain http", async () => {
     using checkout = temporaryCheckout();
-    const env = { SVC_PORT: String(await freePort()), DATABASE_URL: database.url };
+    const env = { SVC_PORT: String(await freePort()), DATABASE_URL: database.url, PASSWORDS: "kept well" };
     await using demo = demoProcess(checkout, env);
     const { page, context } = await browser.visitor({ baseURL: await demo.opened });
     await page.goto("/");

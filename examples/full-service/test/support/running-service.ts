@@ -1,11 +1,8 @@
 import { createService, type Service } from "@svc/express";
 import { serviceUrl } from "../../src/database-role.ts";
 import { type ExpensesOptions, expensesService } from "../../src/service.ts";
-import type { ScryptCost } from "../../src/passwords.ts";
 import { authEnv } from "./caller.ts";
-
-/** As little as scrypt takes: the tests sign in often. */
-export const cheapCost: ScryptCost = { N: 16, r: 1, p: 1 };
+import { cheapCost } from "./cheap-cost.ts";
 
 /** The service on a free port. Leaving the block stops it. */
 export interface RunningService extends AsyncDisposable {

@@ -2,7 +2,7 @@
 import { pathToFileURL } from "node:url";
 import { startService } from "@svc/express";
 import { expensesService } from "../../../src/service.ts";
-import { cheapCost } from "../../support/running-service.ts";
+import { cheapCost } from "../../support/cheap-cost.ts";
 
 async function start([, , file = ""]: readonly string[]): Promise<void> {
   const options = expensesService(process.env, {
