@@ -37,7 +37,6 @@ export interface Comparison {
 
 /** Whether requests became more expensive than they were when the baseline was recorded (PERF-1 to PERF-3). */
 export const budget: Bench = {
-  description: "fails when a ratio of http grew over its baseline; needs SVC_PERF_BUDGET=1",
   run: (options) => runBudget(options, { env: process.env, ratios: measureRatios }),
 };
 

@@ -1,25 +1,51 @@
 import { parseArgs } from "node:util";
 import type { Bench, BenchOptions } from "./harness/bench.ts";
-import { budget } from "./budget.ts";
-import { http } from "./http/bench.ts";
-import { ingest } from "./ingest/bench.ts";
-import { keyset } from "./keyset/bench.ts";
-import { queue } from "./queue/bench.ts";
-import { queueDepth } from "./queue-depth/bench.ts";
-import { search } from "./search/bench.ts";
-import { rollups } from "./rollups/bench.ts";
-import { tokens } from "./tokens/bench.ts";
 
-const benches: Readonly<Record<string, Bench>> = {
-  http,
-  keyset,
-  tokens,
-  queue,
-  "queue-depth": queueDepth,
-  rollups,
-  search,
-  ingest,
-  budget,
+/** Loaded when it is asked for: all of them together take ten times as long as the one. */
+interface Entry {
+  /** What it answers, in a line. */
+  readonly description: string;
+  load(): Promise<Bench>;
+}
+
+const benches: Readonly<Record<string, Entry>> = {
+  http: {
+    description: "what a request costs: the packages and the whole service beside bare Express and peers",
+    load: async () => (await import("./http/bench.ts")).http,
+  },
+  keyset: {
+    description: "how often a key set is fetched, and who is answered during an outage; ours has bounds",
+    load: async () => (await import("./keyset/bench.ts")).keyset,
+  },
+  tokens: {
+    description: "pairs and refreshes per second, by algorithm and by store; what a revocation check costs",
+    load: async () => (await import("./tokens/bench.ts")).tokens,
+  },
+  queue: {
+    description: "jobs per second, enqueues and latency beside graphile-worker and pg-boss; ours has bounds",
+    load: async () => (await import("./queue/bench.ts")).queue,
+  },
+  "queue-depth": {
+    description:
+      "what a claim costs beside many other rows and an old snapshot, and how far a table grows; has bounds",
+    load: async () => (await import("./queue-depth/bench.ts")).queueDepth,
+  },
+  rollups: {
+    description: "a panel of six totals, live and rolled up, and the refresh of a bucket; has bounds",
+    load: async () => (await import("./rollups/bench.ts")).rollups,
+  },
+  search: {
+    description: "a shared approximate index beside one a tenant: recall and latency; has bounds",
+    load: async () => (await import("./search/bench.ts")).search,
+  },
+  ingest: {
+    description: "chunks per second by COPY, by inserts, and with the index before or after; has bounds",
+    load: async () => (await import("./ingest/bench.ts")).ingest,
+  },
+  budget: {
+    description: "fails when a ratio of http grew over its baseline; needs SVC_PERF_BUDGET=1",
+    load: async () => (await import("./budget.ts")).budget,
+  },
 };
 
 async function main(): Promise<number> {
@@ -51,7 +77,7 @@ async function main(): Promise<number> {
     print: (line) => console.log(line),
     note: (line) => console.error(line),
   };
-  return bench.run(options);
+  return (await bench.load()).run(options);
 }
 
 function usage(): string {

@@ -20,8 +20,6 @@ export interface BenchOptions {
 
 /** One bench: a name of `npm run bench -- <name>`. */
 export interface Bench {
-  /** What it answers, in a line. */
-  readonly description: string;
   /** Resolves with the exit code. */
   run(options: BenchOptions): Promise<number>;
 }

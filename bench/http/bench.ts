@@ -9,7 +9,6 @@ const bases: Bases = { base: controls.base, second: tuned, pairs };
 
 /** What a request costs. */
 export const http: Bench = {
-  description: "what a request costs: the packages and the whole service beside bare Express and peers",
   async run(options) {
     const cases = chosenCases(options.only);
     try {

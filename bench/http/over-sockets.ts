@@ -5,21 +5,24 @@ import type { Measured } from "../harness/rounds.ts";
 import type { Case } from "../harness/subject.ts";
 
 const connections = 16;
-const requestsPerSlice = 2_000;
 
 /** The same cases with kernel and parser: a client of this process keeps connections open and asks over them. */
-export async function measureOverSockets(cases: readonly Case[], rounds: number): Promise<Measured> {
+export async function measureOverSockets(
+  cases: readonly Case[],
+  rounds: number,
+  requestsPerSlice = 2_000,
+): Promise<Measured> {
   await using crew = await startCrew(cases);
   const targets: Target[] = [];
   for (const member of crew.members) {
     const { port, requests } = await member.listen();
     const target = { member, port, requests: rotationOf(requests), samples: [] };
     targets.push(target);
-    await slice(target);
+    await slice(target, requestsPerSlice);
   }
   for (let round = 1; round <= rounds; round++) {
     for (const target of round % 2 === 0 ? targets.toReversed() : targets) {
-      target.samples.push(await slice(target));
+      target.samples.push(await slice(target, requestsPerSlice));
     }
   }
   return new Map(targets.map(({ member, samples }) => [member.name, samples]));
@@ -40,14 +43,14 @@ function rotationOf(requests: readonly string[]): () => Buffer {
 }
 
 /** What a request cost the server, in microseconds. */
-async function slice({ member, port, requests }: Target): Promise<number> {
+async function slice({ member, port, requests }: Target, count: number): Promise<number> {
   // New ones each time: a server closes those that wait for the next round. Making them is not timed.
   const sockets = await connectAll(port);
   try {
     await ask(sockets, requests, connections);
     const before = await member.cpuUs();
-    await ask(sockets, requests, requestsPerSlice);
-    return ((await member.cpuUs()) - before) / requestsPerSlice;
+    await ask(sockets, requests, count);
+    return ((await member.cpuUs()) - before) / count;
   } catch (error) {
     throw new Error(`${member.name}: ${(error as Error).message}`, { cause: error });
   } finally {

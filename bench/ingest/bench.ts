@@ -18,7 +18,6 @@ const BOUNDS = [
 
 /** How fast chunks get into the table, with and without an approximate index in the way. */
 export const ingest: Bench = {
-  description: "chunks per second by COPY, by inserts, and with the index before or after; has bounds",
   async run(options) {
     const { quick, only, note } = options;
     const names = [...ways.map(({ name }) => name), EMBEDDED];

@@ -4,7 +4,6 @@ import { keeps, type Scenario, scenarios } from "./scenarios.ts";
 
 /** How often an issuer is asked, and who is still answered when it is out. */
 export const keyset: Bench = {
-  description: "how often a key set is fetched, and who is answered during an outage; ours has bounds",
   async run(options) {
     const names = chosen(options.only);
     const table: string[][] = [["", ...names, `bound for ${ours}`]];

@@ -21,8 +21,6 @@ const VACUUM_EVERY = 4;
 
 /** What a claim costs while many other rows lie in the table, and what a million jobs leave behind. */
 export const queueDepth: Bench = {
-  description:
-    "what a claim costs beside many other rows and an old snapshot, and how far a table grows; has bounds",
   async run(options) {
     const effort = effortOf(options);
     const states = chosen(statesOf(effort.share), options.only);

@@ -5,7 +5,7 @@ import { inHand, type Mode } from "./contestant.ts";
 import { measureLatency } from "./latency.ts";
 import { type Member, startMembers } from "./members.ts";
 import { type Effort, peers, type Result, type Row, rows } from "./rows.ts";
-import { durability, makeDatabase, settle, startDurable } from "./server.ts";
+import { doubtOf, durability, makeDatabase, settle, startDurable } from "./server.ts";
 import { columns, type Figure, verdictOf, voidOf } from "./verdicts.ts";
 
 export const ours = "svc";
@@ -17,7 +17,6 @@ export const allMetrics: readonly string[] = [...rows.map(({ metric }) => metric
 
 /** The shipped job table beside two other queues on the same server. */
 export const queue: Bench = {
-  description: "jobs per second, enqueues and latency beside graphile-worker and pg-boss; ours has bounds",
   async run(options) {
     const wanted = chosenRows(options.only);
     const effort = effortOf(options);
@@ -36,7 +35,12 @@ export const queue: Bench = {
     const latencies = wanted.latency ? await measureLatency(members.all, effort, options) : [];
     const results: Result[] = [];
     for (const row of wanted.rows) results.push(...(await measureRow(row, queues, effort, options)));
-    return report([...results, ...latencies], options);
+    const doubt = doubtOf(server.folder);
+    if (doubt !== undefined) options.note(doubt);
+    return report(
+      [...results, ...latencies.map((each) => ({ ...each, doubt: doubt ?? each.doubt }))],
+      options,
+    );
   },
 };
 

@@ -30,6 +30,7 @@ export async function measureLatency(
   members: readonly Member[],
   { rounds, share }: Effort,
   { note, quick }: Pick<BenchOptions, "note" | "quick">,
+  pauseMs = PAUSE_MS,
 ): Promise<Result[]> {
   const modesOf = (name: string): readonly Mode[] =>
     name === "graphile-worker" ? ["default", "fastest"] : ["default"];
@@ -41,16 +42,20 @@ export async function measureLatency(
   // Too few commits to tell anything.
   const [enough, most] = quick ? [rounds, rounds] : [rounds * ENOUGH, rounds * MOST];
   let tried = 0;
+  let counts = true;
   for (; tried < most && counted() < enough; tried++) {
+    if (tried > 0 && !counts) await delay(pauseMs);
     const round = await measureRound(tries, tried, share);
     const { isQuiet, took } = quietOf(round[floor] ?? []);
+    counts = quick || isQuiet;
     const slowest = tries.map((each, at) => `${nameOf(each)} ${p99Of(round[at] ?? []).toFixed(2)}`);
     note(
-      `latency, round ${tried + 1}: ${isQuiet ? "" : "does not count, "}${took}; p99 ${slowest.join(", ")}`,
+      `latency, round ${tried + 1}: ${counts ? "" : "does not count, "}${took}; p99 ${slowest.join(", ")}`,
     );
-    for (const [at, each] of tries.entries()) each.all.push(round[at] ?? []);
-    if (quick || isQuiet) for (const [at, each] of tries.entries()) each.rounds.push(round[at] ?? []);
-    else await delay(PAUSE_MS);
+    for (const [at, each] of tries.entries()) {
+      each.all.push(round[at] ?? []);
+      if (counts) each.rounds.push(round[at] ?? []);
+    }
   }
   const medians = tries.map((each) => `${nameOf(each)} ${summarise(each.all.map(p99Of)).median.toFixed(2)}`);
   note(`latency, all ${tried} rounds, ${counted()} of which count: median p99 ${medians.join(", ")}`);
@@ -61,7 +66,8 @@ export async function measureLatency(
     return [...new Set(tries.map(({ member }) => member.name))].map((name) => {
       const [values = []] = tries
         .filter(({ member }) => member.name === name)
-        .map((each) => each.rounds.map(of))
+        // Where none counts the doubt says so, and what there is is shown.
+        .map((each) => (each.rounds.length > 0 ? each.rounds : each.all).map(of))
         .toSorted((a, b) => summarise(a).median - summarise(b).median);
       return { name, metric: `latency/${metric}`, unit: "ms", values, bound: latencyBounds[metric], doubt };
     });
@@ -99,7 +105,7 @@ function quietOf(commits: readonly number[]): { readonly isQuiet: boolean; reado
 
 /**
  * Who comes after whom in a slice, so that in as many slices as there are of them everybody has come after everybody else once (a
- * Williams square; exact where their number is even): the disk is busy for a while with what the one before has left.
+ * Williams square; exact where their number is even; between two slices it is always the same two): the disk is busy for a while with what the one before has left.
  */
 export function orderOf(slice: number, count: number): readonly number[] {
   return Array.from({ length: count }, (_, at) => {

@@ -1,4 +1,5 @@
 import { type PostgresServer, startPostgres } from "@svc/dev-services";
+import { statfsSync } from "node:fs";
 import pg from "pg";
 
 // Nothing is switched off; no checkpoint shall fall into one row and not into another.
@@ -54,6 +55,15 @@ export async function makeDatabase(serverUrl: string, name: string): Promise<str
   const url = new URL(serverUrl);
   url.pathname = `/${database}`;
   return url.href;
+}
+
+const TMPFS = 0x0102_1994;
+
+/** What makes its latencies those of another machine, if anything. */
+export function doubtOf(folder: string): string | undefined {
+  return statfsSync(folder).type === TMPFS
+    ? "the data are in memory, and no commit waits for a disk"
+    : undefined;
 }
 
 /** What the server says of how it keeps its data. */

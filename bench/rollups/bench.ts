@@ -31,7 +31,6 @@ const CONTROL: readonly [low: number, high: number] = [0.85, 1.18];
 
 /** What a panel of six totals costs from the expenses and from their monthly totals, and what a refresh costs. */
 export const rollups: Bench = {
-  description: "a panel of six totals, live and rolled up, and the refresh of a bucket; has bounds",
   async run(options) {
     const { only, note } = options;
     const unknown = only?.find((each) => !CASES.includes(each));

@@ -11,7 +11,6 @@ const EMBEDDED = "embedded";
 
 /** One index over everybody beside one for each large tenant: time, and how much of what is there is found. */
 export const search: Bench = {
-  description: "a shared approximate index beside one a tenant: recall and latency; has bounds",
   async run(options) {
     const scenarios = serverScenarios(options.quick, options.rounds);
     const names = [...scenarios.map(({ name }) => name), EMBEDDED];

@@ -134,12 +134,17 @@ describe("the performance budget", () => {
     const plain = chosenCases(["svc-express"]);
     const [service] = plain.filter(({ name }) => name === "svc-express");
     const slowed = { ...service, name: "slowed", module: slowModule, setting: "warn" };
-    const measured = await measure(
-      [...plain, { ...slowed, name: "again", module: service?.module ?? slowModule }, slowed],
-      effort,
-    );
-    const ratio = (name: string): number =>
-      ratioOf(measured.get(name) ?? [], measured.get(controls.base) ?? []);
+    const all = [...plain, { ...slowed, name: "again", module: service?.module ?? slowModule }, slowed];
+    let measured = await measure(all, effort);
+    const between = (name: string, other: string): number =>
+      ratioOf(measured.get(name) ?? [], measured.get(other) ?? []);
+    const ratio = (name: string): number => between(name, controls.base);
+    // What finds the same apart from itself is void, as it is for the budget.
+    const isVoid = (): boolean =>
+      [between("again", "svc-express"), ...controls.names.map(ratio)].some(
+        (each) => !(each > 0.8 && each < 1.25),
+      );
+    for (let again = 0; again < 4 && isVoid(); again++) measured = await measure(all, effort);
 
     await check({ "svc-express": ratio("svc-express") }, { record: true });
     // A busy machine may move a ratio that has not changed; the slow middleware costs several times as much.
@@ -148,7 +153,7 @@ describe("the performance budget", () => {
     const slow = await check({ "svc-express": ratio("slowed") }, { env });
     expect(slow.code).to.equal(1);
     expect(slow.said).to.equal("svc-express grew by more than 40 % over its baseline");
-  });
+  }).timeout(120_000);
 
   it("PERF-2 puts the whole service and the single packages under budget, log on and off, callers known or not", () => {
     expect(budgeted).to.have.members(

@@ -63,7 +63,7 @@ describe("npm run bench", () => {
   });
 
   it("measures over sockets too: the server's process alone", async () => {
-    const measured = await measureOverSockets(chosenCases(["node-http"]), 2);
+    const measured = await measureOverSockets(chosenCases(["node-http"]), 2, 200);
     expect([...measured.values()].map((samples) => samples.length)).to.deep.equal([2, 2, 2, 2]);
     expect([...measured.values()].flat().every((cost) => cost > 0)).to.equal(true);
   });

@@ -1,9 +1,12 @@
+import { existsSync, statfsSync } from "node:fs";
 import { expect } from "chai";
 import type { BenchOptions } from "../harness/bench.ts";
 import { allMetrics, queue } from "../queue/bench.ts";
 import { inHand } from "../queue/contestant.ts";
-import { orderOf } from "../queue/latency.ts";
-import { latencyBounds, peers, rows } from "../queue/rows.ts";
+import { measureLatency, orderOf } from "../queue/latency.ts";
+import type { Member } from "../queue/members.ts";
+import { latencyBounds, peers, type Result, rows } from "../queue/rows.ts";
+import { doubtOf } from "../queue/server.ts";
 import { type Figure, verdictOf, voidOf } from "../queue/verdicts.ts";
 import { queueDepth } from "../queue-depth/bench.ts";
 import { statesOf } from "../queue-depth/states.ts";
@@ -49,9 +52,7 @@ describe("the benches queue and queue-depth", function () {
     expect(said.join("\n"))
       .to.match(/graphile-worker \d+\.\d+/)
       .and.to.match(/pg-boss \d+\.\d+/)
-      .and.to.match(
-        /latency, round 1: (does not count, )?a commit took [\d.]+ ms, one in a hundred [\d.]+ ms; p99 svc [\d.]+, /,
-      )
+      .and.to.match(/latency, round 1: a commit took [\d.]+ ms, one in a hundred [\d.]+ ms; p99 svc [\d.]+, /)
       .and.to.match(/latency, all 1 rounds, 1 of which count: median p99 svc [\d.]+, .*, commit [\d.]+/)
       .and.to.match(/(ok {2}|FAIL) drain\/noop\/c10\/fastest: .* bound at least 1\.4/);
   });
@@ -124,6 +125,82 @@ describe("the benches queue and queue-depth", function () {
       broken: true,
     });
     expect(verdictOf("svc", peers, "drain/1ms/c1/default", [], undefined)).to.equal(undefined);
+  });
+
+  describe("latency", () => {
+    /** Rounds of five slices, as they are asked for; the commits of the noisy ones wait for something in one of ten. */
+    async function measured(
+      noisy: (round: number) => boolean,
+    ): Promise<{ results: readonly Result[]; said: readonly string[] }> {
+      const said: string[] = [];
+      const taken = new Map<string, number>();
+      const members = ["svc", ...peers, "control", "commit"].map((name): Member => ({
+        name,
+        about: name,
+        time: () => Promise.reject(new Error("nothing is drained")),
+        latencies(order) {
+          if (order.order !== "latency") throw new Error(`${order.order} is no order for latencies`);
+          const { jobs, mode } = order;
+          const key = `${name} ${mode}`;
+          const slice = taken.get(key) ?? 0;
+          taken.set(key, slice + 1);
+          const round = Math.floor(slice / 5) + 1;
+          const usual = name === "graphile-worker" && key.endsWith("default") ? 100 : round;
+          const slow = name === "commit" && noisy(round) ? 50 * usual : usual;
+          return Promise.resolve(Array.from({ length: jobs }, (_, n) => (n % 10 === 0 ? slow : usual)));
+        },
+      }));
+      const options = { quick: false, note: (line: string) => void said.push(line) };
+      return { results: await measureLatency(members, { rounds: 2, share: 1 }, options, 0), said };
+    }
+    const valuesOf = (results: readonly Result[], name: string): readonly number[] | undefined =>
+      results.find((each) => each.name === name && each.metric === "latency/p99")?.values;
+
+    it("ends when twice as many rounds count as were asked for", async () => {
+      const { results, said } = await measured(() => false);
+      expect(valuesOf(results, "svc")).to.deep.equal([1, 2, 3, 4]);
+      expect(results.map(({ doubt }) => doubt))
+        .to.include(undefined)
+        .and.to.have.lengthOf(10);
+      expect(said).to.have.lengthOf(5);
+      expect(said.at(-1)).to.include("latency, all 4 rounds, 4 of which count: median p99 svc 2.50");
+    });
+
+    it("leaves out a round in which commits were held up, and says so", async () => {
+      const { results, said } = await measured((round) => round % 2 === 1);
+      expect(valuesOf(results, "svc")).to.deep.equal([2, 4, 6, 8]);
+      expect(valuesOf(results, "commit")).to.deep.equal([2, 4, 6, 8]);
+      expect(said[0]).to.include(
+        "latency, round 1: does not count, a commit took 1.00 ms, one in a hundred 50.00 ms",
+      );
+      expect(said[1]).to.include("latency, round 2: a commit took");
+      expect(results.every(({ doubt }) => doubt === undefined)).to.equal(true);
+    });
+
+    it("gives up after four times as many rounds, and says nothing of them", async () => {
+      const { results, said } = await measured((round) => round !== 3);
+      expect(said.at(-1)).to.include("latency, all 8 rounds, 1 of which count");
+      expect(new Set(results.map(({ doubt }) => doubt))).to.deep.equal(
+        new Set(["1 of 8 rounds count, and it takes 2"]),
+      );
+      const none = await measured(() => true);
+      expect(valuesOf(none.results, "svc")).to.deep.equal([1, 2, 3, 4, 5, 6, 7, 8]);
+      expect(none.results[0]?.doubt).to.equal("0 of 8 rounds count, and it takes 2");
+    });
+
+    it("counts the better one of graphile's modes", async () => {
+      const { results } = await measured(() => false);
+      expect(valuesOf(results, "graphile-worker")).to.deep.equal([1, 2, 3, 4]);
+    });
+
+    it("is in doubt where the data are in memory", () => {
+      for (const folder of ["/dev/shm", import.meta.dirname].filter((each) => existsSync(each))) {
+        const isInMemory = statfsSync(folder).type === 0x0102_1994;
+        expect(doubtOf(folder)).to.equal(
+          isInMemory ? "the data are in memory, and no commit waits for a disk" : undefined,
+        );
+      }
+    });
   });
 
   it("has everybody come after everybody else", () => {

@@ -15,7 +15,6 @@ export interface Figure {
 
 /** How many pairs are issued and refreshed in a second, and what asking whether a token was revoked costs. */
 export const tokens: Bench = {
-  description: "pairs and refreshes per second, by algorithm and by store; what a revocation check costs",
   async run(options) {
     const wanted = chosen(groupsOf(nowhere), options.only);
     await using redis = uses(wanted, "redis") ? await openTestRedis() : undefined;
