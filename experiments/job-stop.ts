@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { createRandom, type Random } from "./fuzz/random.ts";
 import { asBuilt, type Experiment, type Run } from "./harness/experiment.ts";
+import { watchHeldUp } from "./harness/held-up.ts";
 import { type JobBench, openJobBench } from "./harness/job-bench.ts";
 import { type Note, readNotes } from "./harness/job-notes.ts";
 import { quantile, type Report } from "./harness/report.ts";
@@ -32,12 +33,15 @@ export const jobStop: Experiment = {
     const stops: Stopped[] = [];
     let left = 0;
     let drained = true;
+    // In a short run one broken rule is enough, and a variant breaks one before the next worker.
+    const isEnough = run.quick && run.variant !== asBuilt;
     for (let n = 0; n < runs; n++) {
       stops.push(await stopOne(scene, n));
       left += (await bench.rows()).length;
-      drained &&= await finish(scene, n);
+      if (!isEnough) drained &&= await finish(scene, n);
     }
     tell(scene, stops, report);
+    if (isEnough) return;
     const once = [...(await bench.effects()).values()].filter((each) => each === 1).length;
     report.figure("all", "jobs left for the next worker", left, "count");
     report.figure("all", "jobs", scene.kinds.size, "count");
@@ -57,6 +61,8 @@ interface Scene {
 
 const drainSeconds = 1;
 const concurrency = 200;
+/** At the signal. */
+const fewestRunning = concurrency * 0.95;
 /** In memory, not begun: a worker that fetches as much has a claim under way while it works. */
 const prefetch = 240;
 
@@ -72,6 +78,7 @@ interface Stopped {
   readonly leased: number;
   readonly unstarted: number;
   readonly exitCode: number | null;
+  /** From the signal to the end, but for the time in which we stood still. */
   readonly stopMs: number;
 }
 
@@ -102,9 +109,14 @@ async function stopOne(scene: Scene, n: number): Promise<Stopped> {
     quickly: false,
   } satisfies StoppedSettings);
   const begun = (): readonly Note[] => readNotes(notes).filter(({ kind }) => kind === "start");
-  for (let waited = 0; begun().length < concurrency && waited < 20_000; waited += 10) await delay(10);
+  using heldUp = watchHeldUp();
+  // Short ones end all the time, and on a busy machine it takes a while until others have begun in their place.
+  let running = runningOf(readNotes(notes));
+  for (let waited = 0; running.length < fewestRunning && waited < 20_000; waited += 10) {
+    await delay(10);
+    running = runningOf(readNotes(notes));
+  }
   const signalled = performance.now();
-  const running = runningOf(readNotes(notes));
   worker.signal("SIGTERM");
   const exit = await Promise.race([worker.exited, delay(30_000, undefined, { ref: false })]);
   const rows = new Map((await bench.rows()).map((row) => [row.id, row]));
@@ -128,7 +140,10 @@ async function stopOne(scene: Scene, n: number): Promise<Stopped> {
     leased: [...rows.values()].filter(({ status }) => status === "running").length,
     unstarted: [...rows.keys()].filter((id) => !started.has(id) && !isBack(id)).length,
     exitCode: exit?.code ?? null,
-    stopMs: (exit?.at ?? Number.POSITIVE_INFINITY) - signalled,
+    stopMs:
+      exit === undefined
+        ? Number.POSITIVE_INFINITY
+        : exit.at - signalled - heldUp.between(signalled, exit.at),
   };
 }
 
@@ -181,7 +196,7 @@ function tell({ run }: Scene, stops: readonly Stopped[], report: Report): void {
   report.figure("all", "signal to exit, longest", Math.max(...times), "ms");
   report.figure("all", "signal to exit, median", quantile(times, 0.5), "ms");
   const fewest = Math.min(...stops.map((each) => each.running));
-  report.rule(fewest >= concurrency * 0.95, `${concurrency} jobs run at the signal (${fewest} at least)`);
+  report.rule(fewest >= fewestRunning, `${concurrency} jobs run at the signal (${fewest} at least)`);
   report.rule(
     sum((each) => each.neither) === 0,
     `each is finished, or given back with its attempt (${sum((each) => each.neither)} are not)`,

@@ -4,6 +4,7 @@ import { signToken } from "@svc/test-support";
 import { randomUUID } from "node:crypto";
 import { keepAliveAgent, type Outcome, tally } from "./harness/client.ts";
 import { asBuilt, type Experiment, type Run } from "./harness/experiment.ts";
+import { createFairly, type Fairly, hasMaybeGivenUp } from "./harness/fairly.ts";
 import { quantile, type Report } from "./harness/report.ts";
 import { startService, type ServiceProcess } from "./harness/service-process.ts";
 import {
@@ -19,6 +20,10 @@ import { together } from "./harness/together.ts";
 import type { SessionsSettings } from "./services/sessions.ts";
 
 const workers = 16;
+/** Sign-outs that are in doubt together. */
+const batch = 100;
+/** Of a block of a short run, where it is enough that there are some. */
+const quickRequests = 64;
 const secret = "a secret of the tests, which has more than 32 bytes";
 
 /** Signs people out on one replica and asks the other, which has their tokens in its memory; and what asking costs. */
@@ -29,45 +34,68 @@ export const logoutReach: Experiment = {
   brokenVariants: ["broken-own-store", "broken-remembered"],
   async run(run, report) {
     await using redis = await startRedis();
-    await reach(redis.url, run, report);
-    if (run.variant === asBuilt) await cost(redis.url, run, report);
+    const fairly = createFairly();
+    await reach(redis.url, fairly, run, report);
+    if (run.variant === asBuilt) await cost(redis.url, fairly, run, report);
+    report.figure("all", "blocks made anew, since a command may have been given up", fairly.again, "count");
   },
 };
 
-async function reach(redisUrl: string, run: Run, report: Report): Promise<void> {
+async function reach(redisUrl: string, fairly: Fairly, run: Run, report: Report): Promise<void> {
   const variant = run.variant === asBuilt ? {} : { variant: run.variant };
-  const settings: SessionsSettings = { secret, redisUrl, ...variant };
+  // In a short run the two replicas of a variant are in one process: they have nothing in common there either.
+  const areTogether = run.quick && run.variant !== asBuilt;
+  const settings: SessionsSettings = { secret, redisUrl, isTwo: areTogether, ...variant };
   const start = (): Promise<ServiceProcess> => startService("sessions.ts", settings);
-  const [one, two] = await together([start(), start()]);
+  const [one, two] = await together([start(), areTogether ? undefined : start()]);
   await using first = one;
   await using second = two;
   const agent = keepAliveAgent(workers);
   const a: Sessions = { port: first.port, agent };
-  const b: Sessions = { port: second.port, agent };
+  const b: Sessions = { port: second?.port ?? (await first.ask<number>("other")), agent };
   const sessions = run.cases ?? (run.quick ? 60 : 1000);
-  const before: string[] = [];
-  const logouts: string[] = [];
-  const next: string[] = [];
-  const refreshes: string[] = [];
-  const staying: string[] = [];
+  const told: Told[] = [];
   const [stays] = await signIn(a, 1);
 
-  const signOut = async ({ access_token: token, refresh_token }: Pair, turn: number): Promise<void> => {
+  const signOut = async ({ access_token: token, refresh_token }: Pair, turn: number): Promise<Told> => {
     const [here, there] = turn % 2 === 0 ? [a, b] : [b, a];
+    const before: Outcome[] = [];
     // The second time it is known already, and only revocation is looked at.
-    for (const replica of [there, there, here]) before.push(inWords(await orders(replica, token)));
-    logouts.push(inWords(await logout(here, token)));
-    next.push(inWords(await orders(there, token)));
-    refreshes.push(inWords(await refresh(there, refresh_token)));
-    staying.push(inWords(await orders(there, stays?.access_token ?? "")));
+    for (const replica of [there, there, here]) before.push(await orders(replica, token));
+    return {
+      before,
+      logout: await logout(here, token),
+      next: await orders(there, token),
+      refresh: await refresh(there, refresh_token),
+      staying: await orders(there, stays?.access_token ?? ""),
+    };
   };
-  const left = (await signIn(a, sessions)).entries();
-  const work = async (): Promise<void> => {
-    for (const [turn, pair] of left) await signOut(pair, turn);
+  const signOuts = async (count: number): Promise<readonly Told[]> => {
+    const found: Told[] = [];
+    const left = (await signIn(a, count)).entries();
+    const work = async (): Promise<void> => {
+      for (const [turn, pair] of left) found.push(await signOut(pair, turn));
+    };
+    await Promise.all(Array.from({ length: workers }, work));
+    return found;
   };
-  await Promise.all(Array.from({ length: workers }, work));
+  while (told.length < sessions) {
+    const count = Math.min(batch, sessions - told.length);
+    told.push(
+      ...(await fairly(
+        () => signOuts(count),
+        (found) =>
+          run.variant === asBuilt && hasMaybeGivenUp(found.flatMap(outcomesOf)) && !found.some(goesOn),
+      )),
+    );
+  }
   agent.destroy();
 
+  const before = told.flatMap((each) => each.before).map(inWords);
+  const logouts = told.map((each) => inWords(each.logout));
+  const next = told.map((each) => inWords(each.next));
+  const refreshes = told.map((each) => inWords(each.refresh));
+  const staying = told.map((each) => inWords(each.staying));
   const refused = next.filter((each) => each.startsWith("401 ")).length;
   const noMore = refreshes.filter((each) => each === "401 this session has been revoked").length;
   report.figure("two replicas", "sessions", sessions, "count");
@@ -81,6 +109,29 @@ async function reach(redisUrl: string, run: Run, report: Report): Promise<void> 
   report.rule(isAll(staying, "200"), `who has not signed out stays (${tally(staying)})`);
 }
 
+/** What was answered around a sign-out. */
+interface Told {
+  readonly before: readonly Outcome[];
+  readonly logout: Outcome;
+  /** The next request on the other replica, and a refresh there. */
+  readonly next: Outcome;
+  readonly refresh: Outcome;
+  /** Of somebody who has not signed out. */
+  readonly staying: Outcome;
+}
+
+/**
+ * Somebody was signed out, and got a new pair all the same, or was let in by a replica whose store answered: a fault, whatever was
+ * late.
+ */
+function goesOn({ logout, next, refresh }: Told): boolean {
+  return logout.status === 204 && (refresh.status === 200 || (next.status === 200 && refresh.status === 401));
+}
+
+function outcomesOf({ before, ...rest }: Told): readonly Outcome[] {
+  return [...before, ...Object.values(rest)];
+}
+
 /** Services that do the same but for one thing; two of them do not even differ in that. */
 interface Measured {
   readonly name: string;
@@ -89,13 +140,14 @@ interface Measured {
   readonly cpu: number[];
 }
 
-async function cost(redisUrl: string, run: Run, report: Report): Promise<void> {
+async function cost(redisUrl: string, fairly: Fairly, run: Run, report: Report): Promise<void> {
   const plain: SessionsSettings = { secret, issues: false };
   const [checked, unchecked, same] = await together([
     // Were the check left out for an outage, it would be cheap.
     startService("sessions.ts", { ...plain, redisUrl, failOpen: false } satisfies SessionsSettings),
     startService("sessions.ts", plain),
-    startService("sessions.ts", plain),
+    // What a short run measures is no figure, so it needs nothing to be compared with.
+    run.quick ? undefined : startService("sessions.ts", plain),
   ]);
   await using withCheck = checked;
   await using without = unchecked;
@@ -112,7 +164,7 @@ async function cost(redisUrl: string, run: Run, report: Report): Promise<void> {
     const all = Object.entries({
       "with the check": withCheck,
       without: without,
-      "without, again": control,
+      ...(control === undefined ? {} : { "without, again": control }),
     }).map(([each, service]): Measured => ({ name: each, service, latencies: [], cpu: [] }));
     const agent = keepAliveAgent(inFlight);
     const blocks = run.runs ?? (run.quick ? 2 : 40);
@@ -123,8 +175,12 @@ async function cost(redisUrl: string, run: Run, report: Report): Promise<void> {
       // Each of them is as often the first.
       const order = all.map((_, n) => all[(n + block + 1) % all.length]).filter((each) => each !== undefined);
       for (const each of order) {
-        const ms = run.quick ? 100 : 250;
-        const { outcomes, cpu } = await load(each.service, { inFlight, ms, tokens, agent });
+        const most = run.quick ? quickRequests : Number.POSITIVE_INFINITY;
+        const { outcomes, cpu } = await fairly(
+          () => load(each.service, { inFlight, ms: 250, most, tokens, agent }),
+          // It fails closed: a command that has missed its deadline is a 503.
+          (found) => hasMaybeGivenUp(found.outcomes) && found.outcomes.some(({ status }) => status !== 200),
+        );
         if (each.service === withCheck) checkedRequests += outcomes.length;
         strange.push(...outcomes.map(inWords).filter((words) => words !== "200"));
         // The first block warms up.
@@ -156,21 +212,23 @@ async function looks(cache: Cache): Promise<number> {
 
 interface Load {
   readonly inFlight: number;
+  /** It ends after so long, or with so many requests. */
   readonly ms: number;
+  readonly most: number;
   readonly tokens: readonly string[];
   readonly agent: Sessions["agent"];
 }
 
 async function load(
   service: ServiceProcess,
-  { inFlight, ms, tokens, agent }: Load,
+  { inFlight, ms, most, tokens, agent }: Load,
 ): Promise<{ readonly outcomes: readonly Outcome[]; readonly cpu: number }> {
   const outcomes: Outcome[] = [];
   const before = await service.ask<NodeJS.CpuUsage>("cpu");
   const until = performance.now() + ms;
   let sent = 0;
   const work = async (): Promise<void> => {
-    while (performance.now() < until) {
+    while (performance.now() < until && sent < most) {
       const token = tokens[sent++ % tokens.length] ?? "";
       outcomes.push(await orders({ port: service.port, agent }, token));
     }
@@ -186,10 +244,11 @@ function tell(name: string, all: readonly Measured[], report: Report): void {
     report.figure(name, `CPU ${each.name}`, quantile(each.cpu, 0.5), "us");
   }
   const [checked, without, control] = all;
-  if (checked === undefined || without === undefined || control === undefined) return;
+  if (checked === undefined || without === undefined) return;
   for (const what of ["latency", "CPU"] as const) {
     const of = what === "latency" ? "latencies" : "cpu";
     report.figure(name, `${what} of the check`, differenceOf(checked[of], without[of]), "us");
+    if (control === undefined) continue;
     report.figure(name, `${what} of no difference`, differenceOf(control[of], without[of]), "us");
   }
 }

@@ -1,14 +1,22 @@
 import { type RedisServer, startRedis } from "@svc/dev-services";
 import { setTimeout as delay } from "node:timers/promises";
 import { asBuilt, type Experiment, type Run } from "./harness/experiment.ts";
+import { type HeldUp, watchHeldUp } from "./harness/held-up.ts";
 import type { Report } from "./harness/report.ts";
 import { createStalledService, type StalledService } from "./harness/stalled-service.ts";
-import { judgeAdmission, judgeReadiness, judgeSignOut, judgeWarnings } from "./harness/stall-rules.ts";
+import {
+  isAskedMeanwhile,
+  judgeAdmission,
+  judgeReadiness,
+  judgeSignOut,
+  judgeWarnings,
+} from "./harness/stall-rules.ts";
 import { together } from "./harness/together.ts";
 
 /** Of the cache, and of whoever asks for revocation. */
 const windowMs = 2000;
 const healMs = 20_000;
+const commandMs = 1000;
 
 /** What is frozen and killed, and how long. */
 export interface Fault {
@@ -22,6 +30,8 @@ export interface Fault {
 
 /** When a fault began and ended, by `performance.now()`, and how strictly times are judged. */
 export interface Stall {
+  /** Since when all was well before it began. */
+  readonly calmAt: number;
   readonly begunAt: number;
   /** When it began to end. */
   readonly endingAt: number;
@@ -32,6 +42,8 @@ export interface Stall {
   readonly windowMs: number;
   /** Room for a busy machine. */
   readonly roomMs: number;
+  /** When we stood still ourselves. */
+  readonly heldUp: HeldUp;
 }
 
 /** Freezes Redis under load, and kills it, and lets it come back. */
@@ -41,8 +53,10 @@ export const redisStall: Experiment = {
   brokenVariants: ["broken-no-breaker", "broken-no-deadline"],
   async run(run, report) {
     await using redis = await startRedis();
+    // All clients of a short run have a request under way before anybody knows of the fault, too.
+    const pauseMs = run.quick ? 250 : 50;
     const start = (name: string, failOpen: boolean, inFlight: number): Promise<StalledService> =>
-      createStalledService({ name, failOpen, inFlight, redisUrl: redis.url, variant: run.variant });
+      createStalledService({ name, failOpen, inFlight, redisUrl: redis.url, variant: run.variant, pauseMs });
     const broken = run.variant !== asBuilt;
     const [one, two, three, four] = await together([
       broken && run.quick ? undefined : start("fail-open, 32 in flight", true, 32),
@@ -62,7 +76,7 @@ export const redisStall: Experiment = {
 };
 
 function faultsOf(redis: RedisServer, { quick, variant, seconds }: Run): readonly Fault[] {
-  const frozenMs = seconds === undefined ? (quick ? 3500 : 22_000) : seconds * 1000;
+  const frozenMs = seconds === undefined ? (quick ? 4200 : 22_000) : seconds * 1000;
   const frozen: Fault = {
     name: "frozen",
     ms: frozenMs,
@@ -88,11 +102,20 @@ async function oneFault(
   run: Run,
   report: Report,
 ): Promise<void> {
+  using heldUp = watchHeldUp();
   await Promise.all(services.map((each) => each.begin()));
-  await delay(700);
+  const calmAt = await calmOf(services);
   const begunAt = performance.now();
   await fault.begin();
   await delay(fault.ms);
+  const isAsked = (): boolean => {
+    const endingAt = performance.now();
+    // What we stood still is not much of a fault.
+    if (endingAt - begunAt - heldUp.between(begunAt, endingAt) < fault.ms) return false;
+    const meanwhile = { begunAt, endingAt, commandMs };
+    return run.variant !== asBuilt || services.every(({ seen }) => isAskedMeanwhile(seen, meanwhile));
+  };
+  await until(isAsked, healMs);
   const endingAt = performance.now();
   await fault.end();
   const endedAt = performance.now();
@@ -101,14 +124,16 @@ async function oneFault(
     const seen = await service.end();
     const healMsOf = healed[n] ?? Number.POSITIVE_INFINITY;
     const stall: Stall = {
+      calmAt,
       begunAt,
       endingAt,
       endedAt,
       healedAt: endedAt + healMsOf,
       forgets: fault.forgets,
-      commandMs: 1000,
+      commandMs,
       windowMs,
       roomMs: run.quick ? 1000 : 100,
+      heldUp,
     };
     const name = `${fault.name}, ${service.name}`;
     judgeAdmission(name, seen, stall, report);
@@ -119,4 +144,20 @@ async function oneFault(
     if (seen.ready.length > 0 || !seen.failOpen) report.figure(name, "healed after", healMsOf, "ms");
     report.rule(healed[n] !== undefined, `${name}: it heals by itself`);
   }
+}
+
+/** Waits for a while in which all is well everywhere: deadlines pass on a machine that is busy, too. Says when it began. */
+async function calmOf(services: readonly StalledService[]): Promise<number> {
+  const from = performance.now();
+  for (;;) {
+    await delay(50);
+    const now = performance.now();
+    const since = now - 700;
+    const isCalm = since > from && services.every((each) => each.isWell(since, false));
+    if (isCalm || now > from + healMs) return since;
+  }
+}
+
+async function until(held: () => boolean, ms: number): Promise<void> {
+  for (const from = performance.now(); !held() && performance.now() < from + ms;) await delay(50);
 }

@@ -77,7 +77,7 @@ async function race(
   refresh: Refresh,
   settle: () => Promise<void> = async () => undefined,
 ): Promise<readonly Comparison[]> {
-  const rounds = run.runs ?? (!run.quick ? 100 : run.variant === asBuilt ? 3 : 20);
+  const rounds = run.runs ?? (run.quick && run.variant === asBuilt ? 3 : 100);
   const each = run.quick ? 6 : 15;
   const compared: Comparison[] = [];
   // What has gone wrong once is counted, and told; nothing is to be learned from more of it.

@@ -1,47 +1,29 @@
 import { parseArgs } from "node:util";
-import { databaseStall } from "./database-stall.ts";
 import { asBuilt, type Experiment, runOf } from "./harness/experiment.ts";
 import { createReport } from "./harness/report.ts";
-import { fuzz } from "./fuzz.ts";
-import { jobKills } from "./job-kills.ts";
-import { jobLeaseRaces } from "./job-lease-races.ts";
-import { jobStop } from "./job-stop.ts";
-import { keyRotation } from "./key-rotation.ts";
-import { logoutReach } from "./logout-reach.ts";
-import { logPressure } from "./log-pressure.ts";
-import { memorySoak } from "./memory-soak.ts";
-import { readinessHerd } from "./readiness-herd.ts";
-import { redisStall } from "./redis-stall.ts";
-import { refreshRace } from "./refresh-race.ts";
-import { rollupRaces } from "./rollup-races.ts";
-import { rollupZones } from "./rollup-zones.ts";
-import { searchTenants } from "./search-tenants.ts";
-import { slowClients } from "./slow-clients.ts";
-import { stopUnderLoad } from "./stop-under-load.ts";
-import { tokenDifferential } from "./token-differential.ts";
-import { tenantLeak } from "./tenant-leak.ts";
 
-const experiments: readonly Experiment[] = [
-  stopUnderLoad,
-  slowClients,
-  readinessHerd,
-  databaseStall,
-  fuzz,
-  logPressure,
-  memorySoak,
-  tenantLeak,
-  searchTenants,
-  tokenDifferential,
-  refreshRace,
-  logoutReach,
-  redisStall,
-  keyRotation,
-  jobKills,
-  jobLeaseRaces,
-  jobStop,
-  rollupZones,
-  rollupRaces,
-];
+/** Loaded when they are asked for: most of them need much, and one is run at a time. */
+const experiments: Readonly<Record<string, () => Promise<Experiment>>> = {
+  "stop-under-load": async () => (await import("./stop-under-load.ts")).stopUnderLoad,
+  "slow-clients": async () => (await import("./slow-clients.ts")).slowClients,
+  "readiness-herd": async () => (await import("./readiness-herd.ts")).readinessHerd,
+  "database-stall": async () => (await import("./database-stall.ts")).databaseStall,
+  fuzz: async () => (await import("./fuzz.ts")).fuzz,
+  "log-pressure": async () => (await import("./log-pressure.ts")).logPressure,
+  "memory-soak": async () => (await import("./memory-soak.ts")).memorySoak,
+  "tenant-leak": async () => (await import("./tenant-leak.ts")).tenantLeak,
+  "search-tenants": async () => (await import("./search-tenants.ts")).searchTenants,
+  "token-differential": async () => (await import("./token-differential.ts")).tokenDifferential,
+  "refresh-race": async () => (await import("./refresh-race.ts")).refreshRace,
+  "logout-reach": async () => (await import("./logout-reach.ts")).logoutReach,
+  "redis-stall": async () => (await import("./redis-stall.ts")).redisStall,
+  "key-rotation": async () => (await import("./key-rotation.ts")).keyRotation,
+  "job-kills": async () => (await import("./job-kills.ts")).jobKills,
+  "job-lease-races": async () => (await import("./job-lease-races.ts")).jobLeaseRaces,
+  "job-stop": async () => (await import("./job-stop.ts")).jobStop,
+  "rollup-zones": async () => (await import("./rollup-zones.ts")).rollupZones,
+  "rollup-races": async () => (await import("./rollup-races.ts")).rollupRaces,
+};
 
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
@@ -57,12 +39,14 @@ async function main(): Promise<number> {
     },
   });
   if (positionals.length === 0) {
-    console.log(usage());
+    console.log(await usage());
     return 0;
   }
-  const [name] = positionals;
-  const experiment = experiments.find((each) => each.name === name);
-  if (experiment === undefined || positionals.length > 1) throw new Error(`which experiment?\n${usage()}`);
+  const [name = ""] = positionals;
+  const experiment = Object.hasOwn(experiments, name) ? await experiments[name]?.() : undefined;
+  if (experiment === undefined || positionals.length > 1) {
+    throw new Error(`which experiment?\n${await usage()}`);
+  }
   const { variant, json, quick } = values;
   if (variant !== asBuilt && !experiment.brokenVariants.includes(variant)) {
     throw new Error(`--variant is ${[asBuilt, ...experiment.brokenVariants].join(" or ")}`);
@@ -90,10 +74,11 @@ function wholeNumber(option: string, text: string | undefined): number | undefin
   return Number(text);
 }
 
-function usage(): string {
+async function usage(): Promise<string> {
+  const all = await Promise.all(Object.values(experiments).map((load) => load()));
   return [
     "npm run experiments -- <name> [--variant V] [--runs N] [--seconds N] [--cases N] [--seed N] [--quick] [--json]",
-    ...experiments.map(({ name, description, brokenVariants }) => {
+    ...all.map(({ name, description, brokenVariants }) => {
       return `  ${name.padEnd(16)} ${description}\n${" ".repeat(19)}must fail: ${brokenVariants.join(", ")}`;
     }),
   ].join("\n");

@@ -1,5 +1,5 @@
 import { brokenVerifiers } from "../packages/jwt-auth/test/differential/broken-verifiers.ts";
-import { compare, type Comparison, type Fault } from "../packages/jwt-auth/test/differential/compare.ts";
+import type { Comparison, Fault } from "../packages/jwt-auth/test/differential/compare.ts";
 import { kinds } from "../packages/jwt-auth/test/differential/mutations.ts";
 import { stricterClasses } from "../packages/jwt-auth/test/differential/stricter.ts";
 import { algorithms } from "@svc/jwt-auth";
@@ -19,6 +19,8 @@ export const tokenDifferential: Experiment = {
     const seed = run.seed ?? Math.floor(Math.random() * 1e9);
     const cases = run.cases ?? (run.quick ? 2000 : fullSize);
     report.note(`the same again: --seed ${seed} --cases ${cases}`);
+    // It makes keys.
+    const { compare } = await import("../packages/jwt-auth/test/differential/compare.ts");
     const result = await compare({ cases, seed, wrap: brokenVerifiers[run.variant] });
     tellCounts(result, seed, report);
     for (const [what, faults] of Map.groupBy(result.faults, (each) => each.what)) {

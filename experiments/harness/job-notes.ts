@@ -1,8 +1,11 @@
 import { appendFileSync, openSync, readFileSync, writeSync } from "node:fs";
 import type { WorkerEvent } from "@svc/job-table";
 
-/** What a worker notes of a job: its handler has begun, or what became of it was recorded in the table. */
-export type NoteKind = "start" | "done" | "failed" | "dead" | "released" | "lost";
+/**
+ * What a worker notes of a job: its handler has begun, a kill would now show its fault (`exposed`), or what became of it
+ * was recorded in the table.
+ */
+export type NoteKind = "start" | "exposed" | "done" | "failed" | "dead" | "released" | "lost";
 
 export interface Note {
   readonly kind: NoteKind;
@@ -59,6 +62,7 @@ export function holdsOf(notes: readonly Note[]): readonly Hold[] {
   const open = new Map<string, number>();
   const holds: Hold[] = [];
   for (const { kind, id, at } of notes) {
+    if (kind === "exposed") continue;
     const from = open.get(id);
     if (from !== undefined) holds.push({ id, from, to: at });
     if (kind === "start") open.set(id, at);

@@ -17,10 +17,29 @@ interface Ended {
   readonly stderr: string;
 }
 
-export function createKeyCommands(folder: string): KeyCommands {
-  const program = fileURLToPath(new URL("command-line.ts", import.meta.resolve("@svc/token-issuer")));
+/** What the program runs, which says nothing to anybody itself. */
+interface Inner {
+  readonly runKeyCommand: (given: readonly string[], now: () => number) => Promise<string>;
+}
+
+/** @param isProgram whether a command is a process; else the same code runs in ours. Default: true */
+export function createKeyCommands(folder: string, isProgram = true): KeyCommands {
+  const source = import.meta.resolve("@svc/token-issuer");
+
+  async function executeHere(args: readonly string[]): Promise<Ended> {
+    const { runKeyCommand } = (await import(new URL("key-commands.ts", source).href)) as Inner;
+    try {
+      const stdout = await runKeyCommand([...args, "--file", folder, "--json"], () => Date.now());
+      return { code: 0, stdout, stderr: "" };
+    } catch (error) {
+      const { reason, message } = error as Error & { readonly reason?: string };
+      return { code: 1, stdout: "", stderr: JSON.stringify({ reason, message }) };
+    }
+  }
 
   function execute(args: readonly string[]): Promise<Ended> {
+    if (!isProgram) return executeHere(args);
+    const program = fileURLToPath(new URL("command-line.ts", source));
     const all = ["--conditions=@svc/source", program, ...args, "--file", folder, "--json"];
     return new Promise((resolve) => {
       const child = execFile(process.execPath, all, (_error, stdout, stderr) => {

@@ -5,6 +5,8 @@ import { readAnswers } from "./answers.ts";
 export interface SlowConnection extends Disposable {
   /** Resolves with the time from connecting to the end; never when it does not end. */
   readonly closed: Promise<number>;
+  /** By `performance.now()`. */
+  readonly startedAt: number;
   /** How long it was open; undefined while it is. */
   readonly ms: number | undefined;
   /** Of the answer that it got before. */
@@ -45,6 +47,7 @@ export function slowConnection(port: number, { head, drip, everyMs, reads = true
   });
   return {
     closed,
+    startedAt: started,
     get ms() {
       return ms;
     },

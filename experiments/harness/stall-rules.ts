@@ -1,5 +1,6 @@
 import type { Stall } from "../redis-stall.ts";
 import { tally } from "./client.ts";
+import type { HeldUp } from "./held-up.ts";
 import { quantile, type Report } from "./report.ts";
 import { inWords } from "./session-client.ts";
 import type { LogLine, Seen, Timed } from "./stalled-service.ts";
@@ -8,16 +9,18 @@ const warnEveryMs = 10_000;
 const warning = /^(Redis is not available|the (revocation|token) store is not answering)/;
 /** What a fault is given to be one. */
 const feltMs = 200;
+/** What a report of `/ready` is given that is asked for when everybody knows. */
+const longMs = 500;
 
 /** Who has a good token is let in without the check, or refused at once; nobody waits twice in a window. */
 export function judgeAdmission(name: string, seen: Seen, stall: Stall, report: Report): void {
-  const { commandMs, windowMs, roomMs, begunAt, endedAt } = stall;
+  const { commandMs, windowMs, roomMs, calmAt, begunAt, endedAt } = stall;
   const clients = seen.clients.map((each) =>
-    each.map((one): Waited => ({ ...one, waitedMs: waited(one, seen.open) })),
+    each.map((one): Waited => ({ ...one, waitedMs: waitedOf(one, seen.open, stall.heldUp) })),
   );
   const all = clients.flat();
   const during = all.filter((each) => each.endedAt >= begunAt && each.startedAt <= endedAt);
-  const before = all.filter((each) => each.endedAt < begunAt);
+  const before = all.filter((each) => each.startedAt > calmAt && each.endedAt < begunAt);
   const waits = new Set(during.filter((each) => each.waitedMs > commandMs / 2));
   const longest = Math.max(...during.map((each) => each.waitedMs));
   const ofEach = clients.map((each) => each.filter((one) => waits.has(one)));
@@ -75,18 +78,49 @@ interface Waited extends Timed {
   readonly waitedMs: number;
 }
 
-/** How long it took, less what a request took at that time for which Redis does not matter: the machine is busy. */
-function waited({ ms, startedAt, endedAt }: Timed, others: readonly Timed[]): number {
+/** When something began and ended, by `performance.now()`, and how long it took. */
+export type Span = Pick<Timed, "ms" | "startedAt" | "endedAt">;
+
+/**
+ * How long it took, less what the machine took of it: as much as a request at that time for which the fault does not matter,
+ * or, where there was none when everything stood still, as long as we did.
+ */
+export function waitedOf({ ms, startedAt, endedAt }: Span, others: readonly Span[], heldUp: HeldUp): number {
   const meanwhile = others.filter((each) => each.startedAt < endedAt && each.endedAt > startedAt);
-  return ms - Math.max(0, ...meanwhile.map((each) => each.ms));
+  return ms - Math.max(heldUp.between(startedAt, endedAt), ...meanwhile.map((each) => each.ms));
 }
 
 /** Waits that began less than a window after another one of the same client. */
-function waitsTooSoon(waits: readonly Timed[], { windowMs }: Stall): readonly Timed[] {
+function waitsTooSoon(waits: readonly Timed[], { windowMs, begunAt, heldUp }: Stall): readonly Timed[] {
   return waits.filter((each, n) => {
     const last = waits[n - 1];
-    return last !== undefined && each.startedAt - last.endedAt < windowMs - 150;
+    if (last === undefined) return false;
+    // Who stood still has begun the first one late, or has seen its end late.
+    const lateMs = heldUp.between(n === 1 ? begunAt : last.startedAt, last.endedAt);
+    return each.startedAt - last.endedAt < windowMs - 150 - lateMs;
   });
+}
+
+/** Whether everything that is judged was asked while the fault lasted; `endingAt` is now. */
+export function isAskedMeanwhile(
+  { refreshes, logouts, ready }: Seen,
+  stall: Pick<Stall, "begunAt" | "endingAt" | "commandMs">,
+): boolean {
+  if (ready.length === 0) return true;
+  const isLate = stall.endingAt - knownAt(stall) > longMs;
+  return (
+    [refreshes, logouts].every((each) => each.some((one) => isMeanwhile(one, stall))) &&
+    (!isLate || ready.some((each) => each.startedAt > knownAt(stall)))
+  );
+}
+
+function isMeanwhile(each: Timed, { begunAt, endingAt }: Pick<Stall, "begunAt" | "endingAt">): boolean {
+  return each.startedAt > begunAt + feltMs && each.endedAt < endingAt;
+}
+
+/** A report that was begun before anybody knew waits for its own command, and is an answer for one more second. */
+function knownAt({ begunAt, commandMs }: Pick<Stall, "begunAt" | "commandMs">): number {
+  return begunAt + 2 * commandMs + 1000 + feltMs;
 }
 
 /** Nothing is rotated and nobody signed out without the store, and nothing is lost by trying. */
@@ -96,9 +130,7 @@ export function judgeSignOut(name: string, seen: Seen, stall: Stall, report: Rep
     ["refreshes", seen.refreshes, "200"],
     ["sign-outs", seen.logouts, "204"],
   ] as const) {
-    const during = outcomes.filter(
-      (each) => each.startedAt > stall.begunAt + feltMs && each.endedAt < stall.endingAt,
-    );
+    const during = outcomes.filter((each) => isMeanwhile(each, stall));
     const refused = outcomes.filter((each) => each.status === 503);
     const faults = refused.map(refusalFault).filter((each) => each !== undefined);
     const strange = outcomes
@@ -117,7 +149,7 @@ export function judgeSignOut(name: string, seen: Seen, stall: Stall, report: Rep
       `${name}: ${what} that were refused can be tried again (${tally(strange)})`,
     );
   }
-  const calm = (each: Timed): boolean => each.endedAt < stall.begunAt || each.startedAt > stall.healedAt;
+  const calm = calmTimes(seen, stall);
   const left = seen.left.filter(calm);
   report.rule(
     left.some((each) => each.startedAt > stall.healedAt) && left.every((each) => each.status === 401),
@@ -133,30 +165,45 @@ export function judgeSignOut(name: string, seen: Seen, stall: Stall, report: Rep
   if (!seen.failOpen) report.rule(admitted.length === 0, `${name}: a revoked token is never accepted`);
 }
 
+/**
+ * Before the fault and after it, but for the times when the machine was so busy that a command has missed its deadline all the
+ * same, and the breaker was open.
+ */
+function calmTimes(
+  { clients, refreshes, logouts, left, revoked, open }: Seen,
+  { calmAt, begunAt, healedAt, commandMs, windowMs, heldUp }: Stall,
+): (each: Timed) => boolean {
+  const isCalm = (each: Timed): boolean =>
+    (each.startedAt > calmAt && each.endedAt < begunAt) || each.startedAt > healedAt;
+  const all = [...clients.flat(), ...refreshes, ...logouts, ...left, ...revoked];
+  // What the machine did not hold up is no excuse.
+  const isHeldUp = (each: Timed): boolean => waitedOf(each, open, heldUp) < commandMs / 2;
+  const upsets = all.filter((each) => isCalm(each) && each.ms > 0.9 * commandMs && isHeldUp(each));
+  return (each) =>
+    isCalm(each) &&
+    upsets.every((one) => each.endedAt < one.startedAt || each.startedAt > one.endedAt + windowMs + longMs);
+}
+
 /** A sign-out whose answer came too late has happened all the same, as the next try finds. */
 function isDone({ status }: Timed, before: Timed | undefined): boolean {
   return status === 401 && before?.status === 503;
 }
 
 /** `/ready` stays 200, and says what is wrong. */
-export function judgeReadiness(
-  name: string,
-  seen: Seen,
-  { begunAt, endingAt, commandMs }: Stall,
-  report: Report,
-): void {
+export function judgeReadiness(name: string, seen: Seen, stall: Stall, report: Report): void {
   if (seen.ready.length === 0) return;
-  // An answer may be that of a second ago.
-  const knownAt = begunAt + commandMs + 1000 + feltMs;
-  const during = seen.ready.filter((each) => each.startedAt > knownAt && each.endedAt < endingAt);
+  const { begunAt, endingAt } = stall;
+  const during = seen.ready.filter((each) => each.startedAt > knownAt(stall) && each.endedAt < endingAt);
   const degraded = seen.ready.filter((each) => each.endedAt > begunAt && degradedOf(each) !== undefined);
   report.figure(name, "/ready 200, degraded", degraded.length, "count");
+  const isLong = endingAt - knownAt(stall) > longMs;
   const said = new Set(during.map((each) => degradedOf(each) ?? `${each.status}, not degraded`));
   report.rule(
     seen.ready.every((each) => each.status === 200) &&
       degraded.length > 0 &&
+      (during.length > 0 || !isLong) &&
       during.every((each) => degradedOf(each) === "auth,cache"),
-    `${name}: /ready answers 200 and says that cache and auth are degraded (${[...said].join("; ") || "none"})`,
+    `${name}: /ready answers 200 and says that cache and auth are degraded (${[...said].join("; ") || "nobody asked later"})`,
   );
 }
 

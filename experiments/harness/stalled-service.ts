@@ -50,6 +50,8 @@ export interface StalledServiceOptions {
   readonly inFlight: number;
   readonly redisUrl: string;
   readonly variant: string;
+  /** How long a client waits between two requests. */
+  readonly pauseMs: number;
 }
 
 /** A service under load. */
@@ -57,17 +59,20 @@ export interface StalledService extends AsyncDisposable {
   readonly name: string;
   /** Of its log, since its start. */
   readonly lines: readonly LogLine[];
+  /** Since `begin`. */
+  readonly seen: Seen;
   begin(): Promise<void>;
+  /** Whether nothing has gone wrong since then, and everything was asked. */
+  isWell(since: number, forgets: boolean): boolean;
   /** After how many milliseconds half a second went by in which all was well; undefined when that did not come. */
   isHealed(from: number, withinMs: number, forgets: boolean): Promise<number | undefined>;
   end(): Promise<Seen>;
 }
 
 const secret = "a secret of the tests, which has more than 32 bytes";
-const pauseMs = 50;
 
 export async function createStalledService(options: StalledServiceOptions): Promise<StalledService> {
-  const { name, failOpen, inFlight, redisUrl, variant } = options;
+  const { name, failOpen, inFlight, redisUrl, variant, pauseMs } = options;
   const given = variant === asBuilt ? {} : { variant };
   const settings: SessionsSettings = { secret, redisUrl, failOpen, ...given };
   const service = await startService("sessions.ts", settings);
@@ -117,6 +122,10 @@ export async function createStalledService(options: StalledServiceOptions): Prom
     get lines() {
       return service.lines.map((line) => JSON.parse(line) as LogLine);
     },
+    get seen() {
+      return seen;
+    },
+    isWell: (since, forgets) => isWell(seen, since, forgets),
     async begin() {
       seen = emptySeen(failOpen, inFlight);
       load = new AbortController();
@@ -128,7 +137,12 @@ export async function createStalledService(options: StalledServiceOptions): Prom
       loads.push(repeat(open, 100, () => send(service.port, "/open", { agent })));
       const [left, refreshed] = pairs.slice(-2);
       if (inFlight > 1 && left !== undefined && refreshed !== undefined) {
-        await logout(sessions, left.access_token);
+        // On a busy machine it may have to be tried again, as any other sign-out.
+        for (let tries = 0; tries < 10; tries++) {
+          const { status } = await logout(sessions, left.access_token);
+          if (status === 204 || (status === 401 && tries > 0)) break;
+          await delay(500);
+        }
         loads.push(
           repeat(ready, 250, () => send(service.port, "/ready", { agent })),
           repeat(revoked, 200, () => orders(sessions, left.access_token)),

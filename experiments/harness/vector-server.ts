@@ -1,7 +1,8 @@
-import { startPostgres } from "@svc/dev-services";
+import { openTestLogin, type PostgresServer, startPostgres } from "@svc/dev-services";
 import { hasVector } from "@svc/search-store";
 import { openEmbedded } from "@svc/search-store/pglite";
 import type { Database, Queryable } from "@svc/sql";
+import { randomBytes } from "node:crypto";
 import pg from "pg";
 
 /** A PostgreSQL with pgvector and a login in it that owns what it makes. */
@@ -24,37 +25,72 @@ export async function startVectorServer(options: LoginOptions): Promise<VectorSe
   return (await startReal(options)) ?? startEmbedded(options);
 }
 
-async function startReal(options: LoginOptions): Promise<VectorServer | undefined> {
-  const server = await startPostgres({ purpose: "test", only: "system" }).catch(() => undefined);
-  if (server === undefined) return undefined;
-  const admin = new pg.Pool({ connectionString: server.url, max: 1 });
-  admin.on("error", () => undefined);
-  const found = await hasVector(admin);
-  if (found) await prepare((text) => admin.query(text), options);
-  await admin.end();
-  if (!found) {
-    await server.stop();
-    return undefined;
-  }
-  const url = new URL(server.url);
-  url.username = "service";
-  url.password = "service";
-  const db = new pg.Pool({ connectionString: url.href, max: 6 });
-  db.on("error", () => undefined);
+let running: { readonly server: Promise<PostgresServer | undefined>; users: number } | undefined;
+
+/** Who asks while others have the server gets the same one; it ends with the last of them. Undefined where there is none. */
+async function holdServer(): Promise<
+  { readonly url: string; readonly version: string; release(): Promise<void> } | undefined
+> {
+  running ??= {
+    server: startPostgres({ purpose: "test", only: "system" }).catch(() => undefined),
+    users: 0,
+  };
+  const held = running;
+  held.users += 1;
+  const server = await held.server;
+  return (
+    server && {
+      url: server.url,
+      version: server.version,
+      async release() {
+        held.users -= 1;
+        if (held.users > 0) return;
+        if (running === held) running = undefined;
+        await server.stop();
+      },
+    }
+  );
+}
+
+async function startReal({ bypassesRowSecurity }: LoginOptions): Promise<VectorServer | undefined> {
+  const held = await holdServer();
+  if (held === undefined) return undefined;
+  await using made = new AsyncDisposableStack();
+  made.defer(() => held.release());
+  const admin = made.adopt(poolOf(held.url, 1), (pool) => pool.end());
+  if (!(await hasVector(admin))) return undefined;
+  const name = `vectors_${randomBytes(4).toString("hex")}`;
+  await admin.query(`create database ${name}`);
+  const url = new URL(held.url);
+  url.pathname = `/${name}`;
+  const owner = made.adopt(poolOf(url.href, 1), (pool) => pool.end());
+  await owner.query("create extension vector");
+  const login = await openTestLogin({
+    url: url.href,
+    attributes: `nosuperuser ${bypassOf(bypassesRowSecurity)}`,
+    grants: ["grant usage, create on schema public to login"],
+  });
+  const db = made.adopt(poolOf(login.url, 6), (pool) => pool.end());
+  const all = made.move();
   return {
-    name: `PostgreSQL ${server.version}`,
+    name: `PostgreSQL ${held.version}`,
     db,
     query: (text, values) => db.query(text, values),
-    async [Symbol.asyncDispose]() {
-      await db.end();
-      await server.stop();
-    },
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
 }
 
-async function startEmbedded(options: LoginOptions): Promise<VectorServer> {
+function poolOf(url: string, max: number): pg.Pool {
+  const pool = new pg.Pool({ connectionString: url, max });
+  pool.on("error", () => undefined);
+  return pool;
+}
+
+async function startEmbedded({ bypassesRowSecurity }: LoginOptions): Promise<VectorServer> {
   const db = await openEmbedded();
-  await prepare((text) => db.query(text), options);
+  await db.query("create extension vector");
+  await db.query(`create role service nosuperuser ${bypassOf(bypassesRowSecurity)}`);
+  await db.query("grant usage, create on schema public to service");
   await db.query("set role service");
   return {
     name: "the embedded PostgreSQL",
@@ -64,12 +100,6 @@ async function startEmbedded(options: LoginOptions): Promise<VectorServer> {
   };
 }
 
-async function prepare(
-  run: (text: string) => Promise<unknown>,
-  { bypassesRowSecurity }: LoginOptions,
-): Promise<void> {
-  await run("create extension vector");
-  const bypass = bypassesRowSecurity ? "bypassrls" : "nobypassrls";
-  await run(`create role service login password 'service' nosuperuser ${bypass}`);
-  await run("grant usage, create on schema public to service");
+function bypassOf(bypasses: boolean): string {
+  return bypasses ? "bypassrls" : "nobypassrls";
 }

@@ -50,12 +50,32 @@ async function claimAndForget(table: JobTable): Promise<readonly Job[]> {
   return jobs;
 }
 
+/** Nobody writes for the first time before two have read: busy processes would have it so, chance may not. */
+async function untilTwoHaveRead(pool: Pool): Promise<void> {
+  // Never given back: the lock is held until the process ends.
+  const client = await pool.connect();
+  client.on("error", () => undefined);
+  await client.query("select pg_advisory_lock_shared(1)");
+  for (let waited = 0; waited < 10_000; waited += 10) {
+    const { rowCount } = await client.query(
+      `select 1 from pg_locks where locktype = 'advisory'
+       and database = (select oid from pg_database where datname = current_database())`,
+    );
+    if ((rowCount ?? 0) > 1) return;
+    await delay(10);
+  }
+}
+
+let twoHaveRead: Promise<void> | undefined;
+
 async function readThenWrite(pool: Pool): Promise<readonly Job[]> {
   const { rows: found } = await pool.query<{ id: string }>(
     `select id from svc_jobs where status = 'pending' or locked_until < now() order by available_at, id limit ${slots}`,
   );
+  // The same jobs: neither has written, and where there are none yet there is nothing to meet at.
+  if (found.length > 0) twoHaveRead ??= untilTwoHaveRead(pool).catch(() => undefined);
   // As long as a busy host may take: the other one reads meanwhile.
-  await delay(50);
+  await Promise.all([twoHaveRead, delay(50)]);
   const { rows } = await pool.query<{ id: string; attempts: number; max_attempts: number; lease: string }>(
     `update svc_jobs set status = 'running', attempts = attempts + 1, locked_until = now() + interval '3 seconds'
      where id = any($1) returning id, attempts, max_attempts, locked_until::text as lease`,

@@ -1,11 +1,13 @@
 import { createInbox } from "@svc/events";
-import { createJobTable, createWorker, type JobHandler } from "@svc/job-table";
+import { createJobTable, createWorker, type JobContext, type JobHandler } from "@svc/job-table";
 import { withTransaction } from "@svc/sql";
 import { setTimeout as delay } from "node:timers/promises";
 import { Pool } from "pg";
 import { openNotes } from "../harness/job-notes.ts";
 import { announce, settingsOfParent } from "../harness/within-service.ts";
 import { workBadly } from "./broken-workers.ts";
+
+export type Moment = "before" | "after";
 
 export interface KilledSettings {
   readonly url: string;
@@ -15,9 +17,18 @@ export interface KilledSettings {
   /** The longest time of a handler. */
   readonly longestMs: number;
   readonly variant: string;
+  /** Where a job stays until its worker is killed: before or after it takes effect. */
+  readonly staysAt?: Moment | undefined;
 }
 
-const { url, visibilitySeconds, notes: file, longestMs, variant } = settingsOfParent<KilledSettings>();
+const {
+  url,
+  visibilitySeconds,
+  notes: file,
+  longestMs,
+  variant,
+  staysAt,
+} = settingsOfParent<KilledSettings>();
 const pool = new Pool({ connectionString: url, max: 8 });
 pool.on("error", () => undefined);
 const table = createJobTable({ db: pool, visibilityTimeoutSeconds: visibilitySeconds });
@@ -25,20 +36,25 @@ const notes = openNotes(file);
 const inbox = createInbox();
 const effectSql = "insert into svc_jobs_effects (job) values ($1)";
 
-const share: Readonly<Record<string, number>> = { "broken-no-inbox": 0, "broken-ack-first": longestMs };
+const stayAt = async (moment: Moment, job: JobContext): Promise<void> => {
+  if (moment !== staysAt) return;
+  notes.write("exposed", job);
+  await new Promise<never>(() => undefined);
+};
 
 const work: JobHandler = async (_payload, job) => {
   notes.write("start", job);
-  // Variants are killed where it hurts.
-  const beforeMs = share[variant] ?? Math.random() * longestMs;
+  const beforeMs = Math.random() * longestMs;
   const afterMs = Math.random() * (longestMs - beforeMs);
   await delay(beforeMs);
+  await stayAt("before", job);
   if (variant === "broken-no-inbox") await pool.query(effectSql, [job.id]);
   else {
     await withTransaction(pool, async (tx) => {
       await inbox.once(tx, "work", job.id, () => tx.query(effectSql, [job.id]));
     });
   }
+  await stayAt("after", job);
   await delay(afterMs);
 };
 

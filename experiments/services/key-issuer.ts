@@ -2,7 +2,7 @@ import { createService } from "@svc/express";
 import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { announce, settingsOfParent } from "../harness/within-service.ts";
+import { announce, answerQuestions, settingsOfParent } from "../harness/within-service.ts";
 
 export interface KeyIssuerSettings {
   /** The directory of its signing keys, which others change. */
@@ -14,6 +14,9 @@ interface Ring {
 }
 
 const { keys } = settingsOfParent<KeyIssuerSettings>();
+/** How often a verifier has begun to fetch the key set. */
+let fetches = 0;
+answerQuestions({ fetches: () => fetches });
 
 async function start(): Promise<void> {
   const service = await createService({
@@ -50,6 +53,9 @@ async function start(): Promise<void> {
         res.json({ token, kid: signer?.kid, exp });
       });
     },
+  });
+  service.server.on("request", ({ url }) => {
+    if (url?.endsWith("?verifier") === true) fetches += 1;
   });
   await service.start();
   announce(service.address?.port);

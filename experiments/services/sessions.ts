@@ -1,10 +1,8 @@
-import { createDatabase } from "@svc/database";
 import { createService } from "@svc/express";
 import { requireScopes, type RevocationCheck } from "@svc/jwt-auth";
 import type { TokenStore } from "@svc/token-store";
 import { randomUUID } from "node:crypto";
 import { announce, answerQuestions, settingsOfParent } from "../harness/within-service.ts";
-import { brokenStore, brokenWait } from "./broken-stores.ts";
 
 export interface SessionsSettings {
   readonly secret: string;
@@ -16,28 +14,35 @@ export interface SessionsSettings {
   readonly issues?: boolean;
   readonly graceSeconds?: number;
   readonly failOpen?: boolean;
+  /** Whether a second service like it runs beside it, whose port is asked for as `other`. */
+  readonly isTwo?: boolean;
   /** Default: the product as it is. */
   readonly variant?: string;
 }
 
 type Store = TokenStore & RevocationCheck;
+type BrokenStores = typeof import("./broken-stores.ts");
 
 const { secret, redisUrl, postgresUrl, variant, ...rest } = settingsOfParent<SessionsSettings>();
-const { issues = true, graceSeconds = 10, failOpen = true } = rest;
+const { issues = true, graceSeconds = 10, failOpen = true, isTwo = false } = rest;
 
-async function storeInCode(): Promise<Store | undefined> {
+async function storeInCode(broken: BrokenStores | undefined): Promise<Store | undefined> {
   if (postgresUrl !== undefined) {
+    const { createDatabase } = await import("@svc/database");
     const { createPostgresTokenStore } = await import("@svc/token-store/postgres");
     const store = createPostgresTokenStore({ db: createDatabase({ url: postgresUrl, max: 16 }) });
     await store.ensureSchema();
     return store;
   }
-  return variant === undefined || redisUrl === undefined ? undefined : brokenStore(variant, redisUrl);
+  return variant === undefined || redisUrl === undefined ? undefined : broken?.brokenStore(variant, redisUrl);
 }
 
-async function start(): Promise<void> {
-  const revocation = await storeInCode();
-  const wait = variant === undefined || redisUrl === undefined ? undefined : brokenWait(variant, redisUrl);
+async function start(): Promise<number | undefined> {
+  // Most of them are started without a fault, and need not load what makes one.
+  const broken = variant === undefined ? undefined : await import("./broken-stores.ts");
+  const revocation = await storeInCode(broken);
+  const wait =
+    variant === undefined || redisUrl === undefined ? undefined : broken?.brokenWait(variant, redisUrl);
   const usesCache = redisUrl !== undefined && revocation === undefined && wait === undefined;
   const plugins = ["observability", "metrics", ...(usesCache ? ["cache"] : []), "auth"];
   const service = await createService({
@@ -79,8 +84,13 @@ async function start(): Promise<void> {
     },
   });
   await service.start();
-  announce(service.address?.port);
+  return service.address?.port;
 }
 
-answerQuestions({ cpu: () => process.cpuUsage() });
-void start();
+async function main(): Promise<void> {
+  const other = isTwo ? await start() : undefined;
+  answerQuestions({ cpu: () => process.cpuUsage(), other: () => other });
+  announce(await start());
+}
+
+void main();

@@ -19,17 +19,17 @@ describe("fuzz", function () {
   });
 
   it("fails for a handler that some input makes throw", async () => {
-    const report = await quickRun(fuzz, { seed, cases: 400, variant: "broken-handler" });
+    const report = await quickRun(fuzz, { seed, cases: 150, variant: "broken-handler" });
     expectBroken(report, /5xx/);
   });
 
   it("fails for a service that logs what it is sent as it is", async () => {
-    const report = await quickRun(fuzz, { seed, cases: 400, variant: "broken-raw-log" });
+    const report = await quickRun(fuzz, { seed, cases: 150, variant: "broken-raw-log" });
     expectBroken(report, /every log line is one record/);
   });
 
   it("fails for Node's own server around the same application", async () => {
-    const report = await quickRun(fuzz, { seed, cases: 400, variant: "broken-plain-server" });
+    const report = await quickRun(fuzz, { seed, cases: 150, variant: "broken-plain-server" });
     expectBroken(report, /every refusal a problem/);
     expectBroken(report, /reaches a route/);
   });

@@ -3,7 +3,7 @@ import { logPressure } from "../log-pressure.ts";
 import { expectBroken, expectHeld, quickRun } from "./support/quick-run.ts";
 
 describe("log-pressure", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
 
   it("LOG-1 goes on serving while nobody reads its log, says what was lost, and survives its end", async () => {
     const report = await quickRun(logPressure);

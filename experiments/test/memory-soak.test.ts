@@ -2,7 +2,7 @@ import { memorySoak } from "../memory-soak.ts";
 import { expectBroken, expectHeld, quickRun } from "./support/quick-run.ts";
 
 describe("memory-soak", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
 
   it("MET-9 MET-10 keeps nothing of requests that are all different", async () => {
     expectHeld(await quickRun(memorySoak));

@@ -1,16 +1,34 @@
+import type { Collected } from "../harness/report.ts";
 import { searchTenants } from "../search-tenants.ts";
 import { expectBroken, expectHeld, quickRun } from "./support/quick-run.ts";
 
 describe("search-tenants", function () {
-  this.timeout(120_000);
+  // Where no installed server has pgvector, all of it runs in this process.
+  this.timeout(300_000);
 
-  it("SEARCH-1 SEARCH-2 finds no tenant a document of another, with row security also when the SQL is broken", async () => {
-    expectHeld(await quickRun(searchTenants, { cases: 200 }));
+  let built: Collected;
+  const broken = new Map<string, Collected>();
+
+  // No time is judged, and those that run at once share a server.
+  before(async () => {
+    const variant = async (name: string): Promise<void> => {
+      broken.set(name, await quickRun(searchTenants, { variant: name, cases: 40 }));
+    };
+    [built] = await Promise.all([
+      quickRun(searchTenants, { cases: 200 }),
+      ...searchTenants.brokenVariants.map(variant),
+    ]);
+  });
+
+  it("SEARCH-1 SEARCH-2 finds no tenant a document of another, with row security also when the SQL is broken", () => {
+    expectHeld(built);
   });
 
   for (const variant of searchTenants.brokenVariants) {
-    it(`fails with ${variant}`, async () => {
-      expectBroken(await quickRun(searchTenants, { variant, cases: 40 }), /no hit of another tenant/);
+    it(`fails with ${variant}`, () => {
+      const report = broken.get(variant);
+      if (report === undefined) throw new Error("it was not run");
+      expectBroken(report, /no hit of another tenant/);
     });
   }
 });

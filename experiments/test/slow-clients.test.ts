@@ -3,7 +3,7 @@ import type { Collected } from "../harness/report.ts";
 import { expectBroken, expectHeld, quickRun } from "./support/quick-run.ts";
 
 describe("slow-clients", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
 
   let built: Collected;
   let broken: Collected;

@@ -3,7 +3,7 @@ import { stopUnderLoad } from "../stop-under-load.ts";
 import { expectBroken, expectHeld, quickRun } from "./support/quick-run.ts";
 
 describe("stop-under-load", function () {
-  this.timeout(60_000);
+  this.timeout(120_000);
 
   it("RDY-20 loses no request of a load balancer that asks /ready", async () => {
     const report = await quickRun(stopUnderLoad);

@@ -15,15 +15,19 @@ describe("token-differential", function () {
     expect(report.value("all", "accepted by both")).to.be.above(300);
   });
 
-  for (const variant of ["broken-crit", "broken-base64", "broken-cache"]) {
+  for (const [variant, cases] of [
+    ["broken-crit", 150],
+    ["broken-base64", 150],
+    ["broken-cache", 400],
+  ] as const) {
     it(`fails for a verifier that accepts too much: ${variant}`, async () => {
-      const report = await quickRun(tokenDifferential, { seed, cases: 400, variant });
+      const report = await quickRun(tokenDifferential, { seed, cases, variant });
       expectBroken(report, /no token with a defect of the list is accepted/);
     });
   }
 
   it("fails for a verifier that refuses what nobody decided", async () => {
-    const report = await quickRun(tokenDifferential, { seed, cases: 400, variant: "broken-strict" });
+    const report = await quickRun(tokenDifferential, { seed, cases: 150, variant: "broken-strict" });
     expectBroken(report, /of a listed class/);
   });
 });

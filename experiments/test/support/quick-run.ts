@@ -20,5 +20,9 @@ export function expectHeld(report: Collected): void {
 
 /** Asserts that a rule was broken that has these words. */
 export function expectBroken(report: Collected, words: RegExp): void {
-  expect(report.broken.filter((each) => words.test(each))).to.not.be.empty;
+  const found = report.figures.map((each) => `${each.case}, ${each.metric}: ${each.value}`).join("\n");
+  expect(
+    report.broken.filter((each) => words.test(each)),
+    `${report.broken.join("; ")}\n${found}\n`,
+  ).to.not.be.empty;
 }

@@ -1,0 +1,23 @@
+import { expect } from "chai";
+import { setTimeout as delay } from "node:timers/promises";
+import { watchHeldUp } from "../harness/held-up.ts";
+
+describe("watchHeldUp()", () => {
+  /** Keeps the process from everything else, as if it had no processor. */
+  function stall(ms: number): readonly [from: number, to: number] {
+    const from = performance.now();
+    while (performance.now() < from + ms);
+    return [from, performance.now()];
+  }
+
+  it("tells for how long the process stood still between two moments", async () => {
+    using heldUp = watchHeldUp();
+    await delay(30);
+    const [from, to] = stall(400);
+    expect(heldUp.between(from, to), "at once").to.be.within(300, to - from);
+    await delay(30);
+    expect(heldUp.between(from, to), "later").to.be.within(350, to - from);
+    expect(heldUp.between(from + 200, to), "its second half").to.be.within(150, to - from - 200);
+    expect(heldUp.between(to + 1e6, to + 2e6), "another time").to.equal(0);
+  });
+});
