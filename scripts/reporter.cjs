@@ -7,6 +7,10 @@ module.exports = class Reporter extends reporters.Dot {
     super(runner, options);
     const skipped = [];
     runner.on(Runner.constants.EVENT_TEST_PENDING, (test) => skipped.push(test.fullTitle()));
+    // A hook that failed in another process comes without what the list of failures asks for; all others would be lost with it.
+    runner.prependListener(Runner.constants.EVENT_TEST_FAIL, (test) => {
+      if (typeof test.titlePath !== "function") test.titlePath = () => test.$$titlePath ?? [test.title];
+    });
     runner.once(Runner.constants.EVENT_RUN_END, () => {
       if (skipped.length > 0)
         console.log(`  skipped:\n${skipped.map((title) => `    - ${title}`).join("\n")}\n`);
