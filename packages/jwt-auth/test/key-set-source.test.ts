@@ -38,7 +38,7 @@ describe("createKeySetSource()", () => {
 
   it("fetches by itself at the start, so that /ready is right before the first token", async () => {
     await using keys = await issuer(jwkOf("p256"));
-    using source = sourceOf(keys.url);
+    using source = sourceOf(keys.url, { now: stoppedClock().now });
     expect(source.find("p256", ES)).to.equal(undefined);
     await until("the keys are there", () => source.find("p256", ES));
     expect(keys.requests).to.equal(1);

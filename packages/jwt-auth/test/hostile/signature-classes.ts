@@ -146,8 +146,11 @@ const noSignature: HostileClass = {
   ],
 };
 
-/** Where a token says that its keys are. Nobody listens there, and `fetch` does not mind the port. */
-export const attackersUrl = "http://127.0.0.1:40009/keys.json";
+/**
+ * Where a token says that its keys are. Nobody listens there, since the system gives no server of a test a port so low, and
+ * `fetch` does not mind the port.
+ */
+export const attackersUrl = "http://127.0.0.1:20009/keys.json";
 
 const ownKeys: HostileClass = {
   name: "keys that a token brings along",
