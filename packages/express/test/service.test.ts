@@ -1,4 +1,5 @@
 import type { ReadinessCheck } from "@svc/context";
+import { freePort } from "@svc/dev-services";
 import { ConfigurationError } from "@svc/options";
 import { expect } from "chai";
 import { propagationHeaders } from "@svc/request-id";
@@ -89,11 +90,9 @@ describe("a service", () => {
   });
 
   it("PORT-2 ENV-3 listens on the base port, where the environment says", async () => {
-    await using free = await startService();
-    const port = String(free.port);
-    await free.service.stop();
-    await using test = await startService({ env: { SVC_PORT: port } });
-    expect(test.service.address).to.include({ port: free.port, address: "127.0.0.1" });
+    const port = await freePort();
+    await using test = await startService({ env: { SVC_PORT: String(port) } });
+    expect(test.service.address).to.include({ port, address: "127.0.0.1" });
   });
 
   it("CFG-15 ENV-4 warns loudly at the start when debug is on in prod", async () => {
