@@ -150,6 +150,8 @@ describe("the start command with DATABASE_URL", function () {
     for (const [SVC_ENV, DATABASE_URL] of Object.entries(databases)) {
       using checkout = temporaryCheckout();
       const port = await freePair();
+      // Where a database would have to listen: one that is started after all cannot be.
+      await using _taken = await occupied(port + 1);
       await using demo = demoProcess(checkout, { SVC_ENV, SVC_PORT: String(port), DATABASE_URL, ...authEnv });
       const { expenses } = await list(await demo.opened, { tenant: "harbour-cafe", limit: "1" });
       expect({ SVC_ENV, rows: expenses.length }).to.deep.equal({
@@ -157,7 +159,6 @@ describe("the start command with DATABASE_URL", function () {
         rows: SVC_ENV === "local" ? 1 : 0,
       });
       expect(existsSync(checkout.data)).to.equal(false);
-      expect(await isListening(port + 1)).to.equal(false);
     }
   });
 

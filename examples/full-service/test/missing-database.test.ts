@@ -6,6 +6,7 @@ import { serviceUrl } from "../src/database-role.ts";
 import { demoTenants } from "../src/seed.ts";
 import { caller } from "./support/caller.ts";
 import { expense, list, record } from "./support/expenses.ts";
+import { untilReady } from "./support/ready.ts";
 import { runService } from "./support/running-service.ts";
 
 interface Readiness {
@@ -16,13 +17,6 @@ interface Readiness {
 async function ready(url: string): Promise<{ readonly status: number; readonly body: Readiness }> {
   const { status, body } = await request(url).get("/ready");
   return { status, body: body as Readiness };
-}
-
-async function untilReady(url: string): Promise<void> {
-  for (let i = 0; (await ready(url)).status !== 200; i++) {
-    if (i > 300) throw new Error(`not ready: ${JSON.stringify(await ready(url))}`);
-    await sleep(100);
-  }
 }
 
 /** All routes that need the database answer 503 and say when to come back. */
@@ -43,8 +37,7 @@ describe("the service without its database", function () {
   this.timeout(60_000);
 
   it("starts, is healthy, says in /ready what it lacks, and answers 503", async () => {
-    const port = await freePort();
-    await using running = await runService(`postgres://someone:secret@127.0.0.1:${port}/expenses`);
+    await using running = await runService("postgres://someone:secret@127.0.0.1:1/expenses");
     expect((await request(running.url).get("/health")).status).to.equal(200);
     const { status, body } = await ready(running.url);
     expect(status).to.equal(503);

@@ -1,5 +1,5 @@
 import { createDatabase } from "@svc/database";
-import { freePort, testDatabase } from "@svc/dev-services";
+import { testDatabase } from "@svc/dev-services";
 import { expect } from "chai";
 import request from "supertest";
 import { runService, serviceFor } from "./support/running-service.ts";
@@ -103,7 +103,7 @@ describe("a page whose access token has expired", () => {
 
   it("keeps its cookies while the store does not answer, and says so", async () => {
     const { refresh } = await browse(running.url, clerk);
-    await using elsewhere = await runService(`postgres://nobody@127.0.0.1:${await freePort()}/none`);
+    await using elsewhere = await runService("postgres://nobody@127.0.0.1:1/none");
     const page = await view("/account", refresh, elsewhere.url);
     expect({ status: page.status, type: page.type }).to.deep.equal({ status: 503, type: "text/html" });
     expect(Number(page.headers["retry-after"])).to.be.at.least(1);

@@ -23,15 +23,24 @@ import { withoutVector } from "./support/without-vector.ts";
 /** What `/ready` says of the search. */
 async function searchCheck({ url }: RunningService): Promise<object & { readonly detail: string }> {
   let { status, body } = await request(url).get("/ready");
-  // The first one makes the tables, which takes longer on a busy machine than a check may.
-  for (let tries = 0; status !== 200 && tries < 100; tries++) {
+  // The first one makes the tables, which takes longer on a busy machine than a check may. So does what an embedded database
+  // does in this process, and then it is the search whose check is late: a service is ready without that.
+  for (let tries = 0; (status !== 200 || isLate(body)) && tries < 100; tries++) {
     await new Promise((resolve) => setTimeout(resolve, 100));
     ({ status, body } = await request(url).get("/ready"));
   }
   expect(status, JSON.stringify(body)).to.equal(200);
-  const { checks } = body as { checks: Record<string, { detail: string }> };
+  const { checks } = body as Readiness;
   expect(checks["search"]).to.include({ healthy: true, critical: false });
   return checks["search"] ?? { detail: "" };
+}
+
+interface Readiness {
+  readonly checks: Readonly<Record<string, { readonly status: string; readonly detail: string }>>;
+}
+
+function isLate(body: unknown): boolean {
+  return (body as Readiness).checks["search"]?.status === "timeout";
 }
 
 async function find({ url }: RunningService, tenant: string, query: object): Promise<readonly Found[]> {

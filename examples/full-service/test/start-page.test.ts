@@ -4,6 +4,7 @@ import { expect } from "chai";
 import request from "supertest";
 import { expensesService } from "../src/service.ts";
 import { authEnv } from "./support/caller.ts";
+import { untilReady } from "./support/ready.ts";
 import { serviceFor } from "./support/running-service.ts";
 import { logIn } from "./support/sign-in.ts";
 
@@ -31,6 +32,8 @@ describe("the start page", () => {
     const { access_token } = await logIn(running.url, email ?? "", password);
     return request.agent(running.url).set("Authorization", `Bearer ${access_token}`);
   }
+
+  before("the tables", () => untilReady(running.url));
 
   it("is an HTML document in a language, with the security headers of helmet", async () => {
     const { status, headers, text } = await request(running.url).get("/");

@@ -1,5 +1,6 @@
 import { createDatabase } from "@svc/database";
 import { createJobTable } from "@svc/job-table";
+import { until } from "@svc/test-support";
 import { expect } from "chai";
 import type { Page } from "playwright-core";
 import type { Import } from "../../src/imports/import.ts";
@@ -257,8 +258,10 @@ describe("the pages", function () {
   it("can be used by the keyboard alone: sign-in, a wrong password, and sign-out", async () => {
     const { page } = await site.visitor();
     const { keyboard } = page;
-    const next = (heading: string): Promise<void> =>
-      page.getByRole("heading", { name: heading, level: 1 }).waitFor();
+    const next = async (heading: string): Promise<void> => {
+      await page.getByRole("heading", { name: heading, level: 1 }).waitFor();
+      await page.waitForLoadState();
+    };
     await page.goto("/sign-in");
     await keyboard.press("Tab");
     await keyboard.type("clerk@harbour-cafe.example");
@@ -266,7 +269,10 @@ describe("the pages", function () {
     await keyboard.type("wrong");
     await keyboard.press("Enter");
     await page.getByRole("alert").waitFor();
-    // The focus is where the mistake is.
+    // The focus is where the mistake is; a browser puts it there once the page is drawn.
+    await until("the password has the focus", () =>
+      page.evaluate<boolean>("document.activeElement.id === 'password'"),
+    );
     await keyboard.type("expenses-demo");
     await keyboard.press("Enter");
     await next("Your account");

@@ -54,7 +54,10 @@ export async function signInWithPassword(
 
 /** Clicks on what leads to another page, and waits until that is there. */
 export async function follow(link: Locator): Promise<void> {
-  const loaded = link.page().waitForEvent("load");
+  const page = link.page();
+  // What leads there may be seen before its own page is loaded, and that is not the one to wait for.
+  await page.waitForLoadState();
+  const loaded = page.waitForEvent("load");
   await link.click();
   await loaded;
 }

@@ -1,0 +1,12 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import request from "supertest";
+
+/** Waits until a service is ready. Its first check makes the tables, which may take longer than a check may. */
+export async function untilReady(url: string): Promise<void> {
+  for (let tries = 0; ; tries++) {
+    const { status, text } = await request(url).get("/ready");
+    if (status === 200) return;
+    if (tries > 300) throw new Error(`not ready: ${text}`);
+    await sleep(100);
+  }
+}
