@@ -8,6 +8,8 @@ import { type HostileProvider, hostileProvider } from "./support/hostile-provide
 import { SECRET, serve, type Service } from "./support/service.ts";
 
 const OTHER = "another cookie secret of at least 32 bytes, random";
+// Longer than what the letters of a sealed value may spell by chance.
+const LONG_NAME = "a-provider-of-a-long-name";
 
 describe("the login cookie", () => {
   let provider: HostileProvider;
@@ -17,7 +19,7 @@ describe("the login cookie", () => {
   beforeEach(async () => {
     now = Date.now();
     provider = await hostileProvider();
-    const providers = { acme: provider.options, other: provider.options };
+    const providers = { acme: provider.options, other: provider.options, [LONG_NAME]: provider.options };
     service = await serve({ providers, now: () => now });
   });
   afterEach(async () => {
@@ -85,10 +87,11 @@ describe("the login cookie", () => {
 
   it("OIDC-6 shows nothing of what is in it, and holds exactly the six members", async () => {
     const ours = browser();
-    const { state, nonce } = await start(ours, `${startUrl()}?return_to=/orders`);
+    const url = `${service.url}/auth/${LONG_NAME}/start?return_to=/orders-of-this-month`;
+    const { state, nonce } = await start(ours, url);
     const [[name = "", value = ""] = []] = ours.cookies;
     const bytes = Buffer.from(value, "base64url").toString("latin1");
-    for (const each of [state, nonce, "acme", "orders"]) {
+    for (const each of [state, nonce, LONG_NAME, "orders-of-this-month"]) {
       expect(value).not.to.contain(each);
       expect(bytes).not.to.contain(each);
     }
@@ -101,7 +104,7 @@ describe("the login cookie", () => {
       "return_to",
       "issued_at",
     ]);
-    expect(attempt).to.include({ provider: "acme", state, nonce, return_to: "/orders" });
+    expect(attempt).to.include({ provider: LONG_NAME, state, nonce, return_to: "/orders-of-this-month" });
   });
 
   it("OIDC-6 is refused when any of its bytes is changed", async () => {
