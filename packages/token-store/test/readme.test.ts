@@ -3,6 +3,8 @@ import { runSample } from "@svc/test-support";
 import { expect } from "chai";
 
 const readme = new URL("../README.md", import.meta.url);
+// More than a machine may be held up for.
+const patience = "timeoutMs: 15_000";
 
 describe("README of @svc/token-store", function () {
   this.timeout(60_000);
@@ -17,7 +19,10 @@ describe("README of @svc/token-store", function () {
   });
 
   it("shows a person who is signed out everywhere, in Redis", async () => {
-    const replace = { "redis://127.0.0.1:6379": server.url };
+    const replace = {
+      "redis://127.0.0.1:6379": server.url,
+      "createRedisTokenStore({ redis })": `createRedisTokenStore({ redis, ${patience} })`,
+    };
     await using sample = await runSample(readme, 1, { replace });
     const { stdout, stderr, code } = await sample.ended;
     expect(code, stderr).to.equal(0);
@@ -25,7 +30,10 @@ describe("README of @svc/token-store", function () {
   });
 
   it("shows a revoked token, in PostgreSQL", async () => {
-    await using sample = await runSample(readme, 2, { env: { DATABASE_URL: database.url } });
+    const replace = {
+      "createPostgresTokenStore({ db: pool })": `createPostgresTokenStore({ db: pool, ${patience} })`,
+    };
+    await using sample = await runSample(readme, 2, { env: { DATABASE_URL: database.url }, replace });
     const { stdout, stderr, code } = await sample.ended;
     expect(code, stderr).to.equal(0);
     expect(stdout).to.equal("true\n");
