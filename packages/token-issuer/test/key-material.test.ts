@@ -15,7 +15,10 @@ function jwkText(alg: string, jwk: JsonWebKey): Promise<string> {
   return textWith("RS256", { alg, jwk, kid: thumbprint(jwk) });
 }
 
-describe("signing keys", () => {
+describe("signing keys", function () {
+  // How long it takes to draw an RSA key, one of them of 4,096 bits, is a matter of luck.
+  this.timeout(60_000);
+
   it("ISS-12 names the key of RFC 7638 by the thumbprint that section 3.1 gives", () => {
     const jwk = {
       kty: "RSA",

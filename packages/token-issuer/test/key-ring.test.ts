@@ -27,7 +27,10 @@ async function wholeRing(
   return addKey(promoted, await key(algorithm, 2), settled);
 }
 
-describe("createKeyRing()", () => {
+describe("createKeyRing()", function () {
+  // How long it takes to draw RSA keys, eighteen in one test, is a matter of luck.
+  this.timeout(60_000);
+
   for (const algorithm of algorithms) {
     it(`ISS-12 ISS-14 signs tokens with ${algorithm} that its own verifier and jose accept`, async () => {
       const keys = createKeyRing({ text: writeRing(await ring(algorithm)) });
