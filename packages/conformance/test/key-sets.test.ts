@@ -1,15 +1,16 @@
 import { checkConformance, rules } from "@svc/conformance";
 import { expect } from "chai";
 import { failures, told } from "./support/judge.ts";
-import { startUnderTest } from "./support/service-under-test.ts";
+import { makeServedKeys, startUnderTest } from "./support/service-under-test.ts";
 
 const only = rules.map(({ id }) => id).filter((id) => /^(?:AUTH|CLAIM|KEY)-/.test(id));
 
 describe("a key set that the kit serves", function () {
-  this.timeout(30_000);
+  this.timeout(120_000);
 
   for (const algorithm of ["ES256", "EdDSA", "PS512"] as const) {
     it(`raises no false alarm with ${algorithm}`, async () => {
+      await makeServedKeys(algorithm);
       await using tested = await startUnderTest("jwks", {
         toml: [['algorithms = ["RS256"]', `algorithms = ["${algorithm}"]`]],
       });

@@ -47,13 +47,21 @@ describe("the README", function () {
         const log = tested.options.log as () => string;
         await writeFile(join(folder, "service.log"), "an older line\n");
         let written = 0;
+        // One after the other: lines stay in their order, and none is written when the folder is gone.
+        let copied = Promise.resolve();
         const copying = setInterval(() => {
           const text = log();
-          void writeFile(join(folder, "service.log"), text.slice(written), { flag: "a" });
+          const more = text.slice(written);
+          copied = copied.then(() => writeFile(join(folder, "service.log"), more, { flag: "a" }));
           written = text.length;
         }, 50);
         const args = command.trim().replace("http://localhost:8000", tested.options.url).split(" ").slice(2);
-        return await run(folder, args).finally(() => clearInterval(copying));
+        try {
+          return await run(folder, args);
+        } finally {
+          clearInterval(copying);
+          await copied;
+        }
       }, isZero);
       expect(stdout.match(/^FAIL.*\n.*\n.*/gm) ?? []).to.deep.equal([]);
       expect(stdout).to.match(/\d{2,} passed, 0 failed/);

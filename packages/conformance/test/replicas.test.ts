@@ -1,9 +1,15 @@
-import { checkConformance, type ConformanceOptions, InvalidUse } from "@svc/conformance";
+import {
+  checkConformance,
+  type ConformanceOptions,
+  type ConformanceReport,
+  InvalidUse,
+} from "@svc/conformance";
 import { testRedis } from "@svc/dev-services";
 import { createService, type Service } from "@svc/express";
 import { requireAuth } from "@svc/jwt-auth";
 import { unlessHeldUp } from "@svc/test-support";
 import { expect } from "chai";
+import { connect } from "node:net";
 import { secret } from "./support/bases.ts";
 import { failures, told } from "./support/judge.ts";
 
@@ -46,6 +52,39 @@ async function startReplica(config: string): Promise<Service> {
 
 const urlOf = ({ address }: Service): string => `http://127.0.0.1:${address?.port}`;
 
+/** How long the Redis took for an answer at the most, until now: to a service a second is an outage. */
+function watchRedis(url: string): Disposable & { readonly longestMs: number } {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  let longestMs = 0;
+  let askedAt: number | undefined;
+  const look = (): void => {
+    if (askedAt !== undefined) longestMs = Math.max(longestMs, performance.now() - askedAt);
+  };
+  const ask = (): void => {
+    askedAt = performance.now();
+    socket.write("PING\r\n");
+  };
+  socket.on("connect", ask);
+  socket.on("data", () => {
+    look();
+    askedAt = undefined;
+    setTimeout(() => socket.writable && ask(), 20);
+  });
+  socket.on("error", () => undefined);
+  socket.on("close", () => (askedAt = undefined));
+  return {
+    get longestMs() {
+      look();
+      return longestMs;
+    },
+    [Symbol.dispose]: () => void socket.destroy(),
+  };
+}
+
+const heldUpMs = 500;
+const mostAnew = 5;
+
 describe("two replicas of a service", function () {
   this.timeout(180_000);
   const redis = testRedis();
@@ -55,8 +94,17 @@ describe("two replicas of a service", function () {
     probes: { protected: "/mine", session: { request: "POST /sign-in", graceSeconds: 1 } },
   };
 
-  async function check(other: string): ReturnType<typeof checkConformance> {
-    return unlessHeldUp(async () => {
+  /** Anew where the Redis was held up, or this process. */
+  async function judged(judge: () => Promise<ConformanceReport>): Promise<ConformanceReport> {
+    for (let before = 0; ; before++) {
+      using watched = watchRedis(redis.url);
+      const report = await unlessHeldUp(judge);
+      if (watched.longestMs < heldUpMs || before === mostAnew) return report;
+    }
+  }
+
+  function check(other: string): Promise<ConformanceReport> {
+    return judged(async () => {
       await using first = await startReplica(toml(redis.url, "one:"));
       await using second = await startReplica(toml(redis.url, other));
       return await checkConformance({ ...options, url: urlOf(first), replica: urlOf(second) });
@@ -76,7 +124,7 @@ describe("two replicas of a service", function () {
   });
 
   it("need no keys for most of it", async () => {
-    const report = await unlessHeldUp(async () => {
+    const report = await judged(async () => {
       await using first = await startReplica(toml(redis.url, "one:"));
       return await checkConformance({ ...options, keys: undefined, url: urlOf(first) });
     });

@@ -2,8 +2,8 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { checkConformance, type ConformanceReport, type Finding, rules } from "@svc/conformance";
 import type { Mutation } from "../mutations.ts";
-import { type BaseName, bases } from "./bases.ts";
-import { type Differences, startUnderTest } from "./service-under-test.ts";
+import { type Base, type BaseName, bases } from "./bases.ts";
+import { type Differences, makeServedKeys, startUnderTest } from "./service-under-test.ts";
 
 /**
  * Starts a service, checks it and stops it.
@@ -18,6 +18,8 @@ export async function judge(
     reaches,
   }: { readonly house?: boolean; readonly reaches?: readonly string[] | undefined } = {},
 ): Promise<ConformanceReport> {
+  const { serveKeys, keys }: Base = bases[base];
+  if (serveKeys === true && keys !== undefined) await makeServedKeys(keys.algorithm);
   await using tested = await startUnderTest(base, differences);
   return await checkConformance({ ...tested.options, house, only: reaches && within(reaches, base) });
 }

@@ -6,8 +6,9 @@ import { propagationHeaders } from "@svc/request-id";
 import { requestedTenant, requireTenant, tenantOf } from "@svc/tenancy";
 import { requireContentType } from "@svc/json-body";
 import { freePort } from "@svc/dev-services";
-import type { ConformanceOptions, Probes } from "@svc/conformance";
+import type { Algorithm, ConformanceOptions, Probes } from "@svc/conformance";
 import express from "express";
+import { serveKeys } from "../../src/key-server.ts";
 import { type Base, type BaseName, bases } from "./bases.ts";
 import { breakServer, type Layer } from "./mutating-layer.ts";
 import { type SessionDifferences, type Sessions, startSessions } from "./session-service.ts";
@@ -53,6 +54,15 @@ const dependencies = [
 
 export const scopes: readonly string[] = ["orders:read", "orders:write"];
 const roles: readonly string[] = ["admin", "auditor"];
+
+/**
+ * Makes the keys that the kit is going to serve. A service asks for them when it starts, and once more within a second: RSA keys take
+ * longer on a busy machine, and nobody waits a minute for the third time.
+ */
+export async function makeServedKeys(algorithm: Algorithm): Promise<void> {
+  const served = await serveKeys(`127.0.0.1:${await freePort()}`, algorithm);
+  await served.stop();
+}
 
 export async function startUnderTest(
   name: BaseName,
