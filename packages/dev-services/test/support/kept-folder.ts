@@ -8,6 +8,8 @@ export function keptFolder(): AsyncDisposable & { readonly path: string } {
   chmodSync(path, 0o711);
   return {
     path,
-    [Symbol.asyncDispose]: () => Promise.resolve(rmSync(path, { recursive: true, force: true })),
+    // A server that another one has just let go of may still be writing.
+    [Symbol.asyncDispose]: () =>
+      Promise.resolve(rmSync(path, { recursive: true, force: true, maxRetries: 12 })),
   };
 }
