@@ -1,7 +1,7 @@
 import { createServer } from "node:net";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
-import { testDatabase } from "@svc/dev-services";
+import { freePort, testDatabase } from "@svc/dev-services";
 import { isConnectionError, safeErrorText, sqlStateOf } from "@svc/sql";
 import { until } from "@svc/test-support";
 import { expect } from "chai";
@@ -44,12 +44,7 @@ describe("errors of a database", () => {
   });
 
   it("are connection errors when nobody listens", async () => {
-    const server = createServer().listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const { port } = server.address() as AddressInfo;
-    server.close();
-    await once(server, "close");
-    const error = await failure(new pg.Client({ host: "127.0.0.1", port }).connect());
+    const error = await failure(new pg.Client({ host: "127.0.0.1", port: await freePort() }).connect());
     expect(isConnectionError(error)).to.equal(true);
     expect(sqlStateOf(error)).to.equal(undefined);
     expect(safeErrorText(error)).to.equal("ECONNREFUSED");
