@@ -6,6 +6,7 @@ import { isConnectionError } from "@svc/sql";
 import { type CollectingLogger, collectingLogger, rejection, until } from "@svc/test-support";
 import { expect } from "chai";
 import { Client } from "pg";
+import { PATIENT } from "./support/patient.ts";
 import { problem } from "./support/problem.ts";
 
 // Far above every deadline that has to pass below, far below for ever.
@@ -19,15 +20,6 @@ const DEADLINES = {
   readinessTimeoutMs: 300,
   breakerCoolDownMs: 100,
   stopTimeoutMs: 300,
-} as const;
-
-// Where it answers, or refuses at once: none of them has to pass, and no machine that is held up lets them pass.
-const PATIENT = {
-  connectTimeoutMs: 15_000,
-  acquireTimeoutMs: 15_000,
-  statementTimeoutMs: 15_000,
-  readinessTimeoutMs: 15_000,
-  breakerCoolDownMs: 100,
 } as const;
 
 function ask(database: Database): Promise<CheckResult> {
@@ -242,7 +234,7 @@ describe("a database with faults", function () {
     });
     await Promise.all([database.query("select pg_sleep(0.02)"), database.query("select pg_sleep(0.02)")]);
     await ask(database);
-    await using other = createDatabase({ url: postgres.url });
+    await using other = createDatabase({ url: postgres.url, ...PATIENT });
     const ended = await other.query(
       "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'ended'",
     );
@@ -285,7 +277,7 @@ describe("a database with faults", function () {
   });
 
   it("answers 503 when the server has no connection left, with the connections it has still in use", async () => {
-    await using hog = createDatabase({ url: postgres.url, max: 30 });
+    await using hog = createDatabase({ url: postgres.url, max: 30, ...PATIENT });
     await using database = createDatabase({ url: postgres.url, max: 5, ...PATIENT });
     const own = await database.connect();
     const taken = [];

@@ -49,8 +49,9 @@ describe("two tenants on one pool", function () {
   const postgres = testDatabase({ name: "interleaved" });
   before(async () => {
     login = await makeLogin(postgres.url);
-    // What is lost on purpose must not end the test by the breaker.
-    db = createDatabase({ url: login.url, max: 4, acquireTimeoutMs: 10_000, logger: collectingLogger() });
+    // What is lost on purpose must not end the test by the breaker, nor a machine that is held up while all connect anew.
+    const times = { acquireTimeoutMs: 10_000, connectTimeoutMs: 10_000 };
+    db = createDatabase({ url: login.url, max: 4, ...times, logger: collectingLogger() });
     await db.query(`create table items (id int generated always as identity, tenant_id text not null,
       made_by text not null, changed_by text)`);
     await enableRowSecurity(db, { table: "items" });

@@ -3,6 +3,7 @@ import { testDatabase, testPgBouncer } from "@svc/dev-services";
 import type { Queryable } from "@svc/sql";
 import { expect } from "chai";
 import { type Login, makeLogin } from "./support/login.ts";
+import { PATIENT } from "./support/patient.ts";
 
 const tenants = ["acme", "globex"] as const;
 
@@ -16,13 +17,16 @@ describe("withTenant through PgBouncer in transaction mode", function () {
   it("keeps tenants of three pools apart on two connections that all of them share", async () => {
     login = await makeLogin(postgres.url);
     await using bouncer = await pgBouncer.start(login.url, 2);
-    const open = (): Database => createDatabase({ url: bouncer.url, max: 4, acquireTimeoutMs: 20_000 });
+    const open = (): Database =>
+      createDatabase({ url: bouncer.url, max: 4, ...PATIENT, acquireTimeoutMs: 20_000 });
     await using first = open();
     await using second = open();
     await using third = open();
     await first.query("create table items (tenant_id text not null)");
     expect(await enableRowSecurity(first, { table: "items" })).to.equal("created");
     expect(await enableRowSecurity(second, { table: "items" })).to.equal("present");
+    // Both connections are there before they are shared: one that comes late might serve too few.
+    await first.transaction(() => second.query("select 1"));
 
     const select = "select tenant_id, pg_backend_pid() as pid from items";
     const handlers: readonly ((tx: Queryable, tenant: string) => unknown)[] = [
