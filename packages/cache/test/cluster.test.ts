@@ -43,7 +43,8 @@ describe("a Redis Cluster", function () {
 
   it("REV-7 REV-8 gives one hung node a breaker of its own: the others go on", async () => {
     // The others are to answer in time, however busy the machine is.
-    await using cache = await warmCache({ cluster: redis.cluster.seeds, commandTimeoutMs: 3000 }, keys);
+    const times = { commandTimeoutMs: 3000, readinessTimeoutMs: PATIENT.readinessTimeoutMs };
+    await using cache = await warmCache({ cluster: redis.cluster.seeds, ...times }, keys);
     const [hung = "", ...others] = keys;
     const [node] = redis.cluster.nodes;
     node?.pause();
@@ -79,8 +80,7 @@ describe("a Redis Cluster", function () {
   });
 
   it("REV-8 uses a node again that was killed and came back", async () => {
-    await using cache = createCache({ cluster: redis.cluster.seeds });
-    for (const key of keys) await cache.set(key, 1, 60);
+    await using cache = await warmCache({ cluster: redis.cluster.seeds }, keys);
     const node = redis.cluster.nodes[2];
     await node?.kill();
     // The others send everybody to it for as long as they do not know.
