@@ -290,7 +290,7 @@ describe("standard output of a process", () => {
     const kept = 300_000 - (report["dropped"] ?? 0);
     expect(messages.slice(0, kept)).to.deep.equal(Array.from({ length: kept }, (_, i) => String(i)));
     expect(messages.slice(kept)).to.deep.equal([`${report["dropped"]} log lines were dropped`, "the end"]);
-  });
+  }).timeout(60_000);
 
   it("ends within its limit when nobody reads", async () => {
     await using child = start(`

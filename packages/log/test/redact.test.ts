@@ -140,7 +140,7 @@ describe("redaction", () => {
       ),
       { numRuns: 3000 },
     );
-  });
+  }).timeout(60_000);
 
   it("LOG-1 keeps every line a JSON object, whatever stands beside a secret", () => {
     const piece = fc.oneof(
@@ -184,7 +184,7 @@ describe("redaction", () => {
       }),
       { numRuns: 3000 },
     );
-  });
+  }).timeout(60_000);
 
   it("takes time that grows with the text and not with its square", () => {
     // prettier-ignore
@@ -200,7 +200,7 @@ describe("redaction", () => {
         JSON.stringify(attack),
       ).to.be.below(130);
     }
-  });
+  }).timeout(60_000);
 });
 
 /**
