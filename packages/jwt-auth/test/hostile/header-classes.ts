@@ -27,7 +27,7 @@ const unknownKids: HostileClass = {
     unknownKid("a line end in it", "main\r\nX-Admin: 1"),
     unknownKid("another case", "MAIN"),
     unknownKid("a letter that looks like another", "mаin"),
-    unknownKid("an address", "http://127.0.0.1:20009/keys.json"),
+    unknownKid("an address", "http://127.0.0.1:19009/keys.json"),
     unknownKid("nothing", ""),
     unknownKid("256 characters", "k".repeat(256)),
   ],

@@ -147,10 +147,10 @@ const noSignature: HostileClass = {
 };
 
 /**
- * Where a token says that its keys are. Nobody listens there, since the system gives no server of a test a port so low, and
- * `fetch` does not mind the port.
+ * Where a token says that its keys are. Nobody listens there, since no server of a test is given a port so low, and `fetch` does
+ * not mind the port.
  */
-export const attackersUrl = "http://127.0.0.1:20009/keys.json";
+export const attackersUrl = "http://127.0.0.1:19009/keys.json";
 
 const ownKeys: HostileClass = {
   name: "keys that a token brings along",
