@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { readJobCommand } from "../src/cli/arguments.ts";
 import { type Answer, runJobCommand } from "../src/cli/run.ts";
-import { openBench } from "./support/bench.ts";
+import { openBench, openClient } from "./support/bench.ts";
 
 const program = fileURLToPath(new URL("../src/cli/command-line.ts", import.meta.url));
 const interrupted = new AbortController().signal;
@@ -95,6 +95,12 @@ describe("svc-jobs", function () {
     });
     await run("enqueue", ...at, "bad", "--max-attempts", "1");
     await run("enqueue", ...at, "bad");
+    // However long the rest takes, none is tried once more.
+    await using client = await openClient(database.url);
+    await client.query(`create function put_off() returns trigger language plpgsql as
+      $$ begin new.available_at := new.available_at + interval '1 hour'; return new; end $$;
+      create trigger put_off before update on by_command for each row
+        when (new.status = 'pending' and old.status = 'running') execute function put_off()`);
     const { text, exitCode } = await run("drain", ...at, "--handlers", file, "--concurrency", "1");
     expect(text).to.equal(
       "ENDED     JOBS\ndone      0\nfailed    1\ndead      1\nreleased  0\nlost      0\n",

@@ -252,6 +252,8 @@ describe("createWorker", function () {
       await theirs.enqueue({ task: "a" });
       await working.told("done", n);
     }
+    // It has what was told before by then.
+    await other.query("select 1");
     // Twenty polls would have taken twenty seconds.
     expect(heard.length).to.be.at.least(1);
   });

@@ -1,10 +1,15 @@
 import { testDatabase } from "@svc/dev-services";
 import { queueRoutes } from "@svc/job-table";
 import { expect } from "chai";
-import type { Browser } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { openBench } from "../support/bench.ts";
 import { accessibilityFaults, findChromium, launch, takeScreenshot } from "./support/browser.ts";
 import { serve } from "./support/stacks.ts";
+
+/** Does something that leads to another page, and waits until that one is there as a whole. */
+async function leads(page: Page, act: () => Promise<void>): Promise<void> {
+  await Promise.all([page.waitForEvent("load"), act()]);
+}
 
 describe("the queue page in Chromium", function () {
   this.timeout(60_000);
@@ -67,7 +72,7 @@ describe("the queue page in Chromium", function () {
     }
     expect(outlines).to.deep.equal(Array.from({ length: 6 }, () => "solid"));
     await button.focus();
-    await page.keyboard.press("Enter");
+    await leads(page, () => page.keyboard.press("Enter"));
     await page.getByRole("status").waitFor();
     expect(await page.getByRole("status").textContent()).to.equal("1 dead letter is pending again.");
     expect(new URL(page.url()).pathname).to.equal("/admin/queue");
@@ -82,7 +87,7 @@ describe("the queue page in Chromium", function () {
     await again.goto(`${server.url}/admin/queue?retried=1`);
     expect(await accessibilityFaults(again)).to.deep.equal([]);
     expect(await again.evaluate("document.documentElement.scrollWidth")).to.be.at.most(360);
-    await again.getByRole("button", { name: "Retry all 2 dead letters" }).click();
+    await leads(again, () => again.getByRole("button", { name: "Retry all 2 dead letters" }).click());
     await again.getByText("2 dead letters are pending again.").waitFor();
     expect(await accessibilityFaults(again)).to.deep.equal([]);
     await bench.pool.query(
@@ -93,10 +98,13 @@ describe("the queue page in Chromium", function () {
     expect(await accessibilityFaults(again)).to.deep.equal([]);
     expect(await again.locator("img, #x").count()).to.equal(0);
     for (let left = odd.length; left > 0; left--) {
-      await again
-        .getByRole("button", { name: /^Retry </ })
-        .first()
-        .click();
+      // The page before says the same of the one that was retried there.
+      await leads(again, () =>
+        again
+          .getByRole("button", { name: /^Retry </ })
+          .first()
+          .click(),
+      );
       await again.getByText("1 dead letter is pending again.").waitFor();
       expect(await again.getByRole("button", { name: /^Retry </ }).count()).to.equal(left - 1);
     }
