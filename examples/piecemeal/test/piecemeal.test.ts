@@ -62,7 +62,8 @@ describe("a package of the plain application", function () {
         .join("\n")
         .replace("{ logger }", name === "log" ? "" : "{ logger }");
       expect(kept).not.to.equal(source);
-      const file = new URL(`../without-${name}.mjs`, import.meta.url);
+      // Hidden: whoever looks through the examples meanwhile does not find what is about to go.
+      const file = new URL(`../.child-without-${name}.mjs`, import.meta.url);
       const start = `import { createServer } from "node:http";
 const server = createServer(createApp()).listen(0, "127.0.0.1", () => {
   console.error("http://127.0.0.1:" + server.address().port + "/greetings/you");
