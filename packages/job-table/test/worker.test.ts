@@ -5,6 +5,7 @@ import { createJobTable, createWorker, type JobContext, type WorkerOptions } fro
 import { enableRowSecurity, type QueryResult, type Row } from "@svc/sql";
 import { collectingLogger, rejection, until } from "@svc/test-support";
 import { expect } from "chai";
+import type { ClientBase } from "pg";
 import { expire, openBench, openClient, openPool } from "./support/bench.ts";
 import { gate, work } from "./support/working.ts";
 
@@ -260,18 +261,27 @@ describe("createWorker", function () {
 
   it("polls where it must not listen, on a pool and on a single connection", async () => {
     await using bench = await openBench(database.url, { notify: false });
+    const pool = openPool(database.url);
     await using client = await openClient(database.url);
-    for (const db of [bench.pool, client]) {
+    const sent: string[] = [];
+    pool.on("connect", (each) => overhear(each, sent));
+    overhear(client, sent);
+    for (const db of [pool, client]) {
       const table = createJobTable({ db, name: bench.table.name });
       await using working = work({ ...bench, table }, { listen: false, handlers: { a: () => undefined } });
       await working.told("claimed", 0);
       await bench.table.enqueueMany(Array.from({ length: 20 }, () => ({ task: "a" })));
       await working.told("done", 20);
+      expect(sent.filter((text) => text.includes("skip locked"))).not.to.deep.equal([]);
+      expect(sent.filter((text) => /\blisten\b/.test(text))).to.deep.equal([]);
+      sent.length = 0;
     }
-    const { rows } = await bench.pool.query(
-      "select from pg_stat_activity where datname = current_database() and query like 'set enable_seqscan%'",
-    );
-    expect(rows).to.deep.equal([]);
+    {
+      const table = createJobTable({ db: pool, name: bench.table.name });
+      await using _listening = work({ ...bench, table }, { handlers: { a: () => undefined } });
+      await until("one that may listen does", () => sent.some((text) => /\blisten\b/.test(text)));
+    }
+    await pool.end();
   });
 
   it("works on a pool of another driver, which takes nothing but texts and tells nothing", async () => {
@@ -522,3 +532,13 @@ describe("createWorker", function () {
     });
   }
 });
+
+/** Notes the statements that are sent on a connection of `pg`. */
+function overhear(connection: ClientBase, sent: string[]): void {
+  const send = connection.query.bind(connection) as (...given: unknown[]) => unknown;
+  connection.query = ((...given: unknown[]) => {
+    const [first] = given as [string | { readonly text: string }];
+    sent.push(typeof first === "string" ? first : first.text);
+    return send(...given);
+  }) as typeof connection.query;
+}
