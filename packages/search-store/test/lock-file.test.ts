@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { openEmbedded } from "@svc/search-store/pglite";
@@ -51,6 +51,19 @@ describe("the folder of an embedded database", () => {
     const [first, second] = await Promise.allSettled([lockFolder(data), lockFolder(data)]);
     expect([first.status, second.status].toSorted()).to.deep.equal(["fulfilled", "rejected"]);
     for (const each of [first, second]) if (each.status === "fulfilled") await each.value();
+  });
+
+  it("is one's of many who find it left behind at the same moment, again and again", async () => {
+    // No process has such a number.
+    const left = JSON.stringify({ pid: 2 ** 22 + 1, host: hostname(), token: "x" });
+    for (let round = 0; round < 100; round++) {
+      writeFileSync(`${data}.lock`, left);
+      const all = await Promise.allSettled(Array.from({ length: 8 }, () => lockFolder(data)));
+      const mine = all.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
+      expect(mine, `round ${round}`).to.have.length(1);
+      expect(readdirSync(folder), `round ${round}`).to.deep.equal(["data.lock"]);
+      await mine[0]?.();
+    }
   });
 
   it("is left to another computer, and to what is no lock file", async () => {

@@ -23,21 +23,36 @@ const ROUNDS = 5;
 export async function lockFolder(folder: string): Promise<() => Promise<void>> {
   const file = `${folder}.lock`;
   const holder: Holder = { pid: process.pid, host: hostname(), token: randomUUID() };
+  // Of several in this process one goes on, before any of them waits for anything.
+  if (held.has(file)) throw taken(file, holder);
+  held.add(file);
+  try {
+    await writeLock(file, holder);
+  } catch (error) {
+    held.delete(file);
+    throw error;
+  }
+  let unlocked = false;
+  return async () => {
+    if (unlocked) return;
+    unlocked = true;
+    await rm(file, { force: true }).finally(() => held.delete(file));
+  };
+}
+
+async function writeLock(file: string, holder: Holder): Promise<void> {
   for (let round = 0; round < ROUNDS; round++) {
     try {
       const handle = await open(file, "wx", 0o600);
       await handle.writeFile(JSON.stringify(holder));
       await handle.close();
-      held.add(file);
-      return async () => {
-        if (held.delete(file)) await rm(file, { force: true });
-      };
+      return;
     } catch (error) {
       if ((error as { code?: unknown }).code !== "EEXIST") throw error;
     }
     const other = await holderOf(file);
     if (other === undefined) continue;
-    if (held.has(file) || !isGone(other)) throw taken(file, other);
+    if (!isGone(other)) throw taken(file, other);
     await takeAway(file, other);
   }
   throw taken(file, undefined);
@@ -82,10 +97,11 @@ async function takeAway(file: string, left: Holder): Promise<void> {
   } catch {
     return;
   }
-  const moved = await holderOf(aside);
-  if (moved !== undefined && moved.token !== left.token) {
+  // What nobody can read yet is what somebody has just begun to write.
+  const moved = await holderOf(aside).catch(() => null);
+  if (moved !== undefined && moved?.token !== left.token) {
     await rename(aside, file);
-    throw taken(file, moved);
+    throw taken(file, moved ?? undefined);
   }
   await rm(aside, { force: true });
 }

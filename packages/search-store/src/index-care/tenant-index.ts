@@ -67,11 +67,15 @@ export async function makeTenantIndex(
   const name = tenantIndexName(options, tenant);
   const there = await find(options, name);
   if (there?.valid === true) return { index: shown(there), made: false };
+  let isLeft = false;
   return underLock(options, name, async (tx) => {
     const found = await find(options, name, tx);
     if (found?.valid === true) return { index: shown(found), made: false };
-    // Its process may have ended and left the server to it.
-    if (found?.building === true) return BUSY;
+    // Its process may have ended and left the server to it. A build is told a moment after its index is seen, and no more a
+    // moment before that is valid: what was left behind is so at a second look, too.
+    const wasLeft = isLeft;
+    isLeft = found?.building === false;
+    if (found?.building === true || (isLeft && !wasLeft)) return BUSY;
     const started = performance.now();
     try {
       if (found !== undefined)
