@@ -82,7 +82,10 @@ describe("the bus on NATS JetStream, and its messages", function () {
       });
       await bus.publish(list);
       await until("one has begun", () => begun === 1);
-      await sleep(50);
+      await until("it has the others", async () => {
+        const { meta } = await bus.readiness().check(AbortSignal.timeout(5000));
+        return meta?.["in_hand"] === list.length;
+      });
       const stopping = consumption.stop();
       gate.resolve();
       await stopping;
