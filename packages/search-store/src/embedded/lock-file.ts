@@ -23,7 +23,7 @@ const ROUNDS = 5;
 export async function lockFolder(folder: string): Promise<() => Promise<void>> {
   const file = `${folder}.lock`;
   const holder: Holder = { pid: process.pid, host: hostname(), token: randomUUID() };
-  // Of several in this process one goes on, before any of them waits for anything.
+  // Of several in this process one goes on, before anything is waited for.
   if (held.has(file)) throw taken(file, holder);
   held.add(file);
   try {
@@ -97,11 +97,11 @@ async function takeAway(file: string, left: Holder): Promise<void> {
   } catch {
     return;
   }
-  // What nobody can read yet is what somebody has just begun to write.
-  const moved = await holderOf(aside).catch(() => null);
-  if (moved !== undefined && moved?.token !== left.token) {
+  // What cannot be read is being written.
+  const moved = await holderOf(aside).catch(() => undefined);
+  if (moved?.token !== left.token) {
     await rename(aside, file);
-    throw taken(file, moved ?? undefined);
+    throw taken(file, moved);
   }
   await rm(aside, { force: true });
 }

@@ -71,11 +71,12 @@ export async function makeTenantIndex(
   return underLock(options, name, async (tx) => {
     const found = await find(options, name, tx);
     if (found?.valid === true) return { index: shown(found), made: false };
-    // Its process may have ended and left the server to it. A build is told a moment after its index is seen, and no more a
-    // moment before that is valid: what was left behind is so at a second look, too.
-    const wasLeft = isLeft;
-    isLeft = found?.building === false;
-    if (found?.building === true || (isLeft && !wasLeft)) return BUSY;
+    // Its process may have ended and left the server to it. A build is not told at once, nor until its index is valid: what was
+    // left behind is so at a second look.
+    if (found !== undefined && (found.building || !isLeft)) {
+      isLeft = !found.building;
+      return BUSY;
+    }
     const started = performance.now();
     try {
       if (found !== undefined)
