@@ -204,7 +204,7 @@ function checkWhole(name: string, value: unknown, max: number): void {
 }
 
 const MAX_ATTEMPTS = 2 ** 31 - 1;
-const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z$/;
+const MOMENT = /^(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z$/;
 
 /** What the server would refuse ends the transaction of the caller, so it is not sent. */
 function checkLease(lease: Lease): void {
@@ -216,7 +216,8 @@ function checkLease(lease: Lease): void {
     Math.abs(attempts as number) <= MAX_ATTEMPTS &&
     typeof lockedUntil === "string" &&
     MOMENT.test(lockedUntil) &&
-    !Number.isNaN(Date.parse(lockedUntil))
+    // A date takes 30 February for a day in March.
+    new Date(lockedUntil).getUTCDate() === Number(lockedUntil.slice(8, 10))
   )
     return;
   throw refused("a lease has the id, attempts and lockedUntil of a claimed job");

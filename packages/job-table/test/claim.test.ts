@@ -239,6 +239,33 @@ describe("claim, ack, fail and release", function () {
     expect((await bench.rows())[0]).to.include({ status: "pending", attempts: 0 });
   });
 
+  it("JOB-21 takes every moment that the server can write for a lease, and sends it none that it cannot read", async () => {
+    await using bench = await openBench(database.url);
+    await using tx = await openClient(database.url);
+    await bench.table.enqueue({ id: "a", task: "a" });
+    const { rows } = await bench.pool.query<{ moment: string }>(
+      `select to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as moment from (
+        select generate_series('2023-12-31 00:00Z', '2025-01-01 00:00Z', interval '1 day - 1 microsecond')
+        union all select unnest('{0001-01-01 00:00Z, 0100-03-01 00:00Z, 2000-02-29 23:59:59.999999Z,
+          9999-12-31 23:59:59.999999Z, 2016-12-31 23:59:60Z, 2024-02-29 24:00Z}'::timestamptz[])
+      ) as all_of_them (at)`,
+    );
+    expect(rows.length).to.be.greaterThan(370);
+    for (const { moment } of rows) {
+      await bench.pool.query(
+        `update ${bench.table.name} set status = 'running', attempts = 1, locked_until = $1`,
+        [moment],
+      );
+      expect(await bench.table.release({ id: "a", attempts: 1, lockedUntil: moment }), moment).to.equal(true);
+    }
+    await tx.query("begin");
+    const wrong = { id: "a", attempts: 1, lockedUntil: "2026-02-30T00:00:00.000000Z" };
+    const error = await rejection(bench.table.ack(wrong, { tx }));
+    expect(error).to.include({ code: "ERR_SVC_JOB_ARGUMENT" });
+    expect((await tx.query("select 1 as one")).rows, "the transaction goes on").to.deep.equal([{ one: 1 }]);
+    await tx.query("rollback");
+  });
+
   it("refuses limits and leases that are none, before anything is sent", async () => {
     const table = createJobTable({ db: { query: () => Promise.reject(new Error("sent")) } });
     for (const limit of [0, -1, 1.5, 1001, NaN]) {
@@ -254,6 +281,17 @@ describe("claim, ack, fail and release", function () {
       { ...lease, lockedUntil: "now'" },
       { ...lease, lockedUntil: "not-a-date" },
       { ...lease, lockedUntil: "2026-13-01T00:00:00Z" },
+      { ...lease, lockedUntil: "2026-02-29T00:00:00Z" },
+      { ...lease, lockedUntil: "1900-02-29T00:00:00Z" },
+      { ...lease, lockedUntil: "2024-02-30T23:59:59.999999Z" },
+      { ...lease, lockedUntil: "2026-04-31T12:00:00.123456Z" },
+      { ...lease, lockedUntil: "2026-01-32T00:00:00Z" },
+      { ...lease, lockedUntil: "2026-01-00T00:00:00Z" },
+      { ...lease, lockedUntil: "0000-01-01T00:00:00Z" },
+      { ...lease, lockedUntil: "2026-01-01T24:00:00.000001Z" },
+      { ...lease, lockedUntil: "2026-01-01T25:00:00Z" },
+      { ...lease, lockedUntil: "2026-01-01T23:60:00Z" },
+      { ...lease, lockedUntil: "2026-01-01T23:59:61Z" },
       { ...lease, attempts: "1" },
       { ...lease, attempts: 2 ** 40 },
       { ...lease, id: "a\0" },
