@@ -322,7 +322,7 @@ describe("a job that is queued beside a worker that has nothing to do", function
       const working = work(watched.bench, {
         drainSeconds,
         // Longer than a machine may be held up between the claim and the stop.
-        commandTimeoutMs: 1500,
+        commandTimeoutMs: 2500,
         handlers: { a: () => undefined },
       });
       await idle(watched, working);
