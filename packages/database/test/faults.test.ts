@@ -1,6 +1,6 @@
 import type { CheckResult } from "@svc/context";
 import { createDatabase, type Database, type DatabaseOptions } from "@svc/database";
-import { freePort, testPostgresServer } from "@svc/dev-services";
+import { testPostgresServer } from "@svc/dev-services";
 import type { ProblemError } from "@svc/problem";
 import { isConnectionError } from "@svc/sql";
 import { type CollectingLogger, collectingLogger, rejection, until } from "@svc/test-support";
@@ -11,6 +11,9 @@ import { problem } from "./support/problem.ts";
 
 // Far above every deadline that has to pass below, far below for ever.
 const SOON_MS = 20_000;
+
+// Nobody listens there, nor will: a free port may be somebody's by then.
+const NOBODYS_PORT = 1;
 
 // Where the server hangs: they have to pass.
 const DEADLINES = {
@@ -124,7 +127,7 @@ describe("a database with faults", function () {
       throw new Error("the disk is full");
     };
     const logger = { debug: fail, info: fail, warn: fail, error: fail, fatal: fail };
-    const url = `postgres://somebody:secret@127.0.0.1:${await freePort()}/nothing`;
+    const url = `postgres://somebody:secret@127.0.0.1:${NOBODYS_PORT}/nothing`;
     const database = createDatabase({ url, logger, ...DEADLINES, breakerFailures: 1 });
     database.pool.emit("error", new Error("an idle connection broke"), new Client());
     expect(await problem(database.query("select 1"))).to.include({ status: 503 });
@@ -312,10 +315,9 @@ describe("a database with faults", function () {
   });
 
   it("throws nothing when the database is missing at the start, and finds it when it is there", async () => {
-    const port = await freePort();
     await using database = createDatabase({
       host: "127.0.0.1",
-      port,
+      port: NOBODYS_PORT,
       user: "app",
       password: "s3cret",
       database: "x",
