@@ -20,8 +20,8 @@ const ROUNDS = 3;
  * it all happens inside that one, and the lock is held to its end.
  *
  * @returns `present` when there was nothing to do, `created` when the statements were run by this call
- * @throws SchemaError when a table is there with other columns, or something else in its place (nothing is altered), or when something is still missing
- *   after the statements (they are rolled back)
+ * @throws SchemaError when a table is there with other columns, or something else in its place (nothing is altered), or when
+ *   something is still missing after the statements (they are rolled back)
  * @throws OptionError, IdentifierError
  */
 export async function ensureSchema(db: Database, options: SchemaOptions): Promise<"present" | "created"> {
