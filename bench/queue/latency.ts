@@ -105,7 +105,8 @@ function quietOf(commits: readonly number[]): { readonly isQuiet: boolean; reado
 
 /**
  * Who comes after whom in a slice, so that in as many slices as there are of them everybody has come after everybody else once (a
- * Williams square; exact where their number is even; between two slices it is always the same two): the disk is busy for a while with what the one before has left.
+ * Williams square; exact where their number is even; between two slices it is always the same two): the disk is busy for a while
+ * with what the one before has left.
  */
 export function orderOf(slice: number, count: number): readonly number[] {
   return Array.from({ length: count }, (_, at) => {
