@@ -94,7 +94,6 @@ export async function joinPostgres(options: PostgresOptions, infoFile: string): 
 }
 
 async function launch(options: PostgresOptions, infoFile: string | undefined): Promise<PostgresServer> {
-  const remove = options.dataDir === undefined && options.purpose === "test";
   const account = serverAccount();
   const variable = options.purpose === "test" ? "SVC_TEST_DATABASE_URL" : "DATABASE_URL";
   const attempts: Attempt[] = [
@@ -108,10 +107,25 @@ async function launch(options: PostgresOptions, infoFile: string | undefined): P
     throw new NoServerError("PostgreSQL", attempts, remedy);
   }
   const watchdog = await startWatchdog();
+  try {
+    return await launched({ binaries, account, options }, watchdog, infoFile);
+  } catch (error) {
+    watchdog.release();
+    throw error;
+  }
+}
+
+async function launched(
+  given: Omit<Site, "folder" | "data">,
+  watchdog: Watchdog,
+  infoFile: string | undefined,
+): Promise<PostgresServer> {
+  const { options } = given;
+  const remove = options.dataDir === undefined && options.purpose === "test";
   // Not before: it goes with its watchdog, however this process ends.
   const folder = options.dataDir ?? scratchFolder("svc-pg-");
   const data = join(folder, "data");
-  const site: Site = { folder, data, binaries, account, options };
+  const site: Site = { ...given, folder, data };
   const removed = [...(infoFile === undefined ? [] : [infoFile]), ...(remove ? [folder] : [])];
   const run = remove && infoFile !== undefined ? dirname(infoFile) : undefined;
   const removeIfEmpty = run !== undefined && isNamedRun(run) ? run : undefined;
@@ -123,16 +137,11 @@ async function launch(options: PostgresOptions, infoFile: string | undefined): P
   };
   watchdog.watch(base);
   const started = (pid: number): void => watchdog.watch({ ...base, pid });
-  try {
-    await initialise(site);
-    await endOrphan(site);
-    const running = await runServer(site, started);
-    await createDatabase(running.port, options);
-    return server(site, watchdog, running, started, infoFile);
-  } catch (error) {
-    watchdog.release();
-    throw error;
-  }
+  await initialise(site);
+  await endOrphan(site);
+  const running = await runServer(site, started);
+  await createDatabase(running.port, options);
+  return server(site, watchdog, running, started, infoFile);
 }
 
 async function createDatabase(port: number, { database, password }: PostgresOptions): Promise<void> {

@@ -1,13 +1,16 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import fs, { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { type PostgresServer, startPostgres } from "@svc/dev-services";
 import { expect } from "chai";
+import { childrenOf, isAlive } from "../src/processes.ts";
 import { query } from "./support/query.ts";
 import { rejection } from "./support/rejection.ts";
 import { keptFolder } from "./support/kept-folder.ts";
+import { until } from "./support/wait.ts";
 
 describe("startPostgres", function () {
   this.timeout(60_000);
@@ -29,6 +32,25 @@ describe("startPostgres", function () {
     await server.stop();
     expect(existsSync(server.folder)).to.equal(false);
     expect(() => process.kill(server.pid, 0)).to.throw("ESRCH");
+  });
+
+  it("leaves no watchdog when it can make no folder", async () => {
+    const before = new Set(childrenOf(process.pid));
+    const { mkdtempSync } = fs;
+    const began: number[] = [];
+    fs.mkdtempSync = (() => {
+      began.push(...childrenOf(process.pid).filter((pid) => !before.has(pid)));
+      throw new Error("the disk is full");
+    }) as unknown as typeof mkdtempSync;
+    syncBuiltinESMExports();
+    try {
+      expect((await rejection(startPostgres({ purpose: "test" }))).message).to.equal("the disk is full");
+    } finally {
+      fs.mkdtempSync = mkdtempSync;
+      syncBuiltinESMExports();
+    }
+    if (process.platform !== "win32") expect(began).to.have.lengthOf(1);
+    await until("it is gone", () => !began.some(isAlive));
   });
 
   it("keeps the data of the demo from start to start, durably", async () => {
