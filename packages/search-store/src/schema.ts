@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import {
   type Columns,
   enableRowSecurity,
@@ -150,7 +150,7 @@ where index.indrelid = to_regclass(${literal(quotedTable)}) and index.indisvalid
 
 /** The index of a declared key of the metadata. */
 function keyIndex(table: string, key: string): string {
-  return `${bareName(table)}_meta_${createHash("sha256").update(key).digest("hex").slice(0, 8)}_idx`;
+  return `${bareName(table)}_meta_${hash("sha256", key).slice(0, 8)}_idx`;
 }
 
 function inSchemaOf(table: string, name: string): string {

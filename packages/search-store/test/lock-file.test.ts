@@ -1,6 +1,15 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
+import { hash } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { openEmbedded } from "@svc/search-store/pglite";
@@ -11,7 +20,14 @@ import { createTurns } from "../src/embedded/turns.ts";
 import { loadCopyStreams } from "../src/bulk/sinks.ts";
 import { failureOf } from "./support/failure.ts";
 
+const SOURCE = new URL("../src/embedded/lock-file.ts", import.meta.url).href;
 const EMBEDDED = "ERR_SVC_SEARCH_EMBEDDED";
+
+// Of a process that is gone: none has such a number.
+const gone = (token: string): string => JSON.stringify({ pid: 2 ** 22 + 1, host: hostname(), token });
+// Of one that is there.
+const running = (token: string): string => JSON.stringify({ pid: process.ppid, host: hostname(), token });
+const successor = (file: string, token: string): string => `${file}.${hash("sha256", token).slice(0, 16)}`;
 
 describe("the folder of an embedded database", () => {
   let folder: string;
@@ -37,38 +53,139 @@ describe("the folder of an embedded database", () => {
   });
 
   it("is another process's until that ends, however it ends", async () => {
-    const source = new URL("../src/embedded/lock-file.ts", import.meta.url).href;
-    const code = `import { lockFolder } from ${JSON.stringify(source)};
+    const code = `import { lockFolder } from ${JSON.stringify(SOURCE)};
       await lockFolder(${JSON.stringify(data)}); process.stdout.write("held"); setInterval(() => {}, 1000);`;
     const child = spawn(process.execPath, ["--input-type=module", "-e", code], {
       stdio: ["ignore", "pipe", "inherit"],
     });
-    await once(child.stdout, "data");
-    const error = await failureOf(lockFolder(data));
-    expect(error.message).to.contain(`process ${child.pid} on ${hostname()}`);
-    child.kill("SIGKILL");
+    try {
+      await once(child.stdout, "data");
+      const error = await failureOf(lockFolder(data));
+      expect(error.message).to.contain(`process ${child.pid} on ${hostname()}`);
+    } finally {
+      child.kill("SIGKILL");
+    }
     await once(child, "exit");
     const [first, second] = await Promise.allSettled([lockFolder(data), lockFolder(data)]);
     expect([first.status, second.status].toSorted()).to.deep.equal(["fulfilled", "rejected"]);
     for (const each of [first, second]) if (each.status === "fulfilled") await each.value();
   });
 
-  it("is one's of many who find it left behind at the same moment, again and again", async () => {
-    // No process has such a number.
-    const left = JSON.stringify({ pid: 2 ** 22 + 1, host: hostname(), token: "x" });
+  // Nothing, a lock that was left behind, one whose successor ended as well, and one with the successor of that.
+  const leave = (round: number): void => {
+    const tokens = [`${round}`, `../${round}`, `${round}\0`].slice(0, round % 4);
+    let file = `${data}.lock`;
+    for (const token of tokens) {
+      writeFileSync(file, gone(token));
+      file = successor(file, token);
+    }
+  };
+
+  it("is one's of many who find it left behind at the same moment, again and again", async function () {
+    this.timeout(60_000);
     for (let round = 0; round < 100; round++) {
-      writeFileSync(`${data}.lock`, left);
+      leave(round);
       const all = await Promise.allSettled(Array.from({ length: 8 }, () => lockFolder(data)));
       const mine = all.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
       expect(mine, `round ${round}`).to.have.length(1);
       expect(readdirSync(folder), `round ${round}`).to.deep.equal(["data.lock"]);
       await mine[0]?.();
+      expect(readdirSync(folder), `round ${round}`).to.deep.equal([]);
     }
+  });
+
+  it("is one process's of four that find it left behind at the same moment, again and again", async function () {
+    this.timeout(60_000);
+    const code = `import { lockFolder } from ${JSON.stringify(SOURCE)};
+      let unlock;
+      process.on("message", async (wanted) => {
+        if (!wanted) await unlock();
+        else unlock = await lockFolder(${JSON.stringify(data)}).catch(({ code }) => code);
+        process.send(typeof unlock === "string" ? unlock : "held");
+      });
+      process.send("ready");`;
+    const children = Array.from({ length: 4 }, () =>
+      spawn(process.execPath, ["--input-type=module", "-e", code], {
+        stdio: ["ignore", "inherit", "inherit", "ipc"],
+      }),
+    );
+    try {
+      await Promise.all(children.map((child) => once(child, "message")));
+      for (let round = 0; round < 150; round++) {
+        leave(round);
+        const said = await Promise.all(children.map((child) => ask(child, true)));
+        expect(said.toSorted(), `round ${round}`).to.deep.equal([EMBEDDED, EMBEDDED, EMBEDDED, "held"]);
+        const holder = children[said.indexOf("held")] as ChildProcess;
+        expect(readdirSync(folder), `round ${round}`).to.deep.equal(["data.lock"]);
+        expect(JSON.parse(readFileSync(`${data}.lock`, "utf8"))).to.include({ pid: holder.pid });
+        await ask(holder, false);
+        expect(readdirSync(folder), `round ${round}`).to.deep.equal([]);
+      }
+    } finally {
+      for (const child of children) child.kill("SIGKILL");
+    }
+  });
+
+  it("is not taken over by who was slower than somebody else, or finds somebody at it", async () => {
+    const file = `${data}.lock`;
+    const mark = successor(file, "left");
+    const kill = process.kill.bind(process);
+    // Between the two looks at the lock.
+    const meanwhile = async (change: () => void): Promise<Error & { code?: unknown }> => {
+      writeFileSync(file, gone("left"));
+      process.kill = () => {
+        process.kill = kill;
+        change();
+        throw Object.assign(new Error("no such process"), { code: "ESRCH" });
+      };
+      try {
+        return await failureOf(lockFolder(data));
+      } finally {
+        process.kill = kill;
+      }
+    };
+    const faster = await meanwhile(() => writeFileSync(file, running("other")));
+    expect(faster).to.include({ code: EMBEDDED });
+    expect(faster.message).to.contain(`process ${process.ppid} on ${hostname()}`);
+    expect(readFileSync(file, "utf8")).to.equal(running("other"));
+    expect(readdirSync(folder), "what it made itself is gone").to.deep.equal(["data.lock"]);
+
+    expect(await meanwhile(() => rmSync(file))).to.include({ code: EMBEDDED });
+    expect(readdirSync(folder)).to.deep.equal([]);
+
+    for (const text of [running("other"), ""]) {
+      const busy = await meanwhile(() => writeFileSync(mark, text));
+      expect(busy).to.include({ code: EMBEDDED });
+      expect(busy.message.endsWith(`when that is gone, delete ${mark}`), busy.message).to.equal(true);
+      expect([readFileSync(file, "utf8"), readFileSync(mark, "utf8")]).to.deep.equal([gone("left"), text]);
+      rmSync(mark);
+      await (
+        await lockFolder(data)
+      )();
+      expect(readdirSync(folder)).to.deep.equal([]);
+    }
+  });
+
+  it("is taken over from an earlier process of the same number", async () => {
+    writeFileSync(`${data}.lock`, JSON.stringify({ pid: process.pid, host: hostname(), token: "x" }));
+    const unlock = await lockFolder(data);
+    expect((await failureOf(lockFolder(data))).message).to.contain(`process ${process.pid} on`);
+    await unlock();
+    expect(readdirSync(folder)).to.deep.equal([]);
+  });
+
+  it("is not let go of for somebody else", async () => {
+    const unlock = await lockFolder(data);
+    writeFileSync(`${data}.lock`, running("other"));
+    await unlock();
+    expect(readFileSync(`${data}.lock`, "utf8")).to.equal(running("other"));
+    rmSync(`${data}.lock`);
+    await unlock();
   });
 
   it("is left to another computer, and to what is no lock file", async () => {
     for (const text of [
-      JSON.stringify({ pid: 1, host: `not-${hostname()}`, token: "x" }),
+      JSON.stringify({ pid: 2 ** 22 + 1, host: `not-${hostname()}`, token: "x" }),
       "",
       "{}",
       "null",
@@ -79,6 +196,9 @@ describe("the folder of an embedded database", () => {
       expect(error.message).to.contain(`delete ${data}.lock`);
       expect(readFileSync(`${data}.lock`, "utf8")).to.equal(text);
     }
+    rmSync(`${data}.lock`);
+    mkdirSync(`${data}.lock`);
+    expect(await failureOf(lockFolder(data)), "what the system says of it").to.include({ code: "EISDIR" });
   });
 
   it("is a folder, and no address", async () => {
@@ -90,6 +210,12 @@ describe("the folder of an embedded database", () => {
     expect(error.name).to.equal("ConfigurationError");
   });
 });
+
+async function ask(child: ChildProcess, wanted: boolean): Promise<string> {
+  const answer = once(child, "message");
+  child.send(wanted);
+  return String((await answer)[0]);
+}
 
 describe("turns", () => {
   it("come in the order in which they were asked for, one at a time", async () => {

@@ -1,5 +1,5 @@
-import { randomUUID } from "node:crypto";
-import { open, readFile, rename, rm } from "node:fs/promises";
+import { hash, randomUUID } from "node:crypto";
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { SearchError } from "../errors.ts";
 
@@ -9,9 +9,8 @@ interface Holder {
   readonly token: string;
 }
 
-// One process number may be given again, in a container always the same one: what this process holds it knows itself.
-const held = new Set<string>();
-const ROUNDS = 5;
+// A process number may be given again, in a container always the same one: the tokens of this process begin like this.
+const here = randomUUID();
 
 /**
  * Keeps a second process off a folder by a file beside it, which is made by whoever comes first. One that a process of this
@@ -22,94 +21,71 @@ const ROUNDS = 5;
  */
 export async function lockFolder(folder: string): Promise<() => Promise<void>> {
   const file = `${folder}.lock`;
-  const holder: Holder = { pid: process.pid, host: hostname(), token: randomUUID() };
-  // Of several in this process one goes on, before anything is waited for.
-  if (held.has(file)) throw taken(file, holder);
-  held.add(file);
-  try {
-    await writeLock(file, holder);
-  } catch (error) {
-    held.delete(file);
-    throw error;
-  }
-  let unlocked = false;
+  const holder: Holder = { pid: process.pid, host: hostname(), token: here + randomUUID() };
+  await writeLock(file, holder);
   return async () => {
-    if (unlocked) return;
-    unlocked = true;
-    await rm(file, { force: true }).finally(() => held.delete(file));
+    // By now it may be somebody else's.
+    if ((await holderOf(file))?.token === holder.token) await rm(file, { force: true });
   };
 }
 
+/**
+ * What was left behind has one successor: who gets the lock named after it puts that in its place, so that the path is never
+ * free. One that ended before it did so has a successor too.
+ */
 async function writeLock(file: string, holder: Holder): Promise<void> {
-  for (let round = 0; round < ROUNDS; round++) {
-    try {
-      const handle = await open(file, "wx", 0o600);
-      await handle.writeFile(JSON.stringify(holder));
-      await handle.close();
-      return;
-    } catch (error) {
-      if ((error as { code?: unknown }).code !== "EEXIST") throw error;
-    }
-    const other = await holderOf(file);
-    if (other === undefined) continue;
-    if (!isGone(other)) throw taken(file, other);
-    await takeAway(file, other);
-  }
-  throw taken(file, undefined);
-}
-
-/** Undefined when the file is gone by now. */
-async function holderOf(file: string): Promise<Holder | undefined> {
-  let text: string;
   try {
-    text = await readFile(file, "utf8");
+    return await writeFile(file, JSON.stringify(holder), { flag: "wx", mode: 0o600 });
   } catch (error) {
-    if ((error as { code?: unknown }).code === "ENOENT") return undefined;
+    if (codeOf(error) !== "EEXIST") throw error;
+  }
+  const left = await holderOf(file);
+  if (left === undefined || !isGone(left)) throw taken(file, left);
+  // Its token may be any text, and no path.
+  const next = `${file}.${hash("sha256", left.token).slice(0, 16)}`;
+  await writeLock(next, holder);
+  try {
+    const now = await holderOf(file);
+    if (now?.token !== left.token) throw taken(file, now);
+    await rename(next, file);
+  } catch (error) {
+    await rm(next, { force: true });
     throw error;
   }
-  try {
-    const seen = JSON.parse(text) as Partial<Holder> | null;
-    if (typeof seen?.pid === "number" && typeof seen.host === "string" && typeof seen.token === "string") {
-      return { pid: seen.pid, host: seen.host, token: seen.token };
-    }
-  } catch {
-    // Said below: somebody else's file, or one that is being written.
-  }
-  throw taken(file, undefined);
 }
 
-function isGone({ pid, host }: Holder): boolean {
+/** Undefined when the file is gone by now, is being written, or is something else. */
+async function holderOf(file: string): Promise<Holder | undefined> {
+  try {
+    const { pid, host, token } = JSON.parse(await readFile(file, "utf8")) as Partial<Holder>;
+    if (typeof pid === "number" && typeof host === "string" && typeof token === "string")
+      return { pid, host, token };
+  } catch (error) {
+    const code = codeOf(error);
+    if (code !== undefined && code !== "ENOENT") throw error;
+  }
+  return undefined;
+}
+
+function isGone({ pid, host, token }: Holder): boolean {
   if (host !== hostname()) return false;
-  if (pid === process.pid) return true;
+  if (pid === process.pid) return !token.startsWith(here);
   try {
     process.kill(pid, 0);
     return false;
   } catch (error) {
-    return (error as { code?: unknown }).code === "ESRCH";
+    return codeOf(error) === "ESRCH";
   }
 }
 
-/** Two may have found it left behind: the second must not take away what the first has made meanwhile. */
-async function takeAway(file: string, left: Holder): Promise<void> {
-  const aside = `${file}.${randomUUID()}`;
-  try {
-    await rename(file, aside);
-  } catch {
-    return;
-  }
-  // What cannot be read is being written.
-  const moved = await holderOf(aside).catch(() => undefined);
-  if (moved?.token !== left.token) {
-    await rename(aside, file);
-    throw taken(file, moved);
-  }
-  await rm(aside, { force: true });
-}
-
-function taken(file: string, holder: Holder | undefined): SearchError {
+function taken(file: string, holder?: Holder): SearchError {
   const who = holder === undefined ? "somebody" : `process ${holder.pid} on ${holder.host}`;
   return new SearchError(
     "ERR_SVC_SEARCH_EMBEDDED",
     `${who} has the folder open, which takes one process at a time; when that is gone, delete ${file}`,
   );
+}
+
+function codeOf(error: unknown): unknown {
+  return (error as { code?: unknown }).code;
 }

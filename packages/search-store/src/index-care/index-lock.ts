@@ -6,6 +6,8 @@ import { STAY, TRY_LOCK } from "../sql/tenant-index.ts";
 
 /** What the work answers that found somebody else at it. */
 export const BUSY: unique symbol = Symbol("busy");
+/** And that has to look again, a second later. */
+export const AGAIN: unique symbol = Symbol("again");
 
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 1000;
@@ -34,7 +36,7 @@ function inTurn<T>(db: Database, work: () => Promise<T>): Promise<T> {
 export async function underLock<T>(
   { db, table }: ResolvedOptions,
   index: string,
-  work: (tx: Queryable) => Promise<T | typeof BUSY>,
+  work: (tx: Queryable) => Promise<T | typeof BUSY | typeof AGAIN>,
 ): Promise<T> {
   // With an older snapshot than its own the build would wait for this transaction, and this one for the build.
   const isolation = isPool(db) ? ({ isolation: "read committed" } as const) : {};
@@ -54,8 +56,8 @@ export async function underLock<T>(
         isolation,
       ),
     );
-    if (answer !== BUSY) return answer;
-    await pause(wait);
+    if (answer !== BUSY && answer !== AGAIN) return answer;
+    await pause(answer === BUSY ? wait : LONGEST_PAUSE_MS);
     wait = Math.min(wait * 2, LONGEST_PAUSE_MS);
   }
   throw new SearchError(

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { type Queryable, safeErrorText, sqlStateOf } from "@svc/sql";
 import { query } from "../access.ts";
 import { SearchError } from "../errors.ts";
@@ -10,7 +10,7 @@ import {
   type IndexRow,
   SELECT_INDEXES,
 } from "../sql/tenant-index.ts";
-import { BUSY, underLock } from "./index-lock.ts";
+import { AGAIN, BUSY, underLock } from "./index-lock.ts";
 import { report } from "./report.ts";
 import { hasSecondConnection } from "./second-connection.ts";
 
@@ -29,7 +29,7 @@ export function indexPrefix({ table }: Pick<ResolvedOptions, "table">): string {
 
 /** The name of a tenant's index. A tenant may have any name: a hash of it is one that can be shown. */
 export function tenantIndexName(options: Pick<ResolvedOptions, "table">, tenant: string): string {
-  return indexPrefix(options) + createHash("sha256").update(tenant).digest("hex").slice(0, 16);
+  return indexPrefix(options) + hash("sha256", tenant).slice(0, 16);
 }
 
 export async function tenantIndexOf(
@@ -71,11 +71,10 @@ export async function makeTenantIndex(
   return underLock(options, name, async (tx) => {
     const found = await find(options, name, tx);
     if (found?.valid === true) return { index: shown(found), made: false };
-    // Its process may have ended and left the server to it. A build is not told at once, nor until its index is valid: what was
-    // left behind is so at a second look.
+    // Its process may have ended and left the server to it. Between the end of a build and its commit it looks left behind.
     if (found !== undefined && (found.building || !isLeft)) {
       isLeft = !found.building;
-      return BUSY;
+      return isLeft ? AGAIN : BUSY;
     }
     const started = performance.now();
     try {
