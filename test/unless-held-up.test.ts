@@ -1,39 +1,107 @@
-import { unlessHeldUp } from "@svc/test-support";
+import { type HoldUps, unlessHeldUp, watchHoldUps } from "@svc/test-support";
 import { expect } from "chai";
 import { setTimeout as sleep } from "node:timers/promises";
 
-async function standStill(ms: number): Promise<void> {
-  // The watch has begun, and sees the end.
-  await sleep(60);
+function standStill(ms: number): void {
   const end = performance.now() + ms;
   while (performance.now() < end);
-  await sleep(60);
 }
 
 describe("unlessHeldUp()", function () {
   this.timeout(30_000);
 
-  it("finds out anew what was found while the process stood still, be it an error", async () => {
+  /** With the lines that were told. */
+  async function told<T>(
+    find: () => Promise<T>,
+    more: HoldUps<T> = {},
+  ): Promise<{ readonly found: T | Error; readonly lines: readonly string[] }> {
+    const lines: string[] = [];
+    const tell = (line: string): void => void lines.push(line);
+    const found = await unlessHeldUp(find, { ...more, tell }).catch((error: unknown) => error as Error);
+    return { found, lines };
+  }
+
+  it("finds out anew what was found while the process stood still, good or bad, and tells of it", async () => {
     let turns = 0;
-    const find = async (): Promise<number> => {
+    const { found, lines } = await told(async () => {
       turns += 1;
-      if (turns > 2) return turns;
-      await standStill(400);
-      if (turns === 1) throw new Error("too late");
-      return turns;
-    };
-    expect(await unlessHeldUp(find)).to.be.at.least(3);
+      if (turns < 3) standStill(400);
+      await sleep(60);
+      return { turns };
+    });
+    // The machine may have held it up once more.
+    expect(found).to.have.property("turns").that.is.at.least(3);
+    expect(lines[0]).to.match(/^held up for \d+ ms, found out anew; found: \{ turns: 1 \}$/);
+    expect(lines).to.have.lengthOf(turns - 1);
   });
 
-  it("lets stand what is good all the same, and what comes in the end", async () => {
+  it("sees what holds the process up at the very end, and at the very beginning", async () => {
+    let turns = 0;
+    const { found } = await told(async () => {
+      turns += 1;
+      const turn = turns;
+      if (turn === 1) standStill(400);
+      return new Promise<number>((resolve) => {
+        setTimeout(() => {
+          if (turn === 2) standStill(400);
+          resolve(turn);
+        }, 60);
+      });
+    });
+    expect(found).to.be.at.least(3);
+  });
+
+  it("lets stand what was found by a process that had its turn, and what comes in the end", async () => {
     let turns = 0;
     const find = async (): Promise<number> => {
       turns += 1;
-      await standStill(300);
-      return turns;
+      standStill(300);
+      return Promise.resolve(turns);
     };
-    expect(await unlessHeldUp(find, (turn) => turn === 2)).to.equal(2);
+    const { found, lines } = await told(find, { show: (turn) => `turn\n${turn}` });
+    expect(found).to.equal(6);
+    expect(lines).to.have.lengthOf(5);
+    expect(lines[4]).to.match(/; found: turn 5$/);
     turns = 0;
-    expect(await unlessHeldUp(find)).to.equal(6);
+    const patient = await told(async () => Promise.resolve(++turns), { leastMs: 20_000 });
+    expect(patient).to.deep.equal({ found: 1, lines: [] });
+    turns = 0;
+    expect(await told(find, { mostMs: 200 })).to.deep.equal({ found: 1, lines: [] });
+  });
+
+  it("throws one error away and no more", async () => {
+    let turns = 0;
+    const { found, lines } = await told(async () => {
+      turns += 1;
+      standStill(400);
+      return Promise.reject(new Error(`late ${turns}`));
+    });
+    expect(found).to.be.instanceOf(Error).with.property("message", "late 2");
+    expect(lines).to.have.lengthOf(1);
+    expect(lines[0]).to.match(/; thrown: Error: late 1$/);
+  });
+
+  it("watches a server as well", async () => {
+    let turns = 0;
+    const { found } = await told(
+      async () => {
+        turns += 1;
+        await sleep(400);
+        return turns;
+      },
+      { ask: () => sleep(turns === 1 ? 300 : 1) },
+    );
+    expect(found).to.be.at.least(2);
+  });
+});
+
+describe("watchHoldUps()", () => {
+  it("says how long the process stood still at a time", async () => {
+    const watch = watchHoldUps();
+    await sleep(60);
+    standStill(200);
+    await sleep(60);
+    standStill(300);
+    expect(await watch.end()).to.be.at.least(300);
   });
 });

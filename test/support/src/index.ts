@@ -5,5 +5,5 @@ export { rawRequest, type RawAnswer } from "./raw-request.ts";
 export { codeBlocks, runSample, type RunningSample, type SampleOptions } from "./readme-sample.ts";
 export { rejection } from "./rejection.ts";
 export { signToken, type SigningKey } from "./sign-token.ts";
-export { unlessHeldUp } from "./unless-held-up.ts";
+export { type HoldUps, unlessHeldUp, type Watch, watchHoldUps } from "./unless-held-up.ts";
 export { until } from "./until.ts";
