@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { fileURLToPath } from "node:url";
 import { createDestination, createLogger, type Destination } from "@svc/log";
 import { ConfigurationError } from "@svc/options";
-import { unlessHeldUp, until } from "@svc/test-support";
+import { unlessHeldUp, until, watchHoldUps } from "@svc/test-support";
 import { expect } from "chai";
 import { messagesOf, moduleOf, run, start } from "./support/child.ts";
 import { WRITE, type WriteCall } from "../src/destination.ts";
@@ -243,7 +243,7 @@ describe("standard output of a process", () => {
   });
 
   it("neither blocks nor grows while nobody reads, and tells of the loss when somebody does", async () => {
-    const heldUp = witness();
+    const watch = watchHoldUps();
     // A stream takes so much before anybody reads from it. That makes room, so it has to be over before lines are dropped.
     const readAhead = getDefaultHighWaterMark(false);
     await using child = start(`
@@ -281,7 +281,7 @@ describe("standard output of a process", () => {
     // 330 MB were logged. Without the bound the queue alone would hold them.
     expect(report["grown"]).to.be.below(150 * 1024 * 1024);
     // What held this process up, which had nothing to do, held that one up as well.
-    expect((report["worst"] ?? 0) - heldUp()).to.be.below(2000);
+    expect((report["worst"] ?? 0) - (await watch.end())).to.be.below(2000);
     let text = "";
     child.process.stdout?.on("data", (chunk: Buffer) => (text += chunk.toString()));
     child.process.send("go");
@@ -301,20 +301,3 @@ describe("standard output of a process", () => {
     expect(await child.ended).to.deep.equal({ code: 5, signal: null });
   });
 });
-
-/** Watches for how long this process is held up at the most; calling what it answers ends it, and tells the milliseconds. */
-function witness(): () => number {
-  let longest = 0;
-  let last = performance.now();
-  const look = (): void => {
-    const now = performance.now();
-    longest = Math.max(longest, now - last);
-    last = now;
-  };
-  const timer = setInterval(look, 10).unref();
-  return () => {
-    clearInterval(timer);
-    look();
-    return longest;
-  };
-}
