@@ -119,8 +119,8 @@ describe("a run ends, whatever the service does", function () {
           probes: { session: { ...session, graceSeconds: 1 } },
           ...limits,
           totalSeconds: 4,
-        });
-      }).catch((error: unknown) => error);
+        }).catch((error: unknown) => error);
+      });
       const said = "no complete answer within 0.3 s (POST /session)";
       if (patience === 0) expect((end as InvalidUse).faults).to.deep.equal([`probes.session: ${said}`]);
       else expect(told(failures(end as ConformanceReport))).to.include(`REF-1: ${said}`);
@@ -134,8 +134,8 @@ describe("a run ends, whatever the service does", function () {
         url: limited.url,
         probes: { session: { request: "POST /session", graceSeconds: 0 } },
         ...limits,
-      }),
-    ).catch((error: unknown) => error);
+      }).catch((error: unknown) => error),
+    );
     expect((fault as InvalidUse).faults).to.deep.equal([
       "probes.session: no pair of tokens in the answer 429 to a sign-in: lift the limit on sign-ins for the test",
     ]);

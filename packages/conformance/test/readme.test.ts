@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { notChecked } from "@svc/conformance";
-import { codeBlocks, runSample, unlessHeldUp } from "@svc/test-support";
+import { codeBlocks, runSample } from "@svc/test-support";
 import { expect } from "chai";
 import { privatePem } from "./support/bases.ts";
 import { startUnderTest } from "./support/service-under-test.ts";
@@ -13,13 +13,26 @@ import { startUnderTest } from "./support/service-under-test.ts";
 const url = new URL("../README.md", import.meta.url);
 const program = fileURLToPath(new URL("../src/command-line.ts", import.meta.url));
 
-const isZero = ({ code }: { readonly code: number | null }): boolean => code === 0;
+/** What a program that judges a service ended with. */
+interface End {
+  readonly code: number | null;
+  readonly stdout: string;
+}
+
+/** Say how soon something follows: a sound service breaks them when it, or the program beside it, is held up for a second. */
+const punctuality: ReadonlySet<string> = new Set(["RDY-8", "RDY-10", "SYS-2"]);
+
+/** Judges once more where nothing but punctuality was at fault. What fails otherwise, or once again, stands. */
+async function judged<T extends End>(judge: () => Promise<T>): Promise<T> {
+  const end = await judge();
+  const failed = [...end.stdout.matchAll(/^FAIL +(\S+)/gm)].map(([, id = ""]) => id);
+  if (failed.length === 0 || !failed.every((id) => punctuality.has(id))) return end;
+  process.stderr.write(`      judged once more, late at most: ${failed.join(", ")}\n`);
+  return judge();
+}
 
 /** The command line, the choices of the house included. */
-async function run(
-  folder: string,
-  args: readonly string[],
-): Promise<{ readonly code: number | null; readonly stdout: string }> {
+async function run(folder: string, args: readonly string[]): Promise<End> {
   const child = spawn(process.execPath, ["--conditions=@svc/source", program, ...args, "--house"], {
     cwd: folder,
     stdio: ["ignore", "pipe", "inherit"],
@@ -42,7 +55,7 @@ describe("the README", function () {
       await writeFile(join(folder, "issuer.pem"), privatePem);
       await writeFile(join(folder, "keys.json"), keys);
       await writeFile(join(folder, "probes.json"), probes);
-      const { code, stdout } = await unlessHeldUp(async () => {
+      const { code, stdout } = await judged(async () => {
         await using tested = await startUnderTest("full");
         const log = tested.options.log as () => string;
         await writeFile(join(folder, "service.log"), "an older line\n");
@@ -62,7 +75,7 @@ describe("the README", function () {
           clearInterval(copying);
           await copied;
         }
-      }, isZero);
+      });
       expect(stdout.match(/^FAIL.*\n.*\n.*/gm) ?? []).to.deep.equal([]);
       expect(stdout).to.match(/\d{2,} passed, 0 failed/);
       expect(code).to.equal(0);
@@ -82,18 +95,16 @@ describe("the README", function () {
     const folder = await mkdtemp(join(tmpdir(), "svc-conformance-"));
     try {
       await writeFile(join(folder, "probes.json"), probes);
-      const { code, stdout } = await unlessHeldUp(async () => {
-        await using tested = await startUnderTest("issuing");
-        const { keys, url: first, replica = "" } = tested.options;
-        await writeFile(join(folder, "keys.json"), JSON.stringify(keys));
-        const args = command
-          .trim()
-          .replace("http://localhost:8000", first)
-          .replace("http://localhost:8001", replica)
-          .split(" ")
-          .slice(2);
-        return await run(folder, args);
-      }, isZero);
+      await using tested = await startUnderTest("issuing");
+      const { keys, url: first, replica = "" } = tested.options;
+      await writeFile(join(folder, "keys.json"), JSON.stringify(keys));
+      const args = command
+        .trim()
+        .replace("http://localhost:8000", first)
+        .replace("http://localhost:8001", replica)
+        .split(" ")
+        .slice(2);
+      const { code, stdout } = await run(folder, args);
       expect(stdout.match(/^FAIL.*\n.*\n.*/gm) ?? []).to.deep.equal([]);
       expect(code).to.equal(0);
       for (const id of [
@@ -115,13 +126,13 @@ describe("the README", function () {
   });
 
   it("shows how to check a service in code", async () => {
-    const { code, stdout, stderr } = await unlessHeldUp(async () => {
+    const { code, stdout, stderr } = await judged(async () => {
       await using tested = await startUnderTest("full");
       await using sample = await runSample(url, 0, {
         replace: { "http://localhost:8000": tested.options.url },
       });
       return await sample.ended;
-    }, isZero);
+    });
     expect(stderr).to.equal("");
     expect(code).to.equal(0);
     expect(stdout)

@@ -1,6 +1,6 @@
-import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { checkConformance, type ConformanceReport, type Finding, rules } from "@svc/conformance";
+import { unlessHeldUp } from "@svc/test-support";
 import type { Mutation } from "../mutations.ts";
 import { type Base, type BaseName, bases } from "./bases.ts";
 import { type Differences, makeServedKeys, startUnderTest } from "./service-under-test.ts";
@@ -63,39 +63,46 @@ const busy = 0.8;
 
 /** Is broken by a service that is sound and had to wait for the processor: it says how soon a report follows its dependency. */
 const punctuality = "RDY-10";
-/** So long nothing at all went on in this process, kit and service alike: deadlines passed that nobody has missed. */
-const heldUpMs = 250;
 
 /**
- * Whether a judgement says nothing: this process was held up meanwhile, or punctuality alone is at fault beside what is tested.
+ * Whether a judgement says nothing: punctuality alone is at fault beside what is tested.
  *
  * @param failed ids of the rules that failed
  * @param rule the one that is broken on purpose
  */
-export function isInDoubt(failed: readonly string[], rule: string | undefined, latenessMs: number): boolean {
+export function isInDoubt(failed: readonly string[], rule: string | undefined): boolean {
   const others = failed.filter((id) => id !== rule);
-  return latenessMs >= heldUpMs || (others.length > 0 && others.every((id) => id === punctuality));
+  return others.length > 0 && others.every((id) => id === punctuality);
 }
 
-/** So often at the most a judgement is made anew because the process was held up. */
-const mostAnew = 5;
-
 /**
- * Judges anew what is in doubt, with a service made anew, since it may remember what it was asked: what the process was held up in
- * says nothing and does not stand, a report that came late is asked for once more.
+ * Judges anew what is in doubt, with a service made anew, since it may remember what it was asked: what the process was held up in,
+ * kit and service alike, says nothing and does not stand, a report that came late is asked for once more.
  */
-async function judgeFairly(first: Work, anew: () => Work): Promise<ConformanceReport> {
-  for (let before = 0; ; before++) {
-    const { base, differences, reaches, rule } = before === 0 ? first : anew();
-    const lateness = monitorEventLoopDelay({ resolution: 20 });
-    lateness.enable();
-    const report = await judge(base, differences, { reaches });
-    lateness.disable();
-    const latenessMs = lateness.max / 1e6;
-    const failed = failures(report).map(({ id }) => id);
-    const stands = !isInDoubt(before === 0 ? failed : [], rule, latenessMs);
-    if (stands || before === mostAnew) return report;
-  }
+async function judgeFairly(
+  first: Work,
+  anew: () => Work,
+  tell: (line: string) => void,
+): Promise<ConformanceReport> {
+  let next: Work | undefined = first;
+  const once = (): Promise<ConformanceReport> =>
+    unlessHeldUp(
+      () => {
+        const { base, differences, reaches } = next ?? anew();
+        next = undefined;
+        return judge(base, differences, { reaches });
+      },
+      { mostMs: Infinity, tell },
+    );
+  const report = await once();
+  const failed = failures(report);
+  const isDoubtful = isInDoubt(
+    failed.map(({ id }) => id),
+    first.rule,
+  );
+  if (!isDoubtful) return report;
+  process.stderr.write(`      asked once more, late at most: ${told(failed).join("; ")}\n`);
+  return once();
 }
 
 /** What {@link startAll} runs; a service that breaks no rule has none. */
@@ -113,6 +120,7 @@ export function startAll(make: () => readonly Work[]): readonly Promise<Conforma
   }));
   void (async () => {
     let running = 0;
+    let heldUp = 0;
     let before = performance.eventLoopUtilization();
     for (const { work, anew, resolve, reject } of pending) {
       for (;;) {
@@ -122,10 +130,14 @@ export function startAll(make: () => readonly Work[]): readonly Promise<Conforma
         if (running < least || (running < most && utilization < busy)) break;
       }
       running++;
-      judgeFairly(work, anew)
+      judgeFairly(work, anew, () => heldUp++)
         .then(resolve, reject)
         .finally(() => running--);
     }
+    await Promise.allSettled(pending.map(({ promise }) => promise));
+    // One line for all of them: what holds the process up holds up whatever runs at that moment.
+    if (heldUp > 0)
+      process.stderr.write(`      held up, judged anew: ${heldUp} of ${pending.length} services\n`);
   })();
   return pending.map(({ promise }) => promise);
 }
