@@ -1,5 +1,6 @@
 import { testDatabase } from "@svc/dev-services";
 import { expect } from "chai";
+import pg from "pg";
 import { expectConformance, secretIn } from "../../support/conformance.ts";
 import { runService, serviceFor } from "./support/running-service.ts";
 
@@ -13,6 +14,14 @@ describe("the full service, looked at from outside", function () {
 
   it("VER-4 keeps the contract and the choices of the house, with a second replica on its database", async () => {
     await using replica = await runService(running.databaseUrl, options, env);
-    expect(await expectConformance(running.url, folder, "full", replica.url)).to.be.above(110);
+    const store = new pg.Client({ connectionString: running.databaseUrl });
+    await store.connect();
+    try {
+      const surroundings = { replica: replica.url, askStore: () => store.query("select 1") };
+      const kept = await expectConformance(running.url, folder, "full", surroundings);
+      expect(kept).to.be.above(110);
+    } finally {
+      await store.end();
+    }
   });
 });

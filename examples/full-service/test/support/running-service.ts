@@ -1,4 +1,4 @@
-import { createService, type Service } from "@svc/express";
+import { createService, type Service, type ServiceOptions } from "@svc/express";
 import { serviceUrl } from "../../src/database-role.ts";
 import { type ExpensesOptions, expensesService } from "../../src/service.ts";
 import { authEnv } from "./caller.ts";
@@ -12,11 +12,16 @@ export interface RunningService extends AsyncDisposable {
   readonly log: readonly string[];
 }
 
-/** Starts the service on a database. */
+/**
+ * Starts the service on a database.
+ *
+ * @param config what stands in for the file of the example
+ */
 export async function runService(
   databaseUrl: string,
   options?: ExpensesOptions,
   env: Readonly<Record<string, string>> = {},
+  config?: ServiceOptions["config"],
 ): Promise<RunningService> {
   const log: string[] = [];
   const service = await createService({
@@ -24,6 +29,7 @@ export async function runService(
       { SVC_PORT: "0", DATABASE_URL: databaseUrl, ...authEnv, ...env },
       { passwords: { cost: cheapCost }, ...options },
     ),
+    ...(config === undefined ? {} : { config }),
     signals: false,
     logDestination: { write: (line) => void log.push(line) },
   });
