@@ -4,7 +4,8 @@ import { signToken } from "@svc/test-support";
 import { randomUUID } from "node:crypto";
 import { keepAliveAgent, type Outcome, tally } from "./harness/client.ts";
 import { asBuilt, type Experiment, type Run } from "./harness/experiment.ts";
-import { createFairly, type Fairly, hasMaybeGivenUp } from "./harness/fairly.ts";
+import { createFairly, type Fairly } from "./harness/fairly.ts";
+import { askAwake, type Lateness, watchLateness, watchRedis } from "./harness/lateness.ts";
 import { quantile, type Report } from "./harness/report.ts";
 import { startService, type ServiceProcess } from "./harness/service-process.ts";
 import {
@@ -34,22 +35,34 @@ export const logoutReach: Experiment = {
   brokenVariants: ["broken-own-store", "broken-remembered"],
   async run(run, report) {
     await using redis = await startRedis();
-    const fairly = createFairly();
-    await reach(redis.url, fairly, run, report);
-    if (run.variant === asBuilt) await cost(redis.url, fairly, run, report);
-    report.figure("all", "blocks made anew, since a command may have been given up", fairly.again, "count");
+    using lateness = watchLateness();
+    using _redis = watchRedis(lateness, redis.url);
+    const fairly = createFairly(lateness);
+    const place: Place = { redisUrl: redis.url, lateness, fairly };
+    await reach(place, run, report);
+    if (run.variant === asBuilt) await cost(place, run, report);
+    report.figure("all", "blocks made anew, since the machine was late", fairly.again, "count");
   },
 };
 
-async function reach(redisUrl: string, fairly: Fairly, run: Run, report: Report): Promise<void> {
+interface Place {
+  readonly redisUrl: string;
+  readonly lateness: Lateness;
+  readonly fairly: Fairly;
+}
+
+async function reach({ redisUrl, lateness, fairly }: Place, run: Run, report: Report): Promise<void> {
   const variant = run.variant === asBuilt ? {} : { variant: run.variant };
   // In a short run the two replicas of a variant are in one process: they have nothing in common there either.
   const areTogether = run.quick && run.variant !== asBuilt;
-  const settings: SessionsSettings = { secret, redisUrl, isTwo: areTogether, ...variant };
+  // Whoever is let in was let in by the store: without an answer of it nobody is.
+  const settings: SessionsSettings = { secret, redisUrl, isTwo: areTogether, failOpen: false, ...variant };
   const start = (): Promise<ServiceProcess> => startService("sessions.ts", settings);
   const [one, two] = await together([start(), areTogether ? undefined : start()]);
   await using first = one;
   await using second = two;
+  using _first = lateness.watch(askAwake(first));
+  using _second = second && lateness.watch(askAwake(second));
   const agent = keepAliveAgent(workers);
   const a: Sessions = { port: first.port, agent };
   const b: Sessions = { port: second?.port ?? (await first.ask<number>("other")), agent };
@@ -84,8 +97,7 @@ async function reach(redisUrl: string, fairly: Fairly, run: Run, report: Report)
     told.push(
       ...(await fairly(
         () => signOuts(count),
-        (found) =>
-          run.variant === asBuilt && hasMaybeGivenUp(found.flatMap(outcomesOf)) && !found.some(goesOn),
+        (found) => found.some(hasGivenUp) && found.every(isOverOrGivenUp),
       )),
     );
   }
@@ -120,16 +132,24 @@ interface Told {
   readonly staying: Outcome;
 }
 
-/**
- * Somebody was signed out, and got a new pair all the same, or was let in by a replica whose store answered: a fault, whatever was
- * late.
- */
-function goesOn({ logout, next, refresh }: Told): boolean {
-  return logout.status === 204 && (refresh.status === 200 || (next.status === 200 && refresh.status === 401));
+function isGivenUp({ status }: Outcome): boolean {
+  return status === 503;
 }
 
-function outcomesOf({ before, ...rest }: Told): readonly Outcome[] {
-  return [...before, ...Object.values(rest)];
+function hasGivenUp(told: Told): boolean {
+  return [...told.before, told.logout, told.next, told.refresh, told.staying].some(isGivenUp);
+}
+
+/**
+ * Whether all is as it has to be, or was given up. Somebody who is let in after a sign-out that was answered, or refused before,
+ * is a fault, however late anything was.
+ */
+function isOverOrGivenUp({ before, logout, next, refresh, staying }: Told): boolean {
+  const is = (status: number) => (outcome: Outcome) => outcome.status === status || isGivenUp(outcome);
+  if (![...before, staying].every(is(200))) return false;
+  // Nobody knows whether that one counts.
+  if (isGivenUp(logout)) return true;
+  return logout.status === 204 && [next, refresh].every(is(401));
 }
 
 /** Services that do the same but for one thing; two of them do not even differ in that. */
@@ -140,7 +160,7 @@ interface Measured {
   readonly cpu: number[];
 }
 
-async function cost(redisUrl: string, fairly: Fairly, run: Run, report: Report): Promise<void> {
+async function cost({ redisUrl, lateness, fairly }: Place, run: Run, report: Report): Promise<void> {
   const plain: SessionsSettings = { secret, issues: false };
   const [checked, unchecked, same] = await together([
     // Were the check left out for an outage, it would be cheap.
@@ -152,7 +172,9 @@ async function cost(redisUrl: string, fairly: Fairly, run: Run, report: Report):
   await using withCheck = checked;
   await using without = unchecked;
   await using control = same;
-  await using cache = createCache({ url: redisUrl });
+  using _watched = lateness.watch(askAwake(withCheck));
+  // It is asked for counts alone, and may take its time.
+  await using cache = createCache({ url: redisUrl, commandTimeoutMs: 30_000 });
   const tokens = Array.from({ length: 1000 }, () => {
     const names = { sub: randomUUID(), jti: randomUUID(), fam: randomUUID() };
     return signToken({ ...names, aud: "sessions", typ: "access", scope: "orders:read" }, secret);
@@ -179,7 +201,9 @@ async function cost(redisUrl: string, fairly: Fairly, run: Run, report: Report):
         const { outcomes, cpu } = await fairly(
           () => load(each.service, { inFlight, ms: 250, most, tokens, agent }),
           // It fails closed: a command that has missed its deadline is a 503.
-          (found) => hasMaybeGivenUp(found.outcomes) && found.outcomes.some(({ status }) => status !== 200),
+          (found) =>
+            found.outcomes.some(isGivenUp) &&
+            found.outcomes.every((each) => each.status === 200 || isGivenUp(each)),
         );
         if (each.service === withCheck) checkedRequests += outcomes.length;
         strange.push(...outcomes.map(inWords).filter((words) => words !== "200"));

@@ -26,23 +26,9 @@ interface Sent {
 
 /** Of a deadline that is there to be kept. */
 const leastMs = 1000;
-/** An answer that took so long is remembered. */
-const rememberedMs = 500;
 const mostExtensions = 5;
 /** What a timer of a busy process is late by at any time. */
 const usualMs = 50;
-
-let slowest: { readonly ms: number; readonly at: number }[] = [];
-
-/** When an answer came last that had taken longer than that, of all that this process has asked for; by `performance.now()`. */
-export function lastLateAt(ms: number): number {
-  return slowest.findLast((each) => each.ms > ms)?.at ?? Number.NEGATIVE_INFINITY;
-}
-
-function remember(ms: number): void {
-  if (ms < rememberedMs) return;
-  slowest = [...slowest.slice(-99), { ms, at: performance.now() }];
-}
 
 /** Sends one request over the loopback interface. Never rejects: whatever goes wrong is an outcome. */
 export function send(port: number, path: string, sent: Sent = {}): Promise<Outcome> {
@@ -55,7 +41,6 @@ export function send(port: number, path: string, sent: Sent = {}): Promise<Outco
     const done = (outcome: Partial<Outcome>): void => {
       clearTimeout(timer);
       const ms = performance.now() - started;
-      remember(ms);
       resolve({ status: 0, headers: {}, body: "", error: last, ms, ...outcome });
     };
     const req = request({ host: "127.0.0.1", port, path, method, headers, agent }, (res) => {

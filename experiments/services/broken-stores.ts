@@ -18,6 +18,7 @@ export function brokenStore(variant: string, url: string): Store | undefined {
   const { redis } = createCache({ url });
   const built = createRedisTokenStore({ redis, keyPrefix });
   if (variant === "broken-get-then-set") return getThenSet(built, redis);
+  if (variant === "broken-no-winner") return withoutWinner(built);
   if (variant === "broken-no-nonce") return withoutNonce(redis);
   if (variant === "broken-no-family") return withoutFamily(built, redis);
   return variant === "broken-remembered" ? rememberedAnswers(built) : undefined;
@@ -58,6 +59,20 @@ function getThenSet(built: RedisTokenStore, redis: GuardedRedis): Store {
       if (Date.now() < Number(until)) return "raced";
       await built.revokeFamily(fam, familyTtlSeconds);
       return "replayed";
+    },
+  };
+}
+
+/** What a lock looks like that is given up, for the first token: it takes almost a second, and then nobody has rotated. */
+function withoutWinner(built: RedisTokenStore): Store {
+  let first: string | undefined;
+  return {
+    ...built,
+    async rotate(rotation) {
+      first ??= rotation.jti;
+      if (rotation.jti !== first) return built.rotate(rotation);
+      await delay(950);
+      return "raced";
     },
   };
 }

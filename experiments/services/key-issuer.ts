@@ -16,7 +16,7 @@ interface Ring {
 const { keys } = settingsOfParent<KeyIssuerSettings>();
 /** How often a verifier has begun to fetch the key set. */
 let fetches = 0;
-answerQuestions({ fetches: () => fetches });
+answerQuestions({ fetches: () => fetches, awake: () => true });
 
 async function start(): Promise<void> {
   const service = await createService({

@@ -1,18 +1,57 @@
 import { createService } from "@svc/express";
 import { createKeySetSource, requireScopes } from "@svc/jwt-auth";
-import { announce, settingsOfParent } from "../harness/within-service.ts";
+import { watchHeldUp } from "../harness/held-up.ts";
+import { announce, answerQuestions, settingsOfParent } from "../harness/within-service.ts";
 
 export interface KeyVerifierSettings {
   readonly jwksUrl: string;
   /** How old the keys may get. */
   readonly maxAgeSeconds: number;
+  /** After so long a time without a fetch it is told how much later the next one begins. */
+  readonly mostRestMs: number;
 }
 
-const { jwksUrl, maxAgeSeconds } = settingsOfParent<KeyVerifierSettings>();
+/** The time between two fetches of the key set. */
+export interface KeyRest {
+  readonly ms: number;
+  /** By how much it was too long, less the time in which this process stood still when it should have ended. */
+  readonly overdueMs: number;
+}
+
+const { jwksUrl, maxAgeSeconds, mostRestMs } = settingsOfParent<KeyVerifierSettings>();
+const heldUp = watchHeldUp();
+/** By `performance.now()`. */
+const rests: (readonly [from: number, to: number])[] = [];
+let fetchedAt: number | undefined;
+answerQuestions({
+  rests: () =>
+    [...rests, ...(fetchedAt === undefined ? [] : [[fetchedAt, performance.now()] as const])].map(restOf),
+});
+
+function restOf([from, to]: readonly [from: number, to: number]): KeyRest {
+  const due = from + mostRestMs;
+  return { ms: to - from, overdueMs: to < due ? 0 : to - due - heldUp.between(due, to) };
+}
+
+async function fetchKeys(...given: Parameters<typeof fetch>): Promise<Response> {
+  if (fetchedAt !== undefined) rests.push([fetchedAt, performance.now()]);
+  fetchedAt = undefined;
+  try {
+    return await fetch(...given);
+  } finally {
+    fetchedAt = performance.now();
+  }
+}
 
 async function start(): Promise<void> {
   const algorithms = ["RS256", "ES256", "EdDSA"] as const;
-  const keys = createKeySetSource({ url: jwksUrl, algorithms, maxAgeSeconds, env: "local" });
+  const keys = createKeySetSource({
+    url: jwksUrl,
+    algorithms,
+    maxAgeSeconds,
+    fetch: fetchKeys,
+    env: "local",
+  });
   const service = await createService({
     env: {},
     config: {

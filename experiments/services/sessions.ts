@@ -89,7 +89,7 @@ async function start(): Promise<number | undefined> {
 
 async function main(): Promise<void> {
   const other = isTwo ? await start() : undefined;
-  answerQuestions({ cpu: () => process.cpuUsage(), other: () => other });
+  answerQuestions({ cpu: () => process.cpuUsage(), other: () => other, awake: () => true });
   announce(await start());
 }
 

@@ -27,6 +27,7 @@ describe("key-rotation", function () {
     ["broken-promote-at-once", /no valid token is refused/],
     ["broken-retire-at-once", /no valid token is refused/],
     ["broken-private-members", /the key set has no private member/],
+    ["broken-old-keys", /the verifier fetches the key set when it is due/],
   ] as const) {
     it(`fails with ${variant}`, () => {
       const report = broken.get(variant);

@@ -22,6 +22,7 @@ describe("refresh-race", function () {
 
   for (const [variant, rule] of [
     ["broken-get-then-set", /one presentation of each round rotates/],
+    ["broken-no-winner", /one presentation of each round rotates/],
     ["broken-no-nonce", /the winner still gets its pair/],
     ["broken-no-family", /the next request with either token/],
   ] as const) {
