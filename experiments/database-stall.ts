@@ -2,20 +2,30 @@ import { type PostgresServer, startPostgres } from "@svc/dev-services";
 import { setTimeout as delay } from "node:timers/promises";
 import { keepAliveAgent, send, tally, type Outcome } from "./harness/client.ts";
 import { asBuilt, type Experiment, type Run } from "./harness/experiment.ts";
-import { watchHeldUp } from "./harness/held-up.ts";
 import type { Report } from "./harness/report.ts";
-import { type Span, waitedOf } from "./harness/stall-rules.ts";
 import { startService, type ServiceProcess } from "./harness/service-process.ts";
+import { together } from "./harness/together.ts";
+import { startWitness, type Witness } from "./harness/witness.ts";
 import type { RecordsSettings } from "./services/records.ts";
 
 const workers = 16;
 /** For a connection, and again for a statement. */
 const deadlineSeconds = 0.4;
+const deadlineMs = deadlineSeconds * 1000;
 /** What a server that does not even end a statement is given beyond it. */
 const graceMs = 500;
 const healMs = 20_000;
+/** How long a report of `/ready` is an answer, and how long its checks may take. */
+const reuseMs = 1000;
+const checkMs = 2000;
+/** Of reports that are begun when everybody has to know of the fault. */
+const fewestReports = 2;
 /** What a fault is given to be felt, when the machine is too busy to ask meanwhile. */
 const feltMs = 20_000;
+/** Between two requests of a worker; in a short run, the longer one but for the time around the beginning of a fault. */
+const pausesMs = { quick: [50, 250], full: [10, 10] } as const;
+const hurriesBeforeMs = 300;
+const hurriesAfterMs = 1000;
 
 /** Freezes PostgreSQL under load, and kills it, and lets it come back. */
 export const databaseStall: Experiment = {
@@ -27,34 +37,28 @@ export const databaseStall: Experiment = {
     await using postgres = await startPostgres({ purpose: "test" });
     const poolDefaults = run.variant !== asBuilt;
     const settings: RecordsSettings = { url: postgres.url, deadlineSeconds, poolDefaults };
-    await using service = await startService("records.ts", settings);
+    const [one, other] = await together([startService("records.ts", settings), startWitness()]);
+    await using service = one;
+    await using witness = other;
+    const scene: Scene = { postgres, service, witness, run, report };
     const faultMs = run.quick ? 3200 : 8000;
-    await oneFault(
-      "frozen",
-      faultMs,
-      { postgres, service, run, report },
-      {
-        begin: () => postgres.pause(),
-        end: () => postgres.resume(),
-      },
-    );
+    await oneFault("frozen", faultMs, scene, {
+      begin: () => postgres.pause(),
+      end: () => postgres.resume(),
+    });
     // Nothing more can be learned from a process that is gone; and in a short run one broken rule is enough.
     if (service.exit !== undefined || (run.quick && poolDefaults)) return;
-    await oneFault(
-      "killed",
-      run.quick ? 1000 : faultMs,
-      { postgres, service, run, report },
-      {
-        begin: () => postgres.kill(),
-        end: () => postgres.restart(),
-      },
-    );
+    await oneFault("killed", run.quick ? 1000 : faultMs, scene, {
+      begin: () => postgres.kill(),
+      end: () => postgres.restart(),
+    });
   },
 };
 
 interface Scene {
   readonly postgres: PostgresServer;
   readonly service: ServiceProcess;
+  readonly witness: Witness;
   readonly run: Run;
   readonly report: Report;
 }
@@ -70,47 +74,53 @@ interface Timed extends Outcome {
 }
 
 async function oneFault(name: string, faultMs: number, scene: Scene, fault: Fault): Promise<void> {
-  const { service, report, run } = scene;
-  using heldUp = watchHeldUp();
+  const { service, witness, report, run } = scene;
   const load = new AbortController();
   const rows: Timed[] = [];
   const health: Timed[] = [];
   const ready: Timed[] = [];
   const agent = keepAliveAgent(workers + 2);
-  const ask = async (path: string, outcomes: Timed[], pauseMs: number): Promise<void> => {
+  const [shortMs, longMs] = pausesMs[run.quick ? "quick" : "full"];
+  let rowPauseMs: number = longMs;
+  const ask = async (path: string, outcomes: Timed[], pauseMs: () => number): Promise<void> => {
     while (!load.signal.aborted && service.exit === undefined) {
       const startedAt = performance.now();
       const outcome = await send(service.port, path, { agent });
       outcomes.push({ ...outcome, startedAt, endedAt: performance.now() });
-      await delay(pauseMs);
+      await delay(pauseMs());
     }
   };
   const asking = [
-    ...Array.from({ length: workers }, () => ask("/row", rows, run.quick ? 250 : 10)),
-    ask("/health", health, 50),
-    ask("/ready", ready, 100),
+    ...Array.from({ length: workers }, () => ask("/row", rows, () => rowPauseMs)),
+    ask("/health", health, () => 50),
+    ask("/ready", ready, () => 100),
   ];
   // Deadlines are so short that the first connections of a busy machine miss them: the fault waits for half a second without.
   const loadedAt = performance.now();
   const isCalm = await isHealed(rows, ready, loadedAt, service);
+  rowPauseMs = shortMs;
+  await delay(hurriesBeforeMs);
   const before = rows.filter((each) => each.endedAt > performance.now() - 500).length;
   const begunAt = performance.now();
   await fault.begin();
-  await delay(faultMs);
-  const limitMs = 2 * deadlineSeconds * 1000 + graceMs + (run.quick ? 1500 : 300);
-  const waited = (each: Span): number => waitedOf(each, health, heldUp);
+  // What has been answered before that may be read as late as its deadline, and is an answer for a while.
+  const knownAt = performance.now() + deadlineMs + reuseMs;
+  setTimeout(() => (rowPauseMs = longMs), hurriesAfterMs).unref();
+  const roomMs = run.quick ? 1500 : 300;
+  const limitMs = 2 * deadlineMs + graceMs + roomMs;
+  // What the machine took of it is what somebody lost who has no part in this, never what the service took for something else.
+  const waited = ({ ms, startedAt, endedAt }: Timed): number => ms - witness.between(startedAt, endedAt);
+  const reports = (until: number): readonly Timed[] =>
+    ready.filter((each) => each.startedAt > knownAt && each.endedAt < until);
   const isFelt = (): boolean => {
     const now = performance.now();
-    // Who has waited since then has waited too long, whatever the machine took of it.
-    if (run.variant !== asBuilt)
-      return waited({ ms: now - begunAt, startedAt: begunAt, endedAt: now }) > 1.5 * limitMs;
-    const isNew = (each: Timed): boolean => each.startedAt > begunAt;
-    return (
-      rows.some((each) => isNew(each) && each.status !== 200) &&
-      ready.some((each) => isNew(each) && each.status === 503 && isNamed(each.body))
-    );
+    const lastedMs = now - begunAt - witness.between(begunAt, now);
+    // Who has waited since then has waited too long.
+    if (run.variant !== asBuilt) return lastedMs > 1.5 * limitMs;
+    return lastedMs > faultMs && reports(now).length >= fewestReports;
   };
-  for (const from = performance.now(); !isFelt() && performance.now() < from + feltMs;) await delay(50);
+  for (const until = begunAt + faultMs + feltMs; !isFelt() && performance.now() < until;) await delay(50);
+  const known = reports(performance.now());
   await fault.end();
   const endedAt = performance.now();
   const healed = await isHealed(rows, ready, endedAt, service);
@@ -121,10 +131,12 @@ async function oneFault(name: string, faultMs: number, scene: Scene, fault: Faul
   const during = rows.filter((each) => each.endedAt >= begunAt);
   const refused = during.filter((each) => each.status !== 200);
   const longest = Math.max(...during.map(waited));
-  const faults = refused.map(refusalFault).filter((each) => each !== undefined);
+  const early = rows.filter((each) => each.endedAt < begunAt && each.status !== 200);
+  const faults = [...early, ...refused].map(refusalFault).filter((each) => each !== undefined);
   const lastRefusal = Math.max(endedAt, ...refused.map((each) => each.endedAt));
-  const statuses = ready.filter((each) => each.endedAt > begunAt && each.endedAt < endedAt);
-  const named = statuses.filter((each) => each.status === 503 && isNamed(each.body));
+  const named = known.filter((each) => each.status === 503 && isNamed(each.body));
+  const longestReport = Math.max(...ready.map(waited));
+  const longestHealth = Math.max(...health.map(waited));
   report.figure(name, "requests before", before, "count");
   report.figure(name, "requests during and after", during.length, "count");
   report.figure(name, "answered with 503", refused.filter((each) => each.status === 503).length, "count");
@@ -132,18 +144,33 @@ async function oneFault(name: string, faultMs: number, scene: Scene, fault: Faul
   report.figure(name, "last refusal after the end of the fault", lastRefusal - endedAt, "ms");
   report.figure(name, "/ready 503 that names it", named.length, "count");
   report.figure(name, "/health asked", health.length, "count");
-  report.figure(name, "/health longest", Math.max(...health.map((each) => each.ms)), "ms");
-  report.rule(before > 0 && isCalm, `${name}: all is well before`);
+  report.figure(name, "/health longest", longestHealth, "ms");
+  report.figure(name, "/ready longest", longestReport, "ms");
+  report.figure(name, "answered with 503 before", early.length, "count");
+  // The deadline that somebody has missed, whom the breaker has taken the others from.
+  const isMissed = early.length === 0 || early.some((each) => each.ms > 0.9 * deadlineMs);
+  report.rule(before > 0 && isCalm && isMissed, `${name}: all is well before, but for missed deadlines`);
   report.rule(longest <= limitMs, `${name}: no request waits longer than ${limitMs} ms`);
   report.rule(refused.length > 0, `${name}: the fault is felt`);
   report.rule(
     faults.length === 0,
     `${name}: every refusal is a 503 problem with Retry-After (${tally(faults)})`,
   );
-  report.rule(named.length > 0, `${name}: /ready answers 503 and names the database`);
+  report.rule(
+    known.length >= fewestReports && named.length === known.length,
+    `${name}: /ready answers 503 and names the database (${named.length} of ${known.length})`,
+  );
+  report.rule(
+    longestReport <= checkMs + roomMs,
+    `${name}: no report of /ready takes longer than ${checkMs + roomMs} ms`,
+  );
   report.rule(
     health.every((each) => each.status === 200),
     `${name}: /health answers 200 all the time`,
+  );
+  report.rule(
+    longestHealth <= graceMs + roomMs,
+    `${name}: /health never takes longer than ${graceMs + roomMs} ms`,
   );
   report.rule(service.exit === undefined, `${name}: the process lives`);
   report.rule(healed, `${name}: it heals by itself`);

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { keepAliveAgent, send, tally } from "./harness/client.ts";
-import { asBuilt, type Experiment, type Run } from "./harness/experiment.ts";
+import type { Experiment, Run } from "./harness/experiment.ts";
+import { watchHeldUp } from "./harness/held-up.ts";
 import type { Report } from "./harness/report.ts";
 import { startService, type ServiceProcess } from "./harness/service-process.ts";
 import type { ChattySettings } from "./services/chatty.ts";
@@ -65,7 +66,7 @@ async function unread(service: ServiceProcess, run: Run, report: Report): Promis
   if (run.quick && growth >= mostGrowthMiB) return false;
 
   service.readOutput();
-  await readToTheNotice(service, run.variant === asBuilt ? 30_000 : 2000);
+  await readToTheNotice(service);
   const records = service.lines.map(recordOf);
   const dropped = records.reduce((sum, record) => sum + Number(record?.["dropped_lines"] ?? 0), 0);
   const whole = records.filter((record) =>
@@ -81,13 +82,17 @@ async function unread(service: ServiceProcess, run: Run, report: Report): Promis
   return true;
 }
 
-const mostReadingMs = 60_000;
+/** A service looks every 100 ms whether there is room again, and says what was lost when all else is written. */
+const quietMs = 2000;
+const mostReadingMs = 20_000;
 
-/** Ends when lines are told to be lost, or when nothing has come for a while: a variant that loses none never says so. */
-async function readToTheNotice({ lines }: ServiceProcess, quietMs: number): Promise<void> {
+/** Ends when lines are told to be lost, or when nothing has come for a while; while we stand still nothing can come. */
+async function readToTheNotice({ lines }: ServiceProcess): Promise<void> {
+  using heldUp = watchHeldUp();
   const began = performance.now();
   let [seen, seenAt] = [0, began];
-  while (performance.now() - seenAt < quietMs && performance.now() - began < mostReadingMs) {
+  const since = (from: number): number => performance.now() - from - heldUp.between(from, performance.now());
+  while (since(seenAt) < quietMs && since(began) < mostReadingMs) {
     await delay(50);
     const fresh = lines.slice(seen);
     if (fresh.some((line) => line.includes('"dropped_lines"'))) return;

@@ -1,7 +1,7 @@
 import { type RedisServer, startRedis } from "@svc/dev-services";
 import { setTimeout as delay } from "node:timers/promises";
 import { asBuilt, type Experiment, type Run } from "./harness/experiment.ts";
-import { type HeldUp, watchHeldUp } from "./harness/held-up.ts";
+import type { HeldUp } from "./harness/held-up.ts";
 import type { Report } from "./harness/report.ts";
 import { createStalledService, type StalledService } from "./harness/stalled-service.ts";
 import {
@@ -12,11 +12,15 @@ import {
   judgeWarnings,
 } from "./harness/stall-rules.ts";
 import { together } from "./harness/together.ts";
+import { startWitness } from "./harness/witness.ts";
 
 /** Of the cache, and of whoever asks for revocation. */
 const windowMs = 2000;
 const healMs = 20_000;
 const commandMs = 1000;
+/** Clients of a short run hurry around the beginning of a fault. */
+const hurriesBeforeMs = 300;
+const hurriesAfterMs = 1000;
 
 /** What is frozen and killed, and how long. */
 export interface Fault {
@@ -24,6 +28,8 @@ export interface Fault {
   readonly ms: number;
   /** Whether Redis loses what it knew. */
   readonly forgets: boolean;
+  /** How long a command waits until it is known: none that has no connection waits. */
+  readonly knownMs: number;
   begin(): void | Promise<void>;
   end(): void | Promise<void>;
 }
@@ -38,11 +44,12 @@ export interface Stall {
   readonly endedAt: number;
   readonly healedAt: number;
   readonly forgets: boolean;
+  readonly knownMs: number;
   readonly commandMs: number;
   readonly windowMs: number;
   /** Room for a busy machine. */
   readonly roomMs: number;
-  /** When we stood still ourselves. */
+  /** When we stood still, or a witness. */
   readonly heldUp: HeldUp;
 }
 
@@ -53,23 +60,24 @@ export const redisStall: Experiment = {
   brokenVariants: ["broken-no-breaker", "broken-no-deadline"],
   async run(run, report) {
     await using redis = await startRedis();
-    // All clients of a short run have a request under way before anybody knows of the fault, too.
-    const pauseMs = run.quick ? 250 : 50;
+    const pausesMs = run.quick ? ([50, 250] as const) : ([50, 50] as const);
     const start = (name: string, failOpen: boolean, inFlight: number): Promise<StalledService> =>
-      createStalledService({ name, failOpen, inFlight, redisUrl: redis.url, variant: run.variant, pauseMs });
+      createStalledService({ name, failOpen, inFlight, redisUrl: redis.url, variant: run.variant, pausesMs });
     const broken = run.variant !== asBuilt;
-    const [one, two, three, four] = await together([
+    const [one, two, three, four, five] = await together([
       broken && run.quick ? undefined : start("fail-open, 32 in flight", true, 32),
       start("fail-open, one at a time", true, 1),
       broken ? undefined : start("fail-closed, 32 in flight", false, 32),
       broken ? undefined : start("fail-closed, one at a time", false, 1),
+      startWitness(),
     ]);
     await using first = one;
     await using second = two;
     await using third = three;
     await using fourth = four;
+    await using witness = five;
     const services = [first, second, third, fourth].filter((each) => each !== undefined);
-    for (const fault of faultsOf(redis, run)) await oneFault(fault, services, run, report);
+    for (const fault of faultsOf(redis, run)) await oneFault(fault, services, witness, run, report);
     if (broken) return;
     for (const service of services) judgeWarnings(service.name, service.lines, report);
   },
@@ -81,6 +89,7 @@ function faultsOf(redis: RedisServer, { quick, variant, seconds }: Run): readonl
     name: "frozen",
     ms: frozenMs,
     forgets: false,
+    knownMs: commandMs,
     begin: () => redis.pause(),
     end: () => redis.resume(),
   };
@@ -90,6 +99,7 @@ function faultsOf(redis: RedisServer, { quick, variant, seconds }: Run): readonl
     name: "killed",
     ms: quick ? 1500 : 8000,
     forgets: true,
+    knownMs: 0,
     begin: () => redis.kill(),
     end: () => redis.restart(),
   };
@@ -99,23 +109,25 @@ function faultsOf(redis: RedisServer, { quick, variant, seconds }: Run): readonl
 async function oneFault(
   fault: Fault,
   services: readonly StalledService[],
+  heldUp: HeldUp,
   run: Run,
   report: Report,
 ): Promise<void> {
-  using heldUp = watchHeldUp();
   await Promise.all(services.map((each) => each.begin()));
   const calmAt = await calmOf(services);
+  for (const service of services) service.hurry(true);
+  await delay(hurriesBeforeMs);
   const begunAt = performance.now();
   await fault.begin();
-  await delay(fault.ms);
+  setTimeout(() => services.forEach((each) => each.hurry(false)), hurriesAfterMs).unref();
   const isAsked = (): boolean => {
     const endingAt = performance.now();
     // What we stood still is not much of a fault.
     if (endingAt - begunAt - heldUp.between(begunAt, endingAt) < fault.ms) return false;
-    const meanwhile = { begunAt, endingAt, commandMs };
+    const meanwhile = { begunAt, endingAt, heldUp, knownMs: fault.knownMs };
     return run.variant !== asBuilt || services.every(({ seen }) => isAskedMeanwhile(seen, meanwhile));
   };
-  await until(isAsked, healMs);
+  await until(isAsked, fault.ms + healMs);
   const endingAt = performance.now();
   await fault.end();
   const endedAt = performance.now();
@@ -130,6 +142,7 @@ async function oneFault(
       endedAt,
       healedAt: endedAt + healMsOf,
       forgets: fault.forgets,
+      knownMs: fault.knownMs,
       commandMs,
       windowMs,
       roomMs: run.quick ? 1000 : 100,

@@ -10,8 +10,12 @@ import { together } from "./harness/together.ts";
 import type { ReplicaSettings } from "./services/replica.ts";
 
 const workers = 32;
-/** Of a worker, between two requests of a short run: some are under way at any time all the same. */
+/** Of a worker, between two requests of a short run; none from shortly before the signal until it is known. */
 const quickPauseMs = 150;
+const hurriesBeforeMs = 300;
+const hurriesAfterMs = 1000;
+/** Before the signal, when the requests begin that take long. */
+const inFlightMs = 100;
 const pollMs = 200;
 const propagationMs = [100, 300] as const;
 const uploadParts = 64;
@@ -21,10 +25,6 @@ const downloadBytes = 32 * 1024 * 1024;
 const downloadPauses = 20;
 /** Before the signal, however long that takes. */
 const fewestRequests = 200;
-/** So long without a processor, a load balancer knows nothing of its replicas, and these do not know that it asks. */
-const heldUpMs = 250;
-/** Of a request that takes 30 ms. */
-const lateMs = 500;
 const mostAgain = 2;
 const order = ["drain", "server", "intake", "work", "flush", "close", "done"];
 
@@ -50,19 +50,23 @@ export const stopUnderLoad: Experiment = {
 
 interface Stopped {
   readonly failures: readonly string[];
+  /** Of requests that were under way at the signal. */
+  readonly cutOff: readonly string[];
   readonly requests: number;
   readonly exitCode: number | null;
   readonly stopMs: number;
   readonly phases: string;
-  /** How long we had no processor, and how long the slowest request took of those that are fast. */
-  readonly stoodStillMs: number;
-  readonly slowestMs: number;
+  /** How long we had no processor, or a good request to the replica that stays took: nobody there has heard of the stop. */
+  readonly lateMs: number;
+  /** Requests that were sent to the other one after the signal. */
+  readonly sentAfter: number;
 }
 
 async function oneCase(name: string, keepAlive: boolean, run: Run, report: Report): Promise<void> {
   const given = settingsOf(run);
   const runs = run.runs ?? (run.quick ? 1 : 5);
   const stops: Stopped[] = [];
+  const doubtful: Stopped[] = [];
   using balancer = createBalancer<ServiceProcess>(pollMs, propagationMs);
   let [staying, stopping] = await together([
     startService("replica.ts", given),
@@ -72,14 +76,14 @@ async function oneCase(name: string, keepAlive: boolean, run: Run, report: Repor
     balancer.add(staying);
     for (let again = 0; stops.length < runs;) {
       balancer.add(stopping);
-      const stopped = await stopOne(balancer, stopping, keepAlive, run.quick);
-      const saysNothing = again < mostAgain && isInDoubt(stopped, run);
+      const stopped = await stopOne(balancer, [staying, stopping], keepAlive, run.quick);
+      const saysNothing = again < mostAgain && isInDoubt(stopped, run, given);
       if (saysNothing) again += 1;
-      else stops.push(stopped);
+      (saysNothing ? doubtful : stops).push(stopped);
       if (runs > 1 || saysNothing)
         report.note(
           `${name}, stop ${stops.length}${saysNothing ? ", in doubt" : ""}: ` +
-            `${stopped.failures.length} failed, exit ${stopped.exitCode}`,
+            `${stopped.failures.length + stopped.cutOff.length} failed, exit ${stopped.exitCode}`,
         );
       await stopping[Symbol.asyncDispose]();
       if (stops.length < runs) [staying, stopping] = [await startService("replica.ts", given), staying];
@@ -88,31 +92,44 @@ async function oneCase(name: string, keepAlive: boolean, run: Run, report: Repor
   } finally {
     await Promise.all([staying[Symbol.asyncDispose](), stopping[Symbol.asyncDispose]()]);
   }
-  tell(name, stops, report);
+  tell(name, stops, doubtful, report);
 }
 
-/** Whether the machine stood in the way, or a broken variant was stopped when nobody noticed; what comes of another stop stands. */
-function isInDoubt({ failures, stoodStillMs, slowestMs }: Stopped, { variant }: Run): boolean {
-  if (variant !== asBuilt) return failures.length === 0;
-  return failures.length > 0 && (stoodStillMs > heldUpMs || slowestMs > lateMs);
+/**
+ * Whether requests that came after the signal may have failed because a load balancer that stood still did not know of it, or a
+ * broken variant was stopped when nobody noticed. What comes of another stop stands.
+ */
+function isInDoubt(
+  { failures, cutOff, lateMs, sentAfter }: Stopped,
+  { variant }: Run,
+  { drainDelaySeconds }: ReplicaSettings,
+): boolean {
+  // Each of the kept connections may have got one more answer.
+  if (variant !== asBuilt) return failures.length + cutOff.length === 0 && sentAfter <= 2 * workers;
+  const roomMs = drainDelaySeconds * 1000 - pollMs - propagationMs[1];
+  return failures.length > 0 && lateMs > roomMs / 2;
 }
 
 async function stopOne(
   balancer: Balancer<ServiceProcess>,
-  stopping: ServiceProcess,
+  [staying, stopping]: readonly [ServiceProcess, ServiceProcess],
   keepAlive: boolean,
   quick: boolean,
 ): Promise<Stopped> {
   const slowMs = quick ? 1500 : 3000;
   const failures: string[] = [];
+  const cutOff: string[] = [];
   const load = new AbortController();
   using heldUp = watchHeldUp();
   const begunAt = performance.now();
   let slowestMs = 0;
   let requests = 0;
-  const count = (what: string, outcome: Outcome, good: boolean): void => {
+  let hurries = !quick;
+  let signalled = Number.POSITIVE_INFINITY;
+  let sentAfter = 0;
+  const count = (what: string, outcome: Outcome, good: boolean, failed = failures): void => {
     requests += 1;
-    if (!good) failures.push(`${what}: ${outcome.error ?? outcome.status}`);
+    if (!good) failed.push(`${what}: ${outcome.error ?? outcome.status}`);
   };
 
   const agents = new Map<ServiceProcess, ReturnType<typeof keepAliveAgent>>();
@@ -130,30 +147,39 @@ async function stopOne(
         await delay(10);
         continue;
       }
+      const startedAt = performance.now();
+      const isStaying = replica === staying;
+      if (!isStaying && startedAt > signalled) sentAfter += 1;
       const outcome = await send(replica.port, "/work", { agent: agentOf(replica) });
-      count("work", outcome, outcome.status === 200);
-      slowestMs = Math.max(slowestMs, outcome.ms);
-      if (quick) await delay(quickPauseMs);
+      const isGood = outcome.status === 200;
+      count("work", outcome, isGood, isStaying || startedAt > signalled ? failures : cutOff);
+      if (isGood && isStaying) slowestMs = Math.max(slowestMs, outcome.ms);
+      if (!hurries) await delay(quickPauseMs);
       else if (outcome.status === 0) await delay(10);
     }
   };
   const working = Array.from({ length: workers }, worker);
   do await delay(500);
   while (requests < fewestRequests);
+  hurries = true;
+  await delay(hurriesBeforeMs - inFlightMs);
 
   const inFlight = [
-    send(stopping.port, `/slow?ms=${slowMs}`).then((each) => count("slow", each, each.status === 200)),
+    send(stopping.port, `/slow?ms=${slowMs}`).then((each) => {
+      count("slow", each, each.status === 200, cutOff);
+    }),
     send(stopping.port, "/upload", { method: "PUT", parts: parts(slowMs) }).then((each) => {
-      count("upload", each, each.body === JSON.stringify({ bytes: uploadParts * partBytes }));
+      count("upload", each, each.body === JSON.stringify({ bytes: uploadParts * partBytes }), cutOff);
     }),
     download(stopping.port, "/download", slowMs).then((bytes) => {
       requests += 1;
-      if (bytes !== downloadBytes) failures.push(`download: cut off after ${bytes} bytes`);
+      if (bytes !== downloadBytes) cutOff.push(`download: cut off after ${bytes} bytes`);
     }),
   ];
-  await delay(100);
-  const signalled = performance.now();
+  await delay(inFlightMs);
+  signalled = performance.now();
   stopping.signal("SIGTERM");
+  setTimeout(() => (hurries = !quick), hurriesAfterMs).unref();
   const exit = await Promise.race([stopping.exited, delay(30_000, undefined, { ref: false })]);
   balancer.remove(stopping);
   await Promise.all(inFlight);
@@ -163,12 +189,13 @@ async function stopOne(
   for (const agent of agents.values()) agent.destroy();
   return {
     failures,
+    cutOff,
     requests,
     exitCode: exit?.code ?? null,
     stopMs: (exit?.at ?? Number.POSITIVE_INFINITY) - signalled,
     phases: phasesOf(stopping).join(" > "),
-    stoodStillMs: heldUp.between(begunAt, performance.now()),
-    slowestMs,
+    lateMs: Math.max(heldUp.between(begunAt, performance.now()), slowestMs),
+    sentAfter,
   };
 }
 
@@ -206,8 +233,10 @@ function phasesOf({ lines }: ServiceProcess): readonly string[] {
   });
 }
 
-function tell(name: string, stops: readonly Stopped[], report: Report): void {
-  const failures = stops.flatMap((each) => each.failures);
+/** Of a stop in doubt, what the machine has no part in counts all the same. */
+function tell(name: string, stops: readonly Stopped[], doubtful: readonly Stopped[], report: Report): void {
+  const all = [...stops, ...doubtful];
+  const failures = [...stops.flatMap((each) => each.failures), ...all.flatMap((each) => each.cutOff)];
   const times = stops.map((each) => each.stopMs);
   report.figure(name, "stops", stops.length, "count");
   report.figure(
@@ -220,11 +249,11 @@ function tell(name: string, stops: readonly Stopped[], report: Report): void {
   report.figure(name, "exits with 0", stops.filter((each) => each.exitCode === 0).length, "count");
   report.figure(name, "signal to exit, median", quantile(times, 0.5), "ms");
   report.figure(name, "signal to exit, longest", Math.max(...times), "ms");
-  const phases = [...new Set(stops.map((each) => each.phases))];
+  const phases = [...new Set(all.map((each) => each.phases))];
   report.note(`${name}: stop phases ${phases.join(" | ")}`);
   report.rule(failures.length === 0, `${name}: no request fails (${tally(failures)})`);
   report.rule(
-    stops.every((each) => each.exitCode === 0),
+    all.every((each) => each.exitCode === 0),
     `${name}: every exit code is 0`,
   );
   report.rule(phases.length === 1 && phases[0] === order.join(" > "), `${name}: the phases come in order`);

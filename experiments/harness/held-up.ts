@@ -4,13 +4,16 @@ export interface HeldUp extends Disposable {
   between(from: number, to: number): number;
 }
 
+/** When something began and ended. */
+export type Time = readonly [from: number, to: number];
+
 const everyMs = 20;
 /** What a busy process is late by at any time. */
 const usualMs = 50;
 
 /** Watches until it is disposed of. What it tells of a moment is known a turn of the event loop later. */
 export function watchHeldUp(): HeldUp {
-  const times: (readonly [from: number, to: number])[] = [];
+  const times: Time[] = [];
   let due = performance.now() + everyMs;
   const timer = setInterval(() => {
     const now = performance.now();
@@ -18,14 +21,13 @@ export function watchHeldUp(): HeldUp {
     due = now + everyMs;
   }, everyMs).unref();
   return {
-    between(from, to) {
-      // One that lasts until now has not been told of by the timer yet.
-      const all = [...times, [due + usualMs, performance.now()] as const];
-      return all.reduce(
-        (sum, [start, end]) => sum + Math.max(0, Math.min(to, end) - Math.max(from, start)),
-        0,
-      );
-    },
+    // One that lasts until now has not been told of by the timer yet.
+    between: (from, to) => sumOf([...times, [due + usualMs, performance.now()]], from, to),
     [Symbol.dispose]: () => clearInterval(timer),
   };
+}
+
+/** How much of these times lies between two moments. */
+export function sumOf(times: readonly Time[], from: number, to: number): number {
+  return times.reduce((sum, [start, end]) => sum + Math.max(0, Math.min(to, end) - Math.max(from, start)), 0);
 }

@@ -3,14 +3,18 @@ import { tally } from "./client.ts";
 import type { HeldUp } from "./held-up.ts";
 import { quantile, type Report } from "./report.ts";
 import { inWords } from "./session-client.ts";
-import type { LogLine, Seen, Timed } from "./stalled-service.ts";
+import type { LogLine, Seen, Span, Timed } from "./stalled-service.ts";
 
 const warnEveryMs = 10_000;
 const warning = /^(Redis is not available|the (revocation|token) store is not answering)/;
 /** What a fault is given to be one. */
 const feltMs = 200;
-/** What a report of `/ready` is given that is asked for when everybody knows. */
-const longMs = 500;
+/** What an open breaker is late by. */
+const reopenMs = 500;
+/** What a request takes at most that waits for nothing. */
+const openMs = 1000;
+/** For so long a store is asked again what it has not heard. */
+const storeAgainMs = 3000;
 
 /** Who has a good token is let in without the check, or refused at once; nobody waits twice in a window. */
 export function judgeAdmission(name: string, seen: Seen, stall: Stall, report: Report): void {
@@ -20,7 +24,12 @@ export function judgeAdmission(name: string, seen: Seen, stall: Stall, report: R
   );
   const all = clients.flat();
   const during = all.filter((each) => each.endedAt >= begunAt && each.startedAt <= endedAt);
-  const before = all.filter((each) => each.startedAt > calmAt && each.endedAt < begunAt);
+  const before = all.filter((each) => each.endedAt < begunAt);
+  const early = before.filter((each) => each.startedAt <= calmAt && each.status !== 200);
+  const missed = missedBefore(seen, stall);
+  const earlyFaults = early
+    .map((each) => (seen.failOpen ? inWords(each) : (refusalFault(each) ?? noReason(each, missed, windowMs))))
+    .filter((each) => each !== undefined);
   const waits = new Set(during.filter((each) => each.waitedMs > commandMs / 2));
   const longest = Math.max(...during.map((each) => each.waitedMs));
   const ofEach = clients.map((each) => each.filter((one) => waits.has(one)));
@@ -33,9 +42,12 @@ export function judgeAdmission(name: string, seen: Seen, stall: Stall, report: R
   report.figure(name, "longest wait for Redis", longest, "ms");
   report.figure(name, "waits, most of one client", Math.max(...ofEach.map((each) => each.length)), "count");
   report.figure(name, "waits after the first timeout", later.length, "count");
+  report.figure(name, "answered 503 before", early.length, "count");
+  const calm = before.filter((each) => each.startedAt > calmAt);
+  // On a busy machine a command may miss its deadline before, and who fails closed refuses then.
   report.rule(
-    before.length > 0 && before.every((each) => each.status === 200),
-    `${name}: all is well before`,
+    calm.length > 0 && calm.every((each) => each.status === 200) && earlyFaults.length === 0,
+    `${name}: all is well before, but for missed deadlines (${tally(earlyFaults)})`,
   );
   report.rule(
     longest <= commandMs + roomMs,
@@ -67,6 +79,12 @@ export function judgeAdmission(name: string, seen: Seen, stall: Stall, report: R
     seen.open.length > 0 && seen.open.every((each) => each.status === 200),
     `${name}: who needs no token notices nothing`,
   );
+  // It counts as what the machine took of others, so it is no longer than that.
+  const longestOpen = Math.max(...seen.open.map((each) => waitedOf(each, [], stall.heldUp)));
+  report.rule(
+    longestOpen <= openMs + roomMs,
+    `${name}: nor waits longer than ${openMs + roomMs} ms (${Math.round(longestOpen)} ms)`,
+  );
   const usualMs = quantile(
     seen.open.map((each) => each.ms),
     0.5,
@@ -78,16 +96,21 @@ interface Waited extends Timed {
   readonly waitedMs: number;
 }
 
-/** When something began and ended, by `performance.now()`, and how long it took. */
-export type Span = Pick<Timed, "ms" | "startedAt" | "endedAt">;
-
 /**
  * How long it took, less what the machine took of it: as much as a request at that time for which the fault does not matter,
  * or, where there was none when everything stood still, as long as we did.
  */
-export function waitedOf({ ms, startedAt, endedAt }: Span, others: readonly Span[], heldUp: HeldUp): number {
+export function waitedOf(span: Span, others: readonly Span[], heldUp: HeldUp): number {
+  return span.ms - takenFrom(span, others, heldUp);
+}
+
+function takenFrom(
+  { startedAt, endedAt }: Pick<Span, "startedAt" | "endedAt">,
+  others: readonly Span[],
+  heldUp: HeldUp,
+): number {
   const meanwhile = others.filter((each) => each.startedAt < endedAt && each.endedAt > startedAt);
-  return ms - Math.max(heldUp.between(startedAt, endedAt), ...meanwhile.map((each) => each.ms));
+  return Math.max(heldUp.between(startedAt, endedAt), ...meanwhile.map((each) => each.ms));
 }
 
 /** Waits that began less than a window after another one of the same client. */
@@ -103,14 +126,13 @@ function waitsTooSoon(waits: readonly Timed[], { windowMs, begunAt, heldUp }: St
 
 /** Whether everything that is judged was asked while the fault lasted; `endingAt` is now. */
 export function isAskedMeanwhile(
-  { refreshes, logouts, ready }: Seen,
-  stall: Pick<Stall, "begunAt" | "endingAt" | "commandMs">,
+  seen: Seen,
+  stall: Pick<Stall, "begunAt" | "endingAt" | "knownMs" | "heldUp">,
 ): boolean {
-  if (ready.length === 0) return true;
-  const isLate = stall.endingAt - knownAt(stall) > longMs;
+  if (seen.ready.length === 0) return true;
   return (
-    [refreshes, logouts].every((each) => each.some((one) => isMeanwhile(one, stall))) &&
-    (!isLate || ready.some((each) => each.startedAt > knownAt(stall)))
+    [seen.refreshes, seen.logouts].every((each) => each.some((one) => isMeanwhile(one, stall))) &&
+    reportsOf(seen, stall).length > 0
   );
 }
 
@@ -118,9 +140,14 @@ function isMeanwhile(each: Timed, { begunAt, endingAt }: Pick<Stall, "begunAt" |
   return each.startedAt > begunAt + feltMs && each.endedAt < endingAt;
 }
 
-/** A report that was begun before anybody knew waits for its own command, and is an answer for one more second. */
-function knownAt({ begunAt, commandMs }: Pick<Stall, "begunAt" | "commandMs">): number {
-  return begunAt + 2 * commandMs + 1000 + feltMs;
+/** Reports that were begun when everybody had to know; one of before that is an answer for one more second. */
+function reportsOf(
+  { ready, open }: Seen,
+  { begunAt, endingAt, knownMs, heldUp }: Pick<Stall, "begunAt" | "endingAt" | "knownMs" | "heldUp">,
+): readonly Timed[] {
+  const dueAt = begunAt + knownMs + 1000 + feltMs;
+  const knownAt = dueAt + takenFrom({ startedAt: begunAt, endedAt: dueAt }, open, heldUp);
+  return ready.filter((each) => each.startedAt > knownAt && each.endedAt < endingAt);
 }
 
 /** Nothing is rotated and nobody signed out without the store, and nothing is lost by trying. */
@@ -139,6 +166,10 @@ export function judgeSignOut(name: string, seen: Seen, stall: Stall, report: Rep
       .filter((each) => each !== good && !each.startsWith("503 "));
     report.figure(name, `${what} answered 503`, refused.length, "count");
     report.figure(name, `${what}, longest wait`, Math.max(...outcomes.map((each) => each.ms)), "ms");
+    const longest = Math.max(...outcomes.map((each) => waitedOf(each, seen.open, stall.heldUp)));
+    // For the check and for the store, which is asked again for a while, and each time as long as a command takes.
+    const mostMs = 3 * stall.commandMs + storeAgainMs + stall.roomMs;
+    report.rule(longest <= mostMs, `${name}: none of the ${what} waits longer than ${mostMs} ms`);
     report.rule(
       during.length > 0 && during.every((each) => each.status === 503),
       `${name}: ${what} are answered 503 (${tally(during.map(inWords))})`,
@@ -169,19 +200,39 @@ export function judgeSignOut(name: string, seen: Seen, stall: Stall, report: Rep
  * Before the fault and after it, but for the times when the machine was so busy that a command has missed its deadline all the
  * same, and the breaker was open.
  */
-function calmTimes(
-  { clients, refreshes, logouts, left, revoked, open }: Seen,
-  { calmAt, begunAt, healedAt, commandMs, windowMs, heldUp }: Stall,
-): (each: Timed) => boolean {
-  const isCalm = (each: Timed): boolean =>
-    (each.startedAt > calmAt && each.endedAt < begunAt) || each.startedAt > healedAt;
-  const all = [...clients.flat(), ...refreshes, ...logouts, ...left, ...revoked];
+function calmTimes(seen: Seen, stall: Stall): (each: Timed) => boolean {
+  const { calmAt, begunAt, healedAt, commandMs, windowMs, heldUp } = stall;
+  const isCalm = (each: Span): boolean => each.endedAt < begunAt || each.startedAt > healedAt;
   // What the machine did not hold up is no excuse.
-  const isHeldUp = (each: Timed): boolean => waitedOf(each, open, heldUp) < commandMs / 2;
-  const upsets = all.filter((each) => isCalm(each) && each.ms > 0.9 * commandMs && isHeldUp(each));
-  return (each) =>
-    isCalm(each) &&
-    upsets.every((one) => each.endedAt < one.startedAt || each.startedAt > one.endedAt + windowMs + longMs);
+  const isHeldUp = (each: Span): boolean => waitedOf(each, seen.open, heldUp) < commandMs / 2;
+  const late = lateOf(seen, stall).filter(
+    (each) => isCalm(each) && each.startedAt > calmAt && isHeldUp(each),
+  );
+  const upsets = [...late, ...missedBefore(seen, stall)];
+  return (each) => isCalm(each) && !upsets.some((one) => isUpset(each, one, windowMs));
+}
+
+/** What took as long as a command that has missed its deadline. */
+function lateOf(
+  { setUp, clients, refreshes, logouts, left, revoked, ready }: Seen,
+  { commandMs }: Stall,
+): readonly Span[] {
+  const all = [...setUp, ...clients.flat(), ...refreshes, ...logouts, ...left, ...revoked, ...ready];
+  return all.filter((each) => each.ms > 0.9 * commandMs);
+}
+
+/** Such as were late before all was well for the first time. */
+function missedBefore(seen: Seen, stall: Stall): readonly Span[] {
+  return lateOf(seen, stall).filter((each) => each.startedAt <= stall.calmAt && each.endedAt < stall.begunAt);
+}
+
+/** Whether the breaker may have been open for it, because of the other one. */
+function isUpset(each: Span, late: Span, windowMs: number): boolean {
+  return each.endedAt >= late.startedAt && each.startedAt <= late.endedAt + windowMs + reopenMs;
+}
+
+function noReason(each: Span, missed: readonly Span[], windowMs: number): string | undefined {
+  return missed.some((one) => isUpset(each, one, windowMs)) ? undefined : "503 although nothing was late";
 }
 
 /** A sign-out whose answer came too late has happened all the same, as the next try finds. */
@@ -192,16 +243,15 @@ function isDone({ status }: Timed, before: Timed | undefined): boolean {
 /** `/ready` stays 200, and says what is wrong. */
 export function judgeReadiness(name: string, seen: Seen, stall: Stall, report: Report): void {
   if (seen.ready.length === 0) return;
-  const { begunAt, endingAt } = stall;
-  const during = seen.ready.filter((each) => each.startedAt > knownAt(stall) && each.endedAt < endingAt);
+  const { begunAt } = stall;
+  const during = reportsOf(seen, stall);
   const degraded = seen.ready.filter((each) => each.endedAt > begunAt && degradedOf(each) !== undefined);
   report.figure(name, "/ready 200, degraded", degraded.length, "count");
-  const isLong = endingAt - knownAt(stall) > longMs;
   const said = new Set(during.map((each) => degradedOf(each) ?? `${each.status}, not degraded`));
   report.rule(
     seen.ready.every((each) => each.status === 200) &&
       degraded.length > 0 &&
-      (during.length > 0 || !isLong) &&
+      during.length > 0 &&
       during.every((each) => degradedOf(each) === "auth,cache"),
     `${name}: /ready answers 200 and says that cache and auth are degraded (${[...said].join("; ") || "nobody asked later"})`,
   );

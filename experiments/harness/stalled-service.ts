@@ -20,9 +20,14 @@ export interface Timed extends Outcome {
   readonly endedAt: number;
 }
 
+/** When something began and ended, by `performance.now()`, and how long it took. */
+export type Span = Pick<Timed, "ms" | "startedAt" | "endedAt">;
+
 /** What clients of a service saw while its Redis was stalled. */
 export interface Seen {
   readonly failOpen: boolean;
+  /** What was asked before all else. */
+  readonly setUp: readonly Span[];
   /** Requests with good tokens, client by client. */
   readonly clients: readonly (readonly Timed[])[];
   /** Requests with a token that was revoked before. */
@@ -50,8 +55,8 @@ export interface StalledServiceOptions {
   readonly inFlight: number;
   readonly redisUrl: string;
   readonly variant: string;
-  /** How long a client waits between two requests. */
-  readonly pauseMs: number;
+  /** How long a client waits between two requests, in a hurry and else. */
+  readonly pausesMs: readonly [number, number];
 }
 
 /** A service under load. */
@@ -62,6 +67,7 @@ export interface StalledService extends AsyncDisposable {
   /** Since `begin`. */
   readonly seen: Seen;
   begin(): Promise<void>;
+  hurry(hurries: boolean): void;
   /** Whether nothing has gone wrong since then, and everything was asked. */
   isWell(since: number, forgets: boolean): boolean;
   /** After how many milliseconds half a second went by in which all was well; undefined when that did not come. */
@@ -72,7 +78,7 @@ export interface StalledService extends AsyncDisposable {
 const secret = "a secret of the tests, which has more than 32 bytes";
 
 export async function createStalledService(options: StalledServiceOptions): Promise<StalledService> {
-  const { name, failOpen, inFlight, redisUrl, variant, pauseMs } = options;
+  const { name, failOpen, inFlight, redisUrl, variant, pausesMs } = options;
   const given = variant === asBuilt ? {} : { variant };
   const settings: SessionsSettings = { secret, redisUrl, failOpen, ...given };
   const service = await startService("sessions.ts", settings);
@@ -80,14 +86,21 @@ export async function createStalledService(options: StalledServiceOptions): Prom
   const sessions: Sessions = { port: service.port, agent };
   let seen = emptySeen(failOpen, inFlight);
   let load = new AbortController();
+  let pauseMs = pausesMs[1];
   let asking: readonly Promise<void>[] = [];
 
-  async function repeat(outcomes: Timed[], everyMs: number, ask: () => Promise<Outcome>): Promise<void> {
+  async function repeat(
+    outcomes: Timed[],
+    everyMs: number | (() => number),
+    ask: () => Promise<Outcome>,
+  ): Promise<void> {
     while (!load.signal.aborted && service.exit === undefined) {
       outcomes.push(await timed(ask));
-      await delay(everyMs);
+      await delay(typeof everyMs === "number" ? everyMs : everyMs());
     }
   }
+
+  const pauseOf = (): number => pauseMs;
 
   /** A refresh that is refused for an outage uses nothing up, so the same token is presented until it is good. */
   function refreshing(pair: Pair): () => Promise<Outcome> {
@@ -129,17 +142,22 @@ export async function createStalledService(options: StalledServiceOptions): Prom
     async begin() {
       seen = emptySeen(failOpen, inFlight);
       load = new AbortController();
+      const { setUp } = seen;
+      const startedAt = performance.now();
       const pairs = await signIn(sessions, inFlight + 2);
+      setUp.push(spanSince(startedAt));
       const { clients, ready, open, revoked, refreshes, logouts } = seen;
       const loads = clients.map((outcomes, n) => {
-        return repeat(outcomes, pauseMs, () => orders(sessions, pairs[n]?.access_token ?? ""));
+        return repeat(outcomes, pauseOf, () => orders(sessions, pairs[n]?.access_token ?? ""));
       });
       loads.push(repeat(open, 100, () => send(service.port, "/open", { agent })));
       const [left, refreshed] = pairs.slice(-2);
       if (inFlight > 1 && left !== undefined && refreshed !== undefined) {
         // On a busy machine it may have to be tried again, as any other sign-out.
         for (let tries = 0; tries < 10; tries++) {
-          const { status } = await logout(sessions, left.access_token);
+          const tried = await timed(() => logout(sessions, left.access_token));
+          setUp.push(tried);
+          const { status } = tried;
           if (status === 204 || (status === 401 && tries > 0)) break;
           await delay(500);
         }
@@ -152,6 +170,7 @@ export async function createStalledService(options: StalledServiceOptions): Prom
       }
       asking = loads;
     },
+    hurry: (hurries) => void (pauseMs = pausesMs[hurries ? 0 : 1]),
     async isHealed(from, withinMs, forgets) {
       const until = from + withinMs;
       while (performance.now() < until && service.exit === undefined) {
@@ -178,6 +197,7 @@ type Collecting = {
   readonly [N in "left" | "revoked" | "refreshes" | "logouts" | "ready" | "open"]: Timed[];
 } & {
   readonly failOpen: boolean;
+  readonly setUp: Span[];
   readonly clients: readonly Timed[][];
   readonly lives: boolean;
 };
@@ -185,6 +205,7 @@ type Collecting = {
 function emptySeen(failOpen: boolean, inFlight: number): Collecting {
   return {
     failOpen,
+    setUp: [],
     clients: Array.from({ length: inFlight }, () => []),
     revoked: [],
     refreshes: [],
@@ -200,6 +221,11 @@ async function timed(ask: () => Promise<Outcome>): Promise<Timed> {
   const startedAt = performance.now();
   const outcome = await ask();
   return { ...outcome, startedAt, endedAt: performance.now() };
+}
+
+function spanSince(startedAt: number): Span {
+  const endedAt = performance.now();
+  return { ms: endedAt - startedAt, startedAt, endedAt };
 }
 
 function isWell(

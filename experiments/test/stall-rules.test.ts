@@ -1,5 +1,6 @@
 import { expect } from "chai";
-import { type Span, waitedOf } from "../harness/stall-rules.ts";
+import { waitedOf } from "../harness/stall-rules.ts";
+import type { Span } from "../harness/stalled-service.ts";
 
 describe("waitedOf()", () => {
   const span = (startedAt: number, endedAt: number): Span => ({
