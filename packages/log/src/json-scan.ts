@@ -1,45 +1,43 @@
-// Positions inside a line of JSON, found without parsing it. `depth` is the number of backslashes before a quote
-// that delimits: 0 for the line's own strings, 1 for JSON inside of a string, 3 for JSON inside of that.
+// Positions in JSON text, found without parsing it. `depth` is the number of backslashes before a quote that
+// delimits: 0 in the text itself, 1 for JSON inside one of its strings, 3 for JSON inside a string of that.
 
 const space = 0x20;
 const quoteMark = 0x22;
 const backslash = 0x5c;
 const literal = /(?:true|false|null)\b/y;
 
-/** Where the string that opens at `at` ends, its closing quote included; never past the line's own string. */
-export function quotedEnd(text: string, at: number, depth: number): number {
-  return closing(text, at + depth + 1, depth);
+/** Returns where the string that opens at `at` ends, its closing quote included; the text's end if it has none. */
+export function stringEnd(text: string, at: number): number {
+  return quotedEnd(text, at, 0);
 }
 
-function closing(text: string, from: number, depth: number): number {
+/** Like {@link stringEnd}, for a string whose quotes stand behind `depth` backslashes. */
+export function quotedEnd(text: string, at: number, depth: number): number {
+  const from = at + depth + 1;
   for (let i = text.indexOf('"', from); i !== -1; i = text.indexOf('"', i + 1)) {
     let escapes = 0;
     while (i - escapes > from && text.charCodeAt(i - escapes - 1) === backslash) escapes++;
     if (escapes % (2 * (depth + 1)) === depth) return i + 1;
+    // A bare quote ends the string around this one.
     if (escapes % 2 === 0) return i;
   }
   return text.length;
 }
 
-/** Where the line's own string ends that `at` is in. */
-export function stringEnd(text: string, at: number): number {
-  const end = closing(text, at, 0);
-  return text.charCodeAt(end - 1) === quoteMark ? end - 1 : end;
-}
-
 /**
- * Where the value of a member ends. true, false and null are no secrets (the result is `at`), nor are numbers
- * under a name in the plural, which are counts.
+ * Returns where the value that starts at `at` ends, or `at` when it is no secret: true, false and null, and
+ * numbers under a name in the plural, which are counts.
  */
-export function valueEnd(text: string, at: number, depth: number, plural: boolean): number {
+export function valueEnd(text: string, at: number, plural: boolean): number {
   literal.lastIndex = at;
   if (literal.test(text)) return at;
   const char = text[at];
-  if (char === "{" || char === "[") return depth === 0 ? bracketEnd(text, at) : stringEnd(text, at);
-  if (text.startsWith(`${"\\".repeat(depth)}"`, at)) return quotedEnd(text, at, depth);
+  if (char === "{" || char === "[") return bracketEnd(text, at);
+  if (char === '"') return stringEnd(text, at);
+  if (plural) return at;
   let end = at;
-  while (end < text.length && !',}]"\\ '.includes(text[end]!)) end++;
-  return plural ? at : end;
+  while (end < text.length && text.charCodeAt(end) > space && !",}]\"\\'".includes(text[end]!)) end++;
+  return end;
 }
 
 function bracketEnd(text: string, at: number): number {
@@ -48,7 +46,7 @@ function bracketEnd(text: string, at: number): number {
   while (i < text.length) {
     const char = text[i];
     if (char === '"') {
-      i = quotedEnd(text, i, 0);
+      i = stringEnd(text, i);
       continue;
     }
     i++;
@@ -58,25 +56,47 @@ function bracketEnd(text: string, at: number): number {
   return i;
 }
 
-/** Where the words end that go on without white space, a quote or `&`. */
-export function runEnd(text: string, at: number): number {
-  return scan(text, at, (code) => code <= space || code === 0x26);
-}
-
-/** Where the line of text ends that `at` is in. */
-export function textEnd(text: string, at: number): number {
-  return scan(text, at, (code) => code < space, "nr");
-}
-
-/** Goes on to what `ends` names, to a quote, or to one of the escapes that stand for white space and quotes. */
-export function scan(text: string, at: number, ends: (code: number) => boolean, escapes = 'nrtfbu"'): number {
+/** Returns the position of the first character at or behind `at` that is not white space. */
+export function skipSpace(text: string, at: number): number {
   let i = at;
-  while (i < text.length) {
-    const code = text.charCodeAt(i);
-    if (code === quoteMark || ends(code)) break;
-    if (code !== backslash) i++;
-    else if (i + 1 < text.length && escapes.includes(text[i + 1]!)) break;
-    else i += 2;
+  while (i < text.length && text.charCodeAt(i) <= space) i++;
+  return i;
+}
+
+/** Tells whether a colon stands before `at`: the string there is then the value of a member. */
+export function followsColon(text: string, at: number): boolean {
+  let i = at - 1;
+  while (i >= 0 && text.charCodeAt(i) <= space) i--;
+  return text[i] === ":";
+}
+
+/** Tells whether a text is JSON as a whole, and no number or literal. */
+export function isJson(text: string): boolean {
+  const trimmed = text.trim();
+  const ends = trimmed.charAt(0) + trimmed.charAt(trimmed.length - 1);
+  // A failed parse costs some microseconds.
+  if (ends !== "{}" && ends !== "[]" && ends !== '""') return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
   }
-  return Math.min(i, text.length);
+}
+
+/** Returns the first position from `at` on whose character `ends` accepts, or the text's end. */
+export function scan(text: string, at: number, ends: (code: number) => boolean): number {
+  let i = at;
+  while (i < text.length && !ends(text.charCodeAt(i))) i++;
+  return i;
+}
+
+/** Returns where the run of characters ends that goes on without white space, a double quote or `&`. */
+export function runEnd(text: string, at: number): number {
+  return scan(text, at, (code) => code <= space || code === quoteMark || code === 0x26);
+}
+
+/** Returns where the line of text ends that `at` is in. */
+export function textEnd(text: string, at: number): number {
+  return scan(text, at, (code) => code < space);
 }

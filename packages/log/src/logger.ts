@@ -59,13 +59,13 @@ export function createLogger(options: LoggerOptions): PinoLogger {
         logMethod(args: unknown[], write) {
           writeLine.call((this as PinoLogger | undefined) ?? logger, args, write);
         },
-        streamWrite: (line) => redactor(escapeUnseen(line)),
+        streamWrite: (line) => redactor.line(escapeUnseen(line)),
       },
     },
     stream,
   );
   trackBoundFields(logger);
-  (logger as PinoLogger & WithOwnParts)[OWN] = { stream, redact: redactor };
+  (logger as PinoLogger & WithOwnParts)[OWN] = { stream, redact: redactor.text };
   if (NOTICE in destination) {
     const first = `"service":${quote(service)},"env":${quote(env)}`;
     (destination as DestinationWithNotice)[NOTICE] = (count) => {

@@ -3,6 +3,10 @@ import { scan } from "./json-scan.ts";
 // `name:rest` where the rest is no port: a password with an unescaped slash, which ends no authority.
 const passwordLike = /^[^:[\]]*:(?!\d*$)/;
 
+function endsUrl(code: number): boolean {
+  return code <= 0x20 || code === 0x22 || code === 0x3c || code === 0x3e || code === 0x60;
+}
+
 /** Replaces the user-info of every URL of a text, `user:password@`, in one pass. */
 export function withoutUserInfo(text: string, censor: string): string {
   let clean = "";
@@ -13,7 +17,7 @@ export function withoutUserInfo(text: string, censor: string): string {
     const start = from + 3;
     if (start > runStop) {
       lastAt = -1;
-      runStop = scan(text, start, (code) => code <= 0x20 || code === 0x3c || code === 0x3e || code === 0x60);
+      runStop = scan(text, start, endsUrl);
       for (let i = start; i < runStop; i++) if (text.charCodeAt(i) === 0x40) lastAt = i;
     }
     let at = -1;

@@ -1,7 +1,7 @@
 import { createLogger } from "@svc/log";
 import { expect } from "chai";
 import fc from "fast-check";
-import { lines } from "./support/lines.ts";
+import { lines, memberNames } from "./support/lines.ts";
 
 const canary = "canary-5ecr3t";
 
@@ -67,6 +67,80 @@ describe("redaction", () => {
     expect(written({ rawHeaders }))
       .to.contain('"x-amz-security-token","[redacted]","X-Token-Count","kept"')
       .and.not.to.contain(canary);
+  });
+
+  // prettier-ignore
+  const headers = [
+    "authorization", "Authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "x-csrf-token",
+  ];
+  for (const header of headers) {
+    it(`LOG-2 keeps the member behind a field whose value is ${header}`, () => {
+      const fields = { reason: "malformed", at: header, after: header, last: { name: header, note: "kept" } };
+      const line = written({ ...fields, at: header }, "bearer token refused");
+      expect(memberNames(line)).to.deep.equal([
+        ...["level", "time", "service", "env"],
+        ...["reason", "at", "after", "last", "message"],
+      ]);
+      expect(JSON.parse(line)).to.deep.include({ ...fields, message: "bearer token refused" });
+    });
+
+    it(`LOG-2 keeps the members of JSON in a text behind a field whose value is ${header}`, () => {
+      const body = JSON.stringify({ at: header, message: "kept", [header]: null }, null, 1);
+      expect(JSON.parse(written({ body, note: `got ${body}` }))).to.deep.include({
+        body,
+        note: `got ${body}`,
+      });
+    });
+
+    it(`LOG-1 redacts what stands behind ${header} in a list`, () => {
+      const raw = ["Vary", "Cookie", header, canary, "Host", "kept"];
+      const lists = {
+        raw,
+        body: JSON.stringify({ raw }, null, 2),
+        pairs: [[header, canary] as const, ["Host", "kept"] as const],
+        several: [header, [canary, canary], "Host", "kept"],
+        number: [header, 5, header, null, "kept"],
+      };
+      const record = JSON.parse(written(lists)) as typeof lists;
+      expect(JSON.stringify(record)).not.to.contain(canary);
+      expect(record.raw).to.deep.equal(["Vary", "Cookie", "[redacted]", "[redacted]", "Host", "kept"]);
+      expect(record.pairs).to.deep.equal([
+        [header, "[redacted]"],
+        ["Host", "kept"],
+      ]);
+      expect(record.several).to.deep.equal([header, "[redacted]", "Host", "kept"]);
+      expect(record.number).to.deep.equal([header, "[redacted]", header, null, "kept"]);
+    });
+  }
+
+  it("LOG-1 redacts a secret at the start of a line of text", () => {
+    const jwt = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2lnbmF0dXJl";
+    for (const before of ["\n", "\r\n", "\t", "\u001b", "\u0085", "\u2028"]) {
+      const record = JSON.parse(written({ note: `got${before}${jwt}` }, `got${before}Bearer ${canary}`));
+      expect(record).to.include({
+        note: `got${before}[redacted]`,
+        message: `got${before}Bearer [redacted]`,
+      });
+    }
+  });
+
+  it("LOG-1 redacts secrets in names, which stay different from each other", () => {
+    const urls = {
+      [`postgres://app:${canary}@a/x`]: 1,
+      [`postgres://app:${canary}2@a/x`]: 2,
+      "https://a": 3,
+    };
+    const record = JSON.parse(written({ urls, body: JSON.stringify(urls) })) as {
+      urls: object;
+      body: string;
+    };
+    const clean = {
+      "postgres://[redacted]@a/x (1)": 1,
+      "postgres://[redacted]@a/x (2)": 2,
+      "https://a": 3,
+    };
+    expect(record.urls).to.deep.equal(clean);
+    expect(JSON.parse(record.body)).to.deep.equal(clean);
   });
 
   it("LOG-1 hides user-info whatever the password holds", () => {

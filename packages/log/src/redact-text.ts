@@ -1,0 +1,83 @@
+import { quotedEnd, runEnd, scan, textEnd, valueEnd } from "./json-scan.ts";
+import { withoutUserInfo } from "./user-info.ts";
+
+/** What stands in a line where a secret would. */
+export const censor = "[redacted]";
+
+const bearer = /\b(bearer|basic)((?: |%20|\+){1,4})(?=[A-Za-z-]{0,4096}[0-9._~+/=])[\w.~+/=-]{8,}/gi;
+const jsonWebToken = /(?<![\w-])eyJ[\w-]{10,}\.[\w-]+(?:\.[\w-]*)*/g;
+
+/**
+ * Redacts a text that is not JSON as a whole: the values behind the names that `named` finds, in `name=value`,
+ * `name: 'value'`, header lines and fragments of JSON, the user-info of URLs, bearer tokens and JSON web tokens.
+ */
+export function redactText(text: string, named: RegExp): string {
+  let clean = withoutNamed(text, named);
+  if (clean.includes("://")) clean = withoutUserInfo(clean, censor);
+  return clean.replace(bearer, `$1$2${censor}`).replace(jsonWebToken, censor);
+}
+
+function withoutNamed(text: string, named: RegExp): string {
+  let clean = "";
+  let copied = 0;
+  named.lastIndex = 0;
+  for (let match = named.exec(text); match !== null; match = named.exec(text)) {
+    const at = named.lastIndex;
+    const [whole, escapes, separator] = match;
+    const quotes = quotesAt(text, at);
+    let end: number;
+    if (quotes !== undefined) end = endOfQuoted(text, at, quotes);
+    else if (escapes !== undefined) end = endOfMember(text, at, isPlural(whole));
+    else end = endInText(text, at, whole, separator);
+    if (end <= at) continue;
+    // A quoted value and any value of a JSON member become a string; of plain text only the value is replaced.
+    const around = quotes ?? (escapes === undefined ? "" : `${escapes.length % 2 === 0 ? "" : escapes}"`);
+    clean += `${text.slice(copied, at)}${around}${censor}${around}`;
+    copied = named.lastIndex = end;
+  }
+  return copied === 0 ? text : clean + text.slice(copied);
+}
+
+/** Returns the quote that opens at `at`, the backslashes before it included. */
+function quotesAt(text: string, at: number): string | undefined {
+  if (text[at] === "'" || text[at] === "`") return text[at];
+  let end = at;
+  while (text[end] === "\\") end++;
+  // Two backslashes stand for one that is part of the text.
+  return text[end] === '"' && (end === at || (end - at) % 2 === 1) ? text.slice(at, end + 1) : undefined;
+}
+
+function endOfQuoted(text: string, at: number, quotes: string): number {
+  if (quotes.endsWith('"')) return quotedEnd(text, at, quotes.length - 1);
+  for (let i = at + 1; i < text.length; i++) {
+    if (text[i] === "\\") i++;
+    else if (text[i] === quotes) return i + 1;
+    else if (text[i] === "\n" && quotes === "'") return i;
+  }
+  return text.length;
+}
+
+function endOfMember(text: string, at: number, plural: boolean): number {
+  // Brackets do not pair up reliably in JSON that was cut or mixed with text.
+  return text[at] === "{" || text[at] === "[" ? text.length : valueEnd(text, at, plural);
+}
+
+function endInText(text: string, at: number, whole: string, separator: string | undefined): number {
+  const name = whole.toLowerCase();
+  if (separator === ":" && name.startsWith("cookie")) return textEnd(text, at);
+  if (separator === ":" && name.startsWith("authorization")) return credentialsEnd(text, at);
+  // "invalid token: it has expired" is a sentence; token=abc is not.
+  if (separator === ":") return at;
+  const end = runEnd(text, at);
+  return isPlural(whole) && /^\d+$/.test(text.slice(at, end)) ? at : end;
+}
+
+function isPlural(name: string): boolean {
+  return /^[a-z_-]*s\W/i.test(name);
+}
+
+/** Returns where an authentication scheme and the credentials behind it end. */
+function credentialsEnd(text: string, at: number): number {
+  const end = runEnd(text, at);
+  return text[end] === " " ? runEnd(text, end + 1) : end;
+}

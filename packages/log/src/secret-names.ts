@@ -1,0 +1,60 @@
+// Every name also covers longer ones that end in it: `x-api-key`, `dbPassword`, `refresh_token`.
+const alwaysSecret = [
+  "authorization",
+  "cookies?",
+  "tokens?",
+  "passw(?:or)?ds?",
+  "password[-_]?(?:hash|confirm(?:ation)?)",
+  "passphrases?",
+  "pwd",
+  "secrets?",
+  "api[-_]?keys?",
+  "(?:private|secret|signing|access|encryption)[-_]?keys?",
+  "credentials?",
+];
+
+// Every secret contains one of these, and one scan for them is a third of the cost of a scan for all names.
+// prettier-ignore
+const hints = [
+  "authorization", "cookie", "token", "passw", "passphrase", "pwd", "secret", "key", "credential", ":\\/\\/",
+  "bearer", "basic", "eyj",
+];
+
+// Other header names in a list are often words and not names: "token", "secret".
+const header = /^(?:(?:proxy-|set-)?(?:authorization|cookie)|x-[\w-]{1,60})$/i;
+
+/** The names whose values are secret, as the expressions and questions that redaction needs. */
+export interface SecretNames {
+  /** Returns where the next word at or behind `from` stands that every secret has one of, or -1. */
+  readonly nextHint: (text: string, from: number) => number;
+  /** Tells whether the value of a member of this name is secret. */
+  readonly isSecret: (name: string) => boolean;
+  /** Tells whether a name is that of a header whose value is secret. */
+  readonly isHeader: (name: string) => boolean;
+  /**
+   * Finds a secret name and its separator in a text: the backslashes before the quote of a JSON name (1), or the
+   * separator behind a name in plain text (2).
+   */
+  readonly named: RegExp;
+}
+
+/** Combines the names that are always secret with those of an application; case, `-` and `_` do not matter. */
+export function secretNames(more: readonly string[]): SecretNames {
+  const extra = more.map((name) => name.replaceAll(/[-_]/g, "").split("").map(escapeChar).join("[-_]?"));
+  const names = [...alwaysSecret, ...extra].join("|");
+  const everyHint = new RegExp([...hints, ...extra].join("|"), "gi");
+  const secret = new RegExp(`(?:${names})$`, "i");
+  return {
+    nextHint(text, from) {
+      everyHint.lastIndex = from;
+      return everyHint.exec(text)?.index ?? -1;
+    },
+    isSecret: (name) => secret.test(name),
+    isHeader: (name) => header.test(name) && secret.test(name),
+    named: new RegExp(`(?:${names})(?:(\\\\*)"\\s*:\\s*|['\`]?\\s*([:=])\\s*)`, "gi"),
+  };
+}
+
+function escapeChar(char: string): string {
+  return char === "." ? "\\." : char;
+}
