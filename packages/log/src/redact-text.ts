@@ -1,4 +1,4 @@
-import { quotedEnd, runEnd, scan, textEnd, valueEnd } from "./json-scan.ts";
+import { quotedEnd, runEnd, textEnd, valueEnd } from "./json-scan.ts";
 import { withoutUserInfo } from "./user-info.ts";
 
 /** What stands in a line where a secret would. */

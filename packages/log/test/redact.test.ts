@@ -76,11 +76,9 @@ describe("redaction", () => {
   for (const header of headers) {
     it(`LOG-2 keeps the member behind a field whose value is ${header}`, () => {
       const fields = { reason: "malformed", at: header, after: header, last: { name: header, note: "kept" } };
-      const line = written({ ...fields, at: header }, "bearer token refused");
-      expect(memberNames(line)).to.deep.equal([
-        ...["level", "time", "service", "env"],
-        ...["reason", "at", "after", "last", "message"],
-      ]);
+      const line = written(fields, "bearer token refused");
+      const own = ["level", "time", "service", "env"];
+      expect(memberNames(line)).to.deep.equal([...own, "reason", "at", "after", "last", "message"]);
       expect(JSON.parse(line)).to.deep.include({ ...fields, message: "bearer token refused" });
     });
 

@@ -33,3 +33,20 @@ export function memberNames(line: string): string[] {
   }
   return names;
 }
+
+/** The names that stand more than once in an object of a line, at any depth. */
+export function repeatedNames(line: string): string[] {
+  const repeated: string[] = [];
+  const open: Set<string>[] = [];
+  for (const [token] of line.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?|[{}[\]]/g)) {
+    if (token === "{" || token === "[") open.push(new Set());
+    else if (token === "}" || token === "]") open.pop();
+    else if (token.endsWith(":")) {
+      const name = JSON.parse(token.slice(0, -1)) as string;
+      const names = open.at(-1);
+      if (names?.has(name) === true) repeated.push(name);
+      names?.add(name);
+    }
+  }
+  return repeated;
+}
