@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { createService, type ServiceOptions } from "@svc/express";
-import { rawRequest, signToken, until } from "@svc/test-support";
+import { memberNames, rawRequest, repeatedNames, signToken, until } from "@svc/test-support";
 import { expect } from "chai";
 import type { Express } from "express";
 import { onBothMajors } from "./support/majors.ts";
@@ -58,18 +58,6 @@ async function loggingService(app: Express): Promise<{ port: number; lines: stri
   };
 }
 
-/** The names of the members of a line, in order, those that stand twice included. */
-function memberNames(line: string): string[] {
-  const names: string[] = [];
-  let depth = 0;
-  for (const [token] of line.matchAll(/"(?:[^"\\]|\\.)*"(:)?|[{}[\]]/g)) {
-    if (token === "{" || token === "[") depth++;
-    else if (token === "}" || token === "]") depth--;
-    else if (depth === 1 && token.endsWith(":")) names.push(JSON.parse(token.slice(0, -1)) as string);
-  }
-  return names;
-}
-
 describe("the log lines of a service", () => {
   onBothMajors((express) => {
     it("LOG-2 AUTH-11 have a message for an Authorization header with a space too many", async () => {
@@ -93,15 +81,12 @@ describe("the log lines of a service", () => {
 
     it("LOG-1 LOG-2 have every member once and no secret, for any header a stranger sends", async () => {
       await using test = await loggingService(express());
+      // prettier-ignore
       const credentials = [
-        ...["Bearer", "Bearer ", "bearer a b", "Bearer \t", "Basic", `Basic ${canary}`, canary, "Bearer a,b"],
-        ...[
-          `Bearer ${canary}`,
-          `Bearer ${signToken({ sub: canary }, canary.repeat(4))}`,
-          `Bearer "${canary}"`,
-        ],
-        ...[`Bearer ${signToken({ sub: "ann" }, secret)}`, `Bearer a\r\nAuthorization: Bearer ${canary}`],
-        ...headerNames.map(() => undefined),
+        "Bearer", "Bearer ", "bearer a b", "Bearer \t", "Basic", `Basic ${canary}`, canary, "Bearer a,b",
+        `Bearer ${canary}`, `Bearer ${signToken({ sub: canary }, canary.repeat(4))}`, `Bearer "${canary}"`,
+        `Bearer ${signToken({ sub: "ann" }, secret)}`, `Bearer a\r\nAuthorization: Bearer ${canary}`,
+        undefined, undefined, undefined, undefined,
       ];
       let asked = 0;
       for (const path of ["/logs", "/fails", "/cookie", "/ready", "/token=canary5ecr3t"]) {
@@ -124,7 +109,7 @@ describe("the log lines of a service", () => {
         for (const name of ["level", "time", "service", "env", "message"]) {
           expect(record[name], `${name} of ${line}`).to.be.a("string");
         }
-        expect(memberNames(line), line).to.deep.equal(Object.keys(record));
+        expect(repeatedNames(line), line).to.deep.equal([]);
         expect(line).not.to.match(/canary5ecr3t|"\[redacted\][^"]*":/);
         messages.add(record["message"]);
       }

@@ -1,5 +1,6 @@
 export { collectingLogger, type CollectingLogger, type Line } from "./collecting-logger.ts";
 export { expressMajors } from "./express-majors.ts";
+export { memberNames, repeatedNames } from "./line-members.ts";
 export { listen, type Listening } from "./listen.ts";
 export { rawRequest, type RawAnswer } from "./raw-request.ts";
 export { codeBlocks, runSample, type RunningSample, type SampleOptions } from "./readme-sample.ts";

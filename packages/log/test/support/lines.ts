@@ -1,3 +1,5 @@
+export { memberNames, repeatedNames } from "@svc/test-support";
+
 /** A destination that keeps what was written to it. */
 export interface Lines {
   write(line: string): void;
@@ -20,33 +22,4 @@ export function lines(): Lines {
         .slice(0, -1)
         .map((line) => JSON.parse(line) as Record<string, unknown>),
   };
-}
-
-/** The names of the members of a line, in order, those that stand twice included. */
-export function memberNames(line: string): string[] {
-  const names: string[] = [];
-  let depth = 0;
-  for (const [token] of line.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?|[{}[\]]/g)) {
-    if (token === "{" || token === "[") depth++;
-    else if (token === "}" || token === "]") depth--;
-    else if (depth === 1 && token.endsWith(":")) names.push(JSON.parse(token.slice(0, -1)) as string);
-  }
-  return names;
-}
-
-/** The names that stand more than once in an object of a line, at any depth. */
-export function repeatedNames(line: string): string[] {
-  const repeated: string[] = [];
-  const open: Set<string>[] = [];
-  for (const [token] of line.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?|[{}[\]]/g)) {
-    if (token === "{" || token === "[") open.push(new Set());
-    else if (token === "}" || token === "]") open.pop();
-    else if (token.endsWith(":")) {
-      const name = JSON.parse(token.slice(0, -1)) as string;
-      const names = open.at(-1);
-      if (names?.has(name) === true) repeated.push(name);
-      names?.add(name);
-    }
-  }
-  return repeated;
 }

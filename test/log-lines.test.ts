@@ -1,0 +1,254 @@
+import { globSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { createCache } from "@svc/cache";
+import type { Logger } from "@svc/context";
+import { createDatabase } from "@svc/database";
+import { createBusConsumer, createEvents } from "@svc/events";
+import { serve } from "@svc/express";
+import { health } from "@svc/health";
+import { createJobTable, createWorker } from "@svc/job-table";
+import { jwtAuth } from "@svc/jwt-auth";
+import { createLogger } from "@svc/log";
+import { oidcLogin } from "@svc/oidc-login";
+import { attachProblems, problemHandler } from "@svc/problem";
+import { createScheduler } from "@svc/scheduler";
+import { createSearchStore } from "@svc/search-store";
+import { listen, memberNames, rawRequest, repeatedNames, until } from "@svc/test-support";
+import { tenancy } from "@svc/tenancy";
+import { createKeyRing, createTokenIssuer } from "@svc/token-issuer";
+import { createMemoryTokenStore } from "@svc/token-store";
+import { createPostgresTokenStore } from "@svc/token-store/postgres";
+import { expect } from "chai";
+import fc from "fast-check";
+
+const canary = "canary5ecr3t";
+const words = ["authorization", "cookie", "set-cookie", "x-api-key"];
+const levels = ["debug", "info", "warn", "error", "fatal"] as const;
+
+/** What a package logs. */
+interface Call {
+  readonly level: (typeof levels)[number];
+  readonly fields: object;
+  readonly message: string;
+}
+
+/** Makes a package log through `logger`, with `word` as every value that its user can choose. */
+type Drive = (logger: Logger, word: string, logged: () => number) => unknown;
+
+const away = (): Promise<never> => Promise.reject(new Error(`postgres://app:${canary}@db/x is away`));
+const db = { query: away, connect: away };
+const secret = "a secret of at least 32 bytes, for tests";
+
+const drives: Readonly<Record<string, Drive>> = {
+  async cache(logger, name, logged) {
+    await using _cache = createCache({ url: `redis://:${canary}@127.0.0.1:1`, name, logger });
+    await until("a line", () => logged() > 0);
+  },
+  async database(logger, name) {
+    const url = `postgres://app:${canary}@127.0.0.1:1/x`;
+    await using database = createDatabase({ url, name, logger, breakerFailures: 1 });
+    await database.query("select 1").catch(() => undefined);
+    database.pool.emit("error", new Error(`password=${canary}`), {} as never);
+  },
+  async events(logger, word, logged) {
+    const source = "shop";
+    const onEvent = away as () => never;
+    const events = createEvents({ source, table: createJobTable({ db }), logger, onEvent, subscribers: {} });
+    await events.receive({ topic: word, id: word, key: null, body: `{"token":"${canary}"}` });
+    const bus = { name: word, publish: away, consume: away } as never;
+    const subscribed = { receive: away, topics: [word] };
+    await using consumer = createBusConsumer({ bus, events: subscribed, group: word, logger });
+    consumer.start();
+    await until("its line", () => logged() > 2);
+  },
+  async express(logger, word) {
+    const options = { host: "127.0.0.1", port: 0, drainDelaySeconds: 0, signals: false, logger };
+    const serving = await serve((_req, res) => res.end(), options);
+    serving.onStop("close", () =>
+      Promise.reject(Object.assign(new Error(`password=${canary}`), { code: word })),
+    );
+    await serving.stop();
+  },
+  async health(logger, name) {
+    const check = () => ({ healthy: false, detail: `password=${canary}` });
+    const onChange = away as () => never;
+    const checks = [{ name, critical: true, check }];
+    await health({ service: "shop", version: "1", env: "local", logger, onChange, checks }).report();
+  },
+  async "job-table"(logger, task, logged) {
+    const table = createJobTable({ db });
+    const handlers = { [task]: () => undefined };
+    const worker = createWorker({ table, handlers, logger, onEvent: away as () => never });
+    worker.start();
+    await until("a line", () => logged() > 0);
+    await worker.stop();
+  },
+  async "jwt-auth"(logger) {
+    const auth = jwtAuth({ keys: createKeyRing({ secret, env: "local" }), algorithms: ["HS256"], logger });
+    await using server = await listen((req, res) => auth(req, res, () => res.end()));
+    for (const value of ["Bearer a b", `Bearer ${canary}`, "Bearer"]) {
+      await fetch(server.url, { headers: { authorization: value } });
+    }
+  },
+  async "oidc-login"(logger, name) {
+    const id = "https://id.example";
+    const client = { clientId: "id", clientSecret: canary, redirectUri: "https://a.example/auth/callback" };
+    const endpoints = { jwksUri: `${id}/k`, authorizationEndpoint: `${id}/a`, tokenEndpoint: `${id}/t` };
+    const provider = { ...client, ...endpoints, issuer: id };
+    await using login = oidcLogin({ providers: { [name]: provider }, cookieSecret: secret, logger });
+    await using server = await listen((req, res) => login(req, res, () => res.end()));
+    await fetch(`${server.url}/${name}/callback?state=${canary}&code=${canary}`);
+  },
+  async problem(logger, word) {
+    const handle = problemHandler({ logger });
+    const server = createServer((req, res) => {
+      const error = new TypeError(`password=${canary}`, { cause: new Error(word) });
+      handle(Object.assign(error, { code: word }), req, res, () => undefined);
+    });
+    attachProblems(server, { logger });
+    await using listening = await listen(server);
+    await fetch(listening.url);
+    await rawRequest(listening.port, `GET / HTTP/9.9\r\n${word}: ${canary}\r\n\r\n`);
+  },
+  async scheduler(logger, name) {
+    const table = createJobTable({ db });
+    const schedules = { [name]: { everySeconds: 60, task: name } };
+    const scheduler = createScheduler({ table, schedules, logger });
+    scheduler.start();
+    await scheduler.runDue().catch(() => undefined);
+    await scheduler.stop();
+  },
+  async "search-store"(logger, word) {
+    const query = async (text: string) =>
+      /create index/i.test(text) ? away() : { rows: [{ locked: true }], rowCount: 1 };
+    const connect = async () => ({ query, release: () => undefined });
+    const options = { db: { query, connect } as never, dimensions: 3, logger, onEvent: away as () => never };
+    await createSearchStore(options)
+      .ensureTenantIndex(word)
+      .catch(() => undefined);
+  },
+  tenancy(logger) {
+    tenancy({ sources: ["header"], env: "prod", logger });
+  },
+  async "token-issuer"(logger) {
+    const keys = createKeyRing({ secret, env: "local" });
+    const issuer = createTokenIssuer({ keys, env: "local", store: createMemoryTokenStore(), logger });
+    const pair = await issuer.issuePair({ subject: "ann" });
+    await issuer.refresh(pair.access_token).catch(() => undefined);
+    await issuer.refresh(`${pair.refresh_token}x`).catch(() => undefined);
+  },
+  async "token-store"(logger, name) {
+    using memory = createMemoryTokenStore({ maxEntries: 10, name, logger });
+    expect(() => {
+      for (let i = 0; i < 11; i++) memory.revoke(`${canary}${i}`, Date.now() / 1000 + 60);
+    }).to.throw("drops none");
+    const options = { db, name, logger, breakerFailures: 1, sweepEverySeconds: 0 };
+    await using store = createPostgresTokenStore(options);
+    await Promise.allSettled([store.revoke("a", 1)]);
+  },
+};
+
+/** A logger that keeps what it was called with. */
+function recorder(): { readonly logger: Logger; readonly calls: Call[] } {
+  const calls: Call[] = [];
+  const write = (level: Call["level"]) => (fields: object, message?: string) =>
+    void calls.push({ level, fields, message: String(message) });
+  const [debug, info, warn, error, fatal] = levels.map(write) as [Write, Write, Write, Write, Write];
+  return { logger: { debug, info, warn, error, fatal }, calls };
+}
+
+type Write = Logger["info"];
+
+let written = "";
+const destination = { write: (line: string): void => void (written += line) };
+const realLogger = createLogger({ service: "shop", env: "local", level: "debug", destination });
+
+/** The line that the logger of the services writes for a call. */
+function lineOf({ level, fields, message }: Call): string {
+  written = "";
+  realLogger[level](fields, message);
+  return written;
+}
+
+function expectLine(call: Call): Record<string, unknown> {
+  const line = lineOf(call);
+  expect(line.match(/\n/g)).to.have.lengthOf(1);
+  const record = JSON.parse(line) as Record<string, unknown>;
+  const given = Object.entries(call.fields).flatMap(([name, value]) => (value === undefined ? [] : [name]));
+  expect(memberNames(line), line).to.deep.equal(["level", "time", "service", "env", ...given, "message"]);
+  expect(repeatedNames(line), line).to.deep.equal([]);
+  expect(record).to.include({ level: call.level, service: "shop", env: "local" });
+  expect(line).not.to.contain(canary);
+  return record;
+}
+
+// What a field may be given, and what a line has in its place.
+const hostile: readonly (readonly [given: unknown, expected: unknown])[] = [
+  ...[...words, "Authorization", "token", 'pass"word', "\\", "\ud800", "\u2028", "", null, 7].map(
+    (same) => [same, same] as const,
+  ),
+  [`password=${canary}`, "password=[redacted]"],
+  [`"token":"${canary}","message":"b"`, '"token":"[redacted]","message":"b"'],
+  [`refused:\nBearer ${canary}`, "refused:\nBearer [redacted]"],
+  [`postgres://app:${canary}@db/x`, "postgres://[redacted]@db/x"],
+  [
+    { at: "cookie", message: "kept", "x-api-key": canary },
+    { at: "cookie", message: "kept", "x-api-key": "[redacted]" },
+  ],
+  [
+    ["Set-Cookie", canary, "Host", "kept", "Cookie", [canary]],
+    ["Set-Cookie", "[redacted]", "Host", "kept", "Cookie", "[redacted]"],
+  ],
+  [`{"at":"x-api-key","b":["cookie","${canary}"]}`, '{"at":"x-api-key","b":["cookie","[redacted]"]}'],
+];
+
+describe("the log line of every package that logs", () => {
+  const calls: Call[] = [];
+
+  for (const [name, drive] of Object.entries(drives)) {
+    it(`LOG-1 LOG-2 has every member once and no secret: ${name}`, async () => {
+      for (const word of words) {
+        const recorded = recorder();
+        await drive(recorded.logger, word, () => recorded.calls.length);
+        expect(recorded.calls).not.to.deep.equal([]);
+        for (const call of recorded.calls) {
+          expectLine(call);
+          calls.push(call);
+        }
+      }
+    });
+  }
+
+  it("LOG-1 LOG-2 keeps its members in 10,000 lines with hostile values", () => {
+    expect(calls.length).to.be.above(2 * Object.keys(drives).length);
+    const value = fc.constantFrom(...hostile);
+    fc.assert(
+      fc.property(fc.constantFrom(...calls), fc.infiniteStream(value), fc.nat(3), (call, values, more) => {
+        const names = [...Object.keys(call.fields), ...["at", "source", "reason"].slice(0, more)];
+        const chosen = [...new Set(names)].map((name) => [name, ...values.next().value] as const);
+        const fields = Object.fromEntries(chosen.map(([name, given]) => [name, given]));
+        const record = expectLine({ ...call, fields });
+        expect(record["message"]).to.equal(lineMessage(call));
+        for (const [name, , expected] of chosen) expect(record[name], name).to.deep.equal(expected);
+      }),
+      { numRuns: 10_000 },
+    );
+  }).timeout(120_000);
+
+  it("is checked here for every package with a call of a logger", () => {
+    const logs = /(?:\?\.(?:debug|info|warn|error|fatal)\(|\[level\]\??\.?\(|\bsay\()/;
+    const packages = globSync("packages/*/src/**/*.ts")
+      .filter((file) => logs.test(readFileSync(file, "utf8")))
+      .map((file) => String(file.split("/")[1]));
+    // The logger itself and the guard around loggers.
+    const others = ["context", "log"];
+    expect(new Set(packages.filter((name) => !others.includes(name)))).to.deep.equal(
+      new Set(Object.keys(drives)),
+    );
+  });
+});
+
+// The message of a call may quote a secret of its own: that of health() names the detail of a check.
+function lineMessage(call: Call): unknown {
+  return (JSON.parse(lineOf(call)) as { message: unknown }).message;
+}
