@@ -60,7 +60,7 @@ async function loggingService(app: Express): Promise<{ port: number; lines: stri
 
 describe("the log lines of a service", () => {
   onBothMajors((express) => {
-    it("LOG-2 AUTH-11 have a message for an Authorization header with a space too many", async () => {
+    it("have a message after an Authorization header with two tokens (LOG-2, AUTH-11)", async () => {
       await using test = await loggingService(express());
       await rawRequest(
         test.port,
@@ -79,7 +79,7 @@ describe("the log lines of a service", () => {
       expect(memberNames(line).at(-1)).to.equal("message");
     });
 
-    it("LOG-1 LOG-2 have every member once and no secret, for any header a stranger sends", async () => {
+    it("have every member once and no secret after hostile headers (LOG-1, LOG-2)", async () => {
       await using test = await loggingService(express());
       // prettier-ignore
       const credentials = [

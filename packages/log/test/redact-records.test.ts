@@ -26,7 +26,7 @@ function expectValue(actual: unknown, expected: unknown, path: string): void {
 }
 
 describe("redaction of generated records", () => {
-  it("LOG-1 LOG-2 writes 10,000 records as one object each: every member is there once, and no secret", () => {
+  it("writes each of 10,000 records as one object with every member once and no secret (LOG-1, LOG-2)", () => {
     let records = 0;
     fc.assert(
       fc.property(fields, text, text, (given, message, bound) => {
@@ -59,7 +59,7 @@ describe("redaction of generated records", () => {
     expect(records).to.equal(10_000);
   }).timeout(120_000);
 
-  it("LOG-1 redacts the secrets of errors and keeps their members", () => {
+  it("redacts the texts of errors and keeps their members (LOG-1)", () => {
     fc.assert(
       fc.property(text, text, text, fields, (first, second, code, detail) => {
         const out = lines();
@@ -81,7 +81,7 @@ describe("redaction of generated records", () => {
     );
   }).timeout(60_000);
 
-  it("LOG-1 keeps the digits of large numbers", () => {
+  it("keeps the digits of large integers (LOG-1)", () => {
     const out = lines();
     createLogger({ service: "shop", env: "local", destination: out }).info(
       { id: 12345678901234567890n, password: 12345678901234567890n, list: ["token", 2n ** 70n] },

@@ -74,7 +74,7 @@ describe("redaction", () => {
     "authorization", "Authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "x-csrf-token",
   ];
   for (const header of headers) {
-    it(`LOG-2 keeps the member behind a field whose value is ${header}`, () => {
+    it(`keeps the member behind a field whose value is ${header} (LOG-2)`, () => {
       const fields = { reason: "malformed", at: header, after: header, last: { name: header, note: "kept" } };
       const line = written(fields, "bearer token refused");
       const own = ["level", "time", "service", "env"];
@@ -82,7 +82,7 @@ describe("redaction", () => {
       expect(JSON.parse(line)).to.deep.include({ ...fields, message: "bearer token refused" });
     });
 
-    it(`LOG-2 keeps the members of JSON in a text behind a field whose value is ${header}`, () => {
+    it(`keeps the members of JSON in a text behind a field whose value is ${header} (LOG-2)`, () => {
       const body = JSON.stringify({ at: header, message: "kept", [header]: null }, null, 1);
       expect(JSON.parse(written({ body, note: `got ${body}` }))).to.deep.include({
         body,
@@ -90,7 +90,7 @@ describe("redaction", () => {
       });
     });
 
-    it(`LOG-1 redacts what stands behind ${header} in a list`, () => {
+    it(`redacts the element behind ${header} in a list (LOG-1)`, () => {
       const raw = ["Vary", "Cookie", header, canary, "Host", "kept"];
       const lists = {
         raw,
@@ -111,7 +111,7 @@ describe("redaction", () => {
     });
   }
 
-  it("LOG-1 redacts a secret at the start of a line of text", () => {
+  it("redacts a token at the start of a line of text (LOG-1)", () => {
     const jwt = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2lnbmF0dXJl";
     for (const before of ["\n", "\r\n", "\t", "\u001b", "\u0085", "\u2028"]) {
       const record = JSON.parse(written({ note: `got${before}${jwt}` }, `got${before}Bearer ${canary}`));
@@ -122,7 +122,7 @@ describe("redaction", () => {
     }
   });
 
-  it("LOG-1 redacts secrets in names, which stay different from each other", () => {
+  it("redacts secrets in member names and keeps the names distinct (LOG-1)", () => {
     const urls = {
       [`postgres://app:${canary}@a/x`]: 1,
       [`postgres://app:${canary}2@a/x`]: 2,
