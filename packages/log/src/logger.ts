@@ -17,6 +17,7 @@ const OWN: unique symbol = Symbol("own parts");
 export interface OwnParts {
   /** Takes finished JSON lines. */
   readonly stream: DestinationStream & { [symbols.needsMetadataGsym]?: boolean };
+  /** Redacts a text that goes into such a line. */
   readonly redact: (text: string) => string;
 }
 
@@ -34,7 +35,7 @@ export function ownParts(logger: object): OwnParts | undefined {
  * request or job `request_id`, `trace_id`, `tenant_id` and `tenant_claimed` (LOG-2, COR-4, COR-12), then the
  * fields of the call and `message`. No name stands twice on a line: a field that bears the name of one of the
  * members of every line gets a `_` at its end. Errors are written under `err` with type, message and stack.
- * Secrets are taken out of the finished line. Logging never throws.
+ * Secrets are redacted in the finished line. Logging never throws.
  *
  * @throws ConfigurationError
  */

@@ -3,11 +3,11 @@ import { quote } from "./quote.ts";
 import { censor, redactText } from "./redact-text.ts";
 import { secretNames } from "./secret-names.ts";
 
-/** Takes secrets out of what is logged. Its time grows linearly with the text. */
+/** Replaces secrets by `[redacted]`, in time that grows linearly with the text. */
 export interface Redactor {
   /**
    * Redacts a line of JSON. Works on the finished line, so that no serialiser, child logger or error escapes it.
-   * Only whole values change: the result is JSON with the same members.
+   * The result has the same members; only a name that holds a secret itself is replaced (LOG-1, LOG-2).
    */
   readonly line: (line: string) => string;
   /** Redacts a text, JSON or not. */
@@ -60,10 +60,10 @@ export function createRedactor(more: readonly string[]): Redactor {
       return end;
     }
 
-    /** Redacts the elements behind the header that stands from `start` to `end`; returns where they end. */
+    /** Redacts the element after a header that stands from `start` to `end`; returns where it ends. */
     function redactAfterHeader(start: number, end: number): number {
       let [from, to] = [start, end];
-      // A list may have a header's name for a value: ["vary", "cookie", "cookie", "sid=1"].
+      // The redacted element may be a header too: ["vary", "cookie", "cookie", "sid=1"].
       while (document[from] === '"' && names.isHeader(document.slice(from + 1, to - 1))) {
         const comma = skipSpace(document, to);
         if (document[comma] !== ",") break;
@@ -73,7 +73,7 @@ export function createRedactor(more: readonly string[]): Redactor {
       return Math.max(to, end);
     }
 
-    // Only strings are looked at: what stands between them shows whether one is a name, a value or an element.
+    // A colon after a string makes it a name, one before it the value of a member; any other string is an element.
     let next = hint;
     while (at !== -1 && next !== -1) {
       let end = stringEnd(document, at);

@@ -20,20 +20,20 @@ const hints = [
   "bearer", "basic", "eyj",
 ];
 
-// Other header names in a list are often words and not names: "token", "secret".
+// A list that holds other secret names, "token" for example, is more often a list of words.
 const header = /^(?:(?:proxy-|set-)?(?:authorization|cookie)|x-[\w-]{1,60})$/i;
 
 /** The names whose values are secret, as the expressions and questions that redaction needs. */
 export interface SecretNames {
-  /** Returns where the next word at or behind `from` stands that every secret has one of, or -1. */
+  /** Returns the position of the next hint at or after `from`, or -1; every secret contains a hint. */
   readonly nextHint: (text: string, from: number) => number;
   /** Tells whether the value of a member of this name is secret. */
   readonly isSecret: (name: string) => boolean;
   /** Tells whether a name is that of a header whose value is secret. */
   readonly isHeader: (name: string) => boolean;
   /**
-   * Finds a secret name and its separator in a text: the backslashes before the quote of a JSON name (1), or the
-   * separator behind a name in plain text (2).
+   * Finds a secret name and its separator in a text. Group 1 has the backslashes before the closing quote of a JSON
+   * name, group 2 the separator after a name in plain text.
    */
   readonly named: RegExp;
 }
@@ -51,7 +51,7 @@ export function secretNames(more: readonly string[]): SecretNames {
     },
     isSecret: (name) => secret.test(name),
     isHeader: (name) => header.test(name) && secret.test(name),
-    named: new RegExp(`(?:${names})(?:(\\\\*)"\\s*:\\s*|['\`]?\\s*([:=])\\s*)`, "gi"),
+    named: new RegExp(`(?:${names})(?:(\\\\*)"\\s*:\\s*|['\`]? *([:=]) *)`, "gi"),
   };
 }
 
