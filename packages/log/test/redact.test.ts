@@ -122,7 +122,7 @@ describe("redaction", () => {
     }
   });
 
-  it("ends a value in a text where its header line or its quotes end (LOG-1)", () => {
+  it("finds where a secret ends in header lines, in quotes and in JSON that does not parse (LOG-1)", () => {
     const texts = {
       [`authorization=\nauthorization: ${canary}\nHost: kept`]:
         "authorization=\nauthorization: [redacted]\nHost: kept",
@@ -130,6 +130,13 @@ describe("redaction", () => {
       [`{ password: \`it's "${canary}"\`, b: 'kept' }`]: "{ password: `[redacted]`, b: 'kept' }",
       [`{ password: 'it\\'s ${canary}', b: 'kept' }`]: "{ password: '[redacted]', b: 'kept' }",
       [`{"a":1,"password":${canary}\n,"b":"kept`]: '{"a":1,"password":"[redacted]"\n,"b":"kept',
+      [`see {"password":{"a":"${canary}"},"b":1}`]: 'see {"password":"[redacted]"',
+      [`{"note":"a\n\\tkey","token":"${canary}","b":"kept"}`]:
+        '{"note":"a\n\\tkey","token":"[redacted]","b":"kept"}',
+      [`{"note":"\\xkey","token":"${canary}","b":"kept"}`]:
+        '{"note":"\\xkey","token":"[redacted]","b":"kept"}',
+      [`{"token":"${canary}"}\n{"token":"${canary}","b":1`]:
+        '{"token":"[redacted]"}\n{"token":"[redacted]","b":1',
     };
     for (const [given, expected] of Object.entries(texts)) {
       expect(JSON.parse(written({ note: given }))).to.include({ note: expected });
