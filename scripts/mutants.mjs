@@ -27,7 +27,7 @@ const { values } = parseArgs({
 const RUN_LIMIT_MS = 180_000;
 const started = performance.now();
 const rules = doneRules();
-const without = rules.filter(({ id }) => mutants[id] === undefined);
+const without = values.rule === undefined ? rules.filter(({ id }) => mutants[id] === undefined) : [];
 const unmutable = rules.filter(({ id }) => mutants[id]?.none !== undefined);
 const queue = chosen(rules.filter(({ id }) => mutants[id]?.file !== undefined));
 

@@ -266,7 +266,7 @@ describe("the revocation check", () => {
       expect(logger.at("info")).to.include("the revocation store answers again");
     });
 
-    it(`REV-${failOpen ? "4" : "5"} says in the check auth that the store is out, which is not critical`, async () => {
+    it(`RDY-22 REV-${failOpen ? "4" : "5"} says in the check auth that the store is out, which is not critical`, async () => {
       let isDown = true;
       const time = clock();
       const revocation = {

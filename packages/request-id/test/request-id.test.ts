@@ -64,7 +64,7 @@ for (const [name, serve] of Object.entries(servers)) {
       }
     });
 
-    it("COR-7 replaces an empty id, one of 129 characters, and one with other characters", async () => {
+    it("COR-6 COR-7 replaces an empty id, one of 129 characters, and one with other characters", async () => {
       for (const id of [
         "",
         "x".repeat(129),
