@@ -12,6 +12,7 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { mutants } from "../test/mutants/index.ts";
+import { mutantsOf } from "../test/mutants/mutant.ts";
 import { copySources } from "./copy-sources.mjs";
 
 const root = resolve(import.meta.dirname, "..");
@@ -29,7 +30,11 @@ const started = performance.now();
 const rules = doneRules();
 const without = values.rule === undefined ? rules.filter(({ id }) => mutants[id] === undefined) : [];
 const unmutable = rules.filter(({ id }) => mutants[id]?.none !== undefined);
-const queue = chosen(rules.filter(({ id }) => mutants[id]?.file !== undefined));
+const queue = chosen(
+  rules.flatMap((rule) =>
+    mutantsOf(mutants[rule.id]).map((mutant, index) => ({ rule, mutant, name: nameOf(rule, index) })),
+  ),
+);
 
 const folder = mkdtempSync(join(tmpdir(), "svc-mutants-"));
 const environment = {
@@ -63,17 +68,22 @@ function doneRules() {
   return JSON.parse(output).rules.filter(({ status }) => status === "done");
 }
 
+/** `AUTH-14`, and for the second mutant of that rule `AUTH-14b`. */
+function nameOf({ id }, index) {
+  return index === 0 ? id : id + String.fromCharCode("a".charCodeAt(0) + index);
+}
+
 function chosen(all) {
   if (values.rule !== undefined) {
-    const unknown = values.rule.filter((id) => all.every((rule) => rule.id !== id));
-    if (unknown.length > 0) throw new Error(`no mutant of a done rule is called ${unknown.join(", ")}`);
-    return all.filter(({ id }) => values.rule.includes(id));
+    const unknown = values.rule.filter((id) => all.every(({ rule }) => rule.id !== id));
+    if (unknown.length > 0) throw new Error(`no done rule with a mutant is called ${unknown.join(", ")}`);
+    return all.filter(({ rule }) => values.rule.includes(rule.id));
   }
   if (values.sample === undefined) return [...all];
   const seed =
     values.seed ?? execFileSync("git", ["rev-parse", "HEAD"], { cwd: root, encoding: "utf8" }).trim();
   console.log(`mutants: ${values.sample} of ${all.length}, seed ${seed}`);
-  const rank = ({ id }) => createHash("sha256").update(`${seed} ${id}`).digest("hex");
+  const rank = ({ name }) => createHash("sha256").update(`${seed} ${name}`).digest("hex");
   return all.toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1)).slice(0, Number(values.sample));
 }
 
@@ -94,15 +104,13 @@ async function keepServers() {
 
 async function work(index) {
   const copy = copySources(root, join(folder, `copy-${index}`));
-  for (let rule = queue.shift(); rule !== undefined; rule = queue.shift()) {
+  for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+    const { rule, mutant, name } = next;
     const before = performance.now();
-    const { killedBy, tried } = await tryMutant(copy, rule, mutants[rule.id]);
+    const { killedBy, tried } = await tryMutant(copy, rule, mutant);
     const time = `${((performance.now() - before) / 1000).toFixed(1)} s`;
-    if (killedBy === undefined)
-      survivors.push(`${rule.id} survived (${time}): ${mutants[rule.id].file}; ${tried}`);
-    console.log(
-      `${rule.id.padEnd(10)} ${killedBy === undefined ? "SURVIVED" : "killed  "} ${time.padStart(8)}`,
-    );
+    if (killedBy === undefined) survivors.push(`${name} survived (${time}): ${mutant.file}; ${tried}`);
+    console.log(`${name.padEnd(10)} ${killedBy === undefined ? "SURVIVED" : "killed  "} ${time.padStart(8)}`);
   }
 }
 

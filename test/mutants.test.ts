@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { mutants } from "./mutants/index.ts";
+import { mutantsOf } from "./mutants/mutant.ts";
 import { rules } from "./rules.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -14,19 +15,22 @@ describe("the list of mutants", () => {
     expect(Object.keys(mutants).toSorted()).to.deep.equal([...done].toSorted());
   });
 
-  it("changes one place of one source file per mutant", () => {
-    for (const [id, mutant] of Object.entries(mutants)) {
-      if ("none" in mutant) {
-        expect(mutant.none, id).to.match(/\S.*\S/);
-        continue;
+  it("says why a rule has no mutant", () => {
+    for (const [id, entry] of Object.entries(mutants)) {
+      if ("none" in entry) expect(entry.none, id).to.match(/\S.*\S/);
+      else expect(mutantsOf(entry), id).not.to.deep.equal([]);
+    }
+  });
+
+  it("changes one place of one file per mutant", () => {
+    for (const [id, entry] of Object.entries(mutants)) {
+      for (const { file, find, replace } of mutantsOf(entry)) {
+        expect(file, id).to.match(/^(?:\.ci|packages|examples|bench|experiments|scripts|test)\/.*/);
+        const source = readFileSync(join(root, file), "utf8");
+        const places = source.split(find).length - 1;
+        expect(places, `${id}: how often ${file} has ${JSON.stringify(find)}`).to.equal(1);
+        expect(replace, id).not.to.equal(find);
       }
-      const { file, find, replace } = mutant;
-      expect(file, id).to.match(/^(?:\.ci|packages|examples|bench|experiments|scripts|test)\/.*/);
-      const source = readFileSync(join(root, file), "utf8");
-      expect(source.split(find).length - 1, `${id}: how often ${file} has ${JSON.stringify(find)}`).to.equal(
-        1,
-      );
-      expect(replace, id).not.to.equal(find);
     }
   });
 });

@@ -128,11 +128,18 @@ export const edge: Mutants = {
     find: 'if (!res.headersSent) res.setHeader("X-Request-ID", id);',
     replace: "",
   },
-  "COR-4": {
-    file: "packages/log/src/context-fields.ts",
-    find: 'if (context.requestId !== "") fields["request_id"] = context.requestId;',
-    replace: "",
-  },
+  "COR-4": [
+    {
+      file: "packages/log/src/context-fields.ts",
+      find: 'if (context.requestId !== "") fields["request_id"] = context.requestId;',
+      replace: "",
+    },
+    {
+      file: "packages/log/src/context-fields.ts",
+      find: 'let json = context.requestId === "" ? "" : `,"request_id":${quote(context.requestId)}`;',
+      replace: 'let json = "";',
+    },
+  ],
   "COR-5": {
     file: "packages/request-id/src/propagation-headers.ts",
     find: 'if (context.requestId !== "") headers["X-Request-ID"] = context.requestId;',

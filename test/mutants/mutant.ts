@@ -15,5 +15,11 @@ export interface NoMutant {
   readonly none: string;
 }
 
-/** By rule id. */
-export type Mutants = Readonly<Record<string, Mutant | NoMutant>>;
+/** By rule id: one mutant or several, or why there is none. */
+export type Mutants = Readonly<Record<string, Mutant | readonly Mutant[] | NoMutant>>;
+
+/** The mutants of an entry; none where it says why there is none. */
+export function mutantsOf(entry: Mutant | readonly Mutant[] | NoMutant | undefined): readonly Mutant[] {
+  if (entry === undefined || "none" in entry) return [];
+  return "file" in entry ? [entry] : entry;
+}

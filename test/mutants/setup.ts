@@ -73,11 +73,14 @@ export const setup: Mutants = {
     find: 'env: "SVC_PORT",',
     replace: 'env: "PORT",',
   },
-  "ENV-4": {
-    file: "packages/config/src/service-table.ts",
-    find: 'env: "SVC_DEBUG"',
-    replace: 'env: "DEBUG"',
-  },
+  "ENV-4": [
+    { file: "packages/config/src/service-table.ts", find: 'env: "SVC_DEBUG"', replace: 'env: "DEBUG"' },
+    {
+      file: "packages/express/src/create-service.ts",
+      find: "problemHandler({ debug: settings.debug, logger: log })",
+      replace: "problemHandler({ debug: true, logger: log })",
+    },
+  ],
   "ENV-5": {
     file: "packages/config/src/service-table.ts",
     find: 'env: "SVC_LOG_JSON_LOGS"',
@@ -90,12 +93,21 @@ export const setup: Mutants = {
       "export const fromProcess: unknown = process.env;\n\n/** A Redis that many parts of a service share. */",
     test: "test/environment.test.ts",
   },
-  "ENV-7": {
-    file: "bench/budget.ts",
-    find: 'env.SVC_PERF_BUDGET !== "1"',
-    replace: 'env.SVC_PERF_BUDGETS !== "1"',
-    test: "test/environment.test.ts",
-  },
+  "ENV-7": [
+    {
+      file: "bench/budget.ts",
+      find: 'env.SVC_PERF_BUDGET !== "1"',
+      replace: 'env.SVC_PERF_BUDGETS !== "1"',
+      test: "test/environment.test.ts",
+    },
+    {
+      file: "packages/cache/src/cache.ts",
+      find: "/** A Redis that many parts of a service share. */",
+      replace:
+        "export const { SVC_TEST_REDIS_URL } = process.env;\n\n/** A Redis that many parts of a service share. */",
+      test: "test/environment.test.ts",
+    },
+  ],
   "CFG-1": {
     file: "packages/config/src/read-plugins.ts",
     find: 'readTable(list, root["plugins"], ["plugins"], reading)',

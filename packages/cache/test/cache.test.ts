@@ -194,6 +194,11 @@ describe("a cache that has a Redis to itself", function () {
   before(async () => void (server = await startRedis()));
   after(() => server.stop());
 
+  it("REV-7 gives a command 1 s unless told otherwise", async () => {
+    await using cache = createCache({ url: server.url });
+    expect(cache.redis.commandTimeoutMs).to.equal(1000);
+  });
+
   it("REV-7 sends many commands of one turn together", async () => {
     await using cache = createCache({ url: server.url, ...PATIENT });
     // It reads what others send too, so there are none.

@@ -89,7 +89,7 @@ describe("the reduced profile", () => {
     expect((await ask(test, "/scoped", ec.privateKey, other)).status).to.equal(403);
   });
 
-  it("AUTH-37 refuses to start on what it cannot enforce, naming the variable", async () => {
+  it("AUTH-35 AUTH-37 refuses to start on what it cannot enforce, naming the variable", async () => {
     expect(
       await refusal({ SVC_AUTH_MODE: "jwks", SVC_AUTH_JWKS_URL: "https://x.example.com/jwks" }),
     ).to.contain("SVC_AUTH_MODE: asks for mode jwks");

@@ -68,7 +68,7 @@ describe("what a service answers", () => {
         "Method Not Allowed",
       ],
       [
-        "ERR-7 ERR-8 an exception",
+        "ENV-4 ERR-7 ERR-8 an exception",
         (url: string) => request(url).get("/crash"),
         500,
         "An unexpected error occurred",
@@ -125,7 +125,7 @@ describe("what a service answers", () => {
       expect(answer.headers["allow"]).to.equal("GET, HEAD, PUT");
     });
 
-    it("ERR-7 shows the message of an exception only while debug is on", async () => {
+    it("ENV-4 ERR-7 shows the message of an exception while debug is on", async () => {
       await using test = await startService({ app: express(), routes, toml: "debug = true\n" });
       const answer = await request(test.url).get("/crash");
       expect(answer.status).to.equal(500);

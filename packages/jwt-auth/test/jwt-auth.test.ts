@@ -58,7 +58,7 @@ for (const stack of stacks) {
       expect([status, body.caller, body.inContext]).to.eql([200, "ada", true]);
     });
 
-    it("AUTH-1 finds no caller where there is no jwtAuth, so that guards answer 401", async () => {
+    it("AUTH-1 AUTH-14 finds no caller where there is no jwtAuth, so that guards answer 401", async () => {
       await using server = await serve(stack, [], routes);
       expect((await ask(`${server.url}/open`, bearer(token))).body.caller).to.equal(null);
       for (const path of ["/me", "/scoped", "/admin"]) {

@@ -39,6 +39,18 @@ describe("the routes of sign-in", () => {
         });
       });
 
+      it("OIDC-1 every configured provider has both routes", async () => {
+        const names = ["acme", "other"];
+        const providers = Object.fromEntries(names.map((name) => [name, provider.options]));
+        await using both = await serve({ providers }, stack);
+        for (const name of names) {
+          for (const [action, status] of Object.entries({ start: 302, callback: 401 })) {
+            const url = `${both.url}/auth/${name}/${action}`;
+            expect((await fetch(url, { redirect: "manual" })).status, url).to.equal(status);
+          }
+        }
+      });
+
       it("OIDC-12 an unknown provider is a 404", async () => {
         for (const path of [
           "/auth/other/start",

@@ -141,6 +141,16 @@ for (const stack of stacks) {
       }
     });
 
+    it("ISS-1 leaves a sign-in route to the application", async () => {
+      const each = issuing();
+      await using server = await serve(stack, each);
+      const { access_token } = await each.issuer.issuePair(ada);
+      for (const path of ["/auth/login", "/auth/sign-in", "/auth/token", "/auth/users"]) {
+        const { status } = await ask(`${server.url}${path}`, { method: "POST", ...bearer(access_token) });
+        expect(status, path).to.equal(404);
+      }
+    });
+
     it("ISS-5 AUTH-13 logout and me need a verified caller", async () => {
       const each = issuing();
       await using server = await serve(stack, each);

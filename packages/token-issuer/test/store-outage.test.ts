@@ -179,6 +179,22 @@ describe("a token store that does not answer", () => {
     await issuer.logout({ ...principal, family: undefined, tokenId: undefined });
   });
 
+  it("ISS-5 REV-2 REV-9 logout revokes the jti for the rest of its life, and the family for that of a refresh token", async () => {
+    const revoked: Record<string, number> = {};
+    const store = Object.assign(createMemoryTokenStore(), {
+      revoke: (jti: string, ttlSeconds: number) => void (revoked[jti] = ttlSeconds),
+      revokeFamily: (fam: string, ttlSeconds: number) => void (revoked[fam] = ttlSeconds),
+    });
+    const { issuer, clock } = issuing({ store, leewaySeconds: 20, refreshLifetimeDays: 10 });
+    const principal = principalIn((await issuer.issuePair(ada)).access_token);
+    clock.forward(60);
+    await issuer.logout(principal);
+    expect(revoked).to.deep.equal({
+      [String(principal.tokenId)]: 14 * 60 + 20,
+      [String(principal.family)]: 10 * 86_400 + 20,
+    });
+  });
+
   it("REV-2 REV-9 says for how long entries must live", async () => {
     const store = failingStore();
     const { issuer, clock } = issuing({ store, leewaySeconds: 20, refreshLifetimeDays: 10 });
