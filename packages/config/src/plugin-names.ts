@@ -1,4 +1,4 @@
-/** The plugins that there are or will be: the contract's twelve, then the house's six (CFG-7). */
+/** The names of existing and planned plugins: the contract's twelve, then six more (CFG-7). */
 export const pluginNames = [
   "observability",
   "metrics",
@@ -19,3 +19,39 @@ export const pluginNames = [
   "storage",
   "rollups",
 ] as const;
+
+/** Why a name that has no plugin cannot be enabled, and what to do instead. */
+export interface PluginRemedy {
+  /** Completes `[plugin.<name>] is not read: ...`. */
+  readonly reason: string;
+  /** Completes `plugins.enabled: ...`. */
+  readonly remedy: string;
+}
+
+/** The names whose feature exists without a plugin of that name. */
+const remedies: Readonly<Partial<Record<(typeof pluginNames)[number], PluginRemedy>>> = {
+  scheduler: {
+    reason: "schedules belong to queue",
+    remedy: "schedules belong to queue: remove scheduler from [plugins] enabled",
+  },
+  rollups: inCode("rollups", "@svc/rollups"),
+  rag: inCode("rag", "@svc/search-store"),
+};
+
+/**
+ * Returns why a planned name cannot be enabled, and what to do; undefined for a name that is not in
+ * {@link pluginNames}.
+ */
+export function remedyFor(name: string): PluginRemedy | undefined {
+  const planned = pluginNames.find((each) => each === name);
+  if (planned === undefined) return undefined;
+  return remedies[planned] ?? { reason: `${name} is not built yet`, remedy: `${name} is not built yet` };
+}
+
+function inCode(name: string, packageName: string): PluginRemedy {
+  const reason = `${name} is no plugin yet`;
+  return {
+    reason,
+    remedy: `${reason}: remove it from [plugins] enabled and use the package ${packageName} in code`,
+  };
+}

@@ -1,6 +1,6 @@
 import { listOf, nearestName, string, withDefault } from "@svc/options";
 import { isSecretText, keyName } from "./masking.ts";
-import { pluginNames } from "./plugin-names.ts";
+import { pluginNames, remedyFor } from "./plugin-names.ts";
 import { asTable, checkUnusedTable, type Reading, readTable, type Settings } from "./read-table.ts";
 import type { FileTable } from "./references.ts";
 import type { UntypedTable } from "./table.ts";
@@ -48,7 +48,8 @@ function readSections(node: unknown, built: Built, names: readonly string[], rea
   }
   for (const name of Object.keys(source)) {
     if (Object.hasOwn(built, name)) continue;
-    if (isPlanned(name)) reading.notes.push(`[plugin.${name}] is not read: ${name} is not built yet`);
+    const planned = remedyFor(name);
+    if (planned !== undefined) reading.notes.push(`[plugin.${name}] is not read: ${planned.reason}`);
     else reading.faults.add(keyName(["plugin", name]), () => unknown(name, built));
   }
   return { settings: all, shown };
@@ -56,7 +57,8 @@ function readSections(node: unknown, built: Built, names: readonly string[], rea
 
 function refuse(name: string, built: Built, { faults, fromEnvironment }: Reading): void {
   faults.add("plugins.enabled", () => {
-    if (isPlanned(name)) return `${name} is not built yet; built are ${list(built)}`;
+    const planned = remedyFor(name);
+    if (planned !== undefined) return `${planned.remedy}; built are ${list(built)}`;
     // A name that came from the environment may be anything.
     const hidden = fromEnvironment.has("plugins.enabled") || isSecretText(name);
     return `${hidden ? "a name that is not shown" : JSON.stringify(name)} ${unknown(name, built)}`;
@@ -71,8 +73,4 @@ function unknown(name: string, built: Built): string {
 
 function list(built: Built): string {
   return Object.keys(built).join(", ") || "none";
-}
-
-function isPlanned(name: string): boolean {
-  return (pluginNames as readonly string[]).includes(name);
 }

@@ -44,6 +44,23 @@ describe("plugins", () => {
     ]);
   });
 
+  it("names the remedy for a feature that exists without a plugin of its name (CFG-8)", () => {
+    expect(faultsOf('[plugins]\nenabled = ["scheduler"]')).to.deep.equal([
+      "plugins.enabled: schedules belong to queue: remove scheduler from [plugins] enabled; built are database, auth",
+    ]);
+    expect(faultsOf('[plugins]\nenabled = ["rollups", "rag"]')).to.deep.equal([
+      "plugins.enabled: rollups is no plugin yet: remove it from [plugins] enabled and use the package @svc/rollups " +
+        "in code; built are database, auth",
+      "plugins.enabled: rag is no plugin yet: remove it from [plugins] enabled and use the package " +
+        "@svc/search-store in code; built are database, auth",
+    ]);
+    const config = loadConfig({ text: "[plugin.scheduler]\n[plugin.rag]\nmax = 1", env, plugins });
+    expect(config.notes).to.deep.equal([
+      "[plugin.scheduler] is not read: schedules belong to queue",
+      "[plugin.rag] is not read: rag is no plugin yet",
+    ]);
+  });
+
   it("CFG-8 refuses a default that is not built too", () => {
     // @ts-expect-error -- callers in JavaScript make such mistakes
     expect(() => loadConfig({ env, plugins, defaultPlugins: ["cache"] })).to.throw("cache is not built yet");

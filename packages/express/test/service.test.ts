@@ -145,14 +145,22 @@ describe("a service", () => {
   });
 
   it("CFG-7 CFG-8 refuses plugins that are not built yet or unknown, with the names that exist", async () => {
-    const contract = ["http", "telemetry", "rag", "llm"];
-    const house = ["rate_limit", "openapi", "scheduler", "gateway", "storage", "rollups"];
-    for (const name of [...contract, ...house]) {
+    const inCode = (name: string, its: string): string =>
+      `${name} is no plugin yet: remove it from [plugins] enabled and use the package ${its} in code`;
+    const remedies = new Map([
+      ["scheduler", "schedules belong to queue: remove scheduler from [plugins] enabled"],
+      ["rollups", inCode("rollups", "@svc/rollups")],
+      ["rag", inCode("rag", "@svc/search-store")],
+    ]);
+    for (const name of ["http", "telemetry", "llm", "rate_limit", "openapi", "gateway", "storage"]) {
+      remedies.set(name, `${name} is not built yet`);
+    }
+    for (const [name, remedy] of remedies) {
       const message = await refusal({
         config: { toml: `[service]\nname = "x"\n[plugins]\nenabled = ["${name}"]\n` },
       });
       expect(message)
-        .to.contain(`${name} is not built yet`)
+        .to.contain(`plugins.enabled: ${remedy}; built are`)
         .and.to.match(/observability, metrics, database, queue, events, cache, auth, tenancy/);
     }
     const unknown = await refusal({
