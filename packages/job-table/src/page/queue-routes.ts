@@ -7,7 +7,7 @@ import {
   type Middleware,
   setRouteTemplate,
 } from "@svc/context";
-import { forbidden, methodNotAllowed, sendJson } from "@svc/problem";
+import { forbidden, methodNotAllowed, type ProblemError, sendJson } from "@svc/problem";
 import { send } from "../query.ts";
 import { type Overview, overviewSql } from "../sql/overview.ts";
 import { type QueueRoutesOptions, type ResolvedRoutes, resolveRoutesOptions } from "./options.ts";
@@ -27,8 +27,9 @@ const IDS_A_LINE = 100;
 
 /**
  * Answers `GET {path}` (the page), `GET {path}/stats` (`{pending, running, dead}`) and `POST {path}/retry` (the buttons of
- * the page), and leaves every other path alone (JOB-32). Works under any mount. Failures go to `next` as problems: 403 for a
- * form of another origin, 405, 400, 413 and 415 for what is no form of the page, 503 when the table does not answer.
+ * the page), and leaves every other path alone (JOB-32). Works under any mount. Failures go to `next` as problems: 403 for
+ * everything but GET and HEAD that a page of another origin sends, in front of the guard, because a guard may itself change
+ * something, a refresh token say; 405, 400, 413 and 415 for what is no form of the page, 503 when the table does not answer.
  *
  * @throws ConfigurationError for unknown or wrong options
  */
@@ -61,6 +62,10 @@ export function queueRoutes(options: QueueRoutesOptions): Middleware {
     }
     // The path of a mount may hold anything that a client wrote.
     if (!(req as Mounted).baseUrl) setRouteTemplate(req, at);
+    if (!READS.includes(req.method ?? "") && !isOfThisOrigin(req)) {
+      next(crossOrigin());
+      return;
+    }
     const admitted = (): void => {
       if (!route.methods.includes(req.method ?? "")) next(methodNotAllowed(route.methods));
       else enterContext(req, res, () => void route.answer(req, res).catch(next));
@@ -151,11 +156,6 @@ async function retry(
   req: IncomingMessage,
   res: ServerResponse,
 ): Promise<void> {
-  if (!isOfThisOrigin(req)) {
-    throw forbidden("this request must come from a page of the same origin", {
-      code: "ERR_SVC_CROSS_ORIGIN",
-    });
-  }
   const wanted = await retryFormOf(req);
   const context = contextOf(req);
   const log = calmLogger(logger ?? context?.log);
@@ -175,6 +175,10 @@ async function retry(
   res.setHeader("Cache-Control", "no-store");
   res.setHeader("Content-Length", 0);
   res.end();
+}
+
+function crossOrigin(): ProblemError {
+  return forbidden("this request must come from a page of the same origin", { code: "ERR_SVC_CROSS_ORIGIN" });
 }
 
 function lastOf(path: string): string {

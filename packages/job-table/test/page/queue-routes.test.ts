@@ -146,6 +146,38 @@ describe("queueRoutes()", function () {
         expect(answer.status).to.equal(303);
       });
 
+      it("refuses another origin before the guard runs or the body is read (JOB-32, AUTH-34)", async () => {
+        await using bench = await openBench(database.url);
+        await bury(bench, ["a"]);
+        let guarded = 0;
+        const guard: Middleware = (_req, _res, next) => {
+          guarded++;
+          next();
+        };
+        await using server = await serve(stack, [queueRoutes({ table: bench.table, guard })]);
+        const foreign: readonly Readonly<Record<string, string>>[] = [
+          { "sec-fetch-site": "cross-site" },
+          { "sec-fetch-site": "same-site", origin: server.url },
+          { origin: "http://elsewhere.test" },
+          {},
+        ];
+        for (const headers of foreign) {
+          for (const [path, method] of [
+            ["/queue/retry", "POST"],
+            ["/queue/retry", "PUT"],
+            ["/queue", "POST"],
+            ["/queue/stats", "DELETE"],
+          ] as const) {
+            const answer = await fetch(server.url + path, { ...form({ all: "1" }), method, headers });
+            expect([path, method, answer.status]).to.deep.equal([path, method, 403]);
+          }
+        }
+        expect(guarded).to.equal(0);
+        expect(await statusOf(bench)).to.deep.equal({ a: "dead" });
+        expect((await fetch(`${server.url}/queue/retry`, form({ all: "1" }))).status).to.equal(303);
+        expect(guarded).to.equal(1);
+      });
+
       it("JOB-32 the guard is asked first, for every path and method", async () => {
         await using bench = await openBench(database.url);
         await bury(bench, ["a"]);
@@ -155,7 +187,7 @@ describe("queueRoutes()", function () {
           fetch(`${server.url}/queue`),
           fetch(`${server.url}/queue/stats`),
           fetch(`${server.url}/queue/retry`, form({ all: "1" })),
-          fetch(`${server.url}/queue`, { method: "DELETE" }),
+          fetch(`${server.url}/queue`, { method: "DELETE", headers: { origin: server.url } }),
         ];
         for (const answer of await Promise.all(asked)) {
           expect(answer.status).to.equal(403);
@@ -173,7 +205,7 @@ describe("queueRoutes()", function () {
             `HEAD ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`,
           );
           expect([status, body]).to.deep.equal([200, ""]);
-          const wrong = await fetch(server.url + path, { method: "POST" });
+          const wrong = await fetch(server.url + path, { method: "POST", headers: { origin: server.url } });
           expect([wrong.status, wrong.headers.get("allow")]).to.deep.equal([405, "GET, HEAD"]);
         }
         const wrong = await fetch(`${server.url}/ops/jobs/retry`);
