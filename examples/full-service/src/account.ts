@@ -17,19 +17,15 @@ export interface AccountOptions {
   readonly issuer: TokenIssuer;
   readonly cookies: SessionCookies;
   readonly sessionsKeptDays: number;
-  /** Finds out who looks at a page. */
+  /** Finds out who looks at a page, and refuses forms of other origins. */
   readonly visitors: RequestHandler;
-  /** Refuses forms of other origins. */
-  readonly ownForms: RequestHandler;
 }
 
 /** The page of whoever is signed in, and the forms on it, which end sessions. */
 export function accountRoutes(
   app: Express,
-  { db, prepared, issuer, cookies, sessionsKeptDays, visitors, ownForms }: AccountOptions,
+  { db, prepared, issuer, cookies, sessionsKeptDays, visitors }: AccountOptions,
 ): void {
-  const ofForms = [ownForms, visitors];
-
   app.get("/account", visitors, requireVisitor, async (req: Request, res: Response) => {
     const { subject, tenant, roles, family } = caller(req);
     await prepared();
@@ -39,20 +35,20 @@ export function accountRoutes(
     sendPage(res, 200, accountPage({ subject, email: user?.email, tenant, roles, sessions, family }));
   });
 
-  app.post("/sign-out", ofForms, async (req: Request, res: Response) => {
+  app.post("/sign-out", visitors, async (req: Request, res: Response) => {
     const visitor = visitorOf(req);
     if (visitor !== undefined) await issuer.logout(visitor);
     signedOut(res);
   });
 
-  app.post("/sign-out-everywhere", ofForms, requireVisitor, async (req: Request, res: Response) => {
+  app.post("/sign-out-everywhere", visitors, requireVisitor, async (req: Request, res: Response) => {
     await issuer.revokeSubject(caller(req).subject);
     signedOut(res);
   });
 
   app.post(
     "/sessions/:family/sign-out",
-    ofForms,
+    visitors,
     requireVisitor,
     async (req: Request<{ family: string }>, res: Response) => {
       const { subject, family: own } = caller(req);

@@ -62,7 +62,7 @@ export function accounts(
     secure,
     refreshSeconds: settings.refreshLifetimeDays * 86_400,
   });
-  const visitors = findVisitors({ issuer, auth, cookies });
+  const visitors = findVisitors({ issuer, auth, cookies, secure });
   // A day longer than a refresh token lives: nothing of a session is good any more.
   const sessionsKeptDays = Math.ceil(settings.refreshLifetimeDays) + 1;
   const beginSession = sessionBeginner({ db, issuer, auth, sessionsKeptDays });

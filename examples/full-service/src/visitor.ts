@@ -7,6 +7,7 @@ import type { TokenIssuer } from "@svc/token-issuer";
 import type { NextFunction, Request, RequestHandler, Response } from "express";
 import { leaving } from "./leaving.ts";
 import { home, localPath, signInAddress } from "./return-to.ts";
+import { foreignOrigin } from "./same-origin.ts";
 import type { SessionCookies } from "./session-cookies.ts";
 import { seeOther } from "./pages/send-page.ts";
 
@@ -15,6 +16,8 @@ export interface VisitorsOptions {
   readonly issuer: Pick<TokenIssuer, "refresh">;
   readonly auth: JwtAuth;
   readonly cookies: SessionCookies;
+  /** Whether people come by https alone. */
+  readonly secure: boolean;
 }
 
 /** How long the answer to another tab is waited for. */
@@ -43,9 +46,17 @@ export function requireVisitor(req: Request, res: Response, next: NextFunction):
  * Finds out who looks at a page. The access token in the cookie says so; when it has expired, the refresh token in the
  * other one gets a new pair, and the page goes on with that. A browser whose other tab was faster comes again with
  * what that tab was given, twice at most. An outage is no sign-out: the cookies stay.
+ *
+ * Everything but GET and HEAD has to come from a page of this origin. That is checked first, because a refresh replaces the
+ * visitor's token (AUTH-34).
  */
-export function visitors({ issuer, auth, cookies }: VisitorsOptions): RequestHandler {
+export function visitors({ issuer, auth, cookies, secure }: VisitorsOptions): RequestHandler {
   return async function visitorsMiddleware(req, res, next) {
+    const foreign = isView(req) ? undefined : foreignOrigin(req, { secure });
+    if (foreign !== undefined) {
+      next(foreign);
+      return;
+    }
     const known = principalOf(req);
     const refreshToken = cookies.refreshTokenOf(req);
     if (known !== undefined) found.set(req, known);
