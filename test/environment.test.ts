@@ -1,12 +1,13 @@
 import { globSync, readFileSync } from "node:fs";
 import { join, sep } from "node:path";
 import { expect } from "chai";
+import { ourVariables, readsEnvironment } from "./environment-reads.ts";
 
 const root = join(import.meta.dirname, "..");
 
 // Command lines may look at the environment, libraries may not.
 const READERS = ["config", "cli", "conformance", "load-test", "dev-services"];
-// A test run tells its own workers where they meet; nobody sets these by hand.
+// A test run sets these for its own workers; they are no setting of a user.
 const HANDED_TO_WORKERS = ["SVC_TEST_RUN", "SVC_TEST_COUNTS"];
 
 describe("the environment", () => {
@@ -15,27 +16,96 @@ describe("the environment", () => {
       (file) => !READERS.includes(file.split("/")[1] ?? "") && !file.includes("/cli/"),
     );
     expect(sources).to.have.length.above(10);
-    expect(sources.filter((file) => /\bprocess\.env\b|\bimport\.meta\.env\b/.test(read(file)))).to.deep.equal(
-      [],
-    );
+    expect(sources.filter((file) => readsEnvironment(read(file)))).to.deep.equal([]);
   });
 
-  it("ENV-7 is asked by development tools only for names that the contract states", () => {
+  it("ENV-6 ENV-7 has no name of ours that the contract does not state", () => {
     const stated = new Set(read("docs/contract.md").match(/\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b/g));
-    const tools = find([
-      "{scripts,bench,experiments,examples,test/support}/**/*.{ts,mts,js,mjs,cjs}",
+    const sources = find([
+      "{scripts,bench,experiments,examples,test/support}/**/*.{ts,mts,cts,js,mjs,cjs,py,sh}",
       "packages/dev-services/{src,test}/**/*.ts",
     ]);
-    const asked = tools.flatMap((file) =>
-      [...read(file).matchAll(/\benv(?:\.|\[["'`])([A-Z][A-Z0-9_]+)/g)].map(([, name = ""]) => ({
-        file,
-        name,
-      })),
-    );
-    expect(asked).to.not.deep.equal([]);
-    const ours = asked.filter(({ name }) => /^SVC_|_URL$/.test(name) && !HANDED_TO_WORKERS.includes(name));
-    expect(ours.filter(({ name }) => !stated.has(name))).to.deep.equal([]);
+    const libraries = find(["packages/*/src/**/*.ts"]);
+    const named = [
+      ...sources.flatMap((file) => ourVariables(read(file)).map((name) => ({ file, name }))),
+      // A library may call a constant ..._URL; it reads no variable.
+      ...libraries.flatMap((file) =>
+        ourVariables(read(file)).flatMap((name) => (name.startsWith("SVC_") ? [{ file, name }] : [])),
+      ),
+    ];
+    expect(named.map(({ name }) => name)).to.include.members(["DATABASE_URL", "SVC_TEST_DATABASE_URL"]);
+    const unstated = named.filter(({ name }) => !stated.has(name) && !HANDED_TO_WORKERS.includes(name));
+    expect(unstated).to.deep.equal([]);
   });
+});
+
+describe("the check of what reads the environment", () => {
+  const reads = [
+    "export const port = process.env.SVC_PORT;",
+    'const port = process.env["SVC_PORT"];',
+    "const port = process?.env?.SVC_PORT;",
+    'const port = process["env"].SVC_PORT;',
+    "const port = process?.['env'];",
+    "const port = globalThis.process.env.SVC_PORT;",
+    'const port = globalThis["process"]["env"];',
+    "const port = globalThis.process!.env;",
+    "export const { SVC_X } = process.env;",
+    "const { env } = process;",
+    "const { pid, env: variables } = globalThis.process;",
+    'const {\n  env: { SVC_X = "1" },\n} = process;',
+    "const { process: { env } } = globalThis;",
+    "const { process: p } = globalThis;\np.env;",
+    "function start({ env } = process) {}",
+    'import { env } from "node:process";',
+    "import { pid, env as variables } from 'process';",
+    'import process from "node:process";\nprocess.env;',
+    'import its from "node:process";\nuse(its.env);',
+    'import its, { pid } from "node:process";\nuse(its["env"]);',
+    'import * as its from "node:process";\nconst { env } = its;',
+    'import { default as its } from "node:process";\nits.env;',
+    'export { env } from "node:process";',
+    'export * from "node:process";',
+    'const { env } = await import("node:process");',
+    'const { env } = require("process");',
+    'const { env } = process.getBuiltinModule("node:process");',
+    "const $p = process;\n$p.env;",
+    'Reflect.get(process, "env");',
+    "import.meta.env.SVC_X;",
+  ];
+  for (const source of reads) {
+    it(`sees ${JSON.stringify(source)} (ENV-6)`, () => {
+      expect(readsEnvironment(source)).to.equal(true);
+    });
+  }
+
+  const others = [
+    "const { user } = process.cpuUsage();",
+    'import { hrtime } from "node:process";',
+    "process.exitCode = environment.code;",
+    "const { env } = options;",
+    "const { env, processes } = settings;",
+    "const { env } = process.options();",
+    "const value = env.SVC_X;",
+    "const subprocess = { env };",
+  ];
+  for (const source of others) {
+    it(`passes ${JSON.stringify(source)} (ENV-6)`, () => {
+      expect(readsEnvironment(source)).to.equal(false);
+    });
+  }
+
+  for (const [source, names] of [
+    ["export const { SVC_X } = process.env;", ["SVC_X"]],
+    ['const { SVC_X: x = "1", ["SVC_Y"]: y, ...rest } = env;', ["SVC_X", "SVC_Y"]],
+    ["env.SVC_X ?? variables.CHECKOUT_URL", ["SVC_X", "CHECKOUT_URL"]],
+    ["\"SVC_X\" in process.env && fromEnvironment('SVC_Y')", ["SVC_X", "SVC_Y"]],
+    ["const { env: { SVC_X } } = process;", ["SVC_X"]],
+    ["ERR_SVC_X + ERR_INVALID_URL + MY_SVC_X + SVC_X_ish", []],
+  ] as const) {
+    it(`finds ${names.join(" and ") || "no name"} in ${source} (ENV-7)`, () => {
+      expect(ourVariables(source)).to.deep.equal(names);
+    });
+  }
 });
 
 function find(patterns: readonly string[]): readonly string[] {

@@ -1,0 +1,55 @@
+/** How a source reads the environment, found by its text. */
+
+const MODULE = String.raw`["'](?:node:)?process["']`;
+const GLOBAL = String.raw`(?:globalThis|global)`;
+
+/** Whether a source reads `process.env` or `import.meta.env`, by any of the forms that JavaScript has for it. */
+export function readsEnvironment(source: string): boolean {
+  if (/\bimport\s*\.\s*meta\s*\.\s*env\b/.test(source)) return true;
+  // A module that is loaded at run time may end in any variable.
+  if (new RegExp(String.raw`\b(?:require|import|getBuiltinModule)\s*\(\s*${MODULE}`).test(source))
+    return true;
+  // import { env } from "node:process", export { env } from, export * from
+  if (new RegExp(String.raw`\b(?:import|export)\b[^;]*\benv\b[^;]*\bfrom\s*${MODULE}`).test(source))
+    return true;
+  if (new RegExp(String.raw`\bexport\s*\*[^;]*\bfrom\s*${MODULE}`).test(source)) return true;
+  // const { process: { env } } = globalThis
+  const nested = String.raw`\bprocess\s*:\s*\{[^;]*\benv\b[^;]*\}\s*=\s*${GLOBAL}\b`;
+  if (new RegExp(nested).test(source)) return true;
+  return namesOfProcess(source).some((name) => readsEnvironmentOf(name, source));
+}
+
+function readsEnvironmentOf(name: string, source: string): boolean {
+  const it = String.raw`(?<![\w$])${name.replaceAll("$", "\\$")}(?![\w$])`;
+  // process.env, process?.env, process["env"], globalThis["process"].env
+  const member = String.raw`(?:["'\x60]\s*\])?\s*!?\s*(?:\??\.\s*env\b|(?:\?\.\s*)?\[\s*["'\x60]env["'\x60])`;
+  if (new RegExp(it + member).test(source)) return true;
+  // const { env } = process, ({ env: { SVC_X } } = globalThis.process), Reflect.get(process, "env")
+  const taken = String.raw`\{[^;]*\benv\b[^;]*\}\s*=\s*(?:${GLOBAL}\s*\??\.\s*)?${it}(?!\s*[.?[(])`;
+  if (new RegExp(taken).test(source)) return true;
+  return new RegExp(String.raw`\(\s*(?:${GLOBAL}\s*\.\s*)?${it}\s*,\s*["'\x60]env["'\x60]`).test(source);
+}
+
+/** `process` itself, and the names that a source gives to it. */
+function namesOfProcess(source: string): readonly string[] {
+  const forms = [
+    String.raw`\bimport\s+([\w$]+)\s*(?:,[^;]*)?\bfrom\s*${MODULE}`,
+    String.raw`\bimport\b[^;]*\*\s*as\s+([\w$]+)\s+from\s*${MODULE}`,
+    String.raw`\bimport\b[^;]*\bdefault\s+as\s+([\w$]+)[^;]*\bfrom\s*${MODULE}`,
+    String.raw`([\w$]+)\s*=\s*(?:${GLOBAL}\s*\??\.\s*)?process\s*[;,)\n]`,
+    String.raw`\bprocess\s*:\s*([\w$]+)[^;]*\}\s*=\s*${GLOBAL}\b`,
+  ];
+  const found = forms.flatMap((form) =>
+    [...source.matchAll(new RegExp(form, "g"))].map(([, name = ""]) => name),
+  );
+  return ["process", ...found];
+}
+
+/**
+ * The names in a source that look like environment variables of ours: `SVC_...` and `..._URL`. Every mention counts, so it
+ * does not matter whether a member, a destructuring or a function asks for it.
+ */
+export function ourVariables(source: string): readonly string[] {
+  const names = source.match(/(?<![\w$])(?:SVC_[A-Z0-9_]+|(?!ERR_)[A-Z][A-Z0-9_]*_URL)(?![\w$])/g);
+  return [...new Set(names)];
+}
