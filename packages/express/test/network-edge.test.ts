@@ -57,6 +57,7 @@ describe("host names", () => {
       "API.example.com:8080",
       "api.example.com.",
       "a.tenants.example.com",
+      "a.b.Tenants.example.com:443",
     ]) {
       it(`EDGE-3 answers ${host}, which is listed`, async () => {
         await using test = await startService({ app: express(), routes, toml });
@@ -71,6 +72,10 @@ describe("host names", () => {
       "api.example.com.evil.test",
       "127.0.0.1",
       "xapi.example.com",
+      "eviltenants.example.com",
+      "a.eviltenants.example.com",
+      ".tenants.example.com",
+      "a.tenants.example.com.evil.test",
       "",
     ]) {
       it(`EDGE-3 refuses "${host}", which is not, with a 400 problem`, async () => {
