@@ -2,5 +2,6 @@ export { bodyLimit, type BodyLimitOptions } from "./body-limit.ts";
 export type { JsonBodyCode } from "./faults.ts";
 export { bodyOf, jsonBody } from "./json-body.ts";
 export type { JsonBodyOptions } from "./options.ts";
+export { answerRefusal } from "./refuse-unread.ts";
 export { readText, type ReadTextOptions } from "./read-text.ts";
 export { type ContentTypeGuard, requireContentType } from "./require-content-type.ts";

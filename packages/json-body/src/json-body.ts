@@ -8,6 +8,7 @@ import { tooLarge, unsupported } from "./faults.ts";
 import { acceptedEncodings, inflaterOf } from "./inflate.ts";
 import { jsonBodyKinds, type JsonBodyOptions } from "./options.ts";
 import { parseJson } from "./parse-json.ts";
+import { isRefusing, refuseWhileUnread } from "./refuse-unread.ts";
 import { readBody } from "./read-body.ts";
 
 interface WithBody extends IncomingMessage {
@@ -18,13 +19,17 @@ interface WithBody extends IncomingMessage {
 
 /**
  * Parses JSON bodies (`application/json` and `+json` types) into `req.body`, within limits. Leaves alone: requests
- * without a body, other types, and bodies that somebody else has read. Whatever else a client sends ends in a 4xx
- * problem (ERR-18, ERR-19, LIM-1 to LIM-3).
+ * without a body, bodies that something else has parsed or read, and other types unless `otherTypes` refuses them. Every
+ * other fault of a client is a 4xx problem (ERR-18, ERR-19, LIM-1 to LIM-3).
  *
  * @throws ConfigurationError for unknown or wrong options
  */
 export function jsonBody(options?: JsonBodyOptions): Middleware {
-  const { maxBytes, maxDepth, inflate, strict } = resolveOptions("jsonBody()", options, jsonBodyKinds);
+  const { maxBytes, maxDepth, inflate, strict, otherTypes } = resolveOptions(
+    "jsonBody()",
+    options,
+    jsonBodyKinds,
+  );
   const rules = { maxDepth, strict };
 
   function receive(req: WithBody, proceed: (error?: unknown) => void): void {
@@ -47,13 +52,14 @@ export function jsonBody(options?: JsonBodyOptions): Middleware {
     });
   }
 
-  return function jsonBodyMiddleware(req: WithBody, _res, next): void {
-    if (!hasBody(req) || req._body === true || req.readableDidRead) {
+  return function jsonBodyMiddleware(req: WithBody, res, next): void {
+    if (!hasBody(req) || isRefusing(req) || req._body === true || req.readableDidRead) {
       next();
       return;
     }
     const kind = classify(req.headers["content-type"]);
     if (kind === "other") {
+      if (otherTypes === "refuse" && req.body === undefined) refuseWhileUnread(req, res);
       next();
       return;
     }
@@ -67,9 +73,12 @@ export function jsonBody(options?: JsonBodyOptions): Middleware {
   };
 }
 
-/** The parsed body of a request: undefined when there was none, or none that is JSON. */
+/**
+ * Returns the parsed body of a request; undefined when there is none, or when nothing has parsed it. Never throws, also
+ * where `otherTypes` refuses.
+ */
 export function bodyOf(req: IncomingMessage): unknown {
-  return (req as WithBody).body;
+  return isRefusing(req) ? undefined : (req as WithBody).body;
 }
 
 function refusalOf(

@@ -1,4 +1,4 @@
-import { boolean, integer, type OptionalKind, withDefault } from "@svc/options";
+import { boolean, integer, oneOf, type OptionalKind, withDefault } from "@svc/options";
 
 /** Options of `jsonBody()`. */
 export interface JsonBodyOptions {
@@ -13,6 +13,11 @@ export interface JsonBodyOptions {
    * switch it off only where the body is validated first. Default: true.
    */
   readonly strict?: boolean | undefined;
+  /**
+   * What becomes of a body of another type. `leave`: `req.body` stays undefined. `refuse`: a handler of an Express route that
+   * reads `req.body` gets a 415 problem thrown while no parser has set it and nothing reads the request. Default: `leave`.
+   */
+  readonly otherTypes?: "leave" | "refuse" | undefined;
 }
 
 export const jsonBodyKinds: {
@@ -20,9 +25,11 @@ export const jsonBodyKinds: {
   readonly maxDepth: OptionalKind<number, number>;
   readonly inflate: OptionalKind<boolean, boolean>;
   readonly strict: OptionalKind<boolean, boolean>;
+  readonly otherTypes: OptionalKind<"leave" | "refuse", "leave" | "refuse">;
 } = {
   maxBytes: withDefault(integer({ min: 1 }), 2 * 1024 * 1024),
   maxDepth: withDefault(integer({ min: 1, max: 1_000 }), 100),
   inflate: withDefault(boolean(), true),
   strict: withDefault(boolean(), true),
+  otherTypes: withDefault(oneOf("leave", "refuse"), "leave"),
 };

@@ -1,0 +1,102 @@
+import { answerRefusal, bodyOf, jsonBody, readText } from "@svc/json-body";
+import { problemHandler } from "@svc/problem";
+import { expressMajors, listen, type Listening } from "@svc/test-support";
+import { expect } from "chai";
+import type { RequestHandler } from "express";
+import { post, serve } from "./support/stacks.ts";
+
+const text = { "Content-Type": "text/plain" };
+
+describe("jsonBody({ otherTypes })", () => {
+  it("leaves other types alone by default, and on a bare server (ERR-18)", async () => {
+    for (const options of [{}, { otherTypes: "leave" }, { otherTypes: "refuse" }] as const) {
+      await using server = await serve("bare http", options);
+      expect((await post(server.url, "a", text)).body).to.deep.equal({ parsed: false });
+    }
+  });
+
+  it("rejects another value", () => {
+    // @ts-expect-error -- callers in JavaScript make such mistakes
+    expect(() => jsonBody({ otherTypes: "reject" })).to.throw("otherTypes: must be one of");
+  });
+
+  for (const [major, express] of Object.entries(expressMajors)) {
+    describe(`refuse, on ${major}`, () => {
+      function app(route: RequestHandler, front: readonly RequestHandler[] = []): Promise<Listening> {
+        const made = express();
+        made.use(...front, jsonBody({ otherTypes: "refuse" }) as RequestHandler);
+        made.post("/", route);
+        made.use(problemHandler());
+        return listen(made);
+      }
+
+      it("answers 415 where a route reads req.body (ERR-18)", async () => {
+        await using server = await app((req, res) => res.json({ got: req.body as unknown }));
+        const { status, headers, body } = await post(server.url, "a", text);
+        expect([status, headers.get("accept"), body.detail]).to.deep.equal([
+          415,
+          "application/json, application/*+json",
+          "no parser of this route takes a body of this content type",
+        ]);
+        expect((await post(server.url, '{"a":1}')).body).to.deep.equal({ got: { a: 1 } });
+        expect((await post(server.url, undefined, text)).body).to.deep.equal({});
+      });
+
+      it("answers 415 each time that req.body is read, and closes behind a long body (ERR-18)", async () => {
+        let thrown = 0;
+        await using server = await app((req, res) => {
+          for (let n = 0; n < 2; n++) {
+            try {
+              void req.body;
+            } catch {
+              thrown++;
+            }
+          }
+          return res.json({ got: req.body as unknown });
+        });
+        const { status, headers } = await post(server.url, "x".repeat(2 * 1024 * 1024 + 1), text);
+        expect([status, headers.get("connection"), thrown]).to.deep.equal([415, "close", 2]);
+      });
+
+      it("leaves a body alone that a parser in front has taken or begun to read (ERR-18)", async () => {
+        await using parsed = await app(
+          (req, res) => res.json({ got: req.body as unknown }),
+          [express.text()],
+        );
+        expect((await post(parsed.url, "a", text)).body).to.deep.equal({ got: "a" });
+        await using begun = await app(
+          (req, res) => res.json({ got: req.body ?? null }),
+          [((req, _res, next) => void req.once("end", next).resume()) satisfies RequestHandler],
+        );
+        expect((await post(begun.url, "a", text)).body).to.deep.equal({ got: null });
+      });
+
+      it("bodyOf() is undefined where req.body throws, and what a parser has set afterwards (ERR-18)", async () => {
+        await using server = await app(async (req, res) => {
+          const before = bodyOf(req) === undefined;
+          req.body = await readText(req, { maxBytes: 10 });
+          res.json({ before, after: bodyOf(req), own: Object.keys(req).includes("body") });
+        });
+        expect((await post(server.url, "a", text)).body).to.deep.equal({
+          before: true,
+          after: "a",
+          own: true,
+        });
+      });
+
+      it("answerRefusal() answers what no error handler received, once (ERR-18)", async () => {
+        const answered: boolean[] = [];
+        await using server = await app((req) => {
+          try {
+            void req.body;
+          } catch (error) {
+            answered.push(answerRefusal(error), answerRefusal(error), answerRefusal(new Error("other")));
+          }
+        });
+        expect((await post(server.url, "a", text)).status).to.equal(415);
+        expect(answered).to.deep.equal([true, true, false]);
+        expect(answerRefusal(undefined)).to.equal(false);
+      });
+    });
+  }
+});
