@@ -20,7 +20,7 @@ export function edgeLayers(settings: ServiceSettings, plugins: StartedPlugins): 
       : undefined,
     bodyLimit({ maxBytes: maxBodyBytes }),
     ...plugins.identity,
-    jsonBody({ maxBytes: maxBodyBytes }),
+    jsonBody({ maxBytes: maxBodyBytes, otherTypes: "refuse" }),
     ...plugins.behindBody,
   ];
   return layers.filter((layer) => layer !== undefined);

@@ -1,4 +1,5 @@
 import type { Logger } from "@svc/context";
+import { answerRefusal } from "@svc/json-body";
 import { inspect } from "node:util";
 import type { Runner } from "./runner.ts";
 
@@ -73,6 +74,8 @@ export function handleSignals(runner: Runner, logger: () => Logger | undefined):
   }
 
   function onRejection(reason: unknown): void {
+    // Express 4 ignores the promise of a handler; a client that sent a wrong content type must not stop the service.
+    if (answerRefusal(reason)) return;
     onFatal(reason, "unhandledRejection");
   }
 

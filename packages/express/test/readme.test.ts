@@ -46,6 +46,15 @@ describe("README of @svc/express", function () {
       .and.to.contain("no order is half done");
   });
 
+  it("answers 415 to a body that is not JSON in its examples with a POST route (ERR-18)", async () => {
+    const stop = 'console.log("exit code", await service.stop());';
+    await using sample = await runSample(readme, 1, { replace: { [stop]: "" } });
+    for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/xml"]) {
+      const answer = await fetch(`${await sample.url}/orders`, otherType(type));
+      expect([type, answer.status]).to.deep.equal([type, 415]);
+    }
+  });
+
   it("OIDC-15 has people sign in through a provider", async () => {
     const env = { GITHUB_SECRET: "g", ACME_SECRET: "a", SVC_AUTH_SECRET: "s".repeat(32) };
     const files = { "service.toml": `[service]\nname = "orders"\n${await toml(7)}` };
@@ -72,6 +81,9 @@ describe("README of @svc/express", function () {
       headers: { "Content-Type": "application/json" },
       body: '{"to":"ann"}',
     });
+    for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/xml"]) {
+      expect((await fetch(`${url}/orders`, otherType(type))).status).to.equal(415);
+    }
     expect(`${answer.status},${await answer.text()}`).to.match(/^201,\{"event":"[\w-]+"\}$/);
     while (!/"to":"ann","message":"sending"/.test(sample.stdout())) await delay(20);
     expect(await (await fetch(`${url}/info`)).text()).to.match(/"name":"monthly","task":"report.month"/);
@@ -175,6 +187,10 @@ describe("README of @svc/express", function () {
     expect(read.filter((name) => !named.has(name))).to.deep.equal([]);
   });
 });
+
+function otherType(type: string): RequestInit {
+  return { method: "POST", headers: { "Content-Type": type }, body: "to=ann" };
+}
 
 async function configOf(
   text: string,
