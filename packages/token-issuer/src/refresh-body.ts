@@ -1,10 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
-import { readText } from "@svc/json-body";
+import { bodyOf, readText } from "@svc/json-body";
 import { badRequest, unprocessable, unsupportedMediaType } from "@svc/problem";
-
-interface WithBody extends IncomingMessage {
-  readonly body?: unknown;
-}
 
 /** No token that could be verified needs more. */
 const MAX_BYTES = 16_384;
@@ -15,8 +11,9 @@ const MAX_BYTES = 16_384;
  *
  * @throws ProblemError 400, 413, 415 or 422, never with a part of the body
  */
-export async function refreshTokenOf(req: WithBody): Promise<string> {
-  const body = req.body === undefined && !req.readableDidRead ? await readJson(req) : req.body;
+export async function refreshTokenOf(req: IncomingMessage): Promise<string> {
+  const parsed = bodyOf(req);
+  const body = parsed === undefined && !req.readableDidRead ? await readJson(req) : parsed;
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
     throw unprocessable([{ type: "object_type", loc: ["body"], msg: "must be a JSON object" }]);
   }

@@ -7,7 +7,7 @@ import { ask, bearer, json } from "./support/stacks.ts";
 const readme = new URL("../README.md", import.meta.url);
 
 describe("the README of @svc/token-issuer", () => {
-  it("ISS-1 REF-1 ISS-5 signs in, refreshes and signs out, in a sign-in route of the application", async () => {
+  it("ISS-1 REF-1 ISS-5 signs in, refreshes and signs out, in a sign-in route that takes JSON alone (ERR-18)", async () => {
     await using sample = await runSample(readme, 0);
     const url = await sample.url;
     const login = await ask(`${url}/login`, json({ password: "correct horse" }));
@@ -31,6 +31,11 @@ describe("the README of @svc/token-issuer", () => {
       expect((await ask(`${url}/auth/me`, bearer(access_token))).status).to.equal(401);
     }
     expect((await ask(`${url}/login`, json({ password: "other" }))).status).to.equal(401);
+    for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/xml"]) {
+      const other = { method: "POST", body: "password=x", headers: { "Content-Type": type } };
+      expect((await ask(`${url}/login`, other)).status).to.equal(415);
+    }
+    expect((await ask(`${url}/login`, { method: "POST" })).status).to.equal(401);
   });
 
   it("REF-10 REF-16 asks a hook, which narrows the scopes and then ends the session", async () => {

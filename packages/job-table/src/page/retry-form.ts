@@ -1,10 +1,6 @@
 import type { IncomingMessage } from "node:http";
-import { readText } from "@svc/json-body";
+import { bodyOf, readText } from "@svc/json-body";
 import { badRequest, type ProblemError, unsupportedMediaType } from "@svc/problem";
-
-interface WithBody extends IncomingMessage {
-  readonly body?: unknown;
-}
 
 /** The form of a button has an id of at most 255 characters, which may be twelve bytes each. */
 const MAX_BYTES = 16_384;
@@ -16,14 +12,14 @@ const MAX_IDS = 1000;
  *
  * @throws ProblemError 400, 413 or 415
  */
-export async function retryFormOf(req: WithBody): Promise<readonly string[] | "all"> {
+export async function retryFormOf(req: IncomingMessage): Promise<readonly string[] | "all"> {
   const type = req.headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase();
   if (type !== "application/x-www-form-urlencoded") {
     throw unsupportedMediaType("the content type must be application/x-www-form-urlencoded", {
       headers: { Connection: "close" },
     });
   }
-  const { body } = req;
+  const body = bodyOf(req);
   const fields = isParsed(req, body) ? fieldsOf(body) : fieldsOfText(await textOf(req, body));
   const ids = [...fields("id"), ...fields("encoded").map(decoded)];
   const all = fields("all").length > 0;
