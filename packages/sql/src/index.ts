@@ -2,6 +2,7 @@ export { isConnectionError, safeErrorText, sqlStateOf } from "./error-class.ts";
 export { IdentifierError, OptionError, SchemaError, TransactionError } from "./errors.ts";
 export { ensureSchema } from "./ensure-schema.ts";
 export { isTransaction, transactionOf, type Within } from "./given-transaction.ts";
+export { InexactIntegerError, parseExactJson } from "./exact-json.ts";
 export { identifier, qualified } from "./identifier.ts";
 export { jsonBytes } from "./json-bytes.ts";
 export { lend } from "./lend.ts";
