@@ -1,11 +1,15 @@
 /** What a {@link JobError} is about. */
 export type JobErrorCode =
-  "ERR_SVC_JOB_ARGUMENT" | "ERR_SVC_JOB_TIMEOUT" | "ERR_SVC_JOB_STOPPED" | "ERR_SVC_JOB_UNKNOWN";
+  | "ERR_SVC_JOB_ARGUMENT"
+  | "ERR_SVC_JOB_TIMEOUT"
+  | "ERR_SVC_JOB_STOPPED"
+  | "ERR_SVC_JOB_UNKNOWN"
+  | "ERR_SVC_JOB_PAYLOAD";
 
 /**
  * `ERR_SVC_JOB_ARGUMENT`: a job, a lease or a number that the table does not take; nothing was sent to the database.
- * The others are reasons: of a signal that a handler gets (`_TIMEOUT`, `_STOPPED`), and of a job without a handler
- * (`_UNKNOWN`, JOB-10).
+ * The others are reasons: of a signal that a handler gets (`_TIMEOUT`, `_STOPPED`), of a job without a handler
+ * (`_UNKNOWN`, JOB-10), and of one whose payload JavaScript cannot hold (`_PAYLOAD`, JOB-33).
  */
 export class JobError extends Error {
   override readonly name = "JobError";

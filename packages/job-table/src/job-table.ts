@@ -9,6 +9,7 @@ import type { DeadJob, Enqueued, FailOutcome, InTransaction, Job, JobStats, Leas
 import { type NewRow, newRow } from "./new-job.ts";
 import { channelOf, createNotifier } from "./notifier.ts";
 import { type JobTableOptions, type ResolvedOptions, resolveTableOptions } from "./options.ts";
+import { payloadFaultOf } from "./payload.ts";
 import { isShared, send, transactionOf } from "./query.ts";
 import { createCheck } from "./readiness.ts";
 import { ensureTable, type Migration, tableMigrations } from "./schema.ts";
@@ -46,7 +47,7 @@ export interface JobTable {
    * Takes up to `limit` jobs (1 to 1,000; default 1), each for the visibility timeout (JOB-4, JOB-5). A job that lost its
    * worker on its last attempt is made dead instead (JOB-22); while a snapshot of somebody else makes looking at everything
    * slow, up to a second later. Those that somebody else holds locked are passed over; otherwise too few are answered only when
-   * there are no more.
+   * there are no more. A job whose payload has an integer that JavaScript would round is made dead and not answered (JOB-33).
    */
   claim(limit?: number, options?: InTransaction): Promise<Job[]>;
   /** Deletes a finished job (JOB-7). False when the lease had ended: somebody else may have it now (JOB-21). */
@@ -149,7 +150,12 @@ export function createJobTable(given: JobTableOptions): JobTable {
       const tx = transactionOf(options);
       checkWhole("limit", limit, MAX_CLAIM);
       const rows = await calls.claim(limit, tx);
-      return rows.filter((row) => !row.spent).map(jobOf);
+      const jobs = rows.filter((row) => !row.spent).map(jobOf);
+      const unread = jobs.filter((job) => payloadFaultOf(job) !== undefined);
+      if (unread.length === 0) return jobs;
+      const errors = unread.map((job) => errorText(payloadFaultOf(job)));
+      await rowsOf(failSql(sql), [...leaseValues(unread), errors, unread.map(() => true)], tx);
+      return jobs.filter((job) => payloadFaultOf(job) === undefined);
     },
     async ack(lease, options) {
       const tx = transactionOf(options);

@@ -263,6 +263,10 @@ describe("svc-jobs", function () {
     ["dead --limit 0", "--limit must be a whole number from 1 to 10000"],
     ["enqueue", "enqueue needs the name of a task"],
     ["enqueue a --payload {", "--payload must be JSON"],
+    [
+      "enqueue a --payload [9007199254740993]",
+      "--payload: payload[0] is an integer outside the safe range (-(2^53-1)..2^53-1); send it as a string",
+    ],
     ["drain", "drain needs --handlers FILE"],
     ["stats --nonsense", "--nonsense"],
   ];

@@ -1,4 +1,5 @@
 import { nearestName } from "@svc/options";
+import { InexactIntegerError, parseExactJson } from "@svc/sql";
 import { parseArgs } from "node:util";
 
 type Command = "stats" | "dead" | "retry" | "enqueue" | "drain" | "ensure";
@@ -149,8 +150,9 @@ function checkOperands(command: string, operands: readonly string[], all: boolea
 function payloadOf(value: string | undefined): unknown {
   if (value === undefined) return undefined;
   try {
-    return JSON.parse(value) as unknown;
-  } catch {
+    return parseExactJson(value, "payload");
+  } catch (error) {
+    if (error instanceof InexactIntegerError) throw new InvalidUse(`--payload: ${error.message}`);
     throw new InvalidUse("--payload must be JSON");
   }
 }

@@ -1,4 +1,5 @@
 import type { Job } from "../job.ts";
+import { withPayload } from "../payload.ts";
 import { storedCarrier } from "../trace.ts";
 import { byKey } from "./by-key.ts";
 import { deleteSql } from "./end.ts";
@@ -7,6 +8,7 @@ import { deleteSql } from "./end.ts";
 export interface JobRow extends Record<string, unknown> {
   readonly id: string;
   readonly task: string | null;
+  /** Of a claim: its text, so that no driver rounds its numbers (JOB-33). */
   readonly payload: unknown;
   readonly attempts: number;
   readonly max_attempts: number;
@@ -43,7 +45,7 @@ const UTC_TEXT = `'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`;
 // A driver hands a bigint over as text, and a moment that is infinite cannot be subtracted.
 export const returned = (
   spent: boolean,
-): string => `job.id, job.task, job.payload, job.attempts::int, job.max_attempts::int, job.request_id,
+): string => `job.id, job.task, job.payload::text as payload, job.attempts::int, job.max_attempts::int, job.request_id,
     job.tenant_id, job.trace, to_char(job.locked_until at time zone 'UTC', ${UTC_TEXT}) as lease,
     date_part('epoch', job.available_at) * 1000 as available_ms,
     (date_part('epoch', ${NOW}) - date_part('epoch', job.available_at)) * 1000 as waited_ms, ${String(spent)} as spent`;
@@ -162,7 +164,7 @@ export interface HotRow extends JobRow {
 /** Up to so many jobs are claimed by the shorter statement. */
 export const FEW = 10;
 
-const hotColumns = `job.id, job.task, job.payload, job.attempts::int, job.max_attempts::int, job.request_id, job.tenant_id,
+const hotColumns = `job.id, job.task, job.payload::text as payload, job.attempts::int, job.max_attempts::int, job.request_id, job.tenant_id,
     job.trace, date_part('epoch', job.available_at) * 1000 as available_ms`;
 
 // The rows are found again by where they lie: they are locked, so they stay there. That they are still due is said in words
@@ -192,7 +194,7 @@ export function fewClaimSql(table: string, inTimeMs?: number): string {
 export function hotClaimSql(table: string, acked: boolean, inTimeMs?: number): string {
   const deleted = acked ? `, acked as (${deleteSql(table, 4)})` : "";
   const counted = `
-union all select null, null, case when count(*) < cardinality($4::text[]) then to_jsonb(array_agg(id)) end,
+union all select null, null, case when count(*) < cardinality($4::text[]) then to_jsonb(array_agg(id))::text end,
   count(*)::int, null, null, null, null, null, null from acked`;
   return `with claimed as (
   ${hotUpdate(table, inTimeMs)}
@@ -213,10 +215,9 @@ export function jobOf(row: ClaimedRow): Job {
 }
 
 function claimedJob(row: HotRow | ClaimedRow, waitedMs: number): Job {
-  return {
+  const job = {
     id: row.id,
     task: row.task ?? "",
-    payload: row.payload,
     attempts: row.attempts,
     maxAttempts: row.max_attempts,
     requestId: row.request_id ?? undefined,
@@ -225,4 +226,5 @@ function claimedJob(row: HotRow | ClaimedRow, waitedMs: number): Job {
     lockedUntil: row.lease ?? "",
     waitedMs: Math.max(0, waitedMs),
   };
+  return withPayload(job, row.payload);
 }

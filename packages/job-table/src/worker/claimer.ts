@@ -86,7 +86,7 @@ export function createClaimer(
     }
     const acked = done.length === 0 ? undefined : rows.pop();
     if (acked !== undefined) {
-      const held: unknown = acked.payload;
+      const held: unknown = JSON.parse(String(acked.payload));
       const all = acked.attempts === done.length;
       ends.recordDone(done, all ? undefined : new Set<unknown>(Array.isArray(held) ? held : []));
     }

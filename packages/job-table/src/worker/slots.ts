@@ -1,5 +1,6 @@
 import { JobError } from "../errors.ts";
 import type { Job } from "../job.ts";
+import { payloadFaultOf } from "../payload.ts";
 import type { Ends } from "./ends.ts";
 import type { ResolvedWorker } from "./options.ts";
 import { runHandler, RunningJob } from "./running-job.ts";
@@ -67,8 +68,16 @@ export function createSlots(
   function start(job: Job, claimedAt: number): void {
     const handler = handlers.get(job.task);
     if (handler === undefined) {
-      const error = new JobError("ERR_SVC_JOB_UNKNOWN", `there is no handler for the task ${job.task}`);
-      ends.add({ kind: "failed", job, claimedAt, durationMs: 0, error, bury: true });
+      bury(
+        job,
+        claimedAt,
+        new JobError("ERR_SVC_JOB_UNKNOWN", `there is no handler for the task ${job.task}`),
+      );
+      return;
+    }
+    const fault = payloadFaultOf(job);
+    if (fault !== undefined) {
+      bury(job, claimedAt, fault);
       return;
     }
     const begun = new RunningJob(job, claimedAt);
@@ -78,6 +87,11 @@ export function createSlots(
       () => settle(begun, false, undefined),
       (error: unknown) => settle(begun, true, error),
     );
+  }
+
+  /** Makes a job dead that no attempt could do. */
+  function bury(job: Job, claimedAt: number, error: JobError): void {
+    ends.add({ kind: "failed", job, claimedAt, durationMs: 0, error, bury: true });
   }
 
   /** Starts what waits. One whose lease has grown too short is given back with its attempt: it was never begun. */
