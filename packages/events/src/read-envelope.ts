@@ -1,4 +1,5 @@
 import { isRequestId } from "@svc/context";
+import { InexactIntegerError, parseExactJson } from "@svc/sql";
 import { createHash } from "node:crypto";
 import { type EventEnvelope, traceOf } from "./envelope.ts";
 import { EventError } from "./errors.ts";
@@ -13,7 +14,8 @@ const MOMENT =
  * there is no valid `request_id`, one that follows from the event's id takes its place, the same at every reading.
  *
  * @param maxBytes of a text, in UTF-8; a longer one is not looked at
- * @throws EventError `ERR_SVC_EVENT_ENVELOPE`, naming the field
+ * @throws EventError `ERR_SVC_EVENT_ENVELOPE`, naming the field; also for text with an integer that JavaScript would round
+ * (EVT-11)
  */
 export function readEnvelope(given: unknown, maxBytes: number = Infinity): EventEnvelope {
   const found = typeof given === "string" ? parsed(given, maxBytes) : given;
@@ -45,9 +47,9 @@ function parsed(text: string, maxBytes: number): unknown {
     throw fault(`it has more than ${maxBytes} bytes (maxEventBytes)`);
   }
   try {
-    return JSON.parse(text);
-  } catch {
-    throw fault("it is no JSON");
+    return parseExactJson(text, "data", "data");
+  } catch (error) {
+    throw fault(error instanceof InexactIntegerError ? error.message : "it is no JSON");
   }
 }
 

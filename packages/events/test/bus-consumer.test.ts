@@ -58,6 +58,32 @@ describe("a consumer of a bus", function () {
     expect(await bench.jobs()).to.have.lengthOf(1);
   });
 
+  it("drops an event with an integer that JavaScript would round, and logs its member (EVT-11)", async () => {
+    await using bench = await openBench(database.url);
+    const bus = obedientBus();
+    const logger = collectingLogger();
+    const events = bench.events({ subscribers, logger });
+    await using consumer = createBusConsumer({ bus, events, group: "books" });
+    consumer.start();
+    await until("it is subscribed", () => consumer.subscribed);
+    const body = (data: string, more = ""): string =>
+      MESSAGE.body.replace('"data":{}', `"data":${data}${more}`);
+    await bus.deliver({ ...MESSAGE, body: body('{"lines":[{"id":12345678901234567890}]}') });
+    expect(await bench.jobs()).to.have.lengthOf(0);
+    const [line] = logger.lines;
+    expect(line?.fields["err"])
+      .to.be.an("error")
+      .with.property("message")
+      .that.equals(
+        "no event: data.lines[0].id is an integer outside the safe range (-(2^53-1)..2^53-1); send it as a string",
+      );
+    // A member that no reader knows is dropped, whatever its number.
+    const large = '{"n":[9007199254740991,1e300,1700000000123456800],"id":"12345678901234567890"}';
+    await bus.deliver({ ...MESSAGE, body: body(large, ',"offset":12345678901234567890') });
+    const jobs = await bench.jobs();
+    expect(jobs.map(({ payload }) => payload.event["data"])).to.deep.equal([JSON.parse(large)]);
+  });
+
   it("goes on trying while the bus is away, and can be stopped then", async () => {
     await using bench = await openBench(database.url);
     const bus = obedientBus();

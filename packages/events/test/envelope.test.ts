@@ -189,6 +189,15 @@ describe("an envelope", () => {
     });
   }
 
+  it("is refused as text with an integer of data that JavaScript would round (EVT-11)", () => {
+    const text = JSON.stringify(FULL);
+    const rounded = text.replace('"data":{', '"data":{"id":-9007199254740993,');
+    expect(rounded).not.to.equal(text);
+    expect(() => readEnvelope(rounded)).to.throw("no event: data.id is an integer outside the safe range");
+    const kept = text.replace('"data":{', '"data":{"id":"9007199254740993",');
+    expect(readEnvelope(kept).data).to.include({ id: "9007199254740993" });
+  });
+
   it("is not looked at when it is too long, in bytes", () => {
     const body = JSON.stringify({ ...FULL, data: { s: "ä".repeat(100) } });
     expect(readEnvelope(body, Buffer.byteLength(body)).id).to.equal("e1");

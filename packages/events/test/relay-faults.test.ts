@@ -55,7 +55,7 @@ describe("a relay, when something is wrong,", function () {
     expect(await relay.drainOnce()).to.include({ relayed: 1 });
   });
 
-  it("OUT-5 makes dead at the first try what nobody could ever get, and holds nothing else up", async () => {
+  it("OUT-5 EVT-11 makes dead at the first try what nobody could ever get, and holds nothing else up", async () => {
     const bus = obedientBus();
     bus.refuse = (messages) => {
       if (messages.some(({ id }) => id === "large")) throw permanent("too large for the broker");
@@ -64,12 +64,13 @@ describe("a relay, when something is wrong,", function () {
     await events.publish({ type: "a", id: "large", data: {}, key: "k" });
     await events.publish({ type: "a", id: "next", data: {}, key: "k" });
     await bench.pool.query(`insert into ${bench.outbox.name} (id, kind, destination, payload) values
-      ('job', 'job', 'a', '{}'), ('empty', 'event', 'a', '{}'), ('list', 'event', 'a', '[1]'),
+      ('job', 'job', 'a', '{}'), ('rounded', 'event', 'a', '{"id":"i","type":"a","source":"a",
+        "occurred_at":"2026-01-01T00:00:00Z","data":{"order":{"id":9007199254740993}}}'), ('empty', 'event', 'a', '{}'), ('list', 'event', 'a', '[1]'),
       ('long', 'event', 'a', jsonb_build_object('s', repeat('x', 10000000))),
       ('longer', 'event', 'a', jsonb_build_object('id', 'i', 'type', 'a', 'source', 'a', 'occurred_at', '2026-01-01T00:00:00Z',
         'data', jsonb_build_object('s', repeat('x', 2000))))`);
     const relay = bench.relay(events);
-    expect(await relay.drainOnce()).to.deep.equal({ claimed: 7, relayed: 1, failed: 0, dead: 6 });
+    expect(await relay.drainOnce()).to.deep.equal({ claimed: 8, relayed: 1, failed: 0, dead: 7 });
     const rows = await bench.rows();
     expect(
       Object.fromEntries(
@@ -79,6 +80,11 @@ describe("a relay, when something is wrong,", function () {
       large: ["dead", 1, "Error: too large for the broker"],
       next: ["published", 1, null],
       job: ["dead", 1, "EventError: a relay sends rows of the kind event; this one is another kind"],
+      rounded: [
+        "dead",
+        1,
+        "EventError: no event: data.order.id is an integer outside the safe range (-(2^53-1)..2^53-1); send it as a string",
+      ],
       empty: ["dead", 1, "EventError: no event: id must be a text of 1 to 255 characters"],
       list: ["dead", 1, "EventError: no event: it is no object"],
       long: ["dead", 1, "EventError: no event: it has more than maxEventBytes"],

@@ -31,7 +31,7 @@ export function parcelOf(row: ClaimedRow, options: ResolvedEvents): Parcel {
   if (row.payload === null) {
     throw new EventError("ERR_SVC_EVENT_ENVELOPE", `no event: it has more than maxEventBytes`);
   }
-  const event: EventEnvelope = readEnvelope(JSON.parse(row.payload));
+  const event: EventEnvelope = readEnvelope(row.payload);
   const subscriptions = options.subscriptions.get(event.type) ?? [];
   if (subscriptions.length === 0 && options.bus === undefined) {
     throw new EventError(
