@@ -786,6 +786,10 @@ const planned: readonly (readonly Rule[])[] = [
       ],
       "JOB-31": ["dead(), retryDead() and stats() serve the operator", { ...decided, outside: false }],
       "JOB-32": ["/queue and /queue/stats are mounted where the application wants them, guarded", decided],
+      "JOB-33": [
+        "A payload with an integer that JavaScript would round makes its job dead at once",
+        { ...decided, outside: false },
+      ],
     },
   ),
 
@@ -806,6 +810,10 @@ const planned: readonly (readonly Rule[])[] = [
         decided,
       ],
       "EVT-10": ["A subscriber matches on the event type", { ...decided, outside: false }],
+      "EVT-11": [
+        "An event with an integer that JavaScript would round is refused",
+        { ...decided, outside: false },
+      ],
     },
   ),
 
