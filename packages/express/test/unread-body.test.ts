@@ -273,4 +273,21 @@ describe("a body of a type that no parser of the route takes", () => {
       expect(child.lines().filter(({ level }) => level === "fatal" || level === "error")).to.deep.equal([]);
     });
   }
+
+  it("gets its 415 from an asynchronous handler of Express 4 behind serve() (ERR-18)", async () => {
+    await using child = await runChild(
+      `import express from "express4";
+       import { serve } from "@svc/express";
+       import { jsonBody } from "@svc/json-body";
+       const app = express();
+       app.use(jsonBody({ otherTypes: "refuse" }));
+       app.post("/orders", async (req, res) => res.json({ got: req.body }));
+       const log = (fields, message) => console.log(JSON.stringify({ ...fields, message }));
+       await serve(app, { port: 0, host: "127.0.0.1", logger: { info: log, warn: log, error: log, fatal: log } });`,
+    );
+    await child.listening();
+    for (let n = 0; n < 2; n++) {
+      expect((await request(child.url()).post("/orders").type("text/plain").send("x")).status).to.equal(415);
+    }
+  });
 });
