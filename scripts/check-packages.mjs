@@ -22,7 +22,7 @@ const faults = [];
 // A package that grows past this is looked at by a person: what is in it that users do not need?
 const largestTarballBytes = 120_000;
 // Those that were looked at: half of each is sources and maps, for whoever steps into it.
-const lookedAt = { events: 180_000, express: 150_000, "job-table": 145_000 };
+const lookedAt = { events: 180_000, express: 150_000, "job-table": 150_000 };
 
 try {
   build();
