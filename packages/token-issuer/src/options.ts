@@ -44,7 +44,7 @@ export interface TokenIssuerOptions {
    * seconds (REF-14). Default: 10.
    */
   readonly refreshGraceSeconds?: number | undefined;
-  /** After how many days since the sign-in a session ends whatever it does, 0 (never) to 3,650 (REF-15). Default: 0. */
+  /** Days from the sign-in to the end of a session and of all its tokens, 0 (never) to 3,650 (REF-15). Default: 0. */
   readonly sessionLifetimeDays?: number | undefined;
   /** Leeway on the dates of refresh tokens in seconds, 0 to 3,600; as at the verifiers. Default: 30. */
   readonly leewaySeconds?: number | undefined;

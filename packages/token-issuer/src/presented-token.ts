@@ -30,11 +30,25 @@ export function createTokenReader(
   const { keys, issuer, audiences, leewaySeconds, scopeClaim, rolesClaim, tenantClaim, now } = settings;
   // What is used once need not be remembered.
   const rules = { keys, issuer, leewaySeconds, scopeClaim, rolesClaim, tenantClaim, now, cacheTokens: 0 };
-  const refreshTokens = createVerifier({ ...rules, audience: audiences, tokenUse: "refresh" });
+  const refreshRules = { ...rules, audience: audiences, tokenUse: "refresh" } as const;
+  const refreshTokens = createVerifier(refreshRules);
   const accessTokens = createVerifier({ ...rules, audience: audiences, tokenUse: "access" });
+
+  /** Whether `sessionLifetimeDays` has ended the session of a token that has expired. */
+  async function isOfEndedSession(token: string): Promise<boolean> {
+    const { sessionSeconds } = settings;
+    if (sessionSeconds === Infinity) return false;
+    // Verified as of the moment before it expired, which the token itself says: a forged one has no signature.
+    const expiresAt = expiryIn(token);
+    const past = createVerifier({ ...refreshRules, now: () => (expiresAt - 1) * 1000 });
+    const found = await past.verify(token);
+    return found.reason === undefined && found.signedInAt + sessionSeconds <= now() / 1000;
+  }
 
   async function explain(token: string, found: Verification & { reason: string }): Promise<Unusable> {
     const unusable = { reason: found.reason, ...(found.at === undefined ? {} : { at: found.at }) };
+    if (found.reason === "expired" && (await isOfEndedSession(token)))
+      return { refusal: "ended", ...unusable };
     if (found.reason !== "token_use") return { refusal: "invalid", ...unusable };
     // The use is looked at before the signature. Only who holds a real access token is told that it is one.
     const access = await accessTokens.verify(token);
@@ -59,6 +73,13 @@ export function createTokenReader(
       session: { subject, family, tenant, extra, signedInAt, ...grant },
     };
   };
+}
+
+/** The `exp` of a token whose claims were read before; NaN where there is none. */
+function expiryIn(token: string): number {
+  const claims: unknown = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString());
+  const exp = typeof claims === "object" && claims !== null && "exp" in claims ? claims.exp : undefined;
+  return typeof exp === "number" ? exp : Number.NaN;
 }
 
 function incomplete(principal: Principal, refusal: RefreshRefusal, at: string): Unusable {

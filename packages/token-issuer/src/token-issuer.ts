@@ -10,7 +10,7 @@ import { askHook } from "./refresh-hook.ts";
 import { type RefreshRefusal, refreshRefused } from "./refusals.ts";
 import { errorFields, say } from "./say.ts";
 import { createStoreCalls } from "./store-calls.ts";
-import { drawFamily, type PairClaims, pairClaims } from "./written-claims.ts";
+import { drawFamily, type PairClaims, pairClaims, secondsLeft } from "./written-claims.ts";
 
 /** A pair of tokens as it goes over the wire (REF-2). */
 export interface TokenPair {
@@ -87,18 +87,23 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
     const nowSeconds = secondsNow();
     const read = readPairRequest(request, { reserved, nowSeconds, leewaySeconds });
     const session = { ...read, family: drawFamily() };
+    if (isOver(session, nowSeconds)) {
+      throw new IssueError(
+        "issuePair(): authTime is so long ago that sessionLifetimeDays has ended the session",
+      );
+    }
     const pair = await sign(keys.signer(), pairClaims(session, settings, nowSeconds));
     tell(about("issued", session));
     return pair;
   }
 
-  async function sign(signer: Signer, { access, refresh }: PairClaims): Promise<TokenPair> {
+  async function sign(signer: Signer, { access, refresh, expiresIn }: PairClaims): Promise<TokenPair> {
     const [accessToken, refreshToken] = await Promise.all([signer.sign(access), signer.sign(refresh)]);
     return {
       access_token: accessToken,
       refresh_token: refreshToken,
       token_type: "Bearer",
-      expires_in: accessSeconds,
+      expires_in: expiresIn,
     };
   }
 
@@ -111,9 +116,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
     }
     const { session } = found;
     if (await store.isRevoked(inStore(session))) return turnDown("refused", session, "revoked");
-    if (secondsNow() - session.signedInAt >= settings.sessionSeconds) {
-      return turnDown("refused", session, "ended");
-    }
+    if (isOver(session, secondsNow())) return turnDown("refused", session, "ended");
     const scopes = await grantedScopes(found);
     if (scopes === undefined) {
       await store.change((each) => each.revokeFamily(session.family, familyTtlSeconds));
@@ -121,7 +124,10 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
     }
     // What could fail about the new pair fails now, while the old token is still good.
     const signer = keys.signer();
-    const claims = pairClaims({ ...session, scopes }, settings, secondsNow());
+    const nowSeconds = secondsNow();
+    // The hook may have taken the rest of the session's time.
+    if (isOver(session, nowSeconds)) return turnDown("refused", session, "ended");
+    const claims = pairClaims({ ...session, scopes }, settings, nowSeconds);
     signal?.throwIfAborted();
     const result = await store.rotate(rotationOf(found));
     if (result === "raced") return turnDown("refused", session, "rotated");
@@ -129,6 +135,11 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
     const pair = await sign(signer, claims);
     tell(about("rotated", session));
     return pair;
+  }
+
+  /** Whether not even a second is left of a session (REF-15). */
+  function isOver(session: Session, nowSeconds: number): boolean {
+    return secondsLeft(session, settings, nowSeconds) < 1;
   }
 
   /** What the session may do from now on; undefined when the hook ends it. */

@@ -3,10 +3,12 @@ import { IssueError } from "./issue-error.ts";
 import type { ResolvedIssuerOptions } from "./options.ts";
 import type { Session } from "./pair-request.ts";
 
-/** The claims of both tokens of a pair, before anybody has signed them. */
+/** The claims of both tokens of a pair, before they are signed. */
 export interface PairClaims {
   readonly access: Readonly<Record<string, unknown>>;
   readonly refresh: Readonly<Record<string, unknown>>;
+  /** The lifetime of the access token in seconds. */
+  readonly expiresIn: number;
 }
 
 /** The claims whose names nobody can choose (ISS-10). `__proto__` is no claim: a reader would lose it. */
@@ -29,7 +31,8 @@ export const fixedClaims: readonly string[] = [
 const MAX_CLAIMS_BYTES = Math.floor((8192 - 1024) * 0.75);
 
 /**
- * The claims of a pair (ISS-10, ISS-11). What cannot be issued is noticed here, before anything is consumed.
+ * The claims of a pair (ISS-10, ISS-11). What cannot be issued is noticed here, before anything is consumed. No token
+ * outlives its session (REF-15).
  *
  * @throws IssueError when a token would be too long, or an extra claim has no JSON form
  */
@@ -40,6 +43,8 @@ export function pairClaims(
 ): PairClaims {
   const { scopes, roles, tenant, extra, family, subject, signedInAt } = session;
   const { issuer, audiences, scopeClaim, rolesClaim, tenantClaim } = settings;
+  const left = secondsLeft(session, settings, nowSeconds);
+  const expiresIn = Math.min(settings.accessSeconds, left);
   const common = {
     ...extra,
     ...(issuer === undefined ? {} : { iss: issuer }),
@@ -54,7 +59,7 @@ export function pairClaims(
   const claims = {
     access: {
       ...common,
-      exp: nowSeconds + settings.accessSeconds,
+      exp: nowSeconds + expiresIn,
       jti: tokenId(),
       typ: "access",
       [scopeClaim]: scopes.join(" "),
@@ -62,15 +67,25 @@ export function pairClaims(
     },
     refresh: {
       ...common,
-      exp: nowSeconds + settings.refreshSeconds,
+      exp: nowSeconds + Math.min(settings.refreshSeconds, left),
       jti: tokenId(),
       typ: "refresh",
       grt: { scopes, roles },
     },
+    expiresIn,
   };
   checkLength(claims.access);
   checkLength(claims.refresh);
   return claims;
+}
+
+/** Seconds until `sessionLifetimeDays` ends a session, 0 or less once it has; Infinity where it has no end (REF-15). */
+export function secondsLeft(
+  { signedInAt }: Pick<Session, "signedInAt">,
+  { sessionSeconds }: Pick<ResolvedIssuerOptions, "sessionSeconds">,
+  nowSeconds: number,
+): number {
+  return signedInAt + sessionSeconds - nowSeconds;
 }
 
 function tokenId(): string {

@@ -1,6 +1,8 @@
 import { signToken } from "@svc/test-support";
 import type { Principal } from "@svc/context";
 import { createVerifier } from "@svc/jwt-auth";
+import { IssueError } from "@svc/token-issuer";
+import type { MemoryTokenStore } from "@svc/token-store";
 import { expect } from "chai";
 import { ada, altered, claimsOf, DAY, expectPair, issuing, refusalOf, SECRET } from "./support/issuing.ts";
 
@@ -99,6 +101,68 @@ describe("refresh()", () => {
     pair = await issuer.refresh(pair.refresh_token);
     clock.forward(1);
     expect(await refusalOf(issuer.refresh(pair.refresh_token))).to.equal(ENDED);
+  });
+
+  it("ends the tokens of a session with the session (REF-15)", async () => {
+    const lifetimes = { sessionLifetimeDays: 1, accessLifetimeMinutes: 1440, refreshLifetimeDays: 30 };
+    const { issuer, clock } = issuing(lifetimes);
+    const end = clock() / 1000 + DAY;
+    const first = await issuer.issuePair(ada);
+    expect([claimsOf(first.access_token)["exp"], claimsOf(first.refresh_token)["exp"]]).to.eql([end, end]);
+    expect(first.expires_in).to.equal(DAY);
+    clock.forward(DAY - 3600);
+    const last = await issuer.refresh(first.refresh_token);
+    expect([claimsOf(last.access_token)["exp"], claimsOf(last.refresh_token)["exp"]]).to.eql([end, end]);
+    expect(last.expires_in).to.equal(3600);
+  });
+
+  it("issues tokens of one second in the last second of a session, and none after it (REF-15)", async () => {
+    const { issuer, clock } = issuing({ sessionLifetimeDays: 1, accessLifetimeMinutes: 1 });
+    const first = await issuer.issuePair(ada);
+    clock.forward(DAY - 1);
+    const last = await issuer.refresh(first.refresh_token);
+    expect(last.expires_in).to.equal(1);
+    clock.forward(0.999);
+    const over = await issuer.refresh(last.refresh_token);
+    expect(over.expires_in).to.equal(1);
+    clock.forward(0.001);
+    expect(await refusalOf(issuer.refresh(over.refresh_token))).to.equal(ENDED);
+  });
+
+  it("answers an expired token of an ended session as the ended session (REF-15, REF-13)", async () => {
+    const { issuer, keys, clock } = issuing({ sessionLifetimeDays: 2, refreshLifetimeDays: 1 });
+    const { refresh_token } = await issuer.issuePair(ada);
+    const forged = signToken(claimsOf(refresh_token), "another secret of at least 32 bytes");
+    const access = await altered(keys, refresh_token, { typ: "access" });
+    clock.forward(DAY + 31);
+    expect(await refusalOf(issuer.refresh(refresh_token))).to.equal("401 invalid refresh token");
+    clock.forward(DAY);
+    expect(await refusalOf(issuer.refresh(refresh_token))).to.equal(ENDED);
+    expect(await refusalOf(issuer.refresh(forged))).to.equal("401 invalid refresh token");
+    expect(await refusalOf(issuer.refresh(access))).to.equal("401 invalid refresh token");
+  });
+
+  it("consumes nothing when the session ends while the hook is asked (REF-15)", async () => {
+    const { issuer, clock, store } = issuing({
+      sessionLifetimeDays: 1,
+      onRefresh: () => {
+        clock.forward(1);
+        return { scopes: [] };
+      },
+    });
+    const { refresh_token } = await issuer.issuePair(ada);
+    clock.forward(DAY - 1);
+    expect(await refusalOf(issuer.refresh(refresh_token))).to.equal(ENDED);
+    expect((store as MemoryTokenStore).size).to.equal(0);
+  });
+
+  it("refuses to issue a pair for a session that is over (REF-15)", async () => {
+    const { issuer, clock } = issuing({ sessionLifetimeDays: 1 });
+    const error: unknown = await issuer
+      .issuePair({ ...ada, authTime: clock() / 1000 - DAY })
+      .catch((reason: unknown) => reason);
+    expect(error).to.be.instanceOf(IssueError);
+    expect(String(error)).to.include("sessionLifetimeDays has ended the session");
   });
 
   it("REF-15 without such a lifetime a session goes on for as long as it is used", async () => {
