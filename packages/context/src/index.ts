@@ -10,6 +10,7 @@ export {
 } from "./request-context.ts";
 export { type CalmLogger, calmLogger } from "./calm-logger.ts";
 export { routeTemplateOf, setRouteTemplate } from "./route-template.ts";
+export { isPlainText, isTenantId, TENANT_ID_EXPECTED } from "./identity-texts.ts";
 export { isRequestId, mintRequestId } from "./request-ids.ts";
 export { onResponseEnd, type ResponseEndListener } from "./response-end.ts";
 export { isOfThisOrigin } from "./same-origin.ts";

@@ -7,4 +7,5 @@ export { codeBlocks, runSample, type RunningSample, type SampleOptions } from ".
 export { rejection } from "./rejection.ts";
 export { signToken, type SigningKey } from "./sign-token.ts";
 export { type HoldUps, unlessHeldUp, type Watch, watchHoldUps } from "./unless-held-up.ts";
+export { badTenantIds, goodTenantIds } from "./tenant-ids.ts";
 export { until } from "./until.ts";
