@@ -523,6 +523,7 @@ const planned: readonly (readonly Rule[])[] = [
       ],
       "AUTH-37": ["The reduced profile refuses to start on what it cannot enforce", { outside: false }],
       "AUTH-38": ["The settings have fixed keys, variables and defaults", { outside: false }],
+      "AUTH-39": ["Tenant, sub, jti and fam are texts that every log and store can hold", stricter],
     },
   ),
 

@@ -37,6 +37,7 @@ export const authenticationRules: readonly Rule[] = [
       "With tokenFrom an unsafe method needs a same-origin Sec-Fetch-Site or Origin, else 403",
       "decided",
     ],
+    "AUTH-39": ["Tenant, sub, jti and fam are texts that every log and store can hold", "stricter"],
   }),
   ...section("claims", {
     "CLAIM-1": "The names of the scope, roles and tenant claims are configurable",

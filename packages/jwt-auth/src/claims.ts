@@ -1,3 +1,4 @@
+import { isPlainText, isTenantId } from "@svc/context";
 import { refuse } from "./refuse.ts";
 import { own } from "./token-parser.ts";
 import type { Refused } from "./verification.ts";
@@ -57,7 +58,7 @@ export function checkClaims(
   };
 }
 
-/** AUTH-9, AUTH-23, AUTH-28. */
+/** AUTH-9, AUTH-23, AUTH-28, AUTH-39. */
 function typeFault(claims: Readonly<Record<string, unknown>>, tenantClaim: string): Refused | undefined {
   for (const name of ["exp", "iat", "sub"]) {
     if (!Object.hasOwn(claims, name)) return refuse("claim_missing", name);
@@ -67,15 +68,17 @@ function typeFault(claims: Readonly<Record<string, unknown>>, tenantClaim: strin
     if (value !== undefined && !isDate(value)) return refuse("claim_type", name);
   }
   const subject = own(claims, "sub");
-  if (typeof subject !== "string" || subject === "") return refuse("claim_type", "sub");
-  for (const name of ["jti", "iss", "fam"]) {
+  if (subject === "" || !isName(subject)) return refuse("claim_type", "sub");
+  for (const name of ["jti", "fam"]) {
     const value = own(claims, name);
-    if (value !== undefined && typeof value !== "string") return refuse("claim_type", name);
+    if (value !== undefined && !isName(value)) return refuse("claim_type", name);
   }
+  const issuer = own(claims, "iss");
+  if (issuer !== undefined && typeof issuer !== "string") return refuse("claim_type", "iss");
   if (!isAudience(own(claims, "aud"))) return refuse("claim_type", "aud");
   // A tenant that cannot be read must not pass for a caller who has none.
   const tenant = own(claims, tenantClaim) ?? "";
-  return typeof tenant === "string" ? undefined : refuse("claim_type", tenantClaim);
+  return tenant === "" || isTenantId(tenant) ? undefined : refuse("claim_type", tenantClaim);
 }
 
 /** AUTH-10, CLAIM-4. */
@@ -122,6 +125,11 @@ function signInDate(claims: Readonly<Record<string, unknown>>, issuedAt: number)
 
 function isDate(value: unknown): value is number {
   return typeof value === "number" && value >= 0 && value <= MAX_DATE;
+}
+
+/** Whether a value names somebody or something, in a text that logs, databases and other services can hold. */
+function isName(value: unknown): value is string {
+  return typeof value === "string" && isPlainText(value);
 }
 
 function isAudience(value: unknown): boolean {

@@ -1,4 +1,7 @@
+import { isPlainText, isTenantId } from "@svc/context";
+import { badTenantIds, goodTenantIds } from "@svc/test-support";
 import { expect } from "chai";
+import fc from "fast-check";
 import { goodClaims, nowSeconds } from "./support/forge.ts";
 import { hs256, judge, thrownBy, verifierWith } from "./support/verifying.ts";
 
@@ -90,6 +93,51 @@ describe("claims of a token", () => {
       for (const value of [1, null, true, ["x"], {}]) refused("claim_type", name, { [name]: value });
       accepted({ [name]: "x" });
     }
+  });
+
+  it("accepts every tenant id, and an empty tenant as none (AUTH-39)", () => {
+    for (const tenant_id of goodTenantIds) {
+      expect(judge({ tenant_id })).to.have.nested.property("principal.tenant", tenant_id);
+    }
+    for (const tenant_id of ["", null, undefined]) {
+      expect(judge({ tenant_id })).to.have.nested.property("principal.tenant", undefined);
+    }
+  });
+
+  for (const [what, text] of Object.entries(badTenantIds)) {
+    it(`refuses a tenant with ${what} (AUTH-39)`, () => {
+      refused("claim_type", "tenant_id", { tenant_id: text });
+      refused("claim_type", "org", { org: text }, { tenantClaim: "org" });
+    });
+  }
+
+  it("refuses sub, jti and fam with control characters or lone surrogates (AUTH-39)", () => {
+    for (const name of ["sub", "jti", "fam"]) {
+      for (const text of ["a\0", "\r\n", "\u007f", "\u0085", "\ud800", "\udc00a", "\u001b[2J"]) {
+        refused("claim_type", name, { [name]: text });
+      }
+      for (const text of [" ", "é", "\u{1F600}", "x".repeat(300)]) accepted({ [name]: text });
+    }
+  });
+
+  it("accepts exactly the tenants, subjects and ids that the definition accepts (AUTH-39)", () => {
+    const text = fc.oneof(
+      fc.string({ unit: "binary", maxLength: 260 }),
+      fc
+        .array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 6 })
+        .map((units) => String.fromCharCode(...units)),
+    );
+    fc.assert(
+      fc.property(text, (value) => {
+        const isTenant = value === "" || isTenantId(value);
+        expect("principal" in judge({ tenant_id: value })).to.equal(isTenant);
+        for (const name of ["jti", "fam"]) {
+          expect("principal" in judge({ [name]: value })).to.equal(isPlainText(value));
+        }
+        expect("principal" in judge({ sub: value })).to.equal(value !== "" && isPlainText(value));
+      }),
+      { seed: 20_261_123, numRuns: 500 },
+    );
   });
 
   it("AUTH-28 aud is a string or a list of strings, also where no audience is configured", () => {

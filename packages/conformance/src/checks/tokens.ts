@@ -80,6 +80,23 @@ export const tokenFormChecks: readonly Check[] = [
     },
   },
   {
+    rule: "AUTH-39",
+    needs,
+    async run(kit) {
+      const { tenantClaim = "tenant_id" } = kit.tokens.keys;
+      const names = ["sub", "jti", "fam", tenantClaim];
+      const cases = names.flatMap((claim): [string, { claims: Readonly<Record<string, unknown>> }][] => [
+        [`NUL in ${claim}`, { claims: { [claim]: "a\0b" } }],
+        [`a line break in ${claim}`, { claims: { [claim]: "a\r\nb" } }],
+        [`a lone surrogate in ${claim}`, { claims: { [claim]: "a\ud800" } }],
+      ]);
+      return refusesAll(kit, [
+        ...cases,
+        ["a tenant of 256 characters", { claims: { [tenantClaim]: "t".repeat(256) } }],
+      ]);
+    },
+  },
+  {
     rule: "AUTH-24",
     needs,
     run: (kit) =>

@@ -150,6 +150,12 @@ export const tokenMutations = (): readonly Mutation[] => [
     differences: claim("exp", (value) => typeof value === "number" && value > 8.64e12, later),
   },
   {
+    rule: "AUTH-39",
+    what: "control characters in jti are taken",
+    base: "full",
+    differences: claim("jti", (value) => typeof value === "string" && /\p{Cc}/u.test(value), "plain"),
+  },
+  {
     rule: "AUTH-24",
     what: "crit is overlooked",
     base: "full",

@@ -77,6 +77,18 @@ export const stricterClasses: Readonly<Record<string, StricterClass>> = {
     holds: ({ claims }) =>
       ["jti", "iss", "fam"].some((name) => Object.hasOwn(claims, name) && typeof claims[name] !== "string"),
   },
+  "a name that is no plain text": {
+    reason: "claim_type",
+    at: ["sub", "jti", "fam"],
+    holds: ({ claims }) => ["sub", "jti", "fam"].some((name) => isUnfit(claims[name])),
+  },
+  "a tenant that is no tenant id": {
+    reason: "claim_type",
+    at: ["tenant_id"],
+    holds: ({ claims: { tenant_id: tenant } }) =>
+      isUnfit(tenant) ||
+      (typeof tenant === "string" && (Array.from(tenant).length > 255 || tenant.trim() === "")),
+  },
   "aud that is neither a string nor a list of strings": {
     reason: "claim_type",
     at: ["aud"],
@@ -136,6 +148,10 @@ function objectIn(bytes: Buffer | undefined): Readonly<Record<string, unknown>> 
 
 function hasMark(bytes: Buffer | undefined): boolean {
   return bytes?.subarray(0, 3).equals(Buffer.from([0xef, 0xbb, 0xbf])) === true;
+}
+
+function isUnfit(value: unknown): boolean {
+  return typeof value === "string" && (!value.isWellFormed() || /\p{Cc}/u.test(value));
 }
 
 function isInRange(value: unknown): boolean {

@@ -124,6 +124,31 @@ const types: HostileClass = {
   ],
 };
 
+const texts: HostileClass = {
+  name: "names that no log, database or header can hold",
+  tokens: [
+    ...["sub", "jti", "fam", "tenant_id"].flatMap((claim) => [
+      text(claim, "NUL", "a\0"),
+      text(claim, "CR LF", "a\r\nSet-Cookie: a=b"),
+      text(claim, "a C1 control character", "a\u009b"),
+      text(claim, "a lone surrogate", "a\ud800"),
+    ]),
+    text("tenant_id", "4,000 characters", "a".repeat(4000)),
+    text("tenant_id", "256 characters", "a".repeat(256)),
+    text("tenant_id", "nothing but a space", " "),
+  ],
+};
+
+function text(claim: string, what: string, bad: string): HostileToken {
+  return hostile(
+    "AUTH-39",
+    `${claim} with ${what}`,
+    ["claim_type", claim],
+    { claims: { [claim]: bad } },
+    { claims: { [claim]: "acme" } },
+  );
+}
+
 function type(claim: string, defect: string, bad: unknown, good: unknown): HostileToken {
   return hostile(
     "AUTH-28",
@@ -251,4 +276,13 @@ const use: HostileClass = {
   ],
 };
 
-export const claimClasses: readonly HostileClass[] = [numbers, skew, missing, types, issuers, audiences, use];
+export const claimClasses: readonly HostileClass[] = [
+  numbers,
+  skew,
+  missing,
+  types,
+  texts,
+  issuers,
+  audiences,
+  use,
+];
