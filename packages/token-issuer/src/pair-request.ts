@@ -1,14 +1,15 @@
+import { isPlainText, isTenantId, TENANT_ID_EXPECTED } from "@svc/context";
 import { IssueError } from "./issue-error.ts";
 
 /** Whom a pair is for, and what it allows. */
 export interface PairRequest {
-  /** Who signed in; the `sub` of both tokens. */
+  /** Who signed in; the `sub` of both tokens. No control characters or lone surrogates. */
   readonly subject: string;
   /** What the session may do. Default: nothing. */
   readonly scopes?: readonly string[] | undefined;
   /** What the person is. Default: nothing. */
   readonly roles?: readonly string[] | undefined;
-  /** The tenant that the session is scoped to. Default: none. */
+  /** The tenant that the session is scoped to, as `isTenantId()` of `@svc/context` defines it. Default: none. */
   readonly tenant?: string | undefined;
   /**
    * Claims of your own, in both tokens and kept by every refresh. Nothing secret: a client can read them. The claims
@@ -52,10 +53,11 @@ export function readPairRequest(
   const { subject, scopes = [], roles = [], tenant, extra = {}, authTime = rules.nowSeconds } = request;
   if (typeof subject !== "string" || subject === "")
     throw wrong("subject must be a string that is not empty");
+  if (!isPlainText(subject)) throw wrong("subject must not contain control characters or lone surrogates");
   if (!isScopeList(scopes)) throw wrong("scopes must be a list of strings without white space");
   if (!isTextList(roles)) throw wrong("roles must be a list of strings that are not empty");
-  if (tenant !== undefined && (typeof tenant !== "string" || tenant === "")) {
-    throw wrong("tenant must be a string that is not empty; leave it out where there is none");
+  if (tenant !== undefined && !isTenantId(tenant)) {
+    throw wrong(`tenant must have ${TENANT_ID_EXPECTED}; leave it out where there is none`);
   }
   checkExtra(extra, rules.reserved);
   if (!isMoment(authTime, rules) || authTime < 0) {

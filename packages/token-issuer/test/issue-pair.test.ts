@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { createVerifier } from "@svc/jwt-auth";
 import { createKeyRing, IssueError, type PairRequest } from "@svc/token-issuer";
+import { badTenantIds, goodTenantIds } from "@svc/test-support";
 import { expect } from "chai";
 import { createLocalJWKSet, jwtVerify } from "jose";
 import { ada, claimsOf, DAY, expectPair, headerOf, issuing, SECRET } from "./support/issuing.ts";
@@ -122,6 +123,15 @@ describe("issuePair()", () => {
     "scopes as a string": { subject: "ada", scopes: "a" },
     "an empty role": { subject: "ada", roles: [""] },
     "an empty tenant": { subject: "ada", tenant: "" },
+    "a subject with NUL": { subject: "ada\0" },
+    "a subject with a line break": { subject: "ada\r\n" },
+    "a subject with a lone surrogate": { subject: "ada\udc00" },
+    ...Object.fromEntries(
+      Object.entries(badTenantIds).map(([what, tenant]) => [
+        `a tenant with ${what} (AUTH-39)`,
+        { subject: "ada", tenant },
+      ]),
+    ),
     "extra as a list": { subject: "ada", extra: [] },
     "a claim without a JSON form": { subject: "ada", extra: { count: 1n } },
     "a sign-in in milliseconds": { subject: "ada", authTime: Date.now() },
@@ -137,6 +147,17 @@ describe("issuePair()", () => {
         .and.not.include("ada");
     });
   }
+
+  it("issues tokens for every tenant id, which our verifier accepts (AUTH-39)", async () => {
+    const { issuer, keys, clock } = issuing();
+    for (const tenant of goodTenantIds) {
+      const { access_token } = await issuer.issuePair({ subject: "ada", tenant });
+      expect(await createVerifier({ keys, now: clock }).verify(access_token)).to.have.nested.property(
+        "principal.tenant",
+        tenant,
+      );
+    }
+  });
 
   const rsa = () => generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey;
   const privateKeys = {
