@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { calmLogger, contextOf, enterContext, type Middleware, openContext } from "@svc/context";
+import { calmLogger, contextOf, enterContext, isTenantId, type Middleware, openContext } from "@svc/context";
 import type { ProblemError } from "@svc/problem";
 import { EXEMPT_PATHS, exemption } from "./exempt-paths.ts";
 import { hostReader } from "./host.ts";
@@ -22,7 +22,7 @@ export function tenancy(options?: TenancyOptions): Middleware {
   const resolved = resolveTenancyOptions(options);
   const { requireTenant, callerOf, env, logger } = resolved;
   const policy = policyOf(resolved);
-  const callerIn = callerOf === undefined ? principalOf : checked(callerOf);
+  const callerIn = soundCaller(callerOf === undefined ? principalOf : checked(callerOf));
   const isExempt = exemption([...EXEMPT_PATHS, ...resolved.exemptPaths]);
   if (env === "prod" && resolved.sources.includes("header")) {
     calmLogger(logger)?.warn(
@@ -99,6 +99,17 @@ function refusalAtOnce(resolution: Resolution, req: IncomingMessage): ProblemErr
 
 function principalOf(req: IncomingMessage): Caller | undefined {
   return contextOf(req)?.principal;
+}
+
+/** A caller whose signed tenant is no tenant id counts as unverified, as with a bad token (AUTH-39). */
+function soundCaller(
+  callerIn: (req: IncomingMessage) => Caller | undefined,
+): (req: IncomingMessage) => Caller | undefined {
+  return function callerWithTenant(req) {
+    const caller = callerIn(req);
+    const tenant = caller?.tenant ?? "";
+    return tenant === "" || isTenantId(tenant) ? caller : undefined;
+  };
 }
 
 // A promise, say, has neither tenant nor subject: it would pass for a verified caller who belongs to no tenant.

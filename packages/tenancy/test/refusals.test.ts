@@ -95,10 +95,10 @@ for (const [stack, serve] of Object.entries(stacks)) {
     it("TEN-19 keeps hostile claims inside their quotes, their line and 128 characters", async () => {
       const claims: Readonly<Record<string, string>> = {
         "a', and the request names 'b": "a?, and the request names ?b",
-        'x"}\r\n\u0000\u001b[31m': "x?}????[31m",
-        "\u202ecba\u2028\u2029\ud800\\": "?cba????",
+        'x"}[31m': "x?}[31m",
+        "\u202ecba\u2028\u2029\\": "?cba???",
         "m\u00fcnchen \u6771\u4eac \u{1f600}": "m\u00fcnchen \u6771\u4eac \u{1f600}",
-        ["z".repeat(5_000)]: "z".repeat(128),
+        ["z".repeat(255)]: "z".repeat(128),
         [`${"z".repeat(127)}\u{1f600}`]: `${"z".repeat(127)}?`,
       };
       for (const [claim, shown] of Object.entries(claims)) {
@@ -113,6 +113,19 @@ for (const [stack, serve] of Object.entries(stacks)) {
         expect(body["detail"]).to.equal(
           `this session is scoped to tenant '${shown}', and the request names 'globex'`,
         );
+      }
+    });
+
+    it("is a bare 401 where a name is backed by what is no tenant id alone (AUTH-39)", async () => {
+      for (const claim of ['x"}\r\n\u0000\u001b[31m', "\ud800", "z".repeat(5_000)]) {
+        const claimed: Middleware = (req, _res, next) => {
+          openContext(req).principal = principal("ann", claim);
+          next();
+        };
+        const options = { sources: ["subdomain"], baseDomain: "example.com", requireTenant: true } as const;
+        await using server = await listen(serve([claimed, tenancy(options)], report));
+        const { status, body } = await ask(server.port, globex);
+        expect([status, body["detail"]]).to.eql([401, "authentication required"]);
       }
     });
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import type { IncomingMessage } from "node:http";
 import { type Middleware, openContext } from "@svc/context";
 import { type Caller, requireTenant, tenancy, type TenancyOptions } from "@svc/tenancy";
-import { expressMajors, listen } from "@svc/test-support";
+import { badTenantIds, expressMajors, goodTenantIds, listen } from "@svc/test-support";
 import { expect } from "chai";
 import { ask, type Asked, type Answered } from "./support/ask.ts";
 import { report, stacks, verified } from "./support/stacks.ts";
@@ -81,7 +81,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
 
     it("TEN-12 takes a claim as it stands, which need not be a slug, and compares it exactly", async () => {
       const options = { sources: ["token", "subdomain"], baseDomain: "example.com" } as const;
-      for (const tenant of ["Acme", "acme_1", "m\u00fcnchen", "a b", "x".repeat(300)]) {
+      for (const tenant of ["Acme", "acme_1", "m\u00fcnchen", "a b", "x".repeat(255)]) {
         expect(await tenantFor(options, { caller: { tenant } })).to.equal(tenant);
       }
       const lines = ["Host: acme.example.com"];
@@ -143,6 +143,21 @@ for (const [stack, serve] of Object.entries(stacks)) {
       const lines = ["X-Verified-Tenant: globex"];
       expect(await tenantFor(options, { lines, caller: { tenant: "acme" } })).to.equal("globex");
       expect(await tenantFor(options, { caller: { tenant: "acme" } })).to.equal(undefined);
+    });
+
+    it("takes every tenant id of a caller, and a caller with any other tenant for none (AUTH-39)", async () => {
+      const options = { sources: ["token", "path"], trustUnscopedPrincipals: true } as const;
+      for (const tenant of goodTenantIds) {
+        const callerOf = (): Caller => ({ subject: "ann", tenant });
+        expect(await tenantFor({ ...options, callerOf }, {})).to.equal(tenant);
+      }
+      for (const [what, tenant] of Object.entries(badTenantIds)) {
+        const callerOf = (): Caller => ({ subject: "ann", tenant });
+        for (const target of ["/", "/t/acme/"]) {
+          const { status } = await answer({ ...options, callerOf, requireTenant: true }, { target });
+          expect(status, what).to.equal(target === "/" ? 403 : 401);
+        }
+      }
     });
 
     it("fails a request whose callerOf throws, or returns what is no caller", async () => {
