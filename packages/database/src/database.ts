@@ -47,8 +47,8 @@ export interface Database extends Queryable, Connectable, AsyncDisposable {
    * others, whatever its statements forget. The tenant ends with the transaction, however it ends. It costs no round trip
    * more than `transaction`.
    *
-   * @throws TenantError when there is no tenant (undefined, empty, over 255 characters, with control characters), and inside
-   *   of another `withTenant` of the same database; and as `transaction`
+   * @throws TenantError for a tenant that `isTenantId()` of `@svc/context` rejects, and inside of another `withTenant` of the
+   *   same database; and as `transaction`
    */
   withTenant<T>(
     tenant: string,

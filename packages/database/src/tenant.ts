@@ -1,3 +1,4 @@
+import { isTenantId, TENANT_ID_EXPECTED } from "@svc/context";
 import { type Connectable, type Queryable, type TransactionOptions, withTransaction } from "@svc/sql";
 import { AsyncLocalStorage } from "node:async_hooks";
 
@@ -21,7 +22,6 @@ interface Call {
   ended: boolean;
 }
 
-const MAX_LENGTH = 255;
 const CALL = /\bset_config\s*\(/i;
 const calls = new AsyncLocalStorage<Call>();
 
@@ -50,10 +50,8 @@ function checkTenant(tenant: unknown): void {
     throw new TenantError(`withTenant(): there is no tenant: it must be a string and is ${typeof tenant}`);
   }
   if (tenant.trim() === "") throw new TenantError("withTenant(): there is no tenant: it is empty");
-  if (tenant.length > MAX_LENGTH || /[\p{Cc}\p{Surrogate}]/u.test(tenant)) {
-    throw new TenantError(
-      `withTenant(): this is no tenant: at most ${MAX_LENGTH} characters, none of them a control character`,
-    );
+  if (!isTenantId(tenant)) {
+    throw new TenantError(`withTenant(): this is no tenant: it must have ${TENANT_ID_EXPECTED}`);
   }
 }
 

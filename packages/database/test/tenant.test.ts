@@ -1,7 +1,7 @@
 import { createDatabase, type Database, enableRowSecurity, TenantError } from "@svc/database";
 import { testDatabase } from "@svc/dev-services";
 import { type Queryable, sqlStateOf, withTransaction } from "@svc/sql";
-import { collectingLogger, rejection, until } from "@svc/test-support";
+import { badTenantIds, collectingLogger, goodTenantIds, rejection, until } from "@svc/test-support";
 import { expect } from "chai";
 import { type Login, makeLogin } from "./support/login.ts";
 import { PATIENT } from "./support/patient.ts";
@@ -79,6 +79,7 @@ describe("withTenant", () => {
     ["text with NUL", "a\0b"],
     ["text with a line break", "a\nb"],
     ["half a character", "a\ud800"],
+    ...Object.entries(badTenantIds).map(([what, tenant]) => [`${what} (AUTH-39)`, tenant] as const),
   ] as const) {
     it(`refuses a tenant that is ${what}, before it takes a connection`, async () => {
       await using fresh = createDatabase({ url: login.url });
@@ -87,6 +88,13 @@ describe("withTenant", () => {
       expect(fresh.pool.totalCount).to.equal(0);
     });
   }
+
+  it("accepts every tenant id, and shows its rows alone (AUTH-39)", async () => {
+    for (const tenant of goodTenantIds.filter((each) => each !== "acme")) {
+      await db.withTenant(tenant, (tx) => insert(tx, tenant));
+      expect(await db.withTenant(tenant, tenants)).to.deep.equal([tenant]);
+    }
+  });
 
   it("refuses a second one inside of it, whoever its tenant is, and not one of another database", async () => {
     await using other = createDatabase({ url: login.url });

@@ -1,4 +1,4 @@
-import { currentContext, isRequestId, mintRequestId } from "@svc/context";
+import { currentContext, isRequestId, isTenantId, mintRequestId, TENANT_ID_EXPECTED } from "@svc/context";
 import { jsonBytes } from "@svc/sql";
 import { refused } from "./errors.ts";
 import { isKept, isText, MAX_TEXT, shown } from "./text.ts";
@@ -174,7 +174,8 @@ function requestIdOf(given: string | undefined, current: string | undefined): st
 function tenantOf(given: string | null | undefined, current: string | undefined): string {
   if (given === null) return "";
   const tenant = given ?? current ?? "";
-  if (tenant !== "" && !isText(tenant)) throw refused(textFault("tenantId", tenant));
+  if (typeof tenant !== "string") throw refused(textFault("tenantId", tenant));
+  if (tenant !== "" && !isTenantId(tenant)) throw refused(`tenantId must have ${TENANT_ID_EXPECTED}`);
   return tenant;
 }
 

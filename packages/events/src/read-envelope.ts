@@ -1,4 +1,4 @@
-import { isRequestId } from "@svc/context";
+import { isRequestId, isTenantId, TENANT_ID_EXPECTED } from "@svc/context";
 import { InexactIntegerError, parseExactJson } from "@svc/sql";
 import { createHash } from "node:crypto";
 import { type EventEnvelope, traceOf } from "./envelope.ts";
@@ -34,7 +34,7 @@ export function readEnvelope(given: unknown, maxBytes: number = Infinity): Event
     occurred_at,
     request_id: isRequestId(request_id) ? request_id : idFor(id),
     // Anything else in its place must not become an event of no tenant.
-    tenant_id: textOrNone(fields, "tenant_id") ?? "",
+    tenant_id: tenantOf(fields["tenant_id"]),
     trace: traceOf(fields["trace"]),
     key: textOrNone(fields, "key") ?? null,
     data,
@@ -62,6 +62,12 @@ function textOf(fields: Readonly<Record<string, unknown>>, name: string): string
 function textOrNone(fields: Readonly<Record<string, unknown>>, name: string): string | undefined {
   const value = fields[name];
   return value === undefined || value === null || value === "" ? undefined : textOf(fields, name);
+}
+
+function tenantOf(value: unknown): string {
+  if (value === undefined || value === null || value === "") return "";
+  if (!isTenantId(value)) throw fault(`tenant_id must be a text of ${TENANT_ID_EXPECTED}`);
+  return value;
 }
 
 function isMoment(text: string): boolean {

@@ -1,6 +1,6 @@
 import { RequestContext, runWithContext } from "@svc/context";
 import { createEvents, type EventEnvelope, readEnvelope } from "@svc/events";
-import { rejection } from "@svc/test-support";
+import { badTenantIds, goodTenantIds, rejection } from "@svc/test-support";
 import { expect } from "chai";
 import { obedientBus } from "./support/obedient-bus.ts";
 
@@ -108,6 +108,10 @@ describe("an envelope", () => {
     ["a number as key", { type: "a", data: {}, key: 7 }, "key must be a string; it is 7"],
     ["NUL in the key", { type: "a", data: {}, key: "a\0" }, "key must have"],
     ["a request id with a line", { type: "a", data: {}, requestId: "a\nb" }, "requestId must be"],
+    ...Object.entries(badTenantIds).map(
+      ([what, tenantId]) =>
+        [`a tenant with ${what}`, { type: "a", data: {}, tenantId }, "tenantId must have 1 to 255"] as const,
+    ),
     ["a number as tenant", { type: "a", data: {}, tenantId: 42 }, "tenantId must be a string"],
     [
       "no moment",
@@ -135,6 +139,16 @@ describe("an envelope", () => {
     const expected: EventEnvelope = FULL;
     expect(readEnvelope(JSON.stringify(FULL))).to.deep.equal(expected);
     expect(readEnvelope(FULL)).to.deep.equal(expected);
+  });
+
+  it("is read with every tenant id, and not with another tenant (AUTH-39)", async () => {
+    for (const tenant_id of goodTenantIds) {
+      expect(readEnvelope({ ...FULL, tenant_id })).to.include({ tenant_id });
+      expect(await events.publish({ type: "a", data: {}, tenantId: tenant_id })).to.include({ tenant_id });
+    }
+    for (const tenant_id of Object.values(badTenantIds)) {
+      expect(() => readEnvelope({ ...FULL, tenant_id })).to.throw("tenant_id must be a text of 1 to 255");
+    }
   });
 
   it("EVT-9 is read from others who leave out or add what does no harm", () => {

@@ -1,4 +1,4 @@
-import { currentContext } from "@svc/context";
+import { currentContext, isTenantId, TENANT_ID_EXPECTED } from "@svc/context";
 import { jsonBytes } from "@svc/sql";
 import { refused } from "./errors.ts";
 import { mintJobId } from "./job-id.ts";
@@ -68,7 +68,7 @@ export function newRow(job: NewJob, maxPayloadBytes: number): NewRow {
     availableAt: momentOf(availableAt),
     delaySeconds: delayOf(delaySeconds),
     requestId: textOf("requestId", job.requestId, context?.requestId),
-    tenantId: textOf("tenantId", job.tenantId, context?.tenantId),
+    tenantId: tenantOf(job.tenantId, context?.tenantId),
     trace: traceOf(job.trace, carrierOf(context?.trace)),
   };
 }
@@ -87,6 +87,14 @@ function textOf(name: string, given: string | null | undefined, current: string 
   if (given === undefined) return current === undefined || current === "" ? null : current;
   checkText(name, given);
   return given;
+}
+
+function tenantOf(given: string | null | undefined, current: string | undefined): string | null {
+  if (given === null || (given === undefined && (current ?? "") === "")) return null;
+  const tenant = given ?? current;
+  if (isTenantId(tenant)) return tenant;
+  if (typeof tenant !== "string") throw refused(`tenantId must be a string; it is ${shown(tenant)}`);
+  throw refused(`tenantId must have ${TENANT_ID_EXPECTED}`);
 }
 
 function traceOf(given: TraceCarrier | null | undefined, current: TraceCarrier | undefined): string | null {

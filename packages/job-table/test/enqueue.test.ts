@@ -2,7 +2,7 @@ import { RequestContext, runWithContext } from "@svc/context";
 import { testDatabase } from "@svc/dev-services";
 import { createJobTable, type NewJob } from "@svc/job-table";
 import { withTransaction } from "@svc/sql";
-import { rejection, until } from "@svc/test-support";
+import { badTenantIds, goodTenantIds, rejection, until } from "@svc/test-support";
 import { expect } from "chai";
 import { mintJobId } from "../src/job-id.ts";
 import { openBench, openClient } from "./support/bench.ts";
@@ -269,7 +269,12 @@ describe("enqueue", function () {
       "delaySeconds or availableAt, not both",
     ],
     ["no trace context", { task: "a", trace: { traceparent: "x" } }, "trace must have a valid traceparent"],
-    ["NUL in the tenant", { task: "a", tenantId: "a\0" }, "tenantId must not contain"],
+    ...Object.entries(badTenantIds).map(
+      ([what, tenantId]) =>
+        [`a tenant with ${what}`, { task: "a", tenantId }, "tenantId must have 1 to 255 characters"] as const,
+    ),
+    ["an empty tenant", { task: "a", tenantId: "" }, "tenantId must have 1 to 255 characters"],
+    ["a tenant that is a number", { task: "a", tenantId: 7 }, "tenantId must be a string; it is 7"],
     ["an empty request id", { task: "a", requestId: "" }, "requestId must have 1 to 255 characters"],
   ];
   for (const [what, job, message] of wrong) {
@@ -284,6 +289,12 @@ describe("enqueue", function () {
       );
     });
   }
+
+  it("queues a job of every tenant id (AUTH-39)", async () => {
+    await using bench = await openBench(database.url);
+    for (const tenantId of goodTenantIds) await bench.table.enqueue({ task: "a", tenantId });
+    expect((await bench.rows()).map((row) => row.tenant_id)).to.have.members([...goodTenantIds]);
+  });
 
   it("refuses what is no list of at most 10,000 jobs", async () => {
     const table = createJobTable({ db: { query: () => Promise.reject(new Error("sent")) } });

@@ -1,3 +1,4 @@
+import { isTenantId, TENANT_ID_EXPECTED } from "@svc/context";
 import { refused } from "./errors.ts";
 import type { Definition } from "./definition.ts";
 import type { TenantType } from "./options.ts";
@@ -24,7 +25,6 @@ export interface TenantDates extends LocalDates {
   readonly tenant: string | number | bigint | null;
 }
 
-const MAX_TENANT = 255;
 const MAX_MONTHS = 1200;
 export const UUID: RegExp = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const BITS: Partial<Record<TenantType, number>> = { integer: 32, bigint: 64 };
@@ -57,9 +57,7 @@ export function tenantOf(definition: Definition, given: unknown): string | null 
     if (UUID.test(given)) return given.toLowerCase();
     throw refused("tenant must be a UUID, or null");
   }
-  if (given === "" || given.length > MAX_TENANT || /[\0\p{Surrogate}]/u.test(given)) {
-    throw refused(`tenant must have 1 to ${MAX_TENANT} characters, none of them NUL`);
-  }
+  if (!isTenantId(given)) throw refused(`tenant must have ${TENANT_ID_EXPECTED}`);
   return given;
 }
 

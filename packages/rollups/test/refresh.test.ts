@@ -1,7 +1,7 @@
 import { testDatabase } from "@svc/dev-services";
 import { RollupError } from "@svc/rollups";
 import { type Queryable, withTransaction } from "@svc/sql";
-import { rejection } from "@svc/test-support";
+import { badTenantIds, rejection } from "@svc/test-support";
 import { expect } from "chai";
 import { type Expenses, openClient, openExpenses } from "./support/expenses.ts";
 
@@ -314,7 +314,7 @@ describe("refresh", function () {
       { tenant: "", at },
       { tenant: 7, at },
       { tenant: "x".repeat(256), at },
-      { tenant: "a\0", at },
+      ...Object.values(badTenantIds).map((tenant) => ({ tenant, at })),
       { tenant: "acme", at, month: 3 },
       ...[
         "2026-03-10",

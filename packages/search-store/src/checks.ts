@@ -1,6 +1,6 @@
+import { isTenantId, TENANT_ID_EXPECTED } from "@svc/context";
 import { refused, SearchError } from "./errors.ts";
 
-const MAX_TENANT_BYTES = 255;
 const MAX_DOCUMENT_BYTES = 1024;
 /** Most bytes of a chunk's text: more words than that no text search vector holds. */
 export const MAX_CONTENT_BYTES = 262_144;
@@ -12,8 +12,9 @@ export function checkTenant(tenant: unknown): asserts tenant is string {
   if (typeof tenant !== "string" || tenant.trim() === "") {
     throw new SearchError("ERR_SVC_SEARCH_TENANT", "a tenant is required: a text that is not empty");
   }
-  const fault = faultOf(tenant, MAX_TENANT_BYTES);
-  if (fault !== undefined) throw new SearchError("ERR_SVC_SEARCH_TENANT", `the tenant ${fault}`);
+  if (!isTenantId(tenant)) {
+    throw new SearchError("ERR_SVC_SEARCH_TENANT", `the tenant must have ${TENANT_ID_EXPECTED}`);
+  }
 }
 
 /** @throws SearchError `ERR_SVC_SEARCH_ARGUMENT` */
