@@ -22,6 +22,8 @@ export interface MemoryTokenStore extends TokenStore {
   revoke(jti: string, ttlSeconds: number): void;
   revokeFamily(fam: string, ttlSeconds: number): void;
   revokeSubject(sub: string, notBefore: number, ttlSeconds: number): void;
+  signInTime(sub: string, nowSeconds: number): number;
+  revokeSubjectNow(sub: string, nowSeconds: number, ttlSeconds: number): number;
   rotate(rotation: Rotation): RotationResult;
   readiness(): ReadinessCheck;
   /** How many entries it holds, those that have ended and were not swept yet included. */
@@ -57,6 +59,8 @@ export function createMemoryTokenStore(options?: MemoryTokenStoreOptions): Memor
   const maxWithUses = Math.floor(maxEntries * 0.9);
   let sweeper: NodeJS.Timeout | undefined;
   let sweptAt = -Infinity;
+  // The latest second that a caller's clock has shown. Callers on one store need not agree, so it never goes back.
+  let latestSeconds = -Infinity;
 
   const warnFull = atMostEvery(
     WARNING_INTERVAL_MS,
@@ -110,6 +114,13 @@ export function createMemoryTokenStore(options?: MemoryTokenStoreOptions): Memor
     return entry !== undefined && !(signedInAt >= entry.notBefore);
   }
 
+  function signInTime(sub: string, nowSeconds: number): number {
+    checkId("sub", sub);
+    checkMoment("nowSeconds", nowSeconds);
+    latestSeconds = Math.max(latestSeconds, Math.floor(nowSeconds));
+    return Math.max(latestSeconds, Math.ceil(subjects.get(sub, now())?.notBefore ?? -Infinity));
+  }
+
   const store: MemoryTokenStore = {
     isRevoked({ jti, fam, sub, signedInAt }) {
       const at = now();
@@ -141,6 +152,14 @@ export function createMemoryTokenStore(options?: MemoryTokenStoreOptions): Memor
         notBefore: Math.max(notBefore, kept?.notBefore ?? -Infinity),
         expiresAt: Math.max(expiresAt, kept?.expiresAt ?? -Infinity),
       });
+    },
+
+    signInTime,
+
+    revokeSubjectNow(sub, nowSeconds, ttlSeconds) {
+      const notBefore = signInTime(sub, nowSeconds) + 1;
+      store.revokeSubject(sub, notBefore, ttlSeconds);
+      return notBefore;
     },
 
     rotate(rotation) {

@@ -20,6 +20,8 @@ describe("what is no id", () => {
         () => store.revoke(wrong, 60),
         () => store.revokeFamily(wrong, 60),
         () => store.revokeSubject(wrong, 1, 60),
+        () => store.signInTime?.(wrong, 1),
+        () => store.revokeSubjectNow?.(wrong, 1, 60),
         ...(["jti", "fam", "sub", "nonce"] as const).map(
           (name) => () => store.rotate({ ...presented(), [name]: wrong } satisfies Rotation),
         ),

@@ -15,6 +15,31 @@ describe("createPostgresTokenStore", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "token-store" });
 
+  it("dates a sign-in by the server's clock, whatever the caller's says (REV-10)", async () => {
+    await using bench = await openStore(database.url);
+    const seconds = async (): Promise<number> => {
+      const { rows } = await bench.pool.query(
+        "select floor(extract(epoch from clock_timestamp()))::int as at",
+      );
+      return Number((rows[0] as { readonly at?: unknown }).at);
+    };
+    for (const nowSeconds of [0, 4e9]) {
+      const from = await seconds();
+      const began = await bench.store.signInTime("dated", nowSeconds);
+      expect(began).to.be.within(from, await seconds());
+    }
+  });
+
+  it("forgets the moment of a sign-out that is over, also where its row is still there (REV-10)", async () => {
+    await using bench = await openStore(database.url, { table: "svc_old_moments" });
+    const ahead = (await bench.store.signInTime("ann", 0)) + 1000;
+    await bench.store.revokeSubject("ann", ahead, 600);
+    expect(await bench.store.signInTime("ann", 0)).to.equal(ahead);
+    await bench.pool.query("update svc_old_moments set expires_at = now() - interval '1 second'");
+    expect(await bench.store.signInTime("ann", 0)).to.be.below(ahead);
+    expect(await bench.store.revokeSubjectNow("ann", 0, 600)).to.be.below(ahead);
+  });
+
   it("REF-4 REF-5 REF-19 of 32 presentations at once, over two pools, one is rotated and the rest raced", async () => {
     await using a = await openStore(database.url);
     await using b = await openStore(database.url);

@@ -41,6 +41,28 @@ describe("createRedisTokenStore", () => {
     }
   });
 
+  it("dates a sign-in by the server's clock, whatever the caller's says (REV-10)", async () => {
+    const store = storeOn();
+    const seconds = async (): Promise<number> => Number((await client().time())[0]);
+    for (const nowSeconds of [0, 4e9]) {
+      const [from, began, to] = [
+        await seconds(),
+        await store.signInTime("dated", nowSeconds),
+        await seconds(),
+      ];
+      expect(began).to.be.within(from, to);
+    }
+  });
+
+  it("keeps a moment that the application has set without an end (REV-10)", async () => {
+    const prefix = `${server.keyPrefix}lasting:`;
+    const store = storeOn(0, { keyPrefix: prefix });
+    await client().set(`${prefix}s:{ann}`, "5");
+    const notBefore = await store.revokeSubjectNow("ann", 0, 60);
+    expect(await client().get(`${prefix}s:{ann}`)).to.equal(String(notBefore));
+    expect(await client().pttl(`${prefix}s:{ann}`)).to.equal(-1);
+  });
+
   it("REV-9 lets every entry end, a use with its token and a family with its refresh tokens", async () => {
     const prefix = `${server.keyPrefix}ttl:`;
     const store = storeOn(0, { keyPrefix: prefix });

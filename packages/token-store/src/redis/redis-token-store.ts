@@ -17,6 +17,8 @@ export interface RedisTokenStore extends TokenStore {
   revoke(jti: string, ttlSeconds: number): Promise<void>;
   revokeFamily(fam: string, ttlSeconds: number): Promise<void>;
   revokeSubject(sub: string, notBefore: number, ttlSeconds: number): Promise<void>;
+  signInTime(sub: string, nowSeconds: number): Promise<number>;
+  revokeSubjectNow(sub: string, nowSeconds: number, ttlSeconds: number): Promise<number>;
   rotate(rotation: Rotation): Promise<RotationResult>;
   readiness(): ReadinessCheck;
 }
@@ -157,8 +159,20 @@ export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTok
     async revokeSubject(sub, notBefore, ttlSeconds) {
       checkId("sub", sub);
       checkMoment("notBefore", notBefore);
-      const args = [String(notBefore), String(timeToLiveMs("ttlSeconds", ttlSeconds))];
+      const args = [String(timeToLiveMs("ttlSeconds", ttlSeconds)), String(notBefore)];
       await persistently(() => run(scripts.signOut, [keys.subject(sub)], args));
+    },
+
+    async signInTime(sub) {
+      checkId("sub", sub);
+      return Number(await persistently(() => run(scripts.signInTime, [keys.subject(sub)], [])));
+    },
+
+    async revokeSubjectNow(sub, _nowSeconds, ttlSeconds) {
+      checkId("sub", sub);
+      const args = [String(timeToLiveMs("ttlSeconds", ttlSeconds))];
+      // A second execution after a lost answer ends one second more, of sessions that began before this one answers.
+      return Number(await persistently(() => run(scripts.signOutNow, [keys.subject(sub)], args)));
     },
 
     rotate,

@@ -11,6 +11,8 @@ export interface Scripts {
   readonly rotate: Script;
   readonly remember: Script;
   readonly signOut: Script;
+  readonly signInTime: Script;
+  readonly signOutNow: Script;
 }
 
 // Redis 4 needs to be told that a script which asks for the time is replicated by its effects; since 5 it always is.
@@ -50,21 +52,48 @@ if left ~= -1 and left < tonumber(ARGV[1]) then redis.call('SET', KEYS[1], '1', 
 return 1
 `;
 
-/** KEYS: subject. ARGV: not before, ttl. Neither goes back. */
-const SIGN_OUT = `${PROLOGUE}
-local held = redis.call('GET', KEYS[1])
-local moment = ARGV[1]
-if held and tonumber(held) > tonumber(moment) then moment = held end
+/** Keeps `moment` for the subject, and for no shorter time than before. ARGV[1]: ttl. */
+const KEEP_MOMENT = `
 local left = redis.call('PTTL', KEYS[1])
-if left == -1 then redis.call('SET', KEYS[1], moment) return 1 end
-local ttl = ARGV[2]
+if left == -1 then redis.call('SET', KEYS[1], moment) return moment end
+local ttl = ARGV[1]
 if left > tonumber(ttl) then ttl = string.format('%.0f', left) end
 redis.call('SET', KEYS[1], moment, 'PX', ttl)
-return 1
+return moment
 `;
 
+/** KEYS: subject. ARGV: ttl, not before. Neither goes back. */
+const SIGN_OUT = `${PROLOGUE}
+local held = redis.call('GET', KEYS[1])
+local moment = ARGV[2]
+if held and tonumber(held) > tonumber(moment) then moment = held end
+${KEEP_MOMENT}`;
+
+/** The second at which a session begins: that of the server's clock, and not before the last sign-out. */
+const SIGN_IN_SECOND = `
+local second = tonumber(redis.call('TIME')[1])
+local held = tonumber(redis.call('GET', KEYS[1]) or '')
+if held and held > second then second = math.ceil(held) end
+`;
+
+/** KEYS: subject. */
+const SIGN_IN_TIME = `${SIGN_IN_SECOND}
+return string.format('%.0f', second)
+`;
+
+/** KEYS: subject. ARGV: ttl. */
+const SIGN_OUT_NOW = `${PROLOGUE}${SIGN_IN_SECOND}
+local moment = string.format('%.0f', second + 1)
+${KEEP_MOMENT}`;
+
 export function makeScripts(): Scripts {
-  return { rotate: script(ROTATE), remember: script(REMEMBER), signOut: script(SIGN_OUT) };
+  return {
+    rotate: script(ROTATE),
+    remember: script(REMEMBER),
+    signOut: script(SIGN_OUT),
+    signInTime: script(SIGN_IN_TIME),
+    signOutNow: script(SIGN_OUT_NOW),
+  };
 }
 
 function script(source: string): Script {

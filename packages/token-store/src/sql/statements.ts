@@ -110,6 +110,28 @@ set deadline = greatest(case when mark.${LIVES} then mark.deadline end, excluded
 returning ${NESTED}`;
 }
 
+/** The second at which a session begins: that of the server's clock, and not before the last sign-out. */
+function signInSecond(deadline: string): string {
+  return `greatest(floor(extract(epoch from clock_timestamp())), ceil(extract(epoch from ${deadline})))`;
+}
+
+export function signInTimeSql(table: string, sub: string): string {
+  const deadline = `(select deadline from ${table} where key = ${keyOf("sub", sub)} and ${LIVES})`;
+  return `select ${signInSecond(deadline)}::bigint as moment`;
+}
+
+/** Signs out what began before the next second of the server's clock, and what began at an earlier sign-out's moment. */
+export function revokeSubjectNowSql(table: string, sub: string, ttlSeconds: number): string {
+  return `
+insert into ${table} as mark (key, deadline, expires_at)
+values (${keyOf("sub", sub)}, to_timestamp((${signInSecond("null::timestamptz")} + 1)::float8),
+  statement_timestamp() + ${timeToLive("ttlSeconds", ttlSeconds)})
+on conflict (key) do update
+set deadline = to_timestamp((${signInSecond(`case when mark.${LIVES} then mark.deadline end`)} + 1)::float8),
+  expires_at = greatest(mark.expires_at, excluded.expires_at)
+returning extract(epoch from deadline)::bigint as moment, ${NESTED}`;
+}
+
 /** Deletes rows that are over, oldest first. One that somebody is about to use again is left alone. */
 export function sweepSql(table: string, batch: number): string {
   return `

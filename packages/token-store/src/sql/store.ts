@@ -1,6 +1,6 @@
 import { calmLogger, type ReadinessCheck } from "@svc/context";
 import { DeadlineError, singleFlight } from "@svc/resilience";
-import { safeErrorText, TransactionError } from "@svc/sql";
+import { type Row, safeErrorText, TransactionError } from "@svc/sql";
 import { checkMoment } from "../durations.ts";
 import { checkId, checkIds } from "../ids.ts";
 import type { RevocableToken, Rotation, RotationResult, TokenStore } from "../token-store.ts";
@@ -11,9 +11,11 @@ import { ensureTable } from "./schema.ts";
 import {
   isRevokedSql,
   revokeFamilySql,
+  revokeSubjectNowSql,
   revokeSql,
   revokeSubjectSql,
   rotateSql,
+  signInTimeSql,
   sweepSql,
 } from "./statements.ts";
 
@@ -27,6 +29,8 @@ export interface PostgresTokenStore extends TokenStore, AsyncDisposable {
   revoke(jti: string, ttlSeconds: number): Promise<void>;
   revokeFamily(fam: string, ttlSeconds: number): Promise<void>;
   revokeSubject(sub: string, notBefore: number, ttlSeconds: number): Promise<void>;
+  signInTime(sub: string, nowSeconds: number): Promise<number>;
+  revokeSubjectNow(sub: string, nowSeconds: number, ttlSeconds: number): Promise<number>;
   rotate(rotation: Rotation): Promise<RotationResult>;
   /**
    * Makes the table and its index when they are missing. Needs the right to create them only then.
@@ -111,6 +115,14 @@ export function createPostgresTokenStore(given: PostgresTokenStoreOptions): Post
       checkId("sub", sub);
       await write(revokeSubjectSql(quotedTable, sub, notBefore, ttlSeconds));
     },
+    async signInTime(sub) {
+      checkId("sub", sub);
+      return momentIn(await connection.read(signInTimeSql(quotedTable, sub)));
+    },
+    async revokeSubjectNow(sub, _nowSeconds, ttlSeconds) {
+      checkId("sub", sub);
+      return momentIn(await write(revokeSubjectNowSql(quotedTable, sub, ttlSeconds)));
+    },
     shared: true,
 
     async rotate(rotation) {
@@ -141,4 +153,12 @@ export function createPostgresTokenStore(given: PostgresTokenStoreOptions): Post
     [Symbol.asyncDispose]: () => store.stop(),
   };
   return store;
+}
+
+/** Drivers answer a bigint as a text. */
+function momentIn({ moment }: Row): number {
+  if (moment === undefined || moment === null) {
+    throw new TypeError("the driver does not answer the last of several statements");
+  }
+  return Number(moment);
 }

@@ -3,6 +3,7 @@ import { concurrencyCases } from "./concurrency-cases.ts";
 import { expiryCases } from "./expiry-cases.ts";
 import { revocationCases } from "./revocation-cases.ts";
 import { rotationCases } from "./rotation-cases.ts";
+import { signOutCases } from "./sign-out-cases.ts";
 import type { TokenStoreSuite } from "./subjects.ts";
 
 export type { TokenStoreSuite } from "./subjects.ts";
@@ -37,7 +38,7 @@ export interface Draft {
  */
 export function tokenStoreCases(suite: TokenStoreSuite): readonly TokenStoreCase[] {
   const { create, createReplica, advance, release = stopped } = suite;
-  return [...rotationCases, ...revocationCases, ...expiryCases, ...concurrencyCases]
+  return [...rotationCases, ...revocationCases, ...signOutCases, ...expiryCases, ...concurrencyCases]
     .filter(({ needsClock }) => needsClock !== true || advance !== undefined)
     .map(({ name, test }) => ({
       name,
