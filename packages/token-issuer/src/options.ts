@@ -138,6 +138,7 @@ export function resolveIssuerOptions(given: TokenIssuerOptions): ResolvedIssuerO
   refuse([
     ...claimNameFaults(options),
     ...(options.env === "prod" ? storeFaults(options.store) : []),
+    ...clockFaults(options.store),
     ...lifetimeFaults(options.keys, lifetimes),
   ]);
   return {
@@ -188,6 +189,12 @@ function storeFaults(store: IssuerStore): Fault[] {
     "must be shared by all replicas in prod: a sign-out that one process alone knows of is none; " +
     "use a store in Redis or PostgreSQL (a store of your own says so with shared: true)";
   return [{ key: "store", message }];
+}
+
+/** A sign-in dated by one clock and a sign-out by another could not be compared (REV-10). */
+function clockFaults(store: IssuerStore): Fault[] {
+  if ((store.signInTime === undefined) === (store.revokeSubjectNow === undefined)) return [];
+  return [{ key: "store", message: "must have both signInTime() and revokeSubjectNow(), or neither" }];
 }
 
 /** A ring drops a replaced key when the last token that it signed has expired; it must know how long they live. */

@@ -16,7 +16,10 @@ export interface PairRequest {
    * that the issuer writes must not be among them (ISS-13). Default: none.
    */
   readonly extra?: Readonly<Record<string, unknown>> | undefined;
-  /** When the person proved who they are, in seconds since the Unix epoch. Default: now. */
+  /**
+   * When the person proved who they are, in seconds since the Unix epoch, where that was earlier; leave it out for a
+   * sign-in of this moment, which is dated by the clock that sign-outs are dated by (REV-10). Default: now.
+   */
   readonly authTime?: number | undefined;
 }
 
@@ -46,11 +49,11 @@ export function readPairRequest(
     readonly nowSeconds: number;
     readonly leewaySeconds: number;
   },
-): Omit<Session, "family"> {
+): Omit<Session, "family" | "signedInAt"> & { readonly authTime: number | undefined } {
   if (typeof request !== "object" || request === null) throw wrong("its argument must be an object");
   const unknown = Object.keys(request).find((name) => !known.includes(name));
   if (unknown !== undefined) throw wrong(`${unknown} is unknown; known are ${known.join(", ")}`);
-  const { subject, scopes = [], roles = [], tenant, extra = {}, authTime = rules.nowSeconds } = request;
+  const { subject, scopes = [], roles = [], tenant, extra = {}, authTime } = request;
   if (typeof subject !== "string" || subject === "")
     throw wrong("subject must be a string that is not empty");
   if (!isPlainText(subject)) throw wrong("subject must not contain control characters or lone surrogates");
@@ -60,10 +63,10 @@ export function readPairRequest(
     throw wrong(`tenant must have ${TENANT_ID_EXPECTED}; leave it out where there is none`);
   }
   checkExtra(extra, rules.reserved);
-  if (!isMoment(authTime, rules) || authTime < 0) {
+  if (authTime !== undefined && (!isMoment(authTime, rules) || authTime < 0)) {
     throw wrong("authTime must be in seconds since the Unix epoch, and not in the future");
   }
-  return { subject, scopes, roles, tenant, extra, signedInAt: Math.trunc(authTime) };
+  return { subject, scopes, roles, tenant, extra, authTime };
 }
 
 /**

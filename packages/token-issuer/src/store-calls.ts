@@ -10,6 +10,13 @@ import type { IssuerStore, RevocableToken, Rotation, RotationResult } from "./to
 export interface StoreCalls {
   isRevoked(token: RevocableToken): Promise<boolean>;
   rotate(rotation: Omit<Rotation, "nonce">): Promise<RotationResult>;
+  /**
+   * When a session of a person begins now, in whole seconds by the store's clock; undefined where it has none (REV-10). While
+   * the store does not answer it is `leewaySeconds` ago, so that a sign-out that follows ends the session on any replica.
+   */
+  signInTime(sub: string, nowSeconds: number): Promise<number | undefined>;
+  /** Signs a person out everywhere as of now, by the same clock; answers the `notBefore` that was set. */
+  revokeSubjectNow(sub: string, nowSeconds: number, ttlSeconds: number): Promise<number>;
   change(call: (store: IssuerStore) => void | Promise<void>): Promise<void>;
 }
 
@@ -22,7 +29,11 @@ const RETRY_BUDGET_MS = 3_000;
 
 export function createStoreCalls(
   store: IssuerStore,
-  { timeoutMs, logger }: { readonly timeoutMs: number; readonly logger: Logger | undefined },
+  {
+    timeoutMs,
+    leewaySeconds,
+    logger,
+  }: { readonly timeoutMs: number; readonly leewaySeconds: number; readonly logger: Logger | undefined },
 ): StoreCalls {
   const warn = atMostEvery(WARNING_INTERVAL_MS, (suppressed, error: unknown) =>
     say(
@@ -92,7 +103,42 @@ export function createStoreCalls(
     throw new TypeError(`isRevoked() must answer true or false; it answered ${typeof revoked}`);
   }
 
-  return { isRevoked, rotate, change: (call) => orUnavailable(() => call(store)) };
+  async function signInTime(sub: string, nowSeconds: number): Promise<number | undefined> {
+    if (store.signInTime === undefined) return undefined;
+    let moment: unknown;
+    try {
+      moment = await inTime(() => store.signInTime?.(sub, nowSeconds));
+    } catch (error) {
+      warn(error);
+      return Math.max(0, nowSeconds - leewaySeconds);
+    }
+    return secondsOf("signInTime", moment);
+  }
+
+  async function revokeSubjectNow(sub: string, nowSeconds: number, ttlSeconds: number): Promise<number> {
+    if (store.revokeSubjectNow === undefined) {
+      // The end of this second, so that no session of it survives.
+      const notBefore = nowSeconds + 1;
+      await orUnavailable(() => store.revokeSubject(sub, notBefore, ttlSeconds));
+      return notBefore;
+    }
+    const moment = await orUnavailable(() => store.revokeSubjectNow?.(sub, nowSeconds, ttlSeconds));
+    return secondsOf("revokeSubjectNow", moment);
+  }
+
+  return {
+    isRevoked,
+    rotate,
+    signInTime,
+    revokeSubjectNow,
+    change: (call) => orUnavailable(() => call(store)),
+  };
+}
+
+/** @throws TypeError for a store that answers anything but whole seconds since the Unix epoch */
+function secondsOf(operation: string, moment: unknown): number {
+  if (Number.isSafeInteger(moment) && Number(moment) >= 0) return Number(moment);
+  throw new TypeError(`${operation}() of the token store must answer whole seconds since the Unix epoch`);
 }
 
 /** An open breaker has let nothing through, and some stores know themselves that nothing can have happened. */

@@ -24,7 +24,8 @@ export interface TokenPair {
 /** Issues pairs, rotates refresh tokens and ends sessions. It knows nothing of HTTP, users or passwords (ISS-1). */
 export interface TokenIssuer {
   /**
-   * A pair for somebody who has just signed in, as a session of its own (ISS-2, ISS-3). Nothing is written to the store.
+   * A pair for somebody who has just signed in, as a session of its own (ISS-2, ISS-3). The store tells when that is
+   * (REV-10), and nothing is written to it. A store that does not answer delays the pair and does not prevent it.
    *
    * @throws IssueError for what must not or cannot be issued (ISS-13)
    */
@@ -51,8 +52,9 @@ export interface TokenIssuer {
   /**
    * Signs a person out everywhere: ends the sessions that began before a moment (REV-10).
    *
-   * @param notBefore seconds since the Unix epoch; default: the end of this second, so that no session of it survives
-   * @returns `notBefore`; a pair that is issued at once needs it as its `authTime`
+   * @param notBefore seconds since the Unix epoch; default: now, by the clock of the store, which every sign-in is dated by.
+   *   No session that has begun survives, and every later sign-in is good at once.
+   * @returns `notBefore`
    * @throws IssueError for a moment to come, which milliseconds are
    * @throws ProblemError 503 while the store does not answer
    */
@@ -70,7 +72,11 @@ export interface TokenIssuer {
 export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
   const settings = resolveIssuerOptions(options);
   const { keys, logger, onRefresh, accessSeconds, refreshSeconds, leewaySeconds } = settings;
-  const store = createStoreCalls(settings.store, { timeoutMs: settings.storeTimeoutMs, logger });
+  const store = createStoreCalls(settings.store, {
+    timeoutMs: settings.storeTimeoutMs,
+    leewaySeconds,
+    logger,
+  });
   const read = createTokenReader(settings);
   const familyTtlSeconds = refreshSeconds + leewaySeconds;
 
@@ -85,8 +91,11 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
   async function issuePair(request: PairRequest): Promise<TokenPair> {
     const { reserved } = settings;
     const nowSeconds = secondsNow();
-    const read = readPairRequest(request, { reserved, nowSeconds, leewaySeconds });
-    const session = { ...read, family: drawFamily() };
+    const { authTime, ...read } = readPairRequest(request, { reserved, nowSeconds, leewaySeconds });
+    const latest = await store.signInTime(read.subject, nowSeconds);
+    // A later authTime than the store's now comes from a clock that is ahead.
+    const signedInAt = Math.min(Math.trunc(authTime ?? latest ?? nowSeconds), latest ?? Infinity);
+    const session = { ...read, signedInAt, family: drawFamily() };
     if (isOver(session, nowSeconds)) {
       throw new IssueError(
         "issuePair(): authTime is so long ago that sessionLifetimeDays has ended the session",
@@ -201,8 +210,15 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
     tell({ type: "revoked", family });
   }
 
-  async function revokeSubject(subject: string, notBefore = secondsNow() + 1): Promise<number> {
+  async function revokeSubject(subject: string, notBefore?: number): Promise<number> {
     checkText("revokeSubject()", subject);
+    const moment = await revokeSubjectFrom(subject, notBefore);
+    tell({ type: "revoked", subject });
+    return moment;
+  }
+
+  async function revokeSubjectFrom(subject: string, notBefore: number | undefined): Promise<number> {
+    if (notBefore === undefined) return store.revokeSubjectNow(subject, secondsNow(), familyTtlSeconds);
     // A moment to come would end every session that the person begins until then.
     if (!isMoment(notBefore, { nowSeconds: secondsNow(), leewaySeconds })) {
       throw new IssueError(
@@ -210,7 +226,6 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
       );
     }
     await store.change((each) => each.revokeSubject(subject, notBefore, familyTtlSeconds));
-    tell({ type: "revoked", subject });
     return notBefore;
   }
 

@@ -38,6 +38,21 @@ export interface IssuerStore {
   revokeFamily(fam: string, ttlSeconds: number): void | Promise<void>;
   /** Ends the sessions that began before `notBefore`, in seconds since the Unix epoch (REV-10). */
   revokeSubject(sub: string, notBefore: number, ttlSeconds: number): void | Promise<void>;
+  /**
+   * The moment at which a session of a person begins now, in whole seconds since the Unix epoch, for `auth_time`: by the
+   * store's own clock, which all replicas share, and not before the person's last sign-out (REV-10). Changes nothing.
+   * Optional, together with `revokeSubjectNow`; without them the clock of the replica counts.
+   *
+   * @param nowSeconds the caller's clock, for a store that has none of its own
+   */
+  signInTime?(sub: string, nowSeconds: number): number | Promise<number>;
+  /**
+   * Signs a person out everywhere as of now, by the clock of `signInTime` and in ONE atomic step: as `revokeSubject` one
+   * second after the moment that `signInTime` would answer, so that it ends what began in the same second (REV-10).
+   *
+   * @returns the `notBefore` that it has set
+   */
+  revokeSubjectNow?(sub: string, nowSeconds: number, ttlSeconds: number): number | Promise<number>;
   /** ONE atomic step: is the family or the subject revoked, consume, mark (REF-7, REF-8). */
   rotate(rotation: Rotation): RotationResult | Promise<RotationResult>;
 }

@@ -37,6 +37,9 @@ describe("the options of createTokenIssuer()", () => {
     "keys must be": { keys: undefined },
     "keys must be a key ring": { keys: { find: () => undefined } },
     "store must be a token store": { store: { isRevoked: () => false } },
+    "store must have both signInTime() and revokeSubjectNow(), or neither": {
+      store: { ...store, revokeSubjectNow: undefined },
+    },
     "onRefresh must be a function": { onRefresh: { scopes: [] } },
     "onEvent must be a function": { onEvent: "log" },
     "accessLifetimeMinutes must be a number from 1": { accessLifetimeMinutes: 0 },
