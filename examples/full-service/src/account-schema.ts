@@ -13,7 +13,6 @@ const people = {
       tenant: "text",
       scopes: "text[]",
       roles: "text[]",
-      not_before: "bigint",
     },
   },
   statements: [
@@ -26,9 +25,7 @@ create table if not exists users (
   password text,
   tenant text not null,
   scopes text[] not null,
-  roles text[] not null,
-  -- Seconds since the Unix epoch: sessions that began before were ended by "sign out everywhere".
-  not_before bigint not null default 0
+  roles text[] not null
 )`,
     `create unique index if not exists users_by_email on users (email)`,
   ],

@@ -1,5 +1,5 @@
 import type { Database } from "@svc/database";
-import type { JwtAuth } from "@svc/jwt-auth";
+import type { JwtAuth, Verified } from "@svc/jwt-auth";
 import type { TokenIssuer, TokenPair } from "@svc/token-issuer";
 import type { IncomingMessage } from "node:http";
 import { forgetSessions, recordSession } from "./sessions.ts";
@@ -23,15 +23,19 @@ export function sessionBeginner({
   sessionsKeptDays,
 }: SessionBeginnerOptions): BeginSession {
   return async function beginSession(user, req) {
-    const { subject, scopes, roles, tenant, notBefore } = user;
-    // Within the second of a "sign out everywhere", which ends what began in that second.
-    const signedInAt = Math.max(Math.floor(Date.now() / 1000), notBefore);
-    const pair = await issuer.issuePair({ subject, scopes, roles, tenant, authTime: signedInAt });
-    const { principal } = await auth.verifier.verify(pair.access_token);
-    if (principal?.family === undefined) throw new Error("the service does not take the token that it made");
+    const { subject, scopes, roles, tenant } = user;
+    const pair = await issuer.issuePair({ subject, scopes, roles, tenant });
+    const { principal, signedInAt } = await verified(auth, pair);
+    if (principal.family === undefined) throw new Error("the token that the issuer made has no session");
     const userAgent = req.headers["user-agent"] ?? "";
     await recordSession(db, { family: principal.family, subject, tenant, userAgent, signedInAt });
     await forgetSessions(db, sessionsKeptDays);
     return pair;
   };
+}
+
+async function verified({ verifier }: JwtAuth, pair: TokenPair): Promise<Verified> {
+  const found = await verifier.verify(pair.access_token);
+  if (found.reason !== undefined) throw new Error("the service does not take the token that it made");
+  return found;
 }

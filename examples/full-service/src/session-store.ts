@@ -13,6 +13,8 @@ export interface SessionStoreOptions {
 
 /** The token store, and what makes its table. */
 export interface SessionStore extends TokenStore {
+  signInTime(sub: string, nowSeconds: number): Promise<number>;
+  revokeSubjectNow(sub: string, nowSeconds: number, ttlSeconds: number): Promise<number>;
   readonly shared: true;
   ensureSchema(): Promise<unknown>;
 }
@@ -50,6 +52,16 @@ export function createSessionStore({ db, prepared, log }: SessionStoreOptions): 
       await store.revokeSubject(sub, notBefore, ttlSeconds);
       await note(noteAllEnded(db, sub, notBefore));
     },
+    async signInTime(sub, nowSeconds) {
+      await prepared();
+      return store.signInTime(sub, nowSeconds);
+    },
+    async revokeSubjectNow(sub, nowSeconds, ttlSeconds) {
+      await prepared();
+      const notBefore = await store.revokeSubjectNow(sub, nowSeconds, ttlSeconds);
+      await note(noteAllEnded(db, sub, notBefore));
+      return notBefore;
+    },
     async rotate(rotation) {
       await prepared();
       const result = await store.rotate(rotation);
@@ -69,6 +81,8 @@ export function lateStore(store: () => SessionStore): TokenStore {
     revoke: (jti, ttlSeconds) => store().revoke(jti, ttlSeconds),
     revokeFamily: (fam, ttlSeconds) => store().revokeFamily(fam, ttlSeconds),
     revokeSubject: (sub, notBefore, ttlSeconds) => store().revokeSubject(sub, notBefore, ttlSeconds),
+    signInTime: (sub, nowSeconds) => store().signInTime(sub, nowSeconds),
+    revokeSubjectNow: (sub, nowSeconds, ttlSeconds) => store().revokeSubjectNow(sub, nowSeconds, ttlSeconds),
     rotate: (rotation) => store().rotate(rotation),
   };
 }

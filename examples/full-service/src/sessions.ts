@@ -81,9 +81,7 @@ export async function noteEnded(db: Queryable, family: string): Promise<void> {
 /** Notes that all sessions of a person that began before a moment (seconds since the Unix epoch) have ended. */
 export async function noteAllEnded(db: Queryable, subject: string, notBefore: number): Promise<void> {
   await db.query(
-    `
-with person as (update users set not_before = greatest(not_before, $2::bigint) where subject = $1)
-update sessions set ended = now() where subject = $1 and ended is null and signed_in_at < $2::bigint`,
-    [subject, Math.ceil(notBefore)],
+    "update sessions set ended = now() where subject = $1 and ended is null and signed_in_at < $2::float8",
+    [subject, notBefore],
   );
 }

@@ -11,19 +11,17 @@ export interface User {
   readonly tenant: string;
   readonly scopes: readonly string[];
   readonly roles: readonly string[];
-  /** Seconds since the Unix epoch: no session that began before is good. */
-  readonly notBefore: number;
 }
 
 type UserRow = User & Row;
 
-const columns = `subject, email, password, tenant, scopes, roles, not_before::float8 as "notBefore"`;
+const columns = "subject, email, password, tenant, scopes, roles";
 
 // Of ASCII alone: `toLowerCase()` makes a "k" of the Kelvin sign, and of the address of somebody else this one.
 const inLowerCase = (email: string): string => email.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 
-/** Writes a new one, who has signed out of nothing yet. */
-export async function addUser(db: Queryable, user: Omit<User, "notBefore">): Promise<void> {
+/** Writes a new one. */
+export async function addUser(db: Queryable, user: User): Promise<void> {
   const { subject, email, password, tenant, scopes, roles } = user;
   await db.query(
     `insert into users (subject, email, password, tenant, scopes, roles) values ($1, $2, $3, $4, $5, $6)`,

@@ -54,6 +54,16 @@ describe("the store of sessions that have ended", () => {
     expect(await families("bob")).to.deep.equal(["bob-2"]);
   });
 
+  it("takes all of a person's sessions off that have begun at a sign-out of now (REV-10)", async () => {
+    const store = storeOn(db);
+    const signedInAt = await store.signInTime("cem", 0);
+    const newest = { family: "cem-1", subject: "cem", tenant: "acme", userAgent: "x", signedInAt };
+    await recordSession(db, newest);
+    await store.revokeSubjectNow("cem", 0, month);
+    await recordSession(db, { ...newest, family: "cem-2", signedInAt: await store.signInTime("cem", 0) });
+    expect(await families("cem")).to.deep.equal(["cem-2"]);
+  });
+
   it("forgets those that nobody has used for as long as a refresh token lives, whoever's", async () => {
     for (const family of ["dan-1", "dan-2", "dan-3"]) await begin("dan", family);
     const age = "update sessions set last_used = now() - make_interval(days => $2) where family = $1";
