@@ -16,6 +16,7 @@ const experiments: Readonly<Record<string, () => Promise<Experiment>>> = {
   "token-differential": async () => (await import("./token-differential.ts")).tokenDifferential,
   "refresh-race": async () => (await import("./refresh-race.ts")).refreshRace,
   "logout-reach": async () => (await import("./logout-reach.ts")).logoutReach,
+  "skewed-sign-out": async () => (await import("./skewed-sign-out.ts")).skewedSignOut,
   "redis-stall": async () => (await import("./redis-stall.ts")).redisStall,
   "key-rotation": async () => (await import("./key-rotation.ts")).keyRotation,
   "job-kills": async () => (await import("./job-kills.ts")).jobKills,

@@ -13,6 +13,19 @@ export interface Sessions {
   readonly agent: Agent;
 }
 
+/** A session of that person. */
+export async function signInAs({ port, agent }: Sessions, subject: string): Promise<Pair> {
+  const { status, body } = await send(port, `/pairs?count=1&subject=${subject}`, { agent, method: "POST" });
+  if (status !== 200) throw new Error(`no session was begun: ${status} ${body}`);
+  const [pair] = JSON.parse(body) as [Pair];
+  return pair;
+}
+
+/** Ends all sessions of the person whose token that is. */
+export function signOutEverywhere({ port, agent }: Sessions, accessToken: string): Promise<Outcome> {
+  return send(port, "/sign-out-everywhere", { agent, method: "POST", headers: bearer(accessToken) });
+}
+
 /** So many sessions, each of a person of its own. */
 export async function signIn({ port, agent }: Sessions, count: number): Promise<readonly Pair[]> {
   const pairs: Pair[] = [];

@@ -20,6 +20,7 @@ export function brokenStore(variant: string, url: string): Store | undefined {
   if (variant === "broken-get-then-set") return getThenSet(built, redis);
   if (variant === "broken-no-winner") return withoutWinner(built);
   if (variant === "broken-no-nonce") return withoutNonce(redis);
+  if (variant === "broken-local-clocks") return withoutClock(built);
   if (variant === "broken-no-family") return withoutFamily(built, redis);
   return variant === "broken-remembered" ? rememberedAnswers(built) : undefined;
 }
@@ -102,6 +103,18 @@ function withoutFamily(built: RedisTokenStore, redis: GuardedRedis): Store {
       if (result === "replayed") await redis.call("del", `${keyPrefix}f:{${rotation.fam}}`);
       return result;
     },
+  };
+}
+
+/** The clock of the replica that issues or signs out decides. */
+export function withoutClock(built: Store): Store {
+  return {
+    shared: true,
+    isRevoked: (token) => built.isRevoked(token),
+    revoke: (jti, ttlSeconds) => built.revoke(jti, ttlSeconds),
+    revokeFamily: (fam, ttlSeconds) => built.revokeFamily(fam, ttlSeconds),
+    revokeSubject: (sub, notBefore, ttlSeconds) => built.revokeSubject(sub, notBefore, ttlSeconds),
+    rotate: (rotation) => built.rotate(rotation),
   };
 }
 

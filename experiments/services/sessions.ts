@@ -1,5 +1,5 @@
 import { createService } from "@svc/express";
-import { requireScopes, type RevocationCheck } from "@svc/jwt-auth";
+import { currentPrincipal, requireAuth, requireScopes, type RevocationCheck } from "@svc/jwt-auth";
 import type { TokenStore } from "@svc/token-store";
 import { randomUUID } from "node:crypto";
 import { announce, answerQuestions, settingsOfParent } from "../harness/within-service.ts";
@@ -14,6 +14,8 @@ export interface SessionsSettings {
   readonly issues?: boolean;
   readonly graceSeconds?: number;
   readonly failOpen?: boolean;
+  /** Seconds by which the clock of this process is ahead of the machine's; below 0: behind. Default: 0. */
+  readonly skewSeconds?: number;
   /** Whether a second service like it runs beside it, whose port is asked for as `other`. */
   readonly isTwo?: boolean;
   /** Default: the product as it is. */
@@ -24,7 +26,12 @@ type Store = TokenStore & RevocationCheck;
 type BrokenStores = typeof import("./broken-stores.ts");
 
 const { secret, redisUrl, postgresUrl, variant, ...rest } = settingsOfParent<SessionsSettings>();
-const { issues = true, graceSeconds = 10, failOpen = true, isTwo = false } = rest;
+const { issues = true, graceSeconds = 10, failOpen = true, isTwo = false, skewSeconds = 0 } = rest;
+
+if (skewSeconds !== 0) {
+  const { now } = Date;
+  Date.now = () => now() + skewSeconds * 1000;
+}
 
 async function storeInCode(broken: BrokenStores | undefined): Promise<Store | undefined> {
   if (postgresUrl !== undefined) {
@@ -32,7 +39,7 @@ async function storeInCode(broken: BrokenStores | undefined): Promise<Store | un
     const { createPostgresTokenStore } = await import("@svc/token-store/postgres");
     const store = createPostgresTokenStore({ db: createDatabase({ url: postgresUrl, max: 16 }) });
     await store.ensureSchema();
-    return store;
+    return variant === "broken-local-clocks" ? broken?.withoutClock(store) : store;
   }
   return variant === undefined || redisUrl === undefined ? undefined : broken?.brokenStore(variant, redisUrl);
 }
@@ -74,9 +81,17 @@ async function start(): Promise<number | undefined> {
     routes(app, { issuer }) {
       app.post("/pairs", async (req, res) => {
         const count = Number(req.query["count"]);
-        const session = { subject: randomUUID(), scopes: ["orders:read"] };
+        const { subject } = req.query;
+        const session = {
+          subject: typeof subject === "string" ? subject : randomUUID(),
+          scopes: ["orders:read"],
+        };
         const issued = Array.from({ length: count }, async () => issuer?.issuePair(session));
         res.json(await Promise.all(issued));
+      });
+      app.post("/sign-out-everywhere", requireAuth(), async (_req, res) => {
+        await issuer?.revokeSubject(currentPrincipal().subject);
+        res.status(204).end();
       });
       if (wait !== undefined) app.use("/orders", (_req, _res, next) => void wait().then(() => next(), next));
       app.get("/orders", requireScopes("orders:read"), (_req, res) => void res.json({ orders: [] }));

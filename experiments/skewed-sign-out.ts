@@ -1,0 +1,182 @@
+import { startPostgres, startRedis } from "@svc/dev-services";
+import { randomUUID } from "node:crypto";
+import { keepAliveAgent, type Outcome, tally } from "./harness/client.ts";
+import { asBuilt, type Experiment, type Run } from "./harness/experiment.ts";
+import { createFairly, type Fairly } from "./harness/fairly.ts";
+import { askAwake, type Lateness, watchLateness, watchPostgres, watchRedis } from "./harness/lateness.ts";
+import type { Report } from "./harness/report.ts";
+import { startService } from "./harness/service-process.ts";
+import {
+  inWords,
+  orders,
+  type Pair,
+  refresh,
+  type Sessions,
+  signInAs,
+  signOutEverywhere,
+} from "./harness/session-client.ts";
+import { together } from "./harness/together.ts";
+import type { SessionsSettings } from "./services/sessions.ts";
+
+const workers = 8;
+const secret = "a secret of the tests, which has more than 32 bytes";
+const revokedText = "401 this session has been revoked";
+/** Within the leeway of 30 s, so that a replica whose clock is right accepts the tokens of the others. */
+const skewSeconds = 25;
+
+/** Signs people out everywhere on one replica, of sessions that began on another whose clock is ahead or behind. */
+export const skewedSignOut: Experiment = {
+  name: "skewed-sign-out",
+  description: "signing out everywhere, and in again, on replicas whose clocks are 25 s ahead and behind",
+  brokenVariants: ["broken-local-clocks"],
+  async run(run, report) {
+    using lateness = watchLateness();
+    const fairly = createFairly(lateness);
+    const given = run.variant === asBuilt ? {} : { variant: run.variant };
+    // Without an answer of the store nobody is let in.
+    const base: SessionsSettings = { secret, failOpen: false, ...given };
+    {
+      await using redis = await startRedis();
+      using _redis = watchRedis(lateness, redis.url);
+      await onOneStore("Redis", { ...base, redisUrl: redis.url }, { lateness, fairly, run, report });
+    }
+    if (!run.quick) {
+      await using postgres = await startPostgres({ purpose: "test" });
+      await using _postgres = await watchPostgres(lateness, postgres.url);
+      await onOneStore(
+        "PostgreSQL",
+        { ...base, postgresUrl: postgres.url },
+        { lateness, fairly, run, report },
+      );
+    }
+    report.figure("all", "blocks made anew, since the machine was late", fairly.again, "count");
+  },
+};
+
+interface Place {
+  readonly lateness: Lateness;
+  readonly fairly: Fairly;
+  readonly run: Run;
+  readonly report: Report;
+}
+
+interface Replica extends Sessions, AsyncDisposable {
+  readonly name: string;
+}
+
+async function startReplica(name: string, settings: SessionsSettings, lateness: Lateness): Promise<Replica> {
+  const service = await startService("sessions.ts", settings);
+  const watching = lateness.watch(askAwake(service));
+  const agent = keepAliveAgent(workers);
+  return {
+    name,
+    port: service.port,
+    agent,
+    async [Symbol.asyncDispose]() {
+      watching[Symbol.dispose]();
+      agent.destroy();
+      await service[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function onOneStore(store: string, settings: SessionsSettings, place: Place): Promise<void> {
+  const start = (name: string, seconds: number): Promise<Replica> =>
+    startReplica(name, { ...settings, skewSeconds: seconds }, place.lateness);
+  const [a, b, c] = await together([
+    start(`${skewSeconds} s ahead`, skewSeconds),
+    start("on time", 0),
+    start(`${skewSeconds} s behind`, -skewSeconds),
+  ]);
+  await using ahead = a;
+  await using right = b;
+  await using behind = c;
+  for (const [first, second] of [
+    [ahead, right],
+    [right, ahead],
+    [behind, right],
+    [right, behind],
+  ] as const) {
+    await between(store, first, second, place);
+  }
+}
+
+/** What became of one person's sessions. */
+interface Seen {
+  readonly signOut: Outcome;
+  /** Of the session that began before: the next requests on both replicas, and a refresh. */
+  readonly old: readonly Outcome[];
+  readonly oldRefresh: Outcome;
+  /** Of sessions that began afterwards, on both replicas. */
+  readonly next: readonly Outcome[];
+}
+
+async function between(
+  store: string,
+  first: Replica,
+  second: Replica,
+  { fairly, run, report }: Place,
+): Promise<void> {
+  const people = run.cases ?? (run.quick ? 16 : 500);
+  const seen = await fairly(() => all(people, first, second), mayComeOfLateness);
+  const name = `${store}, begun ${first.name}, ended ${second.name}`;
+  const signOuts = seen.map((each) => inWords(each.signOut));
+  const old = seen.flatMap((each) => each.old.map(inWords));
+  const refreshes = seen.map((each) => inWords(each.oldRefresh));
+  const next = seen.flatMap((each) => each.next.map(inWords));
+  const survived =
+    old.filter((each) => each === "200").length + refreshes.filter((each) => each === "200").length;
+  report.figure(name, "people", people, "count");
+  report.figure(name, "answers to sessions that were over", survived, "count");
+  report.figure(
+    name,
+    "refusals of sessions that had just begun",
+    next.filter((each) => each !== "200").length,
+    "count",
+  );
+  report.rule(
+    signOuts.every((each) => each === "204"),
+    `${name}: every sign-out is answered 204 (${tally(signOuts)})`,
+  );
+  report.rule(
+    old.every((each) => each.startsWith("401 ")) && refreshes.every((each) => each === revokedText),
+    `${name}: no older session is good any more (${tally([...old, ...refreshes])})`,
+  );
+  report.rule(
+    next.every((each) => each === "200"),
+    `${name}: every newer session is good at once (${tally(next)})`,
+  );
+}
+
+async function all(people: number, first: Replica, second: Replica): Promise<readonly Seen[]> {
+  const seen: Seen[] = [];
+  let left = people;
+  const work = async (): Promise<void> => {
+    while (left-- > 0) seen.push(await onePerson(first, second));
+  };
+  await Promise.all(Array.from({ length: workers }, work));
+  return seen;
+}
+
+async function onePerson(first: Replica, second: Replica): Promise<Seen> {
+  const subject = randomUUID();
+  const old = await signInAs(first, subject);
+  const signOut = await signOutEverywhere(second, old.access_token);
+  const use = (pair: Pair): Promise<readonly Outcome[]> =>
+    Promise.all([first, second].map((replica) => orders(replica, pair.access_token)));
+  return {
+    signOut,
+    old: await use(old),
+    oldRefresh: await refresh(second, old.refresh_token),
+    next: [...(await use(await signInAs(second, subject))), ...(await use(await signInAs(first, subject)))],
+  };
+}
+
+/** A session that goes on after its end is a fault, however late anything was; what was refused may come of that. */
+function mayComeOfLateness(seen: readonly Seen[]): boolean {
+  const isRefused = ({ status }: Outcome): boolean => status === 401 || status === 503;
+  return seen.every(
+    ({ signOut, old, oldRefresh }) =>
+      signOut.status === 503 || (signOut.status === 204 && [...old, oldRefresh].every(isRefused)),
+  );
+}
