@@ -425,7 +425,7 @@ export const contractLines: Readonly<Record<string, LineClass>> = {
   a8a60cf443af: ["REF-16"],
   "5d195dee2429": ["ISS-4"],
   "7ec19cb3c472": ["ISS-10", "ISS-11", "ISS-12", "ISS-13"],
-  "7398c997eae6": ["AUTH-20", "AUTH-21", "AUTH-22", "AUTH-23", "AUTH-24", "AUTH-25"],
+  "13dafa97ba84": ["AUTH-20", "AUTH-21", "AUTH-22", "AUTH-23", "AUTH-24", "AUTH-25", "AUTH-39"],
   "380b866f4346": ["AUTH-27", "AUTH-28", "AUTH-29", "AUTH-30", "AUTH-24"],
   f9ca870c99f0: ["AUTH-26", "AUTH-25"],
   bc1ac287c129: ["AUTH-19"],
