@@ -33,7 +33,7 @@ export const skewedSignOut: Experiment = {
     using lateness = watchLateness();
     const fairly = createFairly(lateness);
     const given = run.variant === asBuilt ? {} : { variant: run.variant };
-    // Without an answer of the store nobody is let in.
+    // Failing closed: a request is accepted only after the store has answered.
     const base: SessionsSettings = { secret, failOpen: false, ...given };
     {
       await using redis = await startRedis();
@@ -49,7 +49,7 @@ export const skewedSignOut: Experiment = {
         { lateness, fairly, run, report },
       );
     }
-    report.figure("all", "blocks made anew, since the machine was late", fairly.again, "count");
+    report.figure("all", "blocks repeated because the machine stalled", fairly.again, "count");
   },
 };
 

@@ -127,7 +127,7 @@ function isDate(value: unknown): value is number {
   return typeof value === "number" && value >= 0 && value <= MAX_DATE;
 }
 
-/** Whether a value names somebody or something, in a text that logs, databases and other services can hold. */
+/** Whether a value is a text that logs, databases and other services can hold (AUTH-39). */
 function isName(value: unknown): value is string {
   return typeof value === "string" && isPlainText(value);
 }

@@ -75,7 +75,7 @@ export function createTokenReader(
   };
 }
 
-/** The `exp` of a token whose claims were read before; NaN where there is none. */
+/** The `exp` of a token whose claims were read before; NaN without one. */
 function expiryIn(token: string): number {
   const claims: unknown = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString());
   const exp = typeof claims === "object" && claims !== null && "exp" in claims ? claims.exp : undefined;

@@ -24,7 +24,7 @@ export interface TokenPair {
 /** Issues pairs, rotates refresh tokens and ends sessions. It knows nothing of HTTP, users or passwords (ISS-1). */
 export interface TokenIssuer {
   /**
-   * A pair for somebody who has just signed in, as a session of its own (ISS-2, ISS-3). The store tells when that is
+   * Issues a pair for a person who has just signed in, as a session of its own (ISS-2, ISS-3). The store tells when that is
    * (REV-10), and nothing is written to it. A store that does not answer delays the pair and does not prevent it.
    *
    * @throws IssueError for what must not or cannot be issued (ISS-13)

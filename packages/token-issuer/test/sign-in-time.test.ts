@@ -45,7 +45,7 @@ describe("the moment of a sign-in", () => {
     expect(asked).to.eql([["ada", now]]);
   });
 
-  it("is never later than the store's now, whatever authTime says (REV-10)", async () => {
+  it("is never later than the store's now, also with a later authTime (REV-10)", async () => {
     const { issuer, clock } = issuing({
       store: storeWithClock({ signInTime: (_sub, now) => now - 25, revokeSubjectNow: never }),
     });

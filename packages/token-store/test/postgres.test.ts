@@ -15,7 +15,7 @@ describe("createPostgresTokenStore", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "token-store" });
 
-  it("dates a sign-in by the server's clock, whatever the caller's says (REV-10)", async () => {
+  it("dates a sign-in by the server's clock, not the caller's (REV-10)", async () => {
     await using bench = await openStore(database.url);
     const seconds = async (): Promise<number> => {
       const { rows } = await bench.pool.query(

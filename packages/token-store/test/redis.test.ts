@@ -41,7 +41,7 @@ describe("createRedisTokenStore", () => {
     }
   });
 
-  it("dates a sign-in by the server's clock, whatever the caller's says (REV-10)", async () => {
+  it("dates a sign-in by the server's clock, not the caller's (REV-10)", async () => {
     const store = storeOn();
     const seconds = async (): Promise<number> => Number((await client().time())[0]);
     for (const nowSeconds of [0, 4e9]) {

@@ -46,7 +46,7 @@ async function isOver(store: TokenStore, sub: string, signedInAt: number): Promi
 /** Who signs in before a sign-out everywhere and who signs in after it, on replicas whose clocks do not agree (REV-10). */
 export const signOutCases: readonly Draft[] = [
   clocked(
-    "ends every session that began before a sign-out and none that begins after it, whatever the replicas' clocks (REV-10)",
+    "ends every session that began before a sign-out and none that begins after it, with clocks that disagree (REV-10)",
     async ({ store, replica }) => {
       for (const first of skews) {
         for (const second of skews) {
