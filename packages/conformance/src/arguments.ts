@@ -33,12 +33,14 @@ Checks a running service against the contract, from outside.
   --serve-keys HOST:PORT  serves a key set that the service fetches (mode jwks)
   --house                 checks the choices of the house as well
   --only ID,ID            checks these rules alone
+  --require NAME          has to be seen, else the exit code is 3: session, log, slow and so on; may be repeated
+  --max-not-applicable N  how many rules may be not applicable, else the exit code is 3 (half of them)
   --json FILE             writes the report as JSON
   --junit FILE            writes the report as JUnit XML
   --timeout SECONDS       for everything (300)
   --help
 
-Exit code: 0 conforms, 1 a rule is broken, 2 wrong use or no answer.
+Exit code: 0 conforms, 1 a rule is broken, 2 wrong use or no answer, 3 no rule is broken and too little was seen.
 `;
 
 /** @throws InvalidUse */
@@ -68,6 +70,8 @@ export function readArguments(given: readonly string[]): CommandLine {
         "serve-keys": text,
         house: flag,
         only: text,
+        require: { ...text, multiple: true },
+        "max-not-applicable": text,
         json: text,
         junit: text,
         timeout: text,
@@ -97,16 +101,27 @@ export function readArguments(given: readonly string[]): CommandLine {
       serveKeys: values["serve-keys"],
       house: values.house,
       only: list(values.only),
+      require: values.require?.flatMap((each) => list(each) ?? []),
+      maxNotApplicable: amount(values["max-not-applicable"]),
       totalSeconds,
     },
   };
 }
 
+type Values = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
+
 function list(text: string | undefined): readonly string[] | undefined {
   return text?.split(",").map((each) => each.trim());
 }
 
-function probesIn(values: Readonly<Record<string, string | boolean | undefined>>): Probes {
+function amount(text: string | undefined): number | undefined {
+  if (text === undefined || /^\d{1,6}$/.test(text)) return text === undefined ? undefined : Number(text);
+  throw new InvalidUse([
+    `--max-not-applicable: ${JSON.stringify(text)} is not allowed; give a whole number from 0 on`,
+  ]);
+}
+
+function probesIn(values: Values): Probes {
   const route = (name: string): Probe | undefined => {
     const value = values[name];
     return typeof value === "string" ? checkedRoute(name, value) : undefined;
@@ -134,7 +149,7 @@ function checkedRoute(name: string, value: string): string {
 }
 
 function withNames(
-  values: Readonly<Record<string, string | boolean | undefined>>,
+  values: Values,
   name: string,
 ): { readonly route: string; readonly names: readonly string[] } | undefined {
   const value = values[name];

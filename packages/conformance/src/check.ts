@@ -10,7 +10,14 @@ export type Verdict =
       /** What the rule asks for. */
       readonly expected: string;
     }
-  | { readonly status: "not applicable"; readonly reason: string };
+  | {
+      readonly status: "not applicable";
+      readonly reason: string;
+      /** What the run was not given, by the names that `--require` takes. Default: none. */
+      readonly lacks?: readonly string[] | undefined;
+      /** Whether the settings of the service leave the rule nothing to hold for, so that no run can see it. Default: false. */
+      readonly ruledOut?: true | undefined;
+    };
 
 /** Something without which a check has nothing to look at. */
 export type Need =
@@ -47,8 +54,16 @@ export function fail(seen: string, expected: string): Verdict {
   return { status: "fail", seen, expected };
 }
 
-export function notApplicable(reason: string): Verdict {
-  return { status: "not applicable", reason };
+/** A verdict for a rule that holds for the service and was not seen. */
+export function notApplicable(reason: string, lacks?: readonly string[]): Verdict {
+  return lacks === undefined
+    ? { status: "not applicable", reason }
+    : { status: "not applicable", reason, lacks };
+}
+
+/** A verdict for a rule that does not hold for the service as it is configured. */
+export function ruledOut(reason: string): Verdict {
+  return { status: "not applicable", reason, ruledOut: true };
 }
 
 /** Pass when something holds, else a failure. */

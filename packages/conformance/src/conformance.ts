@@ -1,18 +1,20 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { checks } from "./checks/index.ts";
-import { grant } from "./checks/samples.ts";
+import { grant } from "./grant.ts";
 import { signIn, visit } from "./checks/session-calls.ts";
 import type { Check } from "./check.ts";
 import { InvalidUse } from "./faults.ts";
 import { NoAnswer } from "./http-client.ts";
 import { createKit, type Kit } from "./kit.ts";
+import { findRoutes } from "./openapi.ts";
 import type { ConformanceOptions } from "./options.ts";
+import { type Outcome, outcomeOf } from "./outcome.ts";
 import { ruleOf } from "./rules.ts";
 import { type Finding, runChecks } from "./run-checks.ts";
 import { resolveSettings, type Settings } from "./settings.ts";
 
 /** What a run has found. */
-export interface ConformanceReport {
+export interface ConformanceReport extends Outcome {
   /** The service under test. */
   readonly url: string;
   readonly profile: "full" | "reduced";
@@ -20,11 +22,8 @@ export interface ConformanceReport {
   readonly house: boolean;
   /** In the order of the contract. */
   readonly findings: readonly Finding[];
-  readonly passed: number;
-  readonly failed: number;
-  readonly notApplicable: number;
-  /** Whether nothing failed. */
-  readonly conforms: boolean;
+  /** How many routes `/openapi.json` has named. */
+  readonly routes: number;
   readonly durationMs: number;
 }
 
@@ -42,18 +41,15 @@ export async function checkConformance(options: ConformanceOptions): Promise<Con
     if (kit.keySet !== undefined) await untilKeysAreKnown(kit);
     await findProbes(kit);
     await findSession(kit);
+    const { length: routes } = await findRoutes(kit);
     const findings = await runChecks(kit, selected(settings));
-    const count = (status: string): number =>
-      findings.filter((each) => each.verdict.status === status).length;
     return {
       url: settings.url.href,
       profile: settings.profile,
       house: settings.house,
       findings,
-      passed: count("pass"),
-      failed: count("fail"),
-      notApplicable: count("not applicable"),
-      conforms: count("fail") === 0,
+      routes,
+      ...outcomeOf(settings, findings, checks, routes),
       durationMs: performance.now() - startedAt,
     };
   } finally {

@@ -20,6 +20,7 @@ export type {
   SessionProbe,
   StoreProbe,
 } from "./session-options.ts";
+export type { Outcome } from "./outcome.ts";
 export { asJUnit, asTable } from "./report.ts";
 export { type Rule, rules } from "./rules.ts";
 export type { Finding } from "./run-checks.ts";

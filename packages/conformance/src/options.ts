@@ -210,6 +210,13 @@ export interface ConformanceOptions {
   /** Ids of rules; only these are checked. Default: all. */
   readonly only?: readonly string[] | undefined;
   /**
+   * What has to be seen: names of features and probes as in `probes.json`, and `keys`, `log`, `replica`, `key_set`, `hook`,
+   * `store`, `rotation`, `openapi`. A service does not conform when no rule that needs one of them was judged. Default: none.
+   */
+  readonly require?: readonly string[] | undefined;
+  /** How many rules may be not applicable before a service does not conform. Default: half of those that are looked at. */
+  readonly maxNotApplicable?: number | undefined;
+  /**
    * `host:port` where the kit serves a key set of its own at every path, which the service was configured to fetch
    * (mode `jwks`). Default: none.
    */

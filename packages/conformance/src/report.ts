@@ -1,5 +1,4 @@
 import type { ConformanceReport } from "./conformance.ts";
-import type { Finding } from "./run-checks.ts";
 
 const words = { pass: "pass", fail: "FAIL", "not applicable": "n/a" } as const;
 
@@ -12,42 +11,58 @@ export function asTable(report: ConformanceReport): string {
     const head = `${words[verdict.status].padEnd(4)}  ${id.padEnd(idWidth)}  ${section.padEnd(sectionWidth)}  ${title}`;
     const indent = " ".repeat(6);
     if (verdict.status === "fail") {
-      return [head, `${indent}seen:     ${verdict.seen}`, `${indent}expected: ${verdict.expected}`];
+      return [
+        head,
+        `${indent}seen:     ${verdict.seen}`,
+        `${indent}expected: ${verdict.expected}`,
+        ...indented(`${indent}rule:     `, finding.text),
+      ];
     }
     return verdict.status === "pass" ? [head] : [head, `${indent}${verdict.reason}`];
   });
-  const { passed, failed, notApplicable } = report;
   return [
     `${report.url} as a service of the ${report.profile} profile`,
     "",
     ...lines,
     "",
-    `${passed} passed, ${failed} failed, ${notApplicable} not applicable: ${setsOf(report)}`,
+    summary(report),
     "",
   ].join("\n");
 }
 
-function setsOf({ findings, house }: ConformanceReport): string {
-  const failed = (source: Finding["source"]): number =>
-    findings.filter((each) => each.source === source && each.verdict.status === "fail").length;
-  const contract = `the contract is ${failed("contract") === 0 ? "kept" : "broken"}`;
-  return house ? `${contract}, ${failed("house")} choices of the house are not kept` : contract;
+/** The last line: how many rules, the verdict, and what was not seen. */
+function summary({ passed, failed, notApplicable, verdict, shortfalls, notSeen }: ConformanceReport): string {
+  const counts = `${passed} passed, ${failed} failed, ${notApplicable} not applicable`;
+  const unseen = notSeen.length === 0 ? [] : [`not seen: ${notSeen.join(", ")}`];
+  return `${counts}: ${[verdict, ...shortfalls, ...unseen].join("; ")}`;
 }
 
-/** The report as JUnit XML, one test case a rule. */
+/** A text of several lines behind a label. */
+function indented(label: string, text: string): readonly string[] {
+  return text
+    .split("\n")
+    .map((line, index) => `${index === 0 ? label : " ".repeat(label.length)}${line}`.trimEnd());
+}
+
+/** The report as JUnit XML, one test case a rule, and one that fails when too little was seen. */
 export function asJUnit(report: ConformanceReport): string {
-  const cases = report.findings.map(({ id, title, section, verdict, durationMs }) => {
+  const cases = report.findings.map(({ id, title, text, section, verdict, durationMs }) => {
     const start = `  <testcase classname="${xml(section)}" name="${xml(`${id} ${title}`)}" time="${seconds(durationMs)}"`;
     if (verdict.status === "pass") return `${start}/>`;
     const inner =
       verdict.status === "fail"
-        ? `<failure message="${xml(verdict.seen)}">expected: ${xml(verdict.expected)}</failure>`
+        ? `<failure message="${xml(verdict.seen)}">expected: ${xml(verdict.expected)}\nrule: ${xml(text)}</failure>`
         : `<skipped message="${xml(verdict.reason)}"/>`;
     return `${start}>${inner}</testcase>`;
   });
-  const counts = `tests="${report.findings.length}" failures="${report.failed}" skipped="${report.notApplicable}"`;
+  const tooLittle = report.shortfalls.map(
+    (text) =>
+      `  <testcase classname="run" name="has seen enough" time="0"><failure message="${xml(text)}"/></testcase>`,
+  );
+  const all = [...cases, ...tooLittle];
+  const counts = `tests="${all.length}" failures="${report.failed + tooLittle.length}" skipped="${report.notApplicable}"`;
   const suite = `<testsuite name="${xml(`conformance of ${report.url}`)}" ${counts} time="${seconds(report.durationMs)}">`;
-  return `<?xml version="1.0" encoding="UTF-8"?>\n${suite}\n${cases.join("\n")}\n</testsuite>\n`;
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${suite}\n${all.join("\n")}\n</testsuite>\n`;
 }
 
 function seconds(milliseconds: number): string {

@@ -1,7 +1,12 @@
+import { ruleTexts } from "./rule-texts.ts";
+
 /** A rule of the contract, as far as this kit is concerned with it. */
 export interface Rule {
   readonly id: string;
+  /** One line. */
   readonly title: string;
+  /** The whole rule, as Markdown. */
+  readonly text: string;
   /** The section of the contract. */
   readonly section: string;
   /** `contract`: every service owes it. `house`: a choice of this collection, judged only when asked. */
@@ -24,6 +29,7 @@ export function section(
     return {
       id,
       title,
+      text: ruleTexts[id] ?? title,
       section: name,
       source: /decided|stricter/.test(marks) ? "house" : "contract",
       stricter: marks.includes("stricter"),

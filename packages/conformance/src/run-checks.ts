@@ -1,7 +1,7 @@
-import { type Check, fail, type Need, notApplicable, type Verdict } from "./check.ts";
+import { type Check, fail, notApplicable, ruledOut, type Verdict } from "./check.ts";
 import { NoAnswer } from "./http-client.ts";
 import type { Kit } from "./kit.ts";
-import type { Probes } from "./options.ts";
+import { missing, nameOf } from "./needs.ts";
 import { ruleOf, rules } from "./rules.ts";
 import { createCensor } from "./secrets.ts";
 import { short } from "./show.ts";
@@ -10,6 +10,8 @@ import { short } from "./show.ts";
 export interface Finding {
   readonly id: string;
   readonly title: string;
+  /** The whole rule, as Markdown. */
+  readonly text: string;
   /** The section of the contract. */
   readonly section: string;
   readonly source: "contract" | "house";
@@ -31,8 +33,8 @@ export async function runChecks(
   async function run(check: Check): Promise<void> {
     const startedAt = performance.now();
     const verdict = printable(await judge(kit, check, deadline), censor);
-    const { id, title, section, source } = ruleOf(check.rule);
-    const finding = { id, title, section, source, verdict, durationMs: performance.now() - startedAt };
+    const { id, title, text, section, source } = ruleOf(check.rule);
+    const finding = { id, title, text, section, source, verdict, durationMs: performance.now() - startedAt };
     findings.set(check, finding);
     onFinding?.(finding);
   }
@@ -47,11 +49,26 @@ export async function runChecks(
   return [...findings.values()].toSorted((a, b) => (order.get(a.id) ?? 0) - (order.get(b.id) ?? 0));
 }
 
-async function judge(kit: Kit, check: Check, deadline: number): Promise<Verdict> {
-  for (const need of check.needs ?? []) {
+/** The verdict on a check that has nothing to look at. */
+function unmetNeeds(kit: Kit, { needs = [] }: Check): Verdict | undefined {
+  const unmet = needs.flatMap((need) => {
     const reason = missing(kit, need);
-    if (reason !== undefined) return notApplicable(reason);
-  }
+    return reason === undefined ? [] : [{ reason, name: nameOf(need) }];
+  });
+  const ofProfile = unmet.find(({ name }) => name === undefined);
+  if (ofProfile !== undefined) return ruledOut(ofProfile.reason);
+  return (
+    unmet[0] &&
+    notApplicable(
+      unmet[0].reason,
+      unmet.flatMap(({ name = [] }) => name),
+    )
+  );
+}
+
+async function judge(kit: Kit, check: Check, deadline: number): Promise<Verdict> {
+  const unmet = unmetNeeds(kit, check);
+  if (unmet !== undefined) return unmet;
   const { checkSeconds, requestSeconds, keySetPatienceSeconds, probes } = kit.settings;
   const graceSeconds = probes.session?.graceSeconds ?? 0;
   const seconds = Math.max(
@@ -88,45 +105,8 @@ function printable(verdict: Verdict, censor: (text: string) => string): Verdict 
     case "fail":
       return fail(clean(verdict.seen), clean(verdict.expected));
     default:
-      return notApplicable(clean(verdict.reason));
+      return { ...verdict, reason: clean(verdict.reason) };
   }
 }
 
 const longest = 600;
-
-/** Why a check has nothing to look at, or undefined when it has. */
-function missing(kit: Kit, need: Need): string | undefined {
-  const { settings } = kit;
-  switch (need) {
-    case "full":
-    case "reduced":
-      return settings.profile === need ? undefined : `the profile is ${settings.profile}`;
-    case "keys":
-      return settings.keys === undefined ? "no keys were given" : undefined;
-    case "log":
-      return kit.log === undefined ? "no log was given" : undefined;
-    case "key set":
-      return kit.keySet === undefined ? "the kit does not serve the key set" : undefined;
-    case "auth":
-    case "tenancy":
-    case "metrics":
-    case "security_headers":
-      return kit.has(need) ? undefined : `the service does not claim the feature ${need}`;
-    case "replica":
-      return kit.replica === undefined ? "no second replica was given" : undefined;
-    case "session:hook":
-    case "session:store":
-    case "session:rotation": {
-      const part = need.slice("session:".length) as "hook" | "store" | "rotation";
-      return settings.probes.session?.[part] === undefined ? `\`session\` names no \`${part}\`` : undefined;
-    }
-    default: {
-      const name = need.slice("probe:".length) as keyof Probes;
-      return settings.probes[name] === undefined ? `no probe \`${snake(name)}\` was given` : undefined;
-    }
-  }
-}
-
-function snake(name: string): string {
-  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-}

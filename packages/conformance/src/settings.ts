@@ -1,4 +1,5 @@
 import { isObject } from "./answer.ts";
+import { amountFaults } from "./amounts.ts";
 import { InvalidUse } from "./faults.ts";
 import {
   type ConformanceOptions,
@@ -26,6 +27,8 @@ export interface Settings {
   readonly tokenTenant: string | undefined;
   readonly house: boolean;
   readonly only: ReadonlySet<string> | undefined;
+  readonly require: readonly string[];
+  readonly maxNotApplicable: number | undefined;
   readonly serveKeys: string | undefined;
   readonly log: ConformanceOptions["log"];
   readonly requestSeconds: number;
@@ -47,6 +50,8 @@ const optionNames: Readonly<Record<keyof ConformanceOptions, true>> = {
   limits: true,
   house: true,
   only: true,
+  require: true,
+  maxNotApplicable: true,
   serveKeys: true,
   log: true,
   requestSeconds: true,
@@ -197,6 +202,7 @@ export function resolveSettings(options: ConformanceOptions): Settings {
     const value = options[name];
     if (value !== undefined && !(value > 0)) faults.push(`${name}: is a number above 0`);
   }
+  faults.push(...amountFaults(options));
   const graceSeconds = probes.session?.graceSeconds ?? 0;
   const totalSeconds = options.totalSeconds ?? 300;
   if (graceSeconds > 0 && graceSeconds + 2 > totalSeconds) {
@@ -230,6 +236,8 @@ export function resolveSettings(options: ConformanceOptions): Settings {
     tokenTenant: options.keys?.tenant ?? (features.has("tenancy") ? tenants[0] : undefined),
     house: options.house ?? false,
     only: options.only === undefined ? undefined : new Set(options.only),
+    require: options.require ?? [],
+    maxNotApplicable: options.maxNotApplicable,
     serveKeys: options.serveKeys,
     log: options.log,
     requestSeconds: options.requestSeconds ?? 10,

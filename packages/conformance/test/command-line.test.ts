@@ -73,6 +73,8 @@ describe("svc-conformance", function () {
       "probes.json",
       "--failing",
       "/failing",
+      "--max-not-applicable",
+      "65",
       "--json",
       "report.json",
       "--junit",
@@ -82,13 +84,18 @@ describe("svc-conformance", function () {
     expect(code, stdout).to.equal(0);
     expect(stdout).to.match(/^pass {2}SYS-1 +system-endpoints +GET \/health answers 200/m);
     expect(stdout).to.match(/^n\/a {3}MET|^n\/a {3}SYS-7/m);
-    expect(stdout).to.match(/\d+ passed, 0 failed, \d+ not applicable: the contract is kept/);
+    expect(stdout).to.match(
+      /\n27 passed, 0 failed, 65 not applicable: kept as far as seen: 27 of 92 rules; not seen: /,
+    );
     const report = JSON.parse(await readFile(join(folder, "report.json"), "utf8")) as {
-      findings: { id: string; verdict: { status: string } }[];
+      findings: { id: string; text: string; verdict: { status: string } }[];
       conforms: boolean;
     };
     expect(report.conforms).to.equal(true);
     expect(report.findings.find(({ id }) => id === "AUTH-10")?.verdict.status).to.equal("pass");
+    expect(report.findings.find(({ id }) => id === "LOG-1")?.text).to.equal(
+      "Every log entry is one JSON object on one line of standard output.",
+    );
     const xml = await readFile(join(folder, "report.xml"), "utf8");
     expect(xml).to.match(/<testsuite name="[^"]+" tests="\d+" failures="0" skipped="\d+"/);
     expect(xml).to.contain('<testcase classname="authentication" name="AUTH-10 A refresh token');
@@ -109,12 +116,14 @@ describe("svc-conformance", function () {
     );
     expect(code).to.equal(1);
     expect(stdout).to.match(
-      /^FAIL {2}ERR-12 .*\n +seen: {5}detail "sign in"\n +expected: authentication required$/m,
+      /^FAIL {2}ERR-12 .*\n +seen: {5}detail "sign in"\n +expected: authentication required\n +rule: {5}The 401 problem has title/m,
     );
-    expect(stdout).to.match(/the contract is kept, \d+ choices of the house are not kept/);
+    expect(stdout).to.match(
+      /kept as far as seen: \d+ of 183 rules, [1-9]\d* choices of the house are not kept/,
+    );
     expect(stdout).not.to.match(/eyJ[\w-]+\.[\w-]+/);
     expect(await readFile(join(folder, "failed.xml"), "utf8")).to.contain(
-      '<failure message="detail &quot;sign in&quot;">expected: authentication required</failure>',
+      '<failure message="detail &quot;sign in&quot;">expected: authentication required\nrule: The 401 problem has title',
     );
   });
 
@@ -212,6 +221,21 @@ describe("svc-conformance", function () {
         /url: http:\/\/127\.0\.0\.1:9\/ does not answer: ECONNREFUSED/,
       ],
       ["an unknown feature", [nowhere, "--features", "magic"], /features: "magic" is none of auth, tenancy/],
+      [
+        "a required feature that is unknown",
+        [nowhere, "--require", "sessions"],
+        /require: "sessions" is nothing that this kit can see; allowed are auth, dependencies, failing, /,
+      ],
+      [
+        "an amount that is no number",
+        [nowhere, "--max-not-applicable", "-1"],
+        /--max-not-applicable'? argument is ambiguous|--max-not-applicable: "-1" is not allowed; give a whole number/,
+      ],
+      [
+        "an amount that is a fraction",
+        [nowhere, "--max-not-applicable", "1.5"],
+        /--max-not-applicable: "1\.5" is not allowed; give a whole number from 0 on/,
+      ],
       ["an unknown rule", [nowhere, "--only", "ABC-1"], /only: "ABC-1" is no rule that this kit knows/],
       ["an unknown profile", [nowhere, "--profile", "half"], /profile: "half" is neither full nor reduced/],
       [

@@ -4,6 +4,7 @@ import { authenticationMutations } from "./mutations/authentication.ts";
 import { correlationMutations } from "./mutations/correlation.ts";
 import { errorMutations } from "./mutations/errors.ts";
 import { keySetMutations } from "./mutations/key-sets.ts";
+import { namedRouteMutations } from "./mutations/named-routes.ts";
 import { observationMutations } from "./mutations/observation.ts";
 import { readinessMutations } from "./mutations/readiness.ts";
 import { impostorMutations } from "./mutations/impostors.ts";
@@ -60,6 +61,7 @@ export const mutations = (): readonly Mutation[] => [
   ...systemMutations(),
   ...alike(readinessMutations(), ofReports),
   ...errorMutations(),
+  ...alike(namedRouteMutations(), [...ofReports, "AUTH"]),
   ...alike(correlationMutations(), ofReports),
   ...alike(observationMutations(), ofReports),
   ...alike(authenticationMutations(), ofTokens),

@@ -137,7 +137,7 @@ describe("the README", function () {
     expect(code).to.equal(0);
     expect(stdout)
       .to.match(/^pass {2}ERR-7 /m)
-      .and.match(/^true \d+ 0$/m);
+      .and.match(/^true \d+ 0 \[/m);
   });
 
   it("lists the rules that are not checked, with the reasons", async () => {

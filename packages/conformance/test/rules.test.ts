@@ -1,4 +1,5 @@
 import { notChecked, rules } from "@svc/conformance";
+import { readFile } from "node:fs/promises";
 import { expect } from "chai";
 import { checks } from "../src/checks/index.ts";
 
@@ -38,12 +39,27 @@ describe("the kit's list of rules", () => {
       expect(own.get(id), id).to.deep.equal({
         id,
         title,
+        text: own.get(id)?.text,
         section: contract.section,
         source: contract.source === "contract" ? "contract" : "house",
         stricter: contract.mark === "stricter",
         profile,
       });
     }
+  });
+
+  it("has the text of every rule as docs/contract.md states it: node scripts/rule-texts.mjs writes it", async () => {
+    const script = new URL("../../../scripts/rule-texts.mjs", import.meta.url).href;
+    const { currentModule } = (await import(script)) as {
+      readonly currentModule: () => Promise<string>;
+    };
+    const file = new URL("../src/rule-texts.ts", import.meta.url);
+    expect(await readFile(file, "utf8")).to.equal(await currentModule());
+    for (const { id, title, text } of rules) expect(text, id).to.have.length.above(title.length / 4);
+    expect(own.get("LOG-1")?.text).to.equal(
+      "Every log entry is one JSON object on one line of standard output.",
+    );
+    expect(own.get("ERR-2")?.text).to.match(/^A problem has these members:\n\n\| Member .*\n\| -+/);
   });
 
   it("checks every rule once or says why it does not", () => {

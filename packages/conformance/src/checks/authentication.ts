@@ -1,5 +1,5 @@
 import type { Answer } from "../answer.ts";
-import { type Check, every, must, type Need, notApplicable, type Verdict } from "../check.ts";
+import { type Check, every, must, type Need, notApplicable, ruledOut, type Verdict } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import type { Algorithm, Probe } from "../options.ts";
 import { requestOf } from "../requests.ts";
@@ -68,7 +68,7 @@ export const authenticationChecks: readonly Check[] = [
           }
         }
       }
-      if (verdicts.length === 0) return notApplicable("all algorithms of the key are configured");
+      if (verdicts.length === 0) return ruledOut("all algorithms of the key are configured");
       return every(verdicts);
     },
   },
@@ -92,7 +92,7 @@ export const authenticationChecks: readonly Check[] = [
     needs,
     async run(kit) {
       const { issuer, audience } = kit.tokens.keys;
-      if (issuer === undefined && audience === undefined) return notApplicable("neither issuer nor audience");
+      if (issuer === undefined && audience === undefined) return ruledOut("neither issuer nor audience");
       const shapes: [string, TokenShape][] = [];
       if (issuer !== undefined) {
         shapes.push(["no iss", { claims: { iss: undefined } }]);

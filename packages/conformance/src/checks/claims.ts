@@ -1,4 +1,4 @@
-import { type Check, must, notApplicable, type Verdict, every } from "../check.ts";
+import { type Check, every, must, notApplicable, ruledOut, type Verdict } from "../check.ts";
 import { accepts, isRefusal, refuses } from "./callers.ts";
 
 export const claimChecks: readonly Check[] = [
@@ -22,7 +22,7 @@ export const claimChecks: readonly Check[] = [
         const given = await kit.ask(probe, { token: kit.tokens.mint({ claims: { [own]: value } }) });
         verdicts.push(must(!isRefusal(given), `${given.status} with rights in ${own}`, "an answer"));
       }
-      return verdicts.length === 0 ? notApplicable("the claims have their usual names") : every(verdicts);
+      return verdicts.length === 0 ? ruledOut("the claims have their usual names") : every(verdicts);
     },
   },
   {

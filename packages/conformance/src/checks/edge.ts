@@ -1,6 +1,6 @@
-import { type Check, every, must, notApplicable } from "../check.ts";
+import { type Check, every, must, notApplicable, ruledOut } from "../check.ts";
 import { show } from "../show.ts";
-import { grant } from "./samples.ts";
+import { grant } from "../grant.ts";
 
 /** Headers whose absence on a page would matter. */
 const pageHeaders: readonly string[] = [
@@ -36,9 +36,10 @@ export const edgeChecks: readonly Check[] = [
   },
   {
     rule: "EDGE-3",
+    needs: ["probe:open"],
     async run(kit) {
       const { open } = kit.settings.probes;
-      if (open === undefined) return notApplicable("no probe `open`");
+      if (open === undefined) return notApplicable("no probe");
       const { status } = await kit.ask(open, { host: "stranger.example" });
       const trusted = kit.has("trusted_hosts");
       return must(
@@ -51,7 +52,7 @@ export const edgeChecks: readonly Check[] = [
   {
     rule: "EDGE-4",
     async run(kit) {
-      if (kit.has("cors")) return notApplicable("CORS is on");
+      if (kit.has("cors")) return ruledOut("CORS is on");
       const answer = await kit.get("/health", { headers: [["Origin", "https://stranger.example"]] });
       const allowed = answer.header("access-control-allow-origin");
       return must(

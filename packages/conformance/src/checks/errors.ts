@@ -1,8 +1,10 @@
 import { isObject } from "../answer.ts";
-import { type Check, every, fail, must, notApplicable, pass } from "../check.ts";
+import { type Check, every, fail, must, notApplicable, pass, type Verdict } from "../check.ts";
+import type { Kit } from "../kit.ts";
 import { requestOf } from "../requests.ts";
 import { short, show } from "../show.ts";
-import { echoMark, grant, loggedId, sampleOf, samplesOf } from "./samples.ts";
+import { grant } from "../grant.ts";
+import { echoMark, loggedId, namedSamples, sampleOf, samplesOf } from "./samples.ts";
 
 /** What the failures of each kind are answered with. */
 export const errorChecks: readonly Check[] = [
@@ -44,19 +46,28 @@ export const errorChecks: readonly Check[] = [
     rule: "ERR-9",
     async run(kit) {
       const seen = await sampleOf(kit, "a method that a path does not have");
-      return must(seen?.answer.status === 405, `${seen?.answer.status} for POST /health`, "405");
+      return every([
+        must(seen?.answer.status === 405, `${seen?.answer.status} for POST /health`, "405"),
+        ...(await eachNamed(kit, 405)),
+      ]);
     },
   },
   {
     rule: "ERR-10",
     async run(kit) {
-      const [seen] = await samplesOf(kit, 405);
-      if (seen === undefined) return notApplicable("no 405 was seen: see ERR-9");
-      const allow = seen.answer.header("allow");
-      return must(
-        (allow ?? "").split(/\s*,\s*/).includes("GET"),
-        () => `Allow ${show(allow)}`,
-        "Allow with the methods of the path, GET among them",
+      const seen = await samplesOf(kit, 405);
+      if (seen.length === 0) return notApplicable("no 405 was seen: see ERR-9");
+      return every(
+        seen.map(({ what, answer, named }) => {
+          const allow = answer.header("allow");
+          const listed = (allow ?? "").split(/\s*,\s*/);
+          const methods = [...(named?.methods ?? ["GET"])].filter((each) => !/^(?:HEAD|OPTIONS)$/.test(each));
+          return must(
+            methods.every((each) => listed.includes(each)),
+            () => `Allow ${show(allow)} to ${what}`,
+            `Allow with the methods of the path, ${methods.join(", ")} among them`,
+          );
+        }),
       );
     },
   },
@@ -64,26 +75,38 @@ export const errorChecks: readonly Check[] = [
     rule: "ERR-11",
     async run(kit) {
       const seen = await sampleOf(kit, "an unknown path");
-      return must(seen?.answer.status === 404, `${seen?.answer.status}`, "404");
+      return every([
+        must(seen?.answer.status === 404, `${seen?.answer.status}`, "404"),
+        ...(await eachNamed(kit, 404)),
+      ]);
     },
   },
   {
     rule: "ERR-12",
     needs: ["auth", "probe:protected"],
     async run(kit) {
-      const [seen] = (await samplesOf(kit, 401)).filter(({ what }) => what === "no caller");
-      if (seen === undefined) return notApplicable("no 401 was seen: see AUTH-13");
-      const { answer } = seen;
-      const detail = answer.object?.["detail"];
-      const challenge = answer.header("www-authenticate");
-      return every([
-        must(
-          answer.object === undefined || detail === "authentication required",
-          () => `detail ${show(detail)}`,
-          "authentication required",
-        ),
-        must(challenge === "Bearer", () => `WWW-Authenticate ${show(challenge)}`, "WWW-Authenticate: Bearer"),
-      ]);
+      const seen = (await samplesOf(kit, 401)).filter(
+        ({ what, named }) => what === "no caller" || named?.status === 401,
+      );
+      if (seen.length === 0) return notApplicable("no 401 was seen: see AUTH-13");
+      return every(
+        seen.flatMap(({ answer }) => {
+          const detail = answer.object?.["detail"];
+          const challenge = answer.header("www-authenticate");
+          return [
+            must(
+              answer.object === undefined || detail === "authentication required",
+              () => `detail ${show(detail)}`,
+              "authentication required",
+            ),
+            must(
+              challenge === "Bearer",
+              () => `WWW-Authenticate ${show(challenge)}`,
+              "WWW-Authenticate: Bearer",
+            ),
+          ];
+        }),
+      );
     },
   },
   {
@@ -213,6 +236,13 @@ export const errorChecks: readonly Check[] = [
     },
   },
 ];
+
+/** Judges the status of the samples that `/openapi.json` names. */
+async function eachNamed(kit: Kit, status: 404 | 405): Promise<readonly Verdict[]> {
+  return (await namedSamples(kit, status)).map(({ what, answer }) =>
+    must(answer.status === status, `${answer.status} for ${what}`, String(status)),
+  );
+}
 
 /** What of the cause a body tells, in words that repeat none of it. */
 function leakIn(text: string, message: string | undefined): string | undefined {

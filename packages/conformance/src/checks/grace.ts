@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Answer } from "../answer.ts";
-import { type Check, every, must, notApplicable, type Verdict } from "../check.ts";
+import { type Check, every, must, notApplicable, ruledOut, type Verdict } from "../check.ts";
 import type { HttpClient } from "../http-client.ts";
 import type { Kit } from "../kit.ts";
 import { isRefusal } from "./callers.ts";
@@ -144,7 +144,7 @@ export const graceChecks: readonly Check[] = [
     rule: "REF-5",
     needs,
     async run(kit) {
-      if (sessionOf(kit).graceSeconds === 0) return notApplicable("there is no window");
+      if (sessionOf(kit).graceSeconds === 0) return ruledOut("there is no window");
       if (await isReusable(kit)) return notApplicable("see REF-1");
       return racedAtOnce(kit);
     },
@@ -163,7 +163,7 @@ export const graceChecks: readonly Check[] = [
     needs,
     windowed: true,
     async run(kit) {
-      if (sessionOf(kit).graceSeconds === 0) return notApplicable("there is no window");
+      if (sessionOf(kit).graceSeconds === 0) return ruledOut("there is no window");
       if (await isReusable(kit)) return notApplicable("see REF-1");
       const [own, verdict] = await Promise.all([replay(kit), prolonged(kit)]);
       return own.hasEnded ? verdict : notApplicable("see REF-6");
@@ -176,8 +176,7 @@ export const graceChecks: readonly Check[] = [
     async run(kit) {
       if (await isReusable(kit)) return notApplicable("see REF-1");
       const { graceSeconds } = sessionOf(kit);
-      if (graceSeconds === 0)
-        return notApplicable("see REF-6: without a window every reuse ends the session");
+      if (graceSeconds === 0) return ruledOut("see REF-6: without a window every reuse ends the session");
       if ((await racedAtOnce(kit)).status !== "pass") return notApplicable("see REF-5");
       const seen = await presentWithin(kit, 0.7);
       if (seen === undefined) return tooLate;

@@ -1,13 +1,16 @@
-import { type Check, every, must, notApplicable, type Verdict } from "../check.ts";
+import { type Check, every, must, notApplicable, ruledOut, type Verdict } from "../check.ts";
 import { badTokens } from "./bad-tokens.ts";
 import { accepts, isRefusal, rights } from "./callers.ts";
+import { malformedOnGuarded, malformedOnOpen } from "./malformed-authorization.ts";
+import { namedSamples } from "./samples.ts";
+import { anonymously } from "./tenants.ts";
 
 /** Who gets past which guard, and what the others are answered. */
 export const guardChecks: readonly Check[] = [
   {
     rule: "AUTH-1",
     async run(kit) {
-      if (kit.has("auth")) return notApplicable("authentication is on");
+      if (kit.has("auth")) return ruledOut("authentication is on");
       const open = kit.settings.probes.open ?? "/health";
       const [without, withToken] = [await kit.ask(open), await kit.ask(open, { token: "a.b.c" })];
       return must(
@@ -33,7 +36,7 @@ export const guardChecks: readonly Check[] = [
         const { ok, status } = await kit.ask(open, { token });
         verdicts.push(must(ok, `${status} on an open route with ${what}`, "the token is ignored"));
       }
-      return every(verdicts);
+      return every([...verdicts, ...(await malformedOnOpen(kit))]);
     },
   },
   {
@@ -47,6 +50,15 @@ export const guardChecks: readonly Check[] = [
         if (probe === undefined || kit.settings.tenancy.requireTenant) continue;
         const { status } = await kit.ask(probe);
         verdicts.push(must(status === 401, `${status} without a caller`, "401"));
+      }
+      if ((await anonymously(kit)) !== undefined) {
+        const named = await namedSamples(kit, 401);
+        verdicts.push(
+          ...named.map(({ what, answer: { status } }) =>
+            must(status === 401, `${status} for ${what}`, "401"),
+          ),
+          ...(await malformedOnGuarded(kit)),
+        );
       }
       if (kit.settings.keys === undefined) return every(verdicts);
       verdicts.push(...(await badTokens(kit)));

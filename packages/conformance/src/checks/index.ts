@@ -10,7 +10,7 @@ import { edgeChecks } from "./edge.ts";
 import { errorChecks } from "./errors.ts";
 import { keySetChecks } from "./key-sets.ts";
 import { limitChecks } from "./limits.ts";
-import { logChecks } from "./logs.ts";
+import { everyLineChecks, logChecks } from "./logs.ts";
 import { metricsChecks } from "./metrics.ts";
 import { profileChecks } from "./profiles.ts";
 import { readinessChecks } from "./readiness.ts";
@@ -40,4 +40,5 @@ export const checks: readonly Check[] = [
   ...tenancyChecks,
   ...sessionChecks,
   ...profileChecks,
+  ...everyLineChecks,
 ];

@@ -1,6 +1,6 @@
 import type { KeyObject } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Check, every, must, type Need, notApplicable } from "../check.ts";
+import { type Check, every, must, type Need, notApplicable, ruledOut } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import type { KeyServer } from "../key-server.ts";
 import { accepts, refuses } from "./callers.ts";
@@ -95,7 +95,7 @@ export const keySetChecks: readonly Check[] = [
     alone: true,
     async run(kit) {
       const weak = kit.keySet?.weak;
-      if (weak === undefined) return notApplicable("the algorithm takes no RSA keys");
+      if (weak === undefined) return ruledOut("the algorithm takes no RSA keys");
       const { algorithm } = kit.tokens;
       const shape = { header: { kid: weak.kid }, signWith: { algorithm, key: weak.key } };
       return refuses(kit, "an RSA key of 1,024 bits", shape);

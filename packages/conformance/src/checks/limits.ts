@@ -3,7 +3,8 @@ import { type Check, every, must, notApplicable, type Verdict } from "../check.t
 import { NoAnswer } from "../http-client.ts";
 import type { Kit } from "../kit.ts";
 import { requestOf } from "../requests.ts";
-import { grant, sampleOf, tooLong } from "./samples.ts";
+import { grant } from "../grant.ts";
+import { sampleOf, tooLong } from "./samples.ts";
 
 /** Sends a head that announces a body, and only as much of the body as is given; the connection stays open. */
 async function unfinished(

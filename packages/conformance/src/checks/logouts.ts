@@ -5,6 +5,7 @@ import { show } from "../show.ts";
 import type { Claims } from "../tokens.ts";
 import { isRefusal } from "./callers.ts";
 import { needs } from "./pairs.ts";
+import { anonymously } from "./tenants.ts";
 import { claimsOf, copyOf, logout, names, pairOf, refresh, signIn, visit } from "./session-calls.ts";
 
 /** A token without a session, as other issuers make it; undefined when the service does not take what the kit makes. */
@@ -55,7 +56,9 @@ export const logoutChecks: readonly Check[] = [
           must(more.length === 0, `more members: ${more.join(", ")}`, Object.keys(expected).join(", ")),
         );
       }
-      const { status } = await kit.get("/auth/me");
+      const anonymous = await anonymously(kit);
+      if (anonymous === undefined) return every(verdicts);
+      const { status } = await kit.get("/auth/me", anonymous);
       return every([...verdicts, must(status === 401, `${status} without a caller`, "401")]);
     },
   },

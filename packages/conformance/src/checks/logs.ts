@@ -1,49 +1,102 @@
-import { type Check, every, must, notApplicable } from "../check.ts";
+import { type Check, every, fail, must, notApplicable, pass } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import type { LogLine } from "../log-reader.ts";
-import { grant, loggedId } from "./samples.ts";
-import { show } from "../show.ts";
+import { showLine } from "../log-line.ts";
+import { short, show } from "../show.ts";
+import { sendMalformed } from "./malformed-authorization.ts";
+import { grant } from "../grant.ts";
+import { loggedId } from "./samples.ts";
 
 const isAccess = ({ value }: LogLine): boolean => value?.["message"] === "request";
 
-/** The lines of one request whose path and id are unique. */
-function request(kit: Kit): Promise<{ path: string; id: string; lines: readonly LogLine[] }> {
-  return kit.once("logged request", async () => {
-    const path = `/${kit.unique()}`;
-    const sent = kit.unique();
-    const id = loggedId(await kit.get(path, { headers: [["X-Request-ID", sent]] }), sent);
-    return { path, id, lines: (await kit.log?.about(path, isAccess)) ?? [] };
+interface Logged {
+  readonly path: string;
+  readonly id: string;
+  readonly lines: readonly LogLine[];
+}
+
+/** Sends a request whose path and id are unique, and waits for its lines. */
+async function logged(kit: Kit): Promise<Logged> {
+  const path = `/${kit.unique()}`;
+  const sent = kit.unique();
+  const id = loggedId(await kit.get(path, { headers: [["X-Request-ID", sent]] }), sent);
+  return { path, id, lines: (await kit.log?.about(path, isAccess)) ?? [] };
+}
+
+/** One such request for all checks that look at its lines. */
+function request(kit: Kit): Promise<Logged> {
+  return kit.once("logged request", () => logged(kit));
+}
+
+/** A request behind all others: when its lines are there, so are theirs. */
+function lastRequest(kit: Kit): Promise<Logged> {
+  return kit.once("last logged request", async () => {
+    await sendMalformed(kit);
+    return logged(kit);
   });
 }
 
-export const logChecks: readonly Check[] = [
+/** Members that a line has only when it is written inside a request. */
+const ofRequests = ["http_method", "http_path", "http_status"];
+
+interface Incomplete {
+  readonly line: LogLine;
+  readonly members: readonly string[];
+  readonly missing: readonly string[];
+}
+
+/** A line without one of the members that it has to have as text; undefined when there is none. */
+function incomplete(lines: readonly LogLine[], asksForId: boolean): Incomplete | undefined {
+  for (const line of lines) {
+    const isInside = asksForId && ofRequests.some((name) => line.value?.[name] !== undefined);
+    const members = ["service", "env", "level", "message", ...(isInside ? ["request_id"] : [])];
+    const missing = members.filter((name) => typeof line.value?.[name] !== "string");
+    if (missing.length > 0) return { line, members, missing };
+  }
+  return undefined;
+}
+
+/** Rules about every line: they go last, so that they see what all other checks have caused. */
+export const everyLineChecks: readonly Check[] = [
   {
     rule: "LOG-1",
     needs: ["log"],
+    alone: true,
     async run(kit) {
-      await request(kit);
+      await lastRequest(kit);
       const lines = (await kit.log?.lines()) ?? [];
       const wrong = lines.find(({ value }) => value === undefined);
       return every([
         must(lines.length > 0, "no line", "lines of the requests of this run"),
-        must(wrong === undefined, () => show(wrong?.text), "one JSON object per line"),
+        must(wrong === undefined, () => showLine(wrong?.text ?? ""), "one JSON object per line"),
       ]);
     },
   },
   {
     rule: "LOG-2",
     needs: ["log"],
+    alone: true,
     async run(kit) {
-      const { id, path } = await request(kit);
+      const { id, path } = await lastRequest(kit);
       const lines = ((await kit.log?.lines()) ?? []).filter(({ value }) => value !== undefined);
-      const members = ["service", "env", "level", "message"];
-      const wrong = lines.find(({ value }) => members.some((name) => typeof value?.[name] !== "string"));
-      const missing = members.filter((name) => typeof wrong?.value?.[name] !== "string");
-      const own = lines.some(({ text }) => text.includes(id) || text.includes(path));
-      if (!own) return notApplicable("the log says nothing about a request of this run");
-      return must(wrong === undefined, `a line without ${missing.join(", ")}`, members.join(", "));
+      if (!lines.some(({ text }) => text.includes(id) || text.includes(path))) {
+        return notApplicable("the log says nothing about a request of this run");
+      }
+      // Lines of an ordinary request without their id are COR-4's to judge.
+      const ownLines = lines.filter(({ text }) => text.includes(path));
+      const asksForId = ownLines.every(({ value }) => typeof value?.["request_id"] === "string");
+      const wrong = incomplete(lines, asksForId);
+      return wrong === undefined
+        ? pass
+        : fail(
+            `a line without ${wrong.missing.join(", ")}: ${short(wrong.line.text, 300)}`,
+            wrong.members.join(", "),
+          );
     },
   },
+];
+
+export const logChecks: readonly Check[] = [
   {
     rule: "LOG-3",
     needs: ["log"],

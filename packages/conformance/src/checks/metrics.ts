@@ -3,7 +3,7 @@ import { type Check, every, must, type Need, notApplicable, type Verdict } from 
 import type { Kit } from "../kit.ts";
 import { requestOf } from "../requests.ts";
 import { short, show } from "../show.ts";
-import { grant } from "./samples.ts";
+import { grant } from "../grant.ts";
 
 interface Scrape {
   readonly answer: Answer;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Check, every, must, notApplicable, type Verdict } from "../check.ts";
+import { type Check, every, must, notApplicable, ruledOut, type Verdict } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { show } from "../show.ts";
 import type { Claims } from "../tokens.ts";
@@ -178,7 +178,7 @@ export const pairChecks: readonly Check[] = [
       const all = await tokens(kit);
       const headers = all.map(({ what, token }) => ({ what, header: open(token)?.header ?? {} }));
       if (headers.every(({ header }) => String(header["alg"]).startsWith("HS"))) {
-        return notApplicable("the service signs with a secret");
+        return ruledOut("the service signs with a secret");
       }
       return every(
         headers.map(({ what, header }) =>

@@ -1,6 +1,6 @@
 import type { Answer } from "../answer.ts";
 import { isObject } from "../answer.ts";
-import { type Check, every, must, notApplicable, type Verdict } from "../check.ts";
+import { type Check, every, must, notApplicable, ruledOut, type Verdict } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { hasSigned } from "../published-key.ts";
 import { show } from "../show.ts";
@@ -55,7 +55,7 @@ export const publishedKeyChecks: readonly Check[] = [
       const answer = await published(kit);
       const keys = keysIn(answer);
       if (String(open(first.access)?.header["alg"]).startsWith("HS")) {
-        return keys === undefined ? notApplicable("the service signs with a secret") : nothingPrivate(keys);
+        return keys === undefined ? ruledOut("the service signs with a secret") : nothingPrivate(keys);
       }
       if (kidOf(first) === undefined) return notApplicable("see ISS-12");
       return every([

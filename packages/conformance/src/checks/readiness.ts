@@ -217,10 +217,14 @@ export const readinessChecks: readonly Check[] = [
   },
   {
     rule: "RDY-18",
-    run: (kit) =>
-      named(kit, "metrics", ({ critical }) =>
+    needs: ["metrics"],
+    async run(kit) {
+      const verdict = await named(kit, "metrics", ({ critical }) =>
         must(critical === false, () => `critical ${show(critical)}`, "false"),
-      ),
+      );
+      // Metrics that readiness does not look at cannot be critical.
+      return verdict.status === "not applicable" && (await ready(kit)).ok ? pass : verdict;
+    },
   },
 ];
 

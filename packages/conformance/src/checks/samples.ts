@@ -1,7 +1,11 @@
 import type { Answer } from "../answer.ts";
+import { grant } from "../grant.ts";
 import { NoAnswer } from "../http-client.ts";
 import type { Kit } from "../kit.ts";
+import { findRoutes, type NamedRoute } from "../openapi.ts";
 import { requestOf, withExtra } from "../requests.ts";
+import { probesOf } from "./named-routes.ts";
+import { anonymously } from "./tenants.ts";
 
 /** A request that has to fail, and what came back. */
 export interface Sample {
@@ -9,6 +13,14 @@ export interface Sample {
   readonly path: string;
   readonly requestId: string;
   readonly answer: Answer;
+  /** What `/openapi.json` lets one expect of the request. Default: nothing; the sample is not due to that document. */
+  readonly named?: Expectation | undefined;
+}
+
+/** The status that a request has to be refused with, and the methods that the document names for its path. */
+export interface Expectation {
+  readonly status: 401 | 404 | 405;
+  readonly methods: ReadonlySet<string>;
 }
 
 type Extra = NonNullable<Parameters<typeof withExtra>[1]>;
@@ -21,7 +33,10 @@ export interface Unanswered {
 
 /** Requests that fail for every reason that the probes allow; sent once for all checks. */
 function attempts(kit: Kit): Promise<readonly (Sample | Unanswered)[]> {
-  return kit.once("samples", () => Promise.all(failing(kit).map((make) => make())));
+  return kit.once("samples", async () => {
+    const [routes, anonymous] = await Promise.all([findRoutes(kit), anonymously(kit)]);
+    return Promise.all(failing(kit, routes, anonymous).map((make) => make()));
+  });
 }
 
 /** Those that were answered. */
@@ -54,10 +69,30 @@ export async function failures(kit: Kit): Promise<readonly Sample[]> {
   return (await samples(kit)).filter(({ answer }) => answer.status >= 400);
 }
 
-function failing(kit: Kit): readonly (() => Promise<Sample | Unanswered>)[] {
+/** The samples that `/openapi.json` names, of those that were refused with what they have to be or for nothing else. */
+export async function namedSamples(kit: Kit, status: Expectation["status"]): Promise<readonly Sample[]> {
+  const elsewhere: readonly number[] = status === 401 ? notOfCallers : [401, 403, 429];
+  return (await samples(kit)).filter(
+    ({ named, answer }) => named?.status === status && !elsewhere.includes(answer.status),
+  );
+}
+
+/** A request without a body may be refused for that, and a document may name a route that is not there. */
+const notOfCallers = [400, 404, 405, 411, 415, 422, 429];
+
+function failing(
+  kit: Kit,
+  routes: readonly NamedRoute[],
+  anonymous: Extra | undefined,
+): readonly (() => Promise<Sample | Unanswered>)[] {
   const { probes, limits } = kit.settings;
   const made: (() => Promise<Sample | Unanswered>)[] = [];
-  function add(what: string, probe: Parameters<typeof requestOf>[0], extra: Extra = {}): void {
+  function add(
+    what: string,
+    probe: Parameters<typeof requestOf>[0],
+    extra: Extra = {},
+    named?: Expectation,
+  ): void {
     made.push(async () => {
       const requestId = kit.unique();
       const request = requestOf(probe);
@@ -70,7 +105,7 @@ function failing(kit: Kit): readonly (() => Promise<Sample | Unanswered>)[] {
       });
       try {
         const answer = await kit.http.send(outgoing);
-        return { what, path: path.split("?", 1)[0] ?? path, requestId, answer };
+        return { what, path: path.split("?", 1)[0] ?? path, requestId, answer, named };
       } catch (error) {
         if (error instanceof NoAnswer) return { what, reason: error };
         throw error;
@@ -96,7 +131,7 @@ function failing(kit: Kit): readonly (() => Promise<Sample | Unanswered>)[] {
   }
   if (probes.invalid !== undefined) add("an invalid body", probes.invalid.request, { token: grant(kit) });
   if (kit.has("auth")) {
-    if (probes.protected !== undefined) add("no caller", probes.protected);
+    if (probes.protected !== undefined) add("no caller", probes.protected, anonymous);
     if (probes.scoped !== undefined && token !== undefined) {
       add("a caller without the scopes", probes.scoped.request, { token });
     }
@@ -109,6 +144,10 @@ function failing(kit: Kit): readonly (() => Promise<Sample | Unanswered>)[] {
     add("a refresh that is refused", { method: "POST", path: "/auth/refresh", body });
     add("nobody who signs out", "POST /auth/logout");
   }
+  for (const route of probesOf(kit, routes)) {
+    const isAnonymous = route.named.status === 401;
+    add(route.what, route.request, isAnonymous ? anonymous : { token: grant(kit) }, route.named);
+  }
   return made;
 }
 
@@ -118,24 +157,6 @@ export const ordinary: readonly number[] = [401, 403, 404, 405, 500];
 /** What the malformed body contains: it must not come back. */
 export const echoMark = "svc-conformance-mark";
 const malformed = `{"a": "${echoMark}", }`;
-
-const grants = new WeakMap<Kit, { readonly token: string; readonly madeAt: number }>();
-/** Well before the token ends. */
-const grantMs = 120_000;
-
-/** A token with every right that the probes name, where there are keys; the same one for a while. */
-export function grant(kit: Kit): string | undefined {
-  const { keys, probes } = kit.settings;
-  if (keys === undefined || !kit.has("auth")) return undefined;
-  const known = grants.get(kit);
-  if (known !== undefined && performance.now() - known.madeAt < grantMs) return known.token;
-  const token = kit.tokens.mint({
-    scopes: [...(probes.scoped?.scopes ?? []), ...(keys.scopes ?? [])],
-    roles: [...(probes.role?.roles ?? []), ...(keys.roles ?? [])],
-  });
-  grants.set(kit, { token, madeAt: performance.now() });
-  return token;
-}
 
 /** The id under which the log has a request: the one that it was answered with, which may not be the one sent. */
 export function loggedId(answer: Answer, sent: string): string {

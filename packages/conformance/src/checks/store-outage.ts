@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Answer } from "../answer.ts";
 import { isObject } from "../answer.ts";
-import { type Check, every, must, notApplicable } from "../check.ts";
+import { type Check, every, must, notApplicable, ruledOut } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { show } from "../show.ts";
 import { needs } from "./pairs.ts";
@@ -46,13 +46,21 @@ function outage(kit: Kit): Promise<Outage> {
   });
 }
 
+/** Waits for the check `auth`: a report may still tell of a dependency that was broken before. */
 async function readiness(kit: Kit): Promise<Answer> {
   const deadline = performance.now() + readinessMs;
   for (;;) {
     const answer = await kit.get("/ready");
-    if (answer.object?.["status"] !== "ok" || performance.now() > deadline) return answer;
+    const isShown = answer.ok && healthOf("auth", answer) === false;
+    if (isShown || performance.now() > deadline) return answer;
     await sleep(250);
   }
+}
+
+function healthOf(name: string, { object }: Answer): unknown {
+  const checks = object?.["checks"];
+  const check = isObject(checks) ? checks[name] : undefined;
+  return isObject(check) ? check["healthy"] : undefined;
 }
 
 async function recovered(kit: Kit, token: string): Promise<Answer> {
@@ -95,7 +103,7 @@ export const storeChecks: readonly Check[] = [
     needs: withStore,
     alone: true,
     async run(kit) {
-      if (!failsOpen(kit)) return notApplicable("the service fails closed");
+      if (!failsOpen(kit)) return ruledOut("the service fails closed");
       const { ok, status } = (await outage(kit)).visited;
       return must(
         ok,
@@ -109,7 +117,7 @@ export const storeChecks: readonly Check[] = [
     needs: withStore,
     alone: true,
     async run(kit) {
-      if (failsOpen(kit)) return notApplicable("the service fails open");
+      if (failsOpen(kit)) return ruledOut("the service fails open");
       const { status } = (await outage(kit)).visited;
       return must(
         status === 503,
@@ -123,7 +131,7 @@ export const storeChecks: readonly Check[] = [
     needs: withStore,
     alone: true,
     async run(kit) {
-      if (failsOpen(kit)) return notApplicable("the service fails open");
+      if (failsOpen(kit)) return ruledOut("the service fails open");
       const { visited, visitedOpen } = await outage(kit);
       if (visited.status !== 503) return notApplicable("see REV-5");
       const { title, detail } = visited.object ?? {};
@@ -142,10 +150,10 @@ export const storeChecks: readonly Check[] = [
     needs: withStore,
     alone: true,
     async run(kit) {
-      if (!failsOpen(kit)) return notApplicable("the service fails closed");
-      const { status, object = {} } = (await outage(kit)).ready;
-      const auth = isObject(object["checks"]) ? object["checks"]["auth"] : undefined;
-      const healthy = isObject(auth) ? auth["healthy"] : undefined;
+      if (!failsOpen(kit)) return ruledOut("the service fails closed");
+      const { ready } = await outage(kit);
+      const { status, object = {} } = ready;
+      const healthy = healthOf("auth", ready);
       return every([
         must(status === 200, `${status} from /ready while the store is out`, "200"),
         must(object["status"] === "degraded", `status ${show(object["status"])}`, "degraded"),

@@ -1,5 +1,5 @@
 import type { Answer } from "../answer.ts";
-import { type Check, every, fail, must, notApplicable } from "../check.ts";
+import { type Check, every, fail, must, notApplicable, ruledOut } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { show } from "../show.ts";
 import { faultsSeen } from "./dependencies.ts";
@@ -75,7 +75,7 @@ export const systemChecks: readonly Check[] = [
     rule: "SYS-5",
     async run(kit) {
       const answer = await info(kit);
-      if (await isProd(kit)) return notApplicable("the environment is prod");
+      if (await isProd(kit)) return ruledOut("the environment is prod");
       if (answer.status !== 200) return fail(`${answer.status}`, "200");
       const { service, version, env, providers, plugins } = answer.object ?? {};
       const named = (each: unknown): boolean =>
@@ -102,7 +102,7 @@ export const systemChecks: readonly Check[] = [
   {
     rule: "SYS-6",
     async run(kit) {
-      if (!(await isProd(kit))) return notApplicable("the environment is not prod");
+      if (!(await isProd(kit))) return ruledOut("the environment is not prod");
       const { status } = await info(kit);
       return must(status === 404, `${status}`, "404, as of any unknown path");
     },

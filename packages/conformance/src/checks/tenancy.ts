@@ -1,5 +1,5 @@
 import type { Answer } from "../answer.ts";
-import { type Check, every, must, notApplicable, type Verdict } from "../check.ts";
+import { type Check, every, must, notApplicable, ruledOut, type Verdict } from "../check.ts";
 import { show } from "../show.ts";
 import { isRefusal, rights } from "./callers.ts";
 import { loggedId } from "./samples.ts";
@@ -11,6 +11,7 @@ import {
   naming,
   needs,
   needsCaller,
+  noSource,
   subjectsAreTenants,
   tenantRoute,
   tenants,
@@ -23,7 +24,7 @@ export const tenancyChecks: readonly Check[] = [
     rule: "TEN-3",
     needs: ["tenancy"],
     async run(kit) {
-      if (!kit.settings.tenancy.requireTenant) return notApplicable("a tenant is not required");
+      if (!kit.settings.tenancy.requireTenant) return ruledOut("a tenant is not required");
       const token = callers(kit) ? tokenOf(kit, undefined) : undefined;
       // A path that no route takes may be a 404 before anybody asks for the tenant.
       const unscoped = await kit.ask(kit.settings.probes.protected ?? `/${kit.unique()}`, { token });
@@ -41,7 +42,7 @@ export const tenancyChecks: readonly Check[] = [
     async run(kit) {
       const [own, other] = tenants(kit);
       const verdicts: Verdict[] = [];
-      for (const source of listened(kit)) {
+      for (const source of await listened(kit)) {
         const named = naming(kit, source, other);
         const anonymous = await tenantRoute(kit, named);
         verdicts.push(
@@ -65,7 +66,7 @@ export const tenancyChecks: readonly Check[] = [
           );
         }
       }
-      return verdicts.length === 0 ? notApplicable("no unsigned source is listed") : every(verdicts);
+      return verdicts.length === 0 ? noSource(kit, "no unsigned source is listed") : every(verdicts);
     },
   },
   {
@@ -73,18 +74,18 @@ export const tenancyChecks: readonly Check[] = [
     needs: needsCaller,
     async run(kit) {
       if (!kit.settings.tenancy.trustUnscopedPrincipals) {
-        return notApplicable("callers without a tenant are not trusted");
+        return ruledOut("callers without a tenant are not trusted");
       }
       const [tenant] = tenants(kit);
       const verdicts: Verdict[] = [];
-      for (const source of listened(kit)) {
+      for (const source of await listened(kit)) {
         const answer = await tenantRoute(kit, {
           ...naming(kit, source, tenant),
           token: tokenOf(kit, undefined),
         });
         verdicts.push(inTenant(kit, answer, tenant, `a caller without a tenant and ${source}`));
       }
-      return every(verdicts);
+      return verdicts.length === 0 ? noSource(kit, "no unsigned source is listed") : every(verdicts);
     },
   },
   {
@@ -100,7 +101,7 @@ export const tenancyChecks: readonly Check[] = [
     rule: "TEN-16",
     needs: ["tenancy"],
     async run(kit) {
-      if (!kit.settings.tenancy.requireTenant) return notApplicable("a tenant is not required");
+      if (!kit.settings.tenancy.requireTenant) return ruledOut("a tenant is not required");
       const token = callers(kit) ? tokenOf(kit, undefined) : undefined;
       const verdicts: Verdict[] = [];
       for (const path of ["/metrics", "/info", "/openapi.json", "/.well-known/x", "POST /auth/refresh"]) {
@@ -118,9 +119,9 @@ export const tenancyChecks: readonly Check[] = [
     rule: "TEN-17",
     needs: ["tenancy", "auth"],
     async run(kit) {
-      const source = listened(kit).find((each) => each !== "path");
-      if (source === undefined) return notApplicable("neither subdomain nor header is a source");
-      if (!kit.settings.tenancy.requireTenant) return notApplicable("a tenant is not required");
+      const source = (await listened(kit)).find((each) => each !== "path");
+      if (source === undefined) return ruledOut("neither subdomain nor header is a source");
+      if (!kit.settings.tenancy.requireTenant) return ruledOut("a tenant is not required");
       const { status } = await kit.get(`/${kit.unique()}`, naming(kit, source, tenants(kit)[1]));
       return must(status === 401, `${status} for a named tenant without a session`, "401");
     },
@@ -142,7 +143,7 @@ export const tenancyChecks: readonly Check[] = [
     needs: needsCaller,
     async run(kit) {
       const [own, other] = tenants(kit);
-      const [source] = listened(kit);
+      const [source] = await listened(kit);
       const cases: [string, Answer][] = [
         [
           "this request is not scoped to a tenant",
@@ -175,7 +176,7 @@ export const tenancyChecks: readonly Check[] = [
     rule: "TEN-20",
     needs: ["log", "tenancy"],
     async run(kit) {
-      if (listened(kit).includes("header")) return notApplicable("the header is a source");
+      if ((await listened(kit)).includes("header")) return ruledOut("the header is a source");
       const id = kit.unique();
       const claimed = `t${"x".repeat(200)}`;
       const answer = await kit.get(`/${kit.unique()}`, {

@@ -1,4 +1,4 @@
-import { type Check, every, must, notApplicable, pass, type Verdict } from "../check.ts";
+import { type Check, every, must, notApplicable, pass, ruledOut, type Verdict } from "../check.ts";
 import { show } from "../show.ts";
 import { rights } from "./callers.ts";
 import {
@@ -10,6 +10,8 @@ import {
   naming,
   needs,
   needsCaller,
+  noSource,
+  pathFault,
   subjectsAreTenants,
   tenantRoute,
   tenants,
@@ -31,12 +33,13 @@ export const tenantSourceChecks: readonly Check[] = [
         const answer = await tenantRoute(kit, { token: tokenOf(kit, tenant) });
         verdicts.push(inTenant(kit, answer, tenant, "a tenant in the token"));
       }
-      for (const source of listened(kit)) {
+      for (const source of await listened(kit)) {
         const token = callers(kit) ? tokenOf(kit, tenant) : undefined;
         const answer = await tenantRoute(kit, { ...naming(kit, source, tenant), token });
         verdicts.push(inTenant(kit, answer, tenant, `a tenant by ${source}`));
       }
-      return every(verdicts);
+      const fault = await pathFault(kit);
+      return every(fault === undefined ? verdicts : [...verdicts, notApplicable(fault)]);
     },
   },
   {
@@ -47,7 +50,7 @@ export const tenantSourceChecks: readonly Check[] = [
       const verdicts: Verdict[] = [];
       for (const source of unsigned) {
         if (source === "subdomain" && kit.settings.tenancy.baseDomain === "") continue;
-        if (source === "path" && !listened(kit).includes("path")) continue;
+        if (source === "path" && !(await listened(kit)).includes("path")) continue;
         // One that is listed before the token is TEN-8's to judge.
         if (isBeforeToken(kit, source)) continue;
         const answer = await tenantRoute(kit, { ...naming(kit, source, other), token: tokenOf(kit, own) });
@@ -67,7 +70,7 @@ export const tenantSourceChecks: readonly Check[] = [
     rule: "TEN-5",
     needs,
     async run(kit) {
-      if (listened(kit).includes("header")) return notApplicable("the header is a source");
+      if ((await listened(kit)).includes("header")) return ruledOut("the header is a source");
       const [own, other] = tenants(kit);
       const named = naming(kit, "header", other);
       const anonymous = await tenantRoute(kit, named);
@@ -97,8 +100,8 @@ export const tenantSourceChecks: readonly Check[] = [
     needs: needsCaller,
     async run(kit) {
       const [own, other] = tenants(kit);
-      const first = listened(kit).filter((source) => isBeforeToken(kit, source));
-      if (first.length === 0) return notApplicable("no unsigned source is listed before the token");
+      const first = (await listened(kit)).filter((source) => isBeforeToken(kit, source));
+      if (first.length === 0) return noSource(kit, "no unsigned source is listed before the token");
       const verdicts: Verdict[] = [];
       for (const source of first) {
         const answer = await tenantRoute(kit, { ...naming(kit, source, other), token: tokenOf(kit, own) });
@@ -111,11 +114,12 @@ export const tenantSourceChecks: readonly Check[] = [
     rule: "TEN-9",
     needs,
     async run(kit) {
-      if (callers(kit)) return notApplicable("authentication is on");
+      if (callers(kit)) return ruledOut("authentication is on");
       const [first, second] = tenants(kit);
-      const order = kit.settings.tenancy.sources.filter((source) => unsigned.includes(source as Unsigned));
+      const named: readonly string[] = await listened(kit);
+      const order = kit.settings.tenancy.sources.filter((source) => named.includes(source));
       const [winner, loser] = order as readonly Unsigned[];
-      if (winner === undefined) return notApplicable("no unsigned source is listed");
+      if (winner === undefined) return noSource(kit, "no unsigned source is listed");
       if (loser === undefined) return pass;
       const [by, also] = [naming(kit, winner, first), naming(kit, loser, second)];
       const answer = await tenantRoute(kit, { ...also, ...by });
@@ -127,8 +131,8 @@ export const tenantSourceChecks: readonly Check[] = [
     needs,
     async run(kit) {
       const [tenant] = tenants(kit);
-      const source = listened(kit).find((each) => each !== "header");
-      if (source === undefined) return notApplicable("neither subdomain nor path is a source");
+      const source = (await listened(kit)).find((each) => each !== "header");
+      if (source === undefined) return noSource(kit, "neither subdomain nor path is a source");
       const verdicts: Verdict[] = [];
       for (const slug of ["-dash", "under_score", "x".repeat(64)]) {
         // What is no slug names nobody, so the token alone decides; by path the route is another one.
@@ -151,7 +155,7 @@ export const tenantSourceChecks: readonly Check[] = [
     rule: "TEN-13",
     needs: needsCaller,
     async run(kit) {
-      if (!listened(kit).includes("subdomain")) return notApplicable("subdomain is no source");
+      if (!(await listened(kit)).includes("subdomain")) return ruledOut("subdomain is no source");
       const [tenant, other] = tenants(kit);
       const { baseDomain } = kit.settings.tenancy;
       const token = tokenOf(kit, tenant);
@@ -177,7 +181,7 @@ export const tenantSourceChecks: readonly Check[] = [
     rule: "TEN-14",
     needs: needsCaller,
     async run(kit) {
-      if (!listened(kit).includes("path")) return notApplicable("path is no source");
+      if (!(await listened(kit)).includes("path")) return noSource(kit, "path is no source");
       const [tenant, other] = tenants(kit);
       const own = await tenantRoute(kit, { ...naming(kit, "path", tenant), token: tokenOf(kit, tenant) });
       if (!own.ok) return notApplicable("the path names no tenant: see TEN-1");
@@ -192,7 +196,7 @@ export const tenantSourceChecks: readonly Check[] = [
     rule: "TEN-15",
     needs: needsCaller,
     async run(kit) {
-      if (!kit.settings.tenancy.sources.includes("user")) return notApplicable("user is no source");
+      if (!kit.settings.tenancy.sources.includes("user")) return ruledOut("user is no source");
       const claim = kit.tokens.keys.tenantClaim ?? "tenant_id";
       const token = kit.tokens.mint({ ...rights(kit), claims: { [claim]: undefined, sub: "user-7" } });
       return inTenant(kit, await tenantRoute(kit, { token }), "user-7", "the subject as source");

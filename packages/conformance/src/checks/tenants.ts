@@ -1,5 +1,5 @@
 import type { Answer } from "../answer.ts";
-import { must, type Need, type Verdict } from "../check.ts";
+import { must, type Need, notApplicable, ruledOut, type Verdict } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { type Extra, requestOf } from "../requests.ts";
 import { show } from "../show.ts";
@@ -34,10 +34,42 @@ export function naming(kit: Kit, source: Unsigned, tenant: string): Extra {
   return { host: `${tenant}.${tenancy.baseDomain}${port}` };
 }
 
-/** The unsigned sources that the service listens to. */
-export function listened(kit: Kit): readonly Unsigned[] {
+/** The unsigned sources that the service listens to and that the probe `tenant` can be asked by. */
+export async function listened(kit: Kit): Promise<readonly Unsigned[]> {
   const { sources } = kit.settings.tenancy;
-  return unsigned.filter((source) => sources.includes(source));
+  const fault = await pathFault(kit);
+  return unsigned.filter((source) => sources.includes(source) && (source !== "path" || fault === undefined));
+}
+
+/** Why the probe `tenant` cannot be asked by path; undefined when it can, and where path is no source. */
+export function pathFault(kit: Kit): Promise<string | undefined> {
+  return kit.once("tenant by path", async () => {
+    const { tenancy, keys, probes } = kit.settings;
+    if (!tenancy.sources.includes("path") || probes.tenant === undefined) return undefined;
+    const [tenant] = tenants(kit);
+    const token = callers(kit) && keys !== undefined ? tokenOf(kit, tenant) : undefined;
+    const named = naming(kit, "path", tenant);
+    const { status } = await tenantRoute(kit, { ...named, token });
+    if (status !== 404 && status !== 405) return undefined;
+    if ((await tenantRoute(kit, { token })).status === 404) return undefined;
+    return `the probe \`tenant\` is not served below ${tenancy.pathPrefix}/<tenant>: ${status} for ${named.path}`;
+  });
+}
+
+/** The verdict where no source is left to name a tenant by. */
+export async function noSource(kit: Kit, reason: string): Promise<Verdict> {
+  const fault = await pathFault(kit);
+  return fault === undefined ? ruledOut(reason) : notApplicable(fault);
+}
+
+/**
+ * What a request without a caller has to have so that it is refused for that alone: where every request needs a tenant,
+ * the name of one. Undefined when the service listens to no source that any request can name one by.
+ */
+export async function anonymously(kit: Kit): Promise<Extra | undefined> {
+  if (!kit.has("tenancy") || !kit.settings.tenancy.requireTenant) return {};
+  const source = (await listened(kit)).find((each) => each !== "path");
+  return source && naming(kit, source, tenants(kit)[0]);
 }
 
 export function isBeforeToken(kit: Kit, source: Unsigned): boolean {

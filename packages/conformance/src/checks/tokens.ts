@@ -1,5 +1,5 @@
 import type { Answer } from "../answer.ts";
-import { type Check, every, must, type Need, notApplicable, type Verdict } from "../check.ts";
+import { type Check, every, must, type Need, notApplicable, ruledOut, type Verdict } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { accepts, refuses, refusesAll, rights } from "./callers.ts";
 
@@ -62,7 +62,7 @@ export const tokenFormChecks: readonly Check[] = [
     rule: "AUTH-22",
     needs,
     async run(kit) {
-      if (kit.keySet !== undefined) return notApplicable("a kid that no key has is refused anyway");
+      if (kit.keySet !== undefined) return ruledOut("a kid that no key has is refused anyway");
       return refuses(kit, "a kid of 257 characters", { header: { kid: "k".repeat(257) } });
     },
   },

@@ -1,10 +1,11 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Answer } from "../answer.ts";
-import { type Check, every, fail, must, notApplicable, pass, type Verdict } from "../check.ts";
+import { type Check, every, fail, must, notApplicable, pass, ruledOut, type Verdict } from "../check.ts";
 import type { Kit } from "../kit.ts";
 import { requestOf } from "../requests.ts";
 import { show } from "../show.ts";
-import { grant, loggedId } from "./samples.ts";
+import { grant } from "../grant.ts";
+import { loggedId } from "./samples.ts";
 
 function traceparent(traceId: string): string {
   return `00-${traceId}-00f067aa0ba902b7-01`;
@@ -183,7 +184,7 @@ export const traceContextChecks: readonly Check[] = [
     rule: "COR-15",
     needs: ["probe:outbound"],
     async run(kit) {
-      if (kit.has("telemetry")) return notApplicable("the service exports spans");
+      if (kit.has("telemetry")) return ruledOut("the service exports spans");
       const { sent, traceId } = await valid(kit);
       // Nothing at all is COR-13's to judge.
       if (sent?.["traceparent"] === undefined) return pass;

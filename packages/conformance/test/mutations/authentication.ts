@@ -81,6 +81,29 @@ export const authenticationMutations = (): readonly Mutation[] => [
     },
   },
   {
+    rule: "AUTH-12",
+    what: "an Authorization header of another scheme is refused on an open route",
+    base: "swift",
+    differences: {
+      middleware(req, res, next) {
+        if (req.headers.authorization === "Basic x" && req.url === "/open") problem(res, 401, "Unauthorized");
+        else next();
+      },
+    },
+  },
+  {
+    rule: "AUTH-13",
+    what: "400 for an Authorization header with two words behind its scheme",
+    base: "swift",
+    differences: {
+      answer(answer, req) {
+        if (answer.status !== 401 || req.headers.authorization !== "Bearer a b") return;
+        answer.status = 400;
+        answer.setJson({ ...answer.json(), status: 400, title: "Bad Request" });
+      },
+    },
+  },
+  {
     rule: "AUTH-13",
     what: "403 without a caller",
     base: "swift",

@@ -26,6 +26,37 @@ export const observationMutations = (): readonly Mutation[] => [
     },
   },
   {
+    rule: "LOG-1",
+    what: "two objects on a line of the log",
+    base: "swift",
+    differences: {
+      log: (line: LogLine) =>
+        String(line["message"]).includes("starting")
+          ? line
+          : `${JSON.stringify(line)}\n{"worker":1}{"worker":2}\n`,
+    },
+  },
+  {
+    rule: "LOG-2",
+    what: "the line about a malformed Authorization header has no message",
+    base: "swift",
+    differences: {
+      log: ({ message, ...line }: LogLine) =>
+        message === "bearer token refused" && line["reason"] === "malformed"
+          ? { ...line, "[redacted]": message }
+          : { ...line, message },
+    },
+  },
+  {
+    rule: "LOG-2",
+    what: "the access line of a request with Authorization of another scheme has no request_id",
+    base: "swift",
+    differences: {
+      log: ({ request_id: id, ...line }: LogLine) =>
+        line["http_path"] === "/mine" && line["http_status"] === 401 ? line : { ...line, request_id: id },
+    },
+  },
+  {
     rule: "LOG-2",
     what: "lines have no env",
     base: "swift",

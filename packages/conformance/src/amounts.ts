@@ -1,0 +1,20 @@
+import { checks } from "./checks/index.ts";
+import { requirable } from "./needs.ts";
+import type { ConformanceOptions } from "./options.ts";
+
+/** Faults of how much a run has to see. */
+export function amountFaults({ require = [], maxNotApplicable }: ConformanceOptions): readonly string[] {
+  const known = requirable(checks);
+  const unknown = require.filter((name) => !known.includes(name));
+  const isAmount =
+    maxNotApplicable === undefined || (Number.isInteger(maxNotApplicable) && maxNotApplicable >= 0);
+  return [
+    ...unknown.map(
+      (name) =>
+        `require: ${JSON.stringify(name)} is nothing that this kit can see; allowed are ${known.join(", ")}`,
+    ),
+    ...(isAmount
+      ? []
+      : [`maxNotApplicable: ${maxNotApplicable} is not allowed; give a whole number from 0 on`]),
+  ];
+}

@@ -1,0 +1,85 @@
+import type { Answer } from "../answer.ts";
+import { must, type Verdict } from "../check.ts";
+import { NoAnswer } from "../http-client.ts";
+import type { Kit } from "../kit.ts";
+import type { Probe } from "../options.ts";
+import { anonymously } from "./tenants.ts";
+
+interface Malformed {
+  readonly what: string;
+  readonly values: readonly string[];
+  /** Whether a server may refuse the request before anything reads the header. Default: false. */
+  readonly isLong?: boolean;
+}
+
+/** `Authorization` headers that bring no token. */
+const malformed: readonly Malformed[] = [
+  { what: "a scheme alone", values: ["Bearer"] },
+  { what: "two words behind the scheme", values: ["Bearer a b"] },
+  { what: "another scheme", values: ["Basic x"] },
+  { what: "two tokens", values: ["Bearer a.b.c d.e.f"] },
+  { what: "two tokens in a list", values: ["Bearer a.b.c, Bearer d.e.f"] },
+  { what: "two headers", values: ["Bearer a.b.c", "Bearer d.e.f"] },
+  { what: "JSON", values: ['Bearer {"message":"none","level":[{}]}'] },
+  { what: "quotes and backslashes", values: ['Bearer "\\\\","message":"\\"'] },
+  { what: "signs", values: ["=;,()<>@[]{}?/:"] },
+  { what: "bytes above ASCII", values: ["Bearer \u00e9\u00ff"] },
+  { what: "9,000 characters", values: [`Bearer ${"a".repeat(9000)}`], isLong: true },
+];
+
+interface Sent extends Malformed {
+  readonly open: Answer | undefined;
+  readonly guarded: Answer | undefined;
+}
+
+/** Sends every malformed header to the open route and to the protected one; once for all checks. */
+function sent(kit: Kit): Promise<readonly Sent[]> {
+  return kit.once("malformed authorization", async () => {
+    const { open = "/health", protected: inner } = kit.settings.probes;
+    const named = (await anonymously(kit)) ?? {};
+    async function send(probe: Probe, { values, isLong }: Malformed): Promise<Answer | undefined> {
+      const headers = values.map((value) => ["Authorization", value] as const);
+      try {
+        return await kit.ask(probe, { ...named, headers: [...(named.headers ?? []), ...headers] });
+      } catch (error) {
+        if (error instanceof NoAnswer && isLong === true) return undefined;
+        throw error;
+      }
+    }
+    return Promise.all(
+      malformed.map(async (each) => ({
+        ...each,
+        open: await send(open, each),
+        guarded: inner === undefined ? undefined : await send(inner, each),
+      })),
+    );
+  });
+}
+
+/** Sends the headers for what they leave in the log. */
+export async function sendMalformed(kit: Kit): Promise<void> {
+  await sent(kit);
+}
+
+/** An open route serves whoever brings such a header. */
+export async function malformedOnOpen(kit: Kit): Promise<readonly Verdict[]> {
+  return (await sent(kit))
+    .filter(({ isLong, open }) => isLong !== true && open !== undefined)
+    .map(({ what, open }) =>
+      must(
+        open?.ok === true,
+        `${open?.status} on an open route with Authorization of ${what}`,
+        "it is ignored",
+      ),
+    );
+}
+
+/** A protected route answers 401 to whoever brings such a header. */
+export async function malformedOnGuarded(kit: Kit): Promise<readonly Verdict[]> {
+  return (await sent(kit)).flatMap(({ what, isLong, guarded }) => {
+    if (guarded === undefined) return [];
+    const { status } = guarded;
+    const isRefused = isLong === true ? status >= 400 && status < 500 : status === 401;
+    return [must(isRefused, `${status} for Authorization of ${what}`, "401")];
+  });
+}

@@ -1,0 +1,69 @@
+import type { Check, Need } from "./check.ts";
+import type { Kit } from "./kit.ts";
+import type { Probes } from "./options.ts";
+import type { Finding } from "./run-checks.ts";
+
+/** Why a check has nothing to look at, or undefined when it has. */
+export function missing(kit: Kit, need: Need): string | undefined {
+  const { settings } = kit;
+  switch (need) {
+    case "full":
+    case "reduced":
+      return settings.profile === need ? undefined : `the profile is ${settings.profile}`;
+    case "keys":
+      return settings.keys === undefined ? "no keys were given" : undefined;
+    case "log":
+      return kit.log === undefined ? "no log was given" : undefined;
+    case "key set":
+      return kit.keySet === undefined ? "the kit does not serve the key set" : undefined;
+    case "auth":
+    case "tenancy":
+    case "metrics":
+    case "security_headers":
+      return kit.has(need) ? undefined : `the service does not claim the feature ${need}`;
+    case "replica":
+      return kit.replica === undefined ? "no second replica was given" : undefined;
+    case "session:hook":
+    case "session:store":
+    case "session:rotation": {
+      const part = need.slice("session:".length) as "hook" | "store" | "rotation";
+      return settings.probes.session?.[part] === undefined ? `\`session\` names no \`${part}\`` : undefined;
+    }
+    default: {
+      const name = need.slice("probe:".length) as keyof Probes;
+      return settings.probes[name] === undefined ? `no probe \`${nameOf(need)}\` was given` : undefined;
+    }
+  }
+}
+
+/** The name that `--require` takes for a need; undefined for the profile, which is a choice. */
+export function nameOf(need: Need): string | undefined {
+  if (need === "full" || need === "reduced") return undefined;
+  return need
+    .slice(need.indexOf(":") + 1)
+    .replace(" ", "_")
+    .replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/** What a run can be required to see: everything that a check needs, and the routes of `/openapi.json`. */
+export function requirable(checks: readonly Check[]): readonly string[] {
+  const names = checks.flatMap(({ needs = [] }) => needs.map(nameOf));
+  return [...new Set([...names, openapi])].filter((name) => name !== undefined).toSorted();
+}
+
+/** What `--require` calls the routes that `/openapi.json` names. */
+export const openapi = "openapi";
+
+/** What a run has seen, by the same names: a rule that needs it passed or failed. */
+export function seenIn(
+  findings: readonly Finding[],
+  checks: readonly Check[],
+  routes: number,
+): ReadonlySet<string> {
+  const judged = new Set(
+    findings.filter(({ verdict }) => verdict.status !== "not applicable").map(({ id }) => id),
+  );
+  const needs = checks.filter(({ rule }) => judged.has(rule)).flatMap((check) => check.needs ?? []);
+  const names = new Set(needs.map(nameOf).filter((name) => name !== undefined));
+  return routes > 0 ? names.add(openapi) : names;
+}

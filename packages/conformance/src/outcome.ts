@@ -1,0 +1,65 @@
+import type { Check } from "./check.ts";
+import { requirable, seenIn } from "./needs.ts";
+import type { Finding } from "./run-checks.ts";
+import type { Settings } from "./settings.ts";
+
+/** How much of the contract a run has seen. */
+export interface Outcome {
+  readonly passed: number;
+  readonly failed: number;
+  readonly notApplicable: number;
+  /** How many rules were looked at. */
+  readonly total: number;
+  /** What the run was not given or did not find, by the names that `require` takes. */
+  readonly notSeen: readonly string[];
+  /** Why the run has seen less than it had to; empty when it has seen enough. */
+  readonly shortfalls: readonly string[];
+  /** Whether no rule is broken and enough was seen. */
+  readonly conforms: boolean;
+  /** In words: whether the contract is kept, and as far as what was seen. */
+  readonly verdict: string;
+}
+
+/** @param routes how many routes `/openapi.json` has named */
+export function outcomeOf(
+  { require, maxNotApplicable, house }: Settings,
+  findings: readonly Finding[],
+  checks: readonly Check[],
+  routes: number,
+): Outcome {
+  const count = (status: string): number => findings.filter((each) => each.verdict.status === status).length;
+  const [passed, failed, notApplicable] = [count("pass"), count("fail"), count("not applicable")];
+  const total = findings.length;
+  const seen = seenIn(findings, checks, routes);
+  const missed = require.filter((name) => !seen.has(name));
+  const most = maxNotApplicable ?? Math.floor(total / 2);
+  const shortfalls = [
+    ...(missed.length > 0 ? [`required and not seen: ${missed.join(", ")}`] : []),
+    ...(notApplicable > most ? [`${notApplicable} rules not applicable, ${most} allowed`] : []),
+  ];
+  const lacking = new Set(
+    findings.flatMap(({ verdict }) => ("lacks" in verdict ? (verdict.lacks ?? []) : [])),
+  );
+  return {
+    passed,
+    failed,
+    notApplicable,
+    total,
+    notSeen: requirable(checks).filter((name) => lacking.has(name) && !seen.has(name)),
+    shortfalls,
+    conforms: failed === 0 && shortfalls.length === 0,
+    verdict: verdictOf(findings, house),
+  };
+}
+
+function verdictOf(findings: readonly Finding[], house: boolean): string {
+  const failed = (source: Finding["source"]): number =>
+    findings.filter((each) => each.source === source && each.verdict.status === "fail").length;
+  const judged = findings.filter(({ verdict }) => verdict.status !== "not applicable").length;
+  const isWhole = findings.every(({ verdict }) => verdict.status !== "not applicable" || verdict.ruledOut);
+  const kept = isWhole
+    ? "the contract is kept"
+    : `kept as far as seen: ${judged} of ${findings.length} rules`;
+  const contract = failed("contract") === 0 ? kept : "the contract is broken";
+  return house ? `${contract}, ${failed("house")} choices of the house are not kept` : contract;
+}

@@ -1,0 +1,86 @@
+import { checkConformance, type ConformanceOptions } from "@svc/conformance";
+import { expect } from "chai";
+import { runProgram } from "../src/program.ts";
+import { asJUnit } from "../src/report.ts";
+import { startHollow } from "./support/hollow-service.ts";
+
+/** The end of a run of the program against a hollow service. */
+async function run(...args: readonly string[]): Promise<{ readonly code: number; readonly last: string }> {
+  await using hollow = await startHollow();
+  let stdout = "";
+  let stderr = "";
+  const code = await runProgram([hollow.url, ...args], {
+    stdout: { write: (text) => (stdout += text) },
+    stderr: { write: (text) => (stderr += text) },
+  });
+  expect(stderr).to.equal("");
+  return { code, last: stdout.trimEnd().split("\n").at(-1) ?? "" };
+}
+
+describe("how much a run has seen", () => {
+  const counts = "15 passed, 0 failed, 77 not applicable: kept as far as seen: 15 of 92 rules";
+  const notSeen =
+    "not seen: auth, dependencies, failing, federated, hook, invalid, key_set, keys, log, mixed, outbound, " +
+    "protected, replica, role, rotation, scoped, session, store, tenancy, tenant";
+
+  it("ends with 3 for a service with four routes, and names what was not seen", async () => {
+    const { code, last } = await run();
+    expect(last).to.contain(`${counts}; 77 rules not applicable, 46 allowed; ${notSeen}`);
+    expect(code).to.equal(3);
+  });
+
+  it("ends with 0 when as many rules may be not applicable, and still names what was not seen", async () => {
+    const { code, last } = await run("--max-not-applicable", "77");
+    expect(last).to.contain(`${counts}; ${notSeen}`);
+    expect(code).to.equal(0);
+  });
+
+  it("ends with 3 when one rule more is not applicable than allowed", async () => {
+    const { code, last } = await run("--max-not-applicable", "76");
+    expect(last).to.contain("; 77 rules not applicable, 76 allowed; ");
+    expect(code).to.equal(3);
+  });
+
+  it("ends with 3 when a required feature was not seen, and names that one alone", async () => {
+    const { code, last } = await run(
+      "--max-not-applicable",
+      "77",
+      "--require",
+      "session",
+      "--require",
+      "metrics,openapi",
+    );
+    expect(last).to.contain(`${counts}; required and not seen: session, openapi; not seen: `);
+    expect(code).to.equal(3);
+  });
+
+  it("ends with 1 when a rule is broken, whatever else is missing", async () => {
+    const { code, last } = await run("--house", "--only", "COR-8,AUTH-14", "--require", "session");
+    expect(last).to.contain("required and not seen: session");
+    expect(code).to.equal(1);
+  });
+
+  async function report(options: Omit<ConformanceOptions, "url">) {
+    await using hollow = await startHollow();
+    return await checkConformance({ ...options, url: hollow.url });
+  }
+
+  it("says that the contract is kept when every rule was seen that holds for the service", async () => {
+    const { verdict, conforms, findings } = await report({ only: ["SYS-1", "SYS-5", "ENV-2"] });
+    expect([verdict, conforms]).to.deep.equal(["the contract is kept", true]);
+    const ruledOut = await report({ only: ["SYS-5", "SYS-6", "PROF-2"], maxNotApplicable: 2 });
+    expect([ruledOut.verdict, ruledOut.passed]).to.deep.equal(["the contract is kept", 1]);
+    expect(findings[0]?.text).to.match(/^`GET \/health` answers 200/);
+  });
+
+  it("does not conform in code either, and fails a test case of JUnit", async () => {
+    const seen = await report({ only: ["SYS-1", "AUTH-14"], require: ["auth"] });
+    expect([seen.conforms, seen.failed, seen.total]).to.deep.equal([false, 0, 2]);
+    expect(seen.verdict).to.equal("kept as far as seen: 1 of 2 rules");
+    expect(seen.shortfalls).to.deep.equal(["required and not seen: auth"]);
+    expect(seen.notSeen).to.deep.equal(["auth", "keys", "protected"]);
+    expect(asJUnit(seen))
+      .to.match(/tests="3" failures="1" skipped="1"/)
+      .and.contain('name="has seen enough" time="0"><failure message="required and not seen: auth"/>');
+  });
+});

@@ -1,0 +1,32 @@
+import { expect } from "chai";
+import { checkConformance } from "@svc/conformance";
+import { showLine } from "../src/log-line.ts";
+import { startHollow } from "./support/hollow-service.ts";
+
+describe("a line of a log that is not one JSON object", () => {
+  const first = { message: 'a } and a " in a text', nested: { list: [{}] }, filler: "x".repeat(900) };
+  const second = { message: "the second" };
+
+  it("is shown with the start of both objects that stand on it", () => {
+    const shown = showLine(`${JSON.stringify(first)}${JSON.stringify(second)}`);
+    expect(shown)
+      .to.match(/^more than an object on one line: \{"message":"a \} and a \\" in a text"/)
+      .and.match(/x\.\.\. and behind it \{"message":"the second"\}$/);
+    expect(shown).to.have.length.below(600);
+  });
+
+  for (const line of ["plain text", '{"open": ', '{"a":1', "} {", '["a"]']) {
+    it(`is shown as it is: ${line}`, () => {
+      expect(showLine(line)).to.equal(JSON.stringify(line));
+    });
+  }
+
+  it("is quoted by LOG-1 with both objects", async () => {
+    await using hollow = await startHollow();
+    const log = (): string => `${JSON.stringify(first)}${JSON.stringify(second)}\n`;
+    const { findings } = await checkConformance({ url: hollow.url, log, only: ["LOG-1"] });
+    expect(findings[0]?.verdict)
+      .to.have.property("seen")
+      .that.contains('and behind it {"message":"the second"}');
+  });
+});

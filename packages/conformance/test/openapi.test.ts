@@ -1,0 +1,78 @@
+import { checkConformance, type ConformanceReport } from "@svc/conformance";
+import { expect } from "chai";
+import { serveDocument } from "./mutations/named-routes.ts";
+import { startHollow, systemRoutes } from "./support/hollow-service.ts";
+import { failures, judge, told } from "./support/judge.ts";
+
+describe("the routes that /openapi.json names", function () {
+  this.timeout(60_000);
+  const reaches = ["ERR", "AUTH-13", "SYS-1"];
+
+  it("are probed on a sound service, and nothing is wrong with them", async () => {
+    const report = await judge("swift", { request: serveDocument() }, { reaches });
+    expect(told(failures(report))).to.deep.equal([]);
+    expect(report.routes).to.equal(5);
+  });
+
+  /** A hollow service with a document, checked for some rules. */
+  async function checked(document: unknown, ...only: readonly string[]): Promise<ConformanceReport> {
+    await using hollow = await startHollow({ routes: { ...systemRoutes, "/openapi.json": document } });
+    return await checkConformance({ url: hollow.url, only, require: ["openapi"] });
+  }
+
+  it("are asked for with a method that the document does not name (ERR-9)", async () => {
+    const document = { paths: { "/orders/{id}": { get: {} }, "/health": { get: {} } } };
+    const report = await checked(document, "ERR-9", "ERR-10");
+    expect(told(failures(report))[0]).to.match(
+      /^ERR-9: 404 for PUT \/orders\/svc\w+, which \/openapi\.json does not name$/,
+    );
+  });
+
+  it("have the methods of every template that matches", async () => {
+    const document = { paths: { "/{name}": { put: {} }, "/health": { get: {} } } };
+    const report = await checked(document, "ERR-9", "ERR-10");
+    // PUT is named for /health too, and the service does not list it.
+    expect(told(failures(report))).to.include(
+      'ERR-10: Allow "GET" to PATCH /health, which /openapi.json does not name',
+    );
+  });
+
+  it("lie below the path of the first server, without the base URL's own path", async () => {
+    const document = { servers: [{ url: "/v1" }], paths: { "/orders": { get: {} } } };
+    expect(told(failures(await checked(document, "ERR-9")))[0]).to.contain("404 for PUT /v1/orders,");
+  });
+
+  it("are 50 at most", async () => {
+    const paths = Object.fromEntries(Array.from({ length: 80 }, (_, at) => [`/a${at}`, { get: {} }]));
+    expect((await checked({ paths }, "SYS-1")).routes).to.equal(50);
+  });
+
+  for (const [what, document] of [
+    ["a list", []],
+    ["paths of another type", { paths: "none" }],
+    [
+      "path items and operations of other types",
+      { paths: { "/a": null, "/b": { get: 7, parameters: 7 }, c: {} } },
+    ],
+    ["a path with a line break", { paths: { "/a\r\nX: y": { get: {} } } }],
+  ] as const) {
+    it(`are none in a document with ${what}, and that is said`, async () => {
+      const report = await checked(document, "SYS-1", "ERR-9");
+      expect([report.routes, report.failed]).to.deep.equal([0, 0]);
+      expect(report.shortfalls).to.deep.equal(["required and not seen: openapi"]);
+    });
+  }
+
+  it("are filled with values of the form that the document asks for", async () => {
+    const parameter = (name: string, schema: object): object => ({ name, in: "path", schema });
+    const parameters = [
+      parameter("number", { type: "integer" }),
+      parameter("id", { type: "string", format: "uuid" }),
+      parameter("colour", { enum: ["red green", "blue"] }),
+    ];
+    const document = { paths: { "/x/{number}/{id}/{colour}/{other}": { get: { parameters } } } };
+    expect(told(failures(await checked(document, "ERR-9")))[0]).to.match(
+      /PUT \/x\/987654321\/[\da-f-]{36}\/red%20green\/svc\w+,/,
+    );
+  });
+});
