@@ -1,0 +1,71 @@
+import type { Service } from "@svc/express";
+import { requireScopes } from "@svc/jwt-auth";
+import { notFoundError } from "@svc/problem";
+import { propagationHeaders } from "@svc/request-id";
+import { requestedTenant, requireTenant, tenantOf } from "@svc/tenancy";
+import type { Express, Request, Response } from "express";
+import type { SigningKeys } from "./signing-keys.ts";
+import { hookStates, type Switches } from "./switches.ts";
+
+/** The message of the exception of `/test/failing`: it must not reach a client. */
+export const secretMessage = "the password of the vault is 1234";
+
+/** Adds routes that no service has outside of its tests. */
+export function testRoutes(
+  app: Express,
+  { config, issuer }: Service,
+  keys: SigningKeys,
+  switches: Switches,
+): void {
+  const timeoutMs = config.service.requestTimeoutSeconds * 1000;
+
+  app.get("/test/failing", () => {
+    throw new Error(secretMessage);
+  });
+  app.get("/test/slow", (_req, res) => {
+    setTimeout(() => {
+      if (!res.headersSent) res.json({});
+    }, timeoutMs + 1000).unref();
+  });
+  app.get("/test/streaming", (_req, res) => {
+    res.type("text").write("first ");
+    setTimeout(() => res.end("last"), timeoutMs + 500).unref();
+  });
+  app.get("/test/outbound", async (req, res) => {
+    const { to } = req.query;
+    if (typeof to !== "string") throw notFoundError("the query names no URL to call");
+    const { status } = await fetch(to, { headers: propagationHeaders() });
+    res.json({ status });
+  });
+  app.get("/test/scoped", requireScopes("expenses:read", "expenses:write"), (_req, res) => {
+    res.json({});
+  });
+  app.get(["/test-tenant", "/t/:tenant/test-tenant"], requireTenant(), (req: Request, res: Response) => {
+    res.json({ tenant: tenantOf(req) });
+  });
+  app.get("/test/requested-tenant", requestedTenant(), (_req, res) => {
+    res.json({});
+  });
+
+  app.post("/test/dependencies/:check/:state", (req, res) => {
+    const { check, state } = req.params;
+    if (state === "break") switches.broken.add(check);
+    else switches.broken.delete(check);
+    res.json({});
+  });
+  app.post("/test/hook/:state", (req, res) => {
+    const state = hookStates.find((each) => each === req.params.state);
+    if (state === undefined) throw notFoundError("the hook has no such state");
+    switches.hook = state;
+    res.json({});
+  });
+  app.post("/test/store/:state", (req, res) => {
+    switches.storeIsOut = req.params.state === "break";
+    res.json({});
+  });
+  app.post("/test/keys/:change", async (req: Request<{ change: string }>, res: Response) => {
+    if (issuer === undefined) throw notFoundError("the service issues no tokens");
+    await (req.params.change === "add" ? keys.add(issuer.keys) : keys.promote(issuer.keys));
+    res.json({});
+  });
+}
