@@ -49,7 +49,7 @@ export function refuseInProduction(environment: string | undefined): void {
   throw new ConfigurationError("the test mode of the example", [
     {
       key: "SVC_ENV",
-      message: "must not be prod: anybody can break the service with one request; use local, dev or staging",
+      message: "must not be prod: a client can break the service with one request; use local, dev or staging",
     },
   ]);
 }

@@ -65,7 +65,7 @@ describe("the full service in its test mode", function () {
     const error = await rejection(startTestMode(database.url, { SVC_ENV: "prod" }));
     expect(error).to.be.instanceOf(ConfigurationError);
     expect(String(error)).to.match(
-      /SVC_ENV: must not be prod: anybody can break the service with one request/,
+      /SVC_ENV: must not be prod: a client can break the service with one request/,
     );
   });
 });

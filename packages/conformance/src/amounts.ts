@@ -4,6 +4,8 @@ import type { ConformanceOptions } from "./options.ts";
 
 /** Faults of how much a run has to see. */
 export function amountFaults({ require = [], maxNotApplicable }: ConformanceOptions): readonly string[] {
+  if (!Array.isArray(require))
+    return [`require: ${JSON.stringify(require)} is not allowed; give a list of names`];
   const known = requirable(checks);
   const unknown = require.filter((name) => !known.includes(name));
   const isAmount =

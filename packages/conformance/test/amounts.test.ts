@@ -1,4 +1,5 @@
 import { checkConformance, type ConformanceOptions } from "@svc/conformance";
+import { rejection } from "@svc/test-support";
 import { expect } from "chai";
 import { runProgram } from "../src/program.ts";
 import { asJUnit } from "../src/report.ts";
@@ -54,7 +55,7 @@ describe("how much a run has seen", () => {
     expect(code).to.equal(3);
   });
 
-  it("ends with 1 when a rule is broken, whatever else is missing", async () => {
+  it("ends with 1 when a rule is broken and a required feature is missing too", async () => {
     const { code, last } = await run("--house", "--only", "COR-8,AUTH-14", "--require", "session");
     expect(last).to.contain("required and not seen: session");
     expect(code).to.equal(1);
@@ -71,6 +72,16 @@ describe("how much a run has seen", () => {
     const ruledOut = await report({ only: ["SYS-5", "SYS-6", "PROF-2"], maxNotApplicable: 2 });
     expect([ruledOut.verdict, ruledOut.passed]).to.deep.equal(["the contract is kept", 1]);
     expect(findings[0]?.text).to.match(/^`GET \/health` answers 200/);
+  });
+
+  it("refuses names and amounts of another type in code", async () => {
+    const wrong: object = { require: "session", maxNotApplicable: 3 };
+    expect((await rejection(report(wrong))).message).to.equal(
+      'require: "session" is not allowed; give a list of names',
+    );
+    expect((await rejection(report({ maxNotApplicable: 0.5, require: ["cors"] }))).message).to.match(
+      /^require: "cors" is nothing that this kit can see; allowed are auth, .*\nmaxNotApplicable: 0\.5 is not allowed/,
+    );
   });
 
   it("does not conform in code either, and fails a test case of JUnit", async () => {

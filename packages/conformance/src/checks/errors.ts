@@ -1,10 +1,10 @@
 import { isObject } from "../answer.ts";
-import { type Check, every, fail, must, notApplicable, pass, type Verdict } from "../check.ts";
-import type { Kit } from "../kit.ts";
+import { type Check, every, fail, must, notApplicable, pass } from "../check.ts";
 import { requestOf } from "../requests.ts";
 import { short, show } from "../show.ts";
 import { grant } from "../grant.ts";
-import { echoMark, loggedId, namedSamples, sampleOf, samplesOf } from "./samples.ts";
+import { eachNamed } from "./named-samples.ts";
+import { echoMark, loggedId, sampleOf, samplesOf } from "./samples.ts";
 
 /** What the failures of each kind are answered with. */
 export const errorChecks: readonly Check[] = [
@@ -236,13 +236,6 @@ export const errorChecks: readonly Check[] = [
     },
   },
 ];
-
-/** Judges the status of the samples that `/openapi.json` names. */
-async function eachNamed(kit: Kit, status: 404 | 405): Promise<readonly Verdict[]> {
-  return (await namedSamples(kit, status)).map(({ what, answer }) =>
-    must(answer.status === status, `${answer.status} for ${what}`, String(status)),
-  );
-}
 
 /** What of the cause a body tells, in words that repeat none of it. */
 function leakIn(text: string, message: string | undefined): string | undefined {

@@ -2,7 +2,7 @@ import { type Check, every, must, notApplicable, ruledOut, type Verdict } from "
 import { badTokens } from "./bad-tokens.ts";
 import { accepts, isRefusal, rights } from "./callers.ts";
 import { malformedOnGuarded, malformedOnOpen } from "./malformed-authorization.ts";
-import { namedSamples } from "./samples.ts";
+import { eachNamed } from "./named-samples.ts";
 import { anonymously } from "./tenants.ts";
 
 /** Who gets past which guard, and what the others are answered. */
@@ -52,13 +52,7 @@ export const guardChecks: readonly Check[] = [
         verdicts.push(must(status === 401, `${status} without a caller`, "401"));
       }
       if ((await anonymously(kit)) !== undefined) {
-        const named = await namedSamples(kit, 401);
-        verdicts.push(
-          ...named.map(({ what, answer: { status } }) =>
-            must(status === 401, `${status} for ${what}`, "401"),
-          ),
-          ...(await malformedOnGuarded(kit)),
-        );
+        verdicts.push(...(await eachNamed(kit, 401)), ...(await malformedOnGuarded(kit)));
       }
       if (kit.settings.keys === undefined) return every(verdicts);
       verdicts.push(...(await badTokens(kit)));

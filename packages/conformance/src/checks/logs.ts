@@ -45,7 +45,7 @@ interface Incomplete {
   readonly missing: readonly string[];
 }
 
-/** A line without one of the members that it has to have as text; undefined when there is none. */
+/** A line without one of the members that it has to have as text; undefined when every line is complete. */
 function incomplete(lines: readonly LogLine[], asksForId: boolean): Incomplete | undefined {
   for (const line of lines) {
     const isInside = asksForId && ofRequests.some((name) => line.value?.[name] !== undefined);

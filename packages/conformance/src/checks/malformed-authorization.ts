@@ -61,7 +61,7 @@ export async function sendMalformed(kit: Kit): Promise<void> {
   await sent(kit);
 }
 
-/** An open route serves whoever brings such a header. */
+/** An open route ignores such a header. */
 export async function malformedOnOpen(kit: Kit): Promise<readonly Verdict[]> {
   return (await sent(kit))
     .filter(({ isLong, open }) => isLong !== true && open !== undefined)
@@ -74,7 +74,7 @@ export async function malformedOnOpen(kit: Kit): Promise<readonly Verdict[]> {
     );
 }
 
-/** A protected route answers 401 to whoever brings such a header. */
+/** A protected route answers 401 to such a header. */
 export async function malformedOnGuarded(kit: Kit): Promise<readonly Verdict[]> {
   return (await sent(kit)).flatMap(({ what, isLong, guarded }) => {
     if (guarded === undefined) return [];

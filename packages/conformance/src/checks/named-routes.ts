@@ -9,8 +9,8 @@ export interface NamedProbe {
   readonly named: Expectation;
 }
 
-/** Methods that are tried where the document does not name them; the one that changes nothing goes first. */
-const otherMethods = ["GET", "PUT", "PATCH", "DELETE", "POST"];
+/** Methods whose refusals have a body. The one that changes nothing goes first where the document does not name it. */
+const probedMethods = ["GET", "PUT", "PATCH", "DELETE", "POST"];
 /** Unknown paths are asked for below so many routes. */
 const mostUnknown = 10;
 
@@ -18,10 +18,12 @@ const mostUnknown = 10;
 export function probesOf(kit: Kit, routes: readonly NamedRoute[]): readonly NamedProbe[] {
   const byPath = [...new Map(routes.map((route) => [route.path, route])).values()];
   const byMethod = byPath.flatMap(({ path, methods }) => {
-    const method = otherMethods.find((each) => !methods.has(each));
+    const method = probedMethods.find((each) => !methods.has(each));
     return method === undefined ? [] : [probe(method, path, { status: 405, methods })];
   });
-  const guarded = kit.has("auth") ? routes.filter(({ isGuarded }) => isGuarded) : [];
+  const guarded = kit.has("auth")
+    ? routes.filter(({ isGuarded, method }) => isGuarded && probedMethods.includes(method))
+    : [];
   return [
     ...byMethod,
     ...guarded.map(({ method, path, methods }) =>

@@ -69,17 +69,6 @@ export async function failures(kit: Kit): Promise<readonly Sample[]> {
   return (await samples(kit)).filter(({ answer }) => answer.status >= 400);
 }
 
-/** The samples that `/openapi.json` names, of those that were refused with what they have to be or for nothing else. */
-export async function namedSamples(kit: Kit, status: Expectation["status"]): Promise<readonly Sample[]> {
-  const elsewhere: readonly number[] = status === 401 ? notOfCallers : [401, 403, 429];
-  return (await samples(kit)).filter(
-    ({ named, answer }) => named?.status === status && !elsewhere.includes(answer.status),
-  );
-}
-
-/** A request without a body may be refused for that, and a document may name a route that is not there. */
-const notOfCallers = [400, 404, 405, 411, 415, 422, 429];
-
 function failing(
   kit: Kit,
   routes: readonly NamedRoute[],

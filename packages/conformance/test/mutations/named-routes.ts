@@ -13,7 +13,7 @@ export const openapiDocument: object = {
   security: [{ bearer: [] }],
   paths: {
     "/open": { get: open },
-    "/orders": { get: guarded },
+    "/orders": { get: guarded, head: guarded },
     "/admin": { get: { responses: {} } },
     "/json": { post: open },
     "/items/{id}": {
