@@ -2,6 +2,7 @@ import { openSync, closeSync, writeSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "@svc/dev-services";
 import { createService, type Service } from "@svc/express";
 import { serviceUrl } from "../src/database-role.ts";
@@ -74,7 +75,7 @@ export async function startTestMode(
   }
   const first = await startReplica(port, (line) => void writeSync(log, line));
   const second = await startReplica(0, () => undefined);
-  await first.health.report();
+  await untilReady(first);
   const running = cleanup.move();
   return {
     url: `http://127.0.0.1:${first.address?.port}`,
@@ -84,4 +85,16 @@ export async function startTestMode(
     logFile: file("service.log"),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
+}
+
+const readyMs = 20_000;
+
+/** Resolves when the tables are made and the worker works, or after a while: the kit says then what is missing. */
+async function untilReady({ health }: Service): Promise<void> {
+  const deadline = performance.now() + readyMs;
+  for (;;) {
+    const { checks } = await health.report();
+    if (Object.values(checks).every(({ healthy }) => healthy) || performance.now() > deadline) return;
+    await sleep(50);
+  }
 }

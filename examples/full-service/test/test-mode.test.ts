@@ -4,8 +4,9 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { testDatabase } from "@svc/dev-services";
 import { ConfigurationError } from "@svc/options";
-import { codeBlocks, rejection } from "@svc/test-support";
+import { codeBlocks, rejection, watchHoldUps } from "@svc/test-support";
 import { expect } from "chai";
+import pg from "pg";
 import { startTestMode } from "../test-mode/start.ts";
 
 const folder = new URL("../", import.meta.url);
@@ -34,8 +35,19 @@ async function conformance(...args: readonly string[]): Promise<End> {
   return { code, stdout, stderr };
 }
 
-/** Rules that say how soon something follows: a busy machine breaks them. */
-const punctuality: ReadonlySet<string> = new Set(["RDY-8", "RDY-10", "SYS-2"]);
+/** From so long on a stall of the machine can make the service late in the eyes of the kit. */
+const stallMs = 250;
+
+/** Runs the script once more when the first run found something and the machine stalled meanwhile. */
+async function conformanceUnlessStalled(ask: () => Promise<unknown>, args: readonly string[]): Promise<End> {
+  const watch = watchHoldUps(ask);
+  const end = await conformance(...args);
+  const longest = await watch.end();
+  if (end.code === 0 || longest < stallMs) return end;
+  const last = end.stdout.trimEnd().split("\n").at(-1);
+  process.stderr.write(`      stalled for ${Math.round(longest)} ms, checked once more; found: ${last}\n`);
+  return conformance(...args);
+}
 
 describe("the full service in its test mode", function () {
   this.timeout(180_000);
@@ -47,11 +59,14 @@ describe("the full service in its test mode", function () {
     const args =
       /^npm run conformance -w examples\/full-service -- (.+)$/m.exec(command)?.[1]?.split(" ") ?? [];
     expect(args.join(" ")).to.contain("--max-not-applicable 15");
-    const failed = ({ stdout }: End): readonly string[] =>
-      [...stdout.matchAll(/^FAIL +(\S+)/gm)].map(([, id = ""]) => id);
-    let end = await conformance(...args);
-    if (failed(end).length > 0 && failed(end).every((id) => punctuality.has(id)))
-      end = await conformance(...args);
+    const store = new pg.Client({ connectionString: database.url });
+    await store.connect();
+    let end: End;
+    try {
+      end = await conformanceUnlessStalled(() => store.query("select 1"), args);
+    } finally {
+      await store.end();
+    }
     const last = end.stdout.trimEnd().split("\n").at(-1) ?? "";
     expect(end.stdout.match(/^FAIL.*\n.*\n.*/gm) ?? [], end.stderr).to.deep.equal([]);
     expect(end.code, last).to.equal(0);

@@ -223,7 +223,8 @@ export const readinessChecks: readonly Check[] = [
         must(critical === false, () => `critical ${show(critical)}`, "false"),
       );
       // Metrics that readiness does not look at cannot be critical.
-      return verdict.status === "not applicable" && (await ready(kit)).ok ? pass : verdict;
+      const hasReport = isObject((await ready(kit)).object?.["checks"]);
+      return verdict.status === "not applicable" && hasReport ? pass : verdict;
     },
   },
 ];
