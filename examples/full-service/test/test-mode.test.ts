@@ -53,7 +53,7 @@ describe("the full service in its test mode", function () {
   this.timeout(180_000);
   const database = testDatabase({ name: "test_mode" });
 
-  it("VER-4 keeps every rule that is seen, and at most 15 of 183 are not applicable", async () => {
+  it("keeps every rule that is seen, and at most 15 of 183 are not applicable", async () => {
     const readme = readFileSync(new URL("README.md", folder), "utf8");
     const command = codeBlocks(readme, "sh").find((each) => each.includes("npm run conformance")) ?? "";
     const args =

@@ -21,7 +21,7 @@ describe("a line of a log that is not one JSON object", () => {
     });
   }
 
-  it("is quoted by LOG-1 with both objects", async () => {
+  it("is quoted in the report with both objects", async () => {
     await using hollow = await startHollow();
     const log = (): string => `${JSON.stringify(first)}${JSON.stringify(second)}\n`;
     const { findings } = await checkConformance({ url: hollow.url, log, only: ["LOG-1"] });

@@ -43,7 +43,7 @@ describe("malformed Authorization headers", () => {
     expect(Math.max(...[...headers].map(({ length }) => length))).to.be.above(9000);
   });
 
-  it("fail LOG-2 when one of them leaves a line without message", async () => {
+  it("make the rule about lines fail when one of them leaves a line without message", async () => {
     const { report } = await judged((header) =>
       header === "Bearer a b" ? { at: "authorization", "[redacted]": "token refused" } : { message: "ok" },
     );
@@ -54,7 +54,7 @@ describe("malformed Authorization headers", () => {
       .that.matches(/^a line without message: \{.*"at":"authorization"/);
   });
 
-  it("fail LOG-2 when one of them leaves an access line without request_id", async () => {
+  it("make the rule about lines fail when one of them leaves an access line without request_id", async () => {
     const { report } = await judged((header) =>
       header === "Basic x" ? { message: "request", http_path: "/health" } : { message: "ok" },
     );

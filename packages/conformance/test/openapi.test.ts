@@ -20,7 +20,7 @@ describe("the routes that /openapi.json names", function () {
     return await checkConformance({ url: hollow.url, only, require: ["openapi"] });
   }
 
-  it("are asked for with a method that the document does not name (ERR-9)", async () => {
+  it("are asked for with a method that the document does not name", async () => {
     const document = { paths: { "/orders/{id}": { get: {} }, "/health": { get: {} } } };
     const report = await checked(document, "ERR-9", "ERR-10");
     expect(told(failures(report))[0]).to.match(
