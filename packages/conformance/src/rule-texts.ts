@@ -96,7 +96,8 @@ export const ruleTexts: Readonly<Record<string, string>> = {
   "ERR-16":
     'The 422 has the detail `Request validation failed` and the member `errors`, a list of `{ "type", "loc": [...], "msg", "input"? }`; `loc` is the way to the value.',
   "ERR-17": "`input` is made safe for JSON and cut at 512 characters.",
-  "ERR-18": "A body of the wrong content type answers 415.",
+  "ERR-18":
+    "A body of the wrong content type answers 415. Where a route names no types, that is a body that no parser of the route takes: the 415 comes when the handler reads `req.body`. A route that reads the body itself, with a parser of its own or as a stream, gets it whatever its type.",
   "ERR-19":
     "A body that is not JSON answers 400; the detail names the position and repeats nothing of the body.",
   "ERR-21":
@@ -184,6 +185,8 @@ export const ruleTexts: Readonly<Record<string, string>> = {
     "Only the `Authorization` header brings a token, unless the application supplies `tokenFrom(req)` (for a `__Host-` cookie that is HttpOnly, say).",
   "AUTH-34":
     "Where `tokenFrom` is used, a request with an unsafe method needs a `Sec-Fetch-Site` or `Origin` of the same origin; otherwise it gets 403.",
+  "AUTH-39":
+    "A tenant id has 1 to 255 characters, counted as Unicode code points, and is not only white space. A tenant id, `sub`, `jti` and `fam` have no control characters (U+0000 to U+001F, U+007F to U+009F) and no lone surrogates. A token with any other value there is refused as any bad token is.",
   "CLAIM-1": "The names of the scope, roles and tenant claims are configurable (AUTH-38).",
   "CLAIM-2": "`jti` is the id of the token; by it a token is revoked.",
   "CLAIM-3":
@@ -248,7 +251,7 @@ export const ruleTexts: Readonly<Record<string, string>> = {
   "REV-8": "A store that does not answer is not called for a while.",
   "REV-9": "A `jti` is kept until `exp` + leeway, a family for the full refresh lifetime + leeway.",
   "REV-10":
-    "`revokeSubject(sub, notBefore)` signs a person out everywhere: it compares `auth_time`, and its entry lives for the full refresh lifetime.",
+    "`revokeSubject(sub, notBefore)` signs a person out everywhere: it compares `auth_time`, and its entry lives for the full refresh lifetime. Without `notBefore` it ends every session that has begun, and none that begins later: the store's clock dates sign-ins and sign-outs, not the replicas' clocks.",
   "REV-11": "After a logout on one replica every other one refuses both tokens of the pair.",
   "REF-1":
     '`POST /auth/refresh` takes `{"refresh_token": "..."}` and answers a new pair; the presented token is used up.',
@@ -274,7 +277,7 @@ export const ruleTexts: Readonly<Record<string, string>> = {
     "Each refusal is a 401 problem with one of these details (the only 401s that tell a reason):\n\n| Detail                                                  | When                                        |\n| ------------------------------------------------------- | ------------------------------------------- |\n| `invalid refresh token`                                 | it does not verify                          |\n| `an access token cannot be used to refresh`             | `typ` is not `refresh`                      |\n| `refresh token has no id`                               | no `jti`                                    |\n| `refresh token carries no session family`               | no `fam`                                    |\n| `this refresh token predates scope-preserving rotation` | no `grt`, with or without a hook            |\n| `this session has been revoked`                         | the family is revoked                       |\n| `this refresh token has already been rotated`           | raced                                       |\n| `this session is no longer valid`                       | declined by the hook; the family is revoked |",
   "REF-14": "The window is `refresh_grace_seconds`: 10 by default; 0 detects every reuse.",
   "REF-15":
-    "`session_lifetime_days` (0 by default: no end) bounds a session as a whole; afterwards a refresh gets 401 `this session is no longer valid`. A README recommends 90.",
+    "`session_lifetime_days` (0 by default: no end) bounds a session as a whole; afterwards a refresh gets 401 `this session is no longer valid`, and no token of it has an `exp` that is later. A README recommends 90.",
   "REF-16": "After a hook the scopes are those of its Grant and the roles those of `grt`.",
   "REF-17": "A store that is out answers 503 and consumes nothing, failing open or not.",
   "REF-19": "One token sent to two replicas at the same moment is rotated once.",
