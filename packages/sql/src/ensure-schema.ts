@@ -1,3 +1,4 @@
+import { bounded } from "./bounded.ts";
 import { inspect } from "./catalogue.ts";
 import { sqlStateOf } from "./error-class.ts";
 import { SchemaError } from "./errors.ts";
@@ -22,14 +23,18 @@ const ROUNDS = 3;
  * @returns `present` when there was nothing to do, `created` when the statements were run by this call
  * @throws SchemaError when a table is there with other columns, or something else in its place (nothing is altered), or when
  *   something is still missing after the statements (they are rolled back)
+ * @throws SqlDeadlineError when the database does not answer
  * @throws OptionError, IdentifierError
  */
 export async function ensureSchema(db: Database, options: SchemaOptions): Promise<"present" | "created"> {
   const schema = resolveSchema(options);
+  const operation = `ensureSchema() of ${schema.name}`;
+  const asked = bounded(db, { operation, timeoutMs: schema.commandTimeoutMs });
+  const made = bounded(db, { operation, timeoutMs: schema.maintenanceTimeoutMs });
   for (let round = 1; ; round++) {
-    if (await isComplete(db, schema)) return "present";
+    if (await isComplete(asked, schema)) return "present";
     try {
-      return await runTransaction(db, (tx) => createMissing(tx, schema), {
+      return await runTransaction(made, (tx) => createMissing(tx, schema), {
         // A later snapshot than the lock's is needed to see what others have made; and the statements write.
         begin: "begin isolation level read committed read write",
         nestable: true,

@@ -1,3 +1,5 @@
+export { bounded, inTime } from "./bounded.ts";
+export { type Deadline, SqlDeadlineError } from "./deadline-error.ts";
 export { isConnectionError, safeErrorText, sqlStateOf } from "./error-class.ts";
 export { IdentifierError, OptionError, SchemaError, TransactionError } from "./errors.ts";
 export { ensureSchema } from "./ensure-schema.ts";
@@ -6,8 +8,10 @@ export { InexactIntegerError, parseExactJson } from "./exact-json.ts";
 export { identifier, qualified } from "./identifier.ts";
 export { jsonBytes } from "./json-bytes.ts";
 export { lend } from "./lend.ts";
+export { original } from "./original.ts";
 export { databaseKind, type OptionKind, tableNameKind } from "./option-kinds.ts";
 export { migrationName } from "./migration-name.ts";
+export { queryWithin } from "./query-within.ts";
 export {
   type Connectable,
   type Database,
@@ -23,7 +27,7 @@ export {
   rowSecurityStatements,
   type TenantType,
 } from "./row-security.ts";
-export type { Columns, SchemaOptions } from "./schema-options.ts";
+export type { Columns, SchemaOptions, SchemaTimeouts } from "./schema-options.ts";
 export { type TableIndex, type TableNeeds, tableNeeds } from "./table-needs.ts";
 export type { Settings } from "./settings.ts";
 export { type TransactionOptions, withTransaction } from "./transaction.ts";

@@ -1,21 +1,36 @@
+import { OptionError } from "./errors.ts";
 import type { Connectable, PooledConnection } from "./queryable.ts";
 
 interface Emitter {
-  on(event: "connect" | "error", listener: (client: Partial<Emitter>) => void): unknown;
+  on(event: "connect" | "error", listener: (client: object) => void): unknown;
 }
 
 const watched = new WeakSet<Connectable>();
+const heard = new WeakSet<object>();
 const ignore = (): void => undefined;
 
+/** Without a listener the error of a connection that breaks ends the process. Its queries are rejected in any case. */
+function hear(client: object): void {
+  if (heard.has(client)) return;
+  heard.add(client);
+  (client as Partial<Emitter>).on?.("error", ignore);
+}
+
 /**
- * A connection of a pool. What a server sends with its greeting (that it stops, say) may arrive in one packet with it: before
- * whoever waits for the connection can listen for errors, and an error that nobody listens for ends the process. So every new
- * connection of the pool has a listener from the moment it is open. Its queries are rejected all the same.
+ * Lends a connection of a pool that has a listener for errors. What a server sends with its greeting (that it stops, say) may
+ * arrive in one packet with it, before the caller has the connection: so a new connection has the listener as soon as it is open.
+ *
+ * @throws OptionError when the pool lends something else than a connection; what the pool throws
  */
-export function lend(pool: Connectable): Promise<PooledConnection> {
+export async function lend(pool: Connectable): Promise<PooledConnection> {
   if (!watched.has(pool)) {
     watched.add(pool);
-    (pool as Partial<Emitter>).on?.("connect", (client) => void client.on?.("error", ignore));
+    (pool as Partial<Emitter>).on?.("connect", hear);
   }
-  return pool.connect();
+  const connection = await pool.connect();
+  if (typeof connection?.query !== "function" || typeof connection.release !== "function") {
+    throw new OptionError("connect() must lend a connection with query() and release()");
+  }
+  hear(connection);
+  return connection;
 }

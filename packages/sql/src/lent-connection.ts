@@ -1,5 +1,6 @@
-import { OptionError } from "./errors.ts";
+import { SqlDeadlineError } from "./deadline-error.ts";
 import { lend } from "./lend.ts";
+import { close } from "./query-within.ts";
 import type { Connectable, PooledConnection } from "./queryable.ts";
 
 interface Emitter {
@@ -16,9 +17,6 @@ export async function withLentConnection<T>(
   work: (connection: PooledConnection, onBroken: (error: Error) => void) => Promise<T>,
 ): Promise<T> {
   const connection = await lend(pool);
-  if (typeof connection?.query !== "function" || typeof connection.release !== "function") {
-    throw new OptionError("connect() must lend a connection with query() and release()");
-  }
   let broken: Error | undefined;
   const onBroken = (error: Error): void => {
     broken ??= error;
@@ -30,6 +28,7 @@ export async function withLentConnection<T>(
     return await work(connection, onBroken);
   } finally {
     emitter.removeListener?.("error", onBroken);
-    connection.release(broken);
+    if (broken instanceof SqlDeadlineError) close(connection, broken);
+    else connection.release(broken);
   }
 }

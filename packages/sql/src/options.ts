@@ -16,3 +16,12 @@ export function checkWhole(subject: string, name: string, value: unknown): void 
   if (Number.isSafeInteger(value) && (value as number) >= 0) return;
   throw new OptionError(`${subject}: ${name} must be a whole number of at least 0; it is ${String(value)}`);
 }
+
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+export function checkTimeout(subject: string, name: string, value: unknown): void {
+  if (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= LONGEST_TIMER_MS) return;
+  throw new OptionError(
+    `${subject}: ${name} must be a whole number from 1 to ${LONGEST_TIMER_MS}; it is ${String(value)}`,
+  );
+}

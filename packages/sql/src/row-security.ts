@@ -1,3 +1,4 @@
+import { bounded } from "./bounded.ts";
 import { ensureSchema } from "./ensure-schema.ts";
 import { OptionError, SchemaError } from "./errors.ts";
 import { identifier, qualified } from "./identifier.ts";
@@ -5,6 +6,7 @@ import { literal } from "./literal.ts";
 import { withLentConnection } from "./lent-connection.ts";
 import { checkNames } from "./options.ts";
 import { type Database, isPool, type Queryable } from "./queryable.ts";
+import { resolveTimeouts, type SchemaTimeouts } from "./schema-options.ts";
 import { checkSettingName } from "./settings.ts";
 
 /** A table whose rows belong to tenants. */
@@ -70,23 +72,28 @@ export function rowSecurityStatements(
  * @returns `present` when there was nothing to do, `created` when the statements were run by this call
  * @throws SchemaError when the table or its column is not there, when the column has a type or collation that cannot hold a tenant, and
  *   when another policy for everybody would show more rows
+ * @throws SqlDeadlineError when the database does not answer
  * @throws OptionError, IdentifierError
  */
 export async function enableRowSecurity(
   db: Database,
-  options: RowSecurityOptions,
+  options: RowSecurityOptions & SchemaTimeouts,
 ): Promise<"present" | "created"> {
   const subject = "enableRowSecurity()";
-  checkNames(subject, options, NAMES);
+  checkNames(subject, options, [...NAMES, "commandTimeoutMs", "maintenanceTimeoutMs"]);
   const wanted = resolve(subject, options);
+  const timeouts = resolveTimeouts(subject, options);
   const name = `row security of ${wanted.table}`;
-  const type = isPool(db)
-    ? await withLentConnection(db, (connection) => inspect(connection, wanted, name))
-    : await inspect(db, wanted, name);
+  const operation = `${subject} of ${wanted.table}`;
+  const asked: Database = bounded(db, { operation, timeoutMs: timeouts.commandTimeoutMs });
+  const type = isPool(asked)
+    ? await withLentConnection(asked, (connection) => inspect(connection, wanted, name))
+    : await inspect(asked, wanted, name);
   return ensureSchema(db, {
     name,
     isPresent: isPresent(wanted),
     statements: statements(wanted, type),
+    ...timeouts,
   });
 }
 

@@ -1,11 +1,19 @@
 import { OptionError } from "./errors.ts";
 import { qualified } from "./identifier.ts";
-import { checkNames, checkWhole } from "./options.ts";
+import { checkNames, checkTimeout, checkWhole } from "./options.ts";
+
+/** How long it may take to ask for a schema and to make it. */
+export interface SchemaTimeouts {
+  /** Milliseconds to wait for a connection, and for each answer of the catalogue. Default 10000. */
+  readonly commandTimeoutMs?: number | undefined;
+  /** Milliseconds that each statement may take which makes what is missing, its wait for locks included. Default 600000. */
+  readonly maintenanceTimeoutMs?: number | undefined;
+}
 
 /** For every column its type as PostgreSQL writes it, without length; several where any of them will do. */
 export type Columns = Readonly<Record<string, string | readonly string[]>>;
 
-export interface SchemaOptions {
+export interface SchemaOptions extends SchemaTimeouts {
   /** What the schema is called in errors; who uses the same name waits for each other. Required. */
   readonly name: string;
   /** Tables that must be there, by name or `schema.name`, with the columns that they need. Default: none. */
@@ -39,6 +47,8 @@ export interface ResolvedSchema {
   readonly needs: readonly string[] | undefined;
   readonly statements: readonly string[];
   readonly lockTimeoutMs: number;
+  readonly commandTimeoutMs: number;
+  readonly maintenanceTimeoutMs: number;
 }
 
 /** @throws OptionError, IdentifierError */
@@ -52,8 +62,11 @@ export function resolveSchema(options: SchemaOptions): ResolvedSchema {
     "needs",
     "statements",
     "lockTimeoutMs",
+    "commandTimeoutMs",
+    "maintenanceTimeoutMs",
   ]);
   const { name, tables = {}, relations = [], isPresent, needs, statements, lockTimeoutMs = 10_000 } = options;
+  const { commandTimeoutMs, maintenanceTimeoutMs } = resolveTimeouts(subject, options);
   if (typeof name !== "string" || name === "") throw new OptionError(`${subject}: name must be a string`);
   if (!Array.isArray(statements) || statements.length === 0 || !statements.every(isText)) {
     throw new OptionError(`${subject}: statements must be a list of at least one statement`);
@@ -79,7 +92,26 @@ export function resolveSchema(options: SchemaOptions): ResolvedSchema {
   if (wanted.length === 0 && isPresent === undefined) {
     throw new OptionError(`${subject}: tables, relations or isPresent must say what is to be there`);
   }
-  return { name, wanted, isPresent, needs, statements, lockTimeoutMs };
+  return {
+    name,
+    wanted,
+    isPresent,
+    needs,
+    statements,
+    lockTimeoutMs,
+    commandTimeoutMs,
+    maintenanceTimeoutMs,
+  };
+}
+
+/** @throws OptionError */
+export function resolveTimeouts(
+  subject: string,
+  { commandTimeoutMs = 10_000, maintenanceTimeoutMs = 600_000 }: SchemaTimeouts,
+): { readonly commandTimeoutMs: number; readonly maintenanceTimeoutMs: number } {
+  checkTimeout(subject, "commandTimeoutMs", commandTimeoutMs);
+  checkTimeout(subject, "maintenanceTimeoutMs", maintenanceTimeoutMs);
+  return { commandTimeoutMs, maintenanceTimeoutMs };
 }
 
 function isText(value: unknown): value is string {

@@ -3,6 +3,8 @@ import { sqlStateOf } from "./error-class.ts";
 import { OptionError, TransactionError } from "./errors.ts";
 import { withLentConnection } from "./lent-connection.ts";
 import { checkNames, checkWhole } from "./options.ts";
+import { original } from "./original.ts";
+import { stuckOn } from "./query-within.ts";
 import { type Database, isPool, type Queryable, type Row } from "./queryable.ts";
 import { checkSettings, type Settings } from "./settings.ts";
 import { type Plan, SAVEPOINT, type Statements, whole } from "./transaction-statements.ts";
@@ -110,8 +112,8 @@ async function onConnection<T>(
   onBroken?: (error: Error) => void,
 ): Promise<T> {
   await begin(connection, statements, onBroken);
-  const frame: Frame = { outer: innermost.get(connection), ended: false, overlapped: false };
-  innermost.set(connection, frame);
+  const frame: Frame = { outer: innermost.get(original(connection)), ended: false, overlapped: false };
+  innermost.set(original(connection), frame);
   try {
     const result = await work(connection);
     if (overlaps(connection, frame)) {
@@ -119,12 +121,17 @@ async function onConnection<T>(
         "two transactions overlap on one connection: await one before the next begins, or use a pool",
       );
     }
+    const unanswered = stuckOn(connection);
+    if (unanswered !== undefined) throw unanswered;
     await commit(connection, statements);
     return result;
   } catch (error) {
     overlaps(connection, frame);
-    if (innermost.get(connection) !== frame) throw error;
-    if (onBroken !== undefined && isStuck(error)) onBroken(error);
+    if (innermost.get(original(connection)) !== frame) throw error;
+    const unanswered = stuckOn(connection);
+    // A rollback would wait behind the statement that is not answered.
+    if (unanswered !== undefined) onBroken?.(unanswered);
+    else if (onBroken !== undefined && isStuck(error)) onBroken(error);
     else await rollback(connection, statements, onBroken);
     throw error;
   } finally {
@@ -137,17 +144,17 @@ async function onConnection<T>(
  * first leaves the rollback to the last one: rolled back now, the other's next statements would commit by themselves.
  */
 function overlaps(connection: Queryable, frame: Frame): boolean {
-  const top = innermost.get(connection);
+  const top = innermost.get(original(connection));
   if (top !== frame) for (let each = top; each !== undefined; each = each.outer) each.overlapped = true;
   return frame.overlapped;
 }
 
 function leave(connection: Queryable, frame: Frame): void {
   frame.ended = true;
-  let top = innermost.get(connection);
+  let top = innermost.get(original(connection));
   while (top?.ended === true) top = top.outer;
-  if (top === undefined) innermost.delete(connection);
-  else innermost.set(connection, top);
+  if (top === undefined) innermost.delete(original(connection));
+  else innermost.set(original(connection), top);
 }
 
 /** What could not begin must not be rolled back: that would hit the savepoint around it. */
@@ -202,7 +209,7 @@ function isStuck(error: unknown): error is Error {
 }
 
 async function isInTransaction(connection: Queryable): Promise<boolean> {
-  if (innermost.has(connection)) return true;
+  if (innermost.has(original(connection))) return true;
   const { getTransactionStatus } = connection as { getTransactionStatus?: () => unknown };
   const status = getTransactionStatus?.call(connection);
   if (typeof status === "string") return status !== "I";

@@ -9,3 +9,4 @@ export { signToken, type SigningKey } from "./sign-token.ts";
 export { type HoldUps, unlessHeldUp, type Watch, watchHoldUps } from "./unless-held-up.ts";
 export { badTenantIds, goodTenantIds } from "./tenant-ids.ts";
 export { until } from "./until.ts";
+export { type Ending, endingOf, type Freezable, whileExhausted, whileFrozen } from "./stalls.ts";

@@ -1,0 +1,51 @@
+/** How long a call waits for the database. */
+export interface Deadline {
+  /** The call, as the error names it: `enqueue()`. */
+  readonly operation: string;
+  /** Milliseconds, from 1 to 2,147,483,647. */
+  readonly timeoutMs: number;
+}
+
+/**
+ * What a call waited for: a connection of the pool; the answer to a statement; the same on a connection of the caller's.
+ * `crowded`, `stuck`: it was not tried, as too many earlier calls still wait, or one on this connection does.
+ */
+export type DeadlineReason = "connection" | "answer" | "caller" | "crowded" | "stuck";
+
+/**
+ * Thrown when the database did not answer a call in time. It is answered as a 503 where it reaches an HTTP client.
+ */
+export class SqlDeadlineError extends Error {
+  override readonly name = "SqlDeadlineError";
+  readonly code = "ERR_SVC_SQL_DEADLINE";
+  readonly operation: string;
+  readonly timeoutMs: number;
+  /** Whether a statement was sent that got no answer: it may take effect, now or later. */
+  readonly sent: boolean;
+  readonly status = 503;
+  readonly expose = false;
+  readonly headers = { "retry-after": "1" };
+
+  constructor({ operation, timeoutMs }: Deadline, reason: DeadlineReason) {
+    super(`${operation} ${textOf(reason, `${timeoutMs / 1000} s`)}`);
+    this.operation = operation;
+    this.timeoutMs = timeoutMs;
+    this.sent = reason === "answer" || reason === "caller";
+  }
+}
+
+function textOf(reason: DeadlineReason, time: string): string {
+  const unanswered = `got no answer from the database within ${time}; what was sent may still take effect`;
+  switch (reason) {
+    case "connection":
+      return `got no connection of the pool within ${time}; its statement was not sent`;
+    case "answer":
+      return unanswered;
+    case "caller":
+      return `${unanswered}: roll back, or close the connection when it does not answer`;
+    case "crowded":
+      return "was not tried: too many earlier calls still wait for a connection of the pool";
+    case "stuck":
+      return "was not tried: its connection has not answered an earlier statement that passed its deadline";
+  }
+}

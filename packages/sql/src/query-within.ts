@@ -1,0 +1,182 @@
+import { type Deadline, type DeadlineReason, SqlDeadlineError } from "./deadline-error.ts";
+import { isConnectionError, sqlStateOf } from "./error-class.ts";
+import { lend } from "./lend.ts";
+import { original } from "./original.ts";
+import {
+  type Connectable,
+  type Database,
+  isPool,
+  type PooledConnection,
+  type Queryable,
+  type QueryResult,
+  type Row,
+} from "./queryable.ts";
+
+type OnDeadline = (error: SqlDeadlineError) => void;
+
+// A pool cannot take a caller that gave up out of its queue: so many may wait there.
+const MAX_ABANDONED = 1000;
+const abandoned = new WeakMap<Connectable, number>();
+// A connection of a caller with a statement that passed its deadline and is still not answered.
+const stuck = new WeakMap<Database, SqlDeadlineError>();
+
+/**
+ * Sends one statement; on a pool the wait for a connection shares its time.
+ *
+ * At the deadline a pool's connection is closed: no later call gets the late answer, and the pool has its place back. A
+ * connection of the caller's stays open; the state of its transaction is unknown, and nothing is sent on it until it has
+ * answered.
+ *
+ * @throws SqlDeadlineError at the deadline; errors of the server and of the driver as they are
+ */
+export function queryWithin<R extends Row>(
+  db: Database,
+  deadline: Deadline,
+  text: string,
+  values?: unknown[],
+): Promise<QueryResult<R>> {
+  if (!isPool(db)) return answerOfCaller(db, deadline, () => db.query<R>(text, values));
+  return queryOnPool(db, deadline, text, values);
+}
+
+function queryOnPool<R extends Row>(
+  pool: Connectable,
+  deadline: Deadline,
+  text: string,
+  values?: unknown[],
+): Promise<QueryResult<R>> {
+  if (isCrowded(pool)) return Promise.reject(new SqlDeadlineError(deadline, "crowded"));
+  return new Promise((resolve, reject) => {
+    let lent: PooledConnection | undefined;
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      const error = new SqlDeadlineError(deadline, lent === undefined ? "connection" : "answer");
+      if (lent === undefined) countAbandoned(pool, 1);
+      else close(lent, error);
+      reject(error);
+    }, deadline.timeoutMs);
+
+    async function send(connection: PooledConnection): Promise<void> {
+      if (isLate) {
+        countAbandoned(pool, -1);
+        connection.release();
+        return;
+      }
+      lent = connection;
+      let broken: Error | undefined;
+      try {
+        resolve(await connection.query<R>(text, values));
+      } catch (error) {
+        broken = isUsableAfter(error) ? undefined : asError(error);
+        reject(error);
+      }
+      if (isLate) return;
+      clearTimeout(timer);
+      connection.release(broken);
+    }
+    lend(pool).then(send, (error: unknown) => {
+      if (isLate) countAbandoned(pool, -1);
+      clearTimeout(timer);
+      reject(error);
+    });
+  });
+}
+
+/** The connection of a pool, which gets it back at once when it is lent after the deadline. */
+export function lendWithin(
+  pool: Connectable,
+  deadline: Deadline,
+  onDeadline: OnDeadline,
+): Promise<PooledConnection> {
+  if (isCrowded(pool)) return Promise.reject(new SqlDeadlineError(deadline, "crowded"));
+  const lending = lend(pool);
+  return within(deadline, "connection", lending, (error) => {
+    onDeadline(error);
+    countAbandoned(pool, 1);
+    lending.then(
+      (connection) => {
+        countAbandoned(pool, -1);
+        connection.release();
+      },
+      () => countAbandoned(pool, -1),
+    );
+  });
+}
+
+/** The answer on a connection of the caller's. A statement behind one that is not answered would wait as long. */
+export function answerOfCaller<T>(
+  connection: Queryable,
+  deadline: Deadline,
+  send: () => Promise<T>,
+  onDeadline?: OnDeadline,
+): Promise<T> {
+  const key = original(connection);
+  if (stuck.has(key)) return Promise.reject(new SqlDeadlineError(deadline, "stuck"));
+  const answer = send();
+  return within(deadline, "caller", answer, (error) => {
+    stuck.set(key, error);
+    const forget = (): void => void stuck.delete(key);
+    answer.then(forget, forget);
+    onDeadline?.(error);
+  });
+}
+
+/** The error of the statement that a connection of the caller has not answered. */
+export function stuckOn(connection: Queryable): SqlDeadlineError | undefined {
+  return stuck.get(original(connection));
+}
+
+/** Waits for something for the time of a deadline. */
+export function within<T>(
+  deadline: Deadline,
+  reason: DeadlineReason,
+  something: Promise<T>,
+  onDeadline: OnDeadline,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      const error = new SqlDeadlineError(deadline, reason);
+      onDeadline(error);
+      reject(error);
+    }, deadline.timeoutMs);
+    something.then(
+      (value) => {
+        clearTimeout(timer);
+        resolve(value);
+      },
+      (error: unknown) => {
+        clearTimeout(timer);
+        reject(error);
+      },
+    );
+  });
+}
+
+/** Closes a connection of a pool without a word to a server that does not listen. */
+export function close(connection: PooledConnection, error: Error): void {
+  connection.release(error);
+  (connection as Partial<WithSocket>).connection?.stream?.destroy();
+}
+
+interface WithSocket {
+  readonly connection?: { readonly stream?: { destroy(): void } };
+}
+
+function isCrowded(pool: Connectable): boolean {
+  return (abandoned.get(original(pool)) ?? 0) >= MAX_ABANDONED;
+}
+
+function countAbandoned(pool: Connectable, change: number): void {
+  const key = original(pool);
+  abandoned.set(key, (abandoned.get(key) ?? 0) + change);
+}
+
+/** Whether the server has refused a statement, and its connection is as it was. */
+function isUsableAfter(error: unknown): boolean {
+  return sqlStateOf(error) !== undefined && !isConnectionError(error);
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}
