@@ -2,7 +2,7 @@ import type { Queryable, Row } from "@svc/sql";
 import type { Enqueued } from "./job.ts";
 import type { NewRow } from "./new-job.ts";
 import type { ResolvedOptions } from "./options.ts";
-import { isShared } from "./query.ts";
+import { isShared, sending } from "./query.ts";
 import { type ClaimedRow, jobOf } from "./sql/claim.ts";
 import { enqueueAgain, enqueueClaimed, enqueueOne } from "./sql/enqueue.ts";
 import { type Place, reserve } from "./taker.ts";
@@ -13,18 +13,20 @@ export interface Enqueueing {
   enqueue(row: NewRow, tx: Queryable | undefined, isOurs: boolean): Promise<Enqueued>;
 }
 
-type Send = <R extends Row>(text: string, values: unknown[], tx?: Queryable) => Promise<R[]>;
-
 /**
  * A job that may begin at once is claimed in the same statement where a worker of this process has nothing to do.
  *
  * @param told the channel, when the statement that queues these is to notify
  */
 export function createEnqueueing(
-  { db, quotedTable, visibilityTimeoutSeconds, takers }: ResolvedOptions,
-  send: Send,
+  options: ResolvedOptions,
   told: (tx: Queryable | undefined, rows: readonly NewRow[]) => string | undefined,
 ): Enqueueing {
+  const { db, quotedTable, visibilityTimeoutSeconds, takers } = options;
+  const send = sending(options, "enqueue()");
+  // Where the worker's own connection hangs, another one has the second half of the time.
+  const half = sending(options, "enqueue()", 0.5);
+
   async function insert(row: NewRow, tx?: Queryable): Promise<boolean> {
     const { text, values } = enqueueOne(quotedTable, row, told(tx, [row]));
     return (await send(text, values, tx)).length === 1;
@@ -41,7 +43,9 @@ export function createEnqueueing(
     const { text, values } = enqueueClaimed(quotedTable, row, visibilityTimeoutSeconds);
     let job: ClaimedRow | undefined;
     try {
-      [job] = await (place.send ?? send)<ClaimedRow>(text, values);
+      [job] = await (place.send === undefined
+        ? send<ClaimedRow>(text, values)
+        : half<ClaimedRow>(text, values, through(place.send)));
     } catch (error) {
       if (place.send !== undefined) return insertAgain(place, row);
       place.lose(row.id);
@@ -60,7 +64,7 @@ export function createEnqueueing(
   async function insertAgain(place: Place, row: NewRow): Promise<Enqueued> {
     const { text, values } = enqueueAgain(quotedTable, row, visibilityTimeoutSeconds, told(undefined, [row]));
     try {
-      await send(text, values);
+      await half(text, values);
     } catch (error) {
       place.lose(row.id);
       throw error;
@@ -75,5 +79,14 @@ export function createEnqueueing(
       if (place !== undefined) return insertClaimed(place, row);
       return { id: row.id, enqueued: await insert(row, tx) };
     },
+  };
+}
+
+/** The worker's own connection. */
+function through(send: NonNullable<Place["send"]>): Queryable {
+  return {
+    query: async <R extends Row>(text: string, values: unknown[] = []) => ({
+      rows: await send<R>(text, values),
+    }),
   };
 }

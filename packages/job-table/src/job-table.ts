@@ -1,6 +1,6 @@
 import type { ReadinessCheck } from "@svc/context";
 import { ConfigurationError } from "@svc/options";
-import type { Queryable, Row } from "@svc/sql";
+import type { Queryable } from "@svc/sql";
 import { errorText } from "./error-text.ts";
 import { createCalls } from "./claim-calls.ts";
 import { createEnqueueing } from "./enqueueing.ts";
@@ -10,7 +10,7 @@ import { type NewRow, newRow } from "./new-job.ts";
 import { channelOf, createNotifier } from "./notifier.ts";
 import { type JobTableOptions, type ResolvedOptions, resolveTableOptions } from "./options.ts";
 import { payloadFaultOf } from "./payload.ts";
-import { isShared, send, transactionOf } from "./query.ts";
+import { isShared, sending, transactionOf } from "./query.ts";
 import { createCheck } from "./readiness.ts";
 import { ensureTable, type Migration, tableMigrations } from "./schema.ts";
 import { jobOf } from "./sql/claim.ts";
@@ -33,8 +33,8 @@ export interface FailOptions extends InTransaction {
 }
 
 /**
- * A table of jobs. All clocks are the server's; every call is one statement. Errors of the server and of the driver are
- * passed on as they are; what is no job, lease or number is a `JobError` before anything is sent.
+ * A table of jobs. All clocks are the server's; every call is one statement, and a `SqlDeadlineError` when it is not
+ * answered within `commandTimeoutMs`. Errors of the server and of the driver are passed on as they are; what is no job, lease or number is a `JobError` before anything is sent.
  */
 export interface JobTable {
   readonly name: string;
@@ -91,13 +91,22 @@ export function createJobTable(given: JobTableOptions): JobTable {
   const options = resolveTableOptions(given);
   const { db, name, quotedTable: sql, visibilityTimeoutSeconds, maxPayloadBytes, now } = options;
   const channel = channelOf(name);
+  const { commandTimeoutMs, maintenanceTimeoutMs } = options;
+  const send = {
+    enqueueMany: sending(options, "enqueueMany()"),
+    ack: sending(options, "ack()"),
+    fail: sending(options, "fail()"),
+    release: sending(options, "release()"),
+    dead: sending(options, "dead()"),
+    retryDead: sending(options, "retryDead()"),
+    stats: sending(options, "stats()"),
+    readiness: sending(options, "readiness()"),
+    notify: sending(options, "the notification"),
+  };
   const notifier = createNotifier(channel, options.notifyEveryMs, now, () =>
-    send(db, "select pg_notify($1, '')", [channel]),
+    send.notify("select pg_notify($1, '')", [channel]),
   );
 
-  async function rowsOf<R extends Row>(text: string, values: unknown[], tx?: Queryable): Promise<R[]> {
-    return (await send<R>(tx ?? db, text, values)).rows;
-  }
   function told(tx: Queryable | undefined, rows: readonly NewRow[]): string | undefined {
     const ready = rows.some(
       ({ delaySeconds, availableAt }) =>
@@ -107,12 +116,12 @@ export function createJobTable(given: JobTableOptions): JobTable {
     return notifier.channelFor({ transaction: tx !== undefined || !isShared(db) });
   }
 
-  const enqueueing = createEnqueueing(options, rowsOf, told);
-  const calls = createCalls(sql, options, rowsOf);
+  const enqueueing = createEnqueueing(options, told);
+  const calls = createCalls(sql, options, sending(options, "claim()"));
   const check = createCheck(
     {
-      reach: () => rowsOf(reachSql(sql), []),
-      countDead: async () => (await rowsOf<{ dead: number }>(countDeadSql(sql), []))[0]?.dead ?? 0,
+      reach: () => send.readiness(reachSql(sql), []),
+      countDead: async () => (await send.readiness<{ dead: number }>(countDeadSql(sql), []))[0]?.dead ?? 0,
     },
     now,
   );
@@ -140,7 +149,7 @@ export function createJobTable(given: JobTableOptions): JobTable {
         );
       }
       const { text, values } = enqueueRows(sql, inOneOrder(jobs, rows), told(tx, rows));
-      const [answer] = await rowsOf<{ made: number; ids: string[] | null }>(text, values, tx);
+      const [answer] = await send.enqueueMany<{ made: number; ids: string[] | null }>(text, values, tx);
       if (answer?.made === rows.length) return rows.map(({ id }) => ({ id, enqueued: true }));
       const made = new Set(answer?.ids);
       // Of two that bear one id the first one counts.
@@ -160,37 +169,37 @@ export function createJobTable(given: JobTableOptions): JobTable {
     async ack(lease, options) {
       const tx = transactionOf(options);
       checkLease(lease);
-      return (await rowsOf(deleteSql(sql, 1), deleteValues([lease]), tx)).length === 1;
+      return (await send.ack(deleteSql(sql, 1), deleteValues([lease]), tx)).length === 1;
     },
     async fail(lease, error, options) {
       const tx = transactionOf(options, "dead");
       const dead = options?.dead ?? false;
       checkLease(lease);
       const values = [...leaseValues([lease]), [errorText(error)], [dead]];
-      const [row] = await rowsOf<{ status: string }>(failSql(sql), values, tx);
+      const [row] = await send.fail<{ status: string }>(failSql(sql), values, tx);
       if (row === undefined) return "lost";
       return row.status === "dead" ? "dead" : "pending";
     },
     async release(lease, options) {
       const tx = transactionOf(options);
       checkLease(lease);
-      return (await rowsOf(releaseSql(sql), leaseValues([lease]), tx)).length === 1;
+      return (await send.release(releaseSql(sql), leaseValues([lease]), tx)).length === 1;
     },
     async dead(limit = 100) {
       checkWhole("limit", limit, MAX_ROWS);
-      return (await rowsOf<DeadRow>(deadSql(sql), [limit])).map(deadJobOf);
+      return (await send.dead<DeadRow>(deadSql(sql), [limit])).map(deadJobOf);
     },
     async retryDead(ids, options) {
       const tx = transactionOf(options);
       const wanted = ids === "all" ? null : checkedIds(ids);
-      const rows = await rowsOf<{ id: string }>(retrySql(sql), [wanted], tx);
+      const rows = await send.retryDead<{ id: string }>(retrySql(sql), [wanted], tx);
       return rows.map(({ id }) => id);
     },
     async stats() {
-      const [row] = await rowsOf<{ pending: number; running: number; dead: number }>(statsSql(sql), []);
+      const [row] = await send.stats<{ pending: number; running: number; dead: number }>(statsSql(sql), []);
       return { pending: row?.pending ?? 0, running: row?.running ?? 0, dead: row?.dead ?? 0 };
     },
-    ensureSchema: () => ensureTable(db, name),
+    ensureSchema: () => ensureTable(db, name, { commandTimeoutMs, maintenanceTimeoutMs }),
     migrations: () => tableMigrations(name),
     readiness: () => check,
   };

@@ -9,7 +9,16 @@ import {
   string,
   withDefault,
 } from "@svc/options";
-import { type Database, databaseKind, qualified, tableNameKind } from "@svc/sql";
+import {
+  COMMAND_TIMEOUT_MS,
+  commandTimeoutKind,
+  type Database,
+  databaseKind,
+  MAINTENANCE_TIMEOUT_MS,
+  maintenanceTimeoutKind,
+  qualified,
+  tableNameKind,
+} from "@svc/sql";
 import type { Taker } from "./taker.ts";
 
 /** The table where no other one is named (JOB-1). */
@@ -37,6 +46,13 @@ export interface JobTableOptions {
    * second while an old snapshot makes looking at everything slow (`relaxed`, JOB-25). Default: `exact`.
    */
   readonly claimOrder?: "exact" | "relaxed" | undefined;
+  /**
+   * Milliseconds that a call may take, its wait for a connection of the pool included, 10 to 600,000. It rejects with a
+   * `SqlDeadlineError` then, and what was sent may still take effect. Default: 10,000.
+   */
+  readonly commandTimeoutMs?: number | undefined;
+  /** Milliseconds that `ensureSchema()` gives each statement which makes something, 10 to 86,400,000. Default: 600,000. */
+  readonly maintenanceTimeoutMs?: number | undefined;
   /** A clock that never goes back, in milliseconds. Default: `performance.now`. */
   readonly now?: (() => number) | undefined;
 }
@@ -51,6 +67,8 @@ export interface ResolvedOptions {
   readonly notify: boolean;
   readonly notifyEveryMs: number;
   readonly claimOrder: "exact" | "relaxed";
+  readonly commandTimeoutMs: number;
+  readonly maintenanceTimeoutMs: number;
   readonly now: () => number;
   /** Workers of this process on this very table. */
   readonly takers: Set<Taker>;
@@ -70,6 +88,8 @@ export function resolveTableOptions(given: JobTableOptions): ResolvedOptions {
     notify: withDefault(boolean(), true),
     notifyEveryMs: withDefault(integer({ min: 0, max: 60_000 }), 10),
     claimOrder: withDefault(oneOf("exact", "relaxed"), "exact"),
+    commandTimeoutMs: withDefault(commandTimeoutKind, COMMAND_TIMEOUT_MS),
+    maintenanceTimeoutMs: withDefault(maintenanceTimeoutKind, MAINTENANCE_TIMEOUT_MS),
     now: withDefault(func<() => number>(), () => performance.now()),
   });
   if (!tableName.accepts(resolved.name)) {

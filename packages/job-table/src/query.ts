@@ -2,12 +2,13 @@ import {
   type Database,
   isPool,
   type Queryable,
-  type QueryResult,
+  queryWithin,
   type Row,
   transactionOf as givenTransaction,
 } from "@svc/sql";
 import { refused } from "./errors.ts";
 import type { InTransaction } from "./job.ts";
+import type { ResolvedOptions } from "./options.ts";
 
 /**
  * The transaction of a call's options.
@@ -19,26 +20,21 @@ export function transactionOf(given: InTransaction | undefined, ...others: strin
   return givenTransaction(given, refused, ...others);
 }
 
-/** Sends one statement to wherever the caller wants it: a transaction, a connection, or any connection of a pool. */
-export async function send<R extends Row>(
-  db: Database,
-  text: string,
-  values: unknown[],
-): Promise<QueryResult<R>> {
-  if (isQueryable(db)) return db.query<R>(text, values);
-  const connection = await db.connect();
-  try {
-    return await connection.query<R>(text, values);
-  } finally {
-    connection.release();
-  }
+/** Sends a statement to a transaction or, without one, to the table's database. */
+export type Send = <R extends Row>(text: string, values: unknown[], tx?: Queryable) => Promise<R[]>;
+
+/** How the statements of an operation are sent: each within the time of a call, of which they may have a share. */
+export function sending(
+  { db, name, commandTimeoutMs }: Pick<ResolvedOptions, "db" | "name" | "commandTimeoutMs">,
+  operation: string,
+  share = 1,
+): Send {
+  const deadline = { operation: `${operation} of ${name}`, timeoutMs: Math.ceil(share * commandTimeoutMs) };
+  return async <R extends Row>(text: string, values: unknown[], tx?: Queryable) =>
+    (await queryWithin<R>(tx ?? db, deadline, text, values)).rows;
 }
 
 /** Whether statements may go to any of several connections, so that none of them is part of a transaction. */
 export function isShared(db: Database): boolean {
   return isPool(db);
-}
-
-function isQueryable(db: Database): db is Queryable {
-  return typeof (db as Partial<Queryable>).query === "function";
 }

@@ -1,6 +1,6 @@
 import type { CheckResult, ReadinessCheck } from "@svc/context";
 import { singleFlight } from "@svc/resilience";
-import { safeErrorText, sqlStateOf } from "@svc/sql";
+import { safeErrorText, SqlDeadlineError, sqlStateOf } from "@svc/sql";
 
 /** What the check asks. */
 export interface Probe {
@@ -32,6 +32,9 @@ export function createCheck(probe: Probe, now: () => number): ReadinessCheck {
         countAfter = now() + SHARE * (now() - began);
       }
     } catch (error) {
+      if (error instanceof SqlDeadlineError) {
+        return { healthy: false, detail: `no answer within ${error.timeoutMs} ms` };
+      }
       return {
         healthy: false,
         detail: WORDS.get(sqlStateOf(error)) ?? `not answering (${safeErrorText(error)})`,

@@ -4,6 +4,7 @@ import {
   ensureSchema,
   migrationName,
   qualified,
+  type SchemaTimeouts,
   type TableNeeds,
   tableNeeds,
 } from "@svc/sql";
@@ -83,11 +84,16 @@ export function tableMigrations(table: string): readonly Migration[] {
  *
  * @throws SchemaError for a table that is another one, naming its columns
  */
-export function ensureTable(db: Database, table: string): Promise<"present" | "created"> {
+export function ensureTable(
+  db: Database,
+  table: string,
+  timeouts: SchemaTimeouts,
+): Promise<"present" | "created"> {
   return ensureSchema(db, {
     name: `job-table/${table}`,
     tables: { [table]: COLUMNS },
     ...tableNeeds(table, NEEDS),
     statements: tableStatements(table),
+    ...timeouts,
   });
 }

@@ -9,7 +9,15 @@ export { identifier, qualified } from "./identifier.ts";
 export { jsonBytes } from "./json-bytes.ts";
 export { lend } from "./lend.ts";
 export { original } from "./original.ts";
-export { databaseKind, type OptionKind, tableNameKind } from "./option-kinds.ts";
+export {
+  COMMAND_TIMEOUT_MS,
+  commandTimeoutKind,
+  databaseKind,
+  MAINTENANCE_TIMEOUT_MS,
+  maintenanceTimeoutKind,
+  type OptionKind,
+  tableNameKind,
+} from "./option-kinds.ts";
 export { migrationName } from "./migration-name.ts";
 export { queryWithin } from "./query-within.ts";
 export {

@@ -1,4 +1,5 @@
 import { OptionError } from "./errors.ts";
+import { original } from "./original.ts";
 import type { Connectable, PooledConnection } from "./queryable.ts";
 
 interface Emitter {
@@ -23,14 +24,15 @@ function hear(client: object): void {
  * @throws OptionError when the pool lends something else than a connection; what the pool throws
  */
 export async function lend(pool: Connectable): Promise<PooledConnection> {
-  if (!watched.has(pool)) {
-    watched.add(pool);
+  const own = original(pool);
+  if (!watched.has(own)) {
+    watched.add(own);
     (pool as Partial<Emitter>).on?.("connect", hear);
   }
   const connection = await pool.connect();
   if (typeof connection?.query !== "function" || typeof connection.release !== "function") {
     throw new OptionError("connect() must lend a connection with query() and release()");
   }
-  hear(connection);
+  hear(original(connection));
   return connection;
 }

@@ -19,6 +19,25 @@ function isMethod(value: object, name: string): boolean {
   return typeof (value as Record<string, unknown>)[name] === "function";
 }
 
+/** Milliseconds that a call to the database may take where no other time is set. */
+export const COMMAND_TIMEOUT_MS = 10_000;
+/** The same for one statement that makes, rebuilds or compares a whole table or index. */
+export const MAINTENANCE_TIMEOUT_MS = 600_000;
+
+/** Of `commandTimeoutMs`: milliseconds that a call may take. */
+export const commandTimeoutKind: OptionKind<number> = milliseconds(10, 600_000);
+
+/** Of `maintenanceTimeoutMs`: milliseconds that a statement over a whole table or index may take. */
+export const maintenanceTimeoutKind: OptionKind<number> = milliseconds(10, 86_400_000);
+
+function milliseconds(min: number, max: number): OptionKind<number> {
+  return {
+    expects: `a whole number from ${min} to ${max}`,
+    accepts: (value): value is number =>
+      Number.isInteger(value) && Number(value) >= min && Number(value) <= max,
+  };
+}
+
 /**
  * Of an option that takes the name of a table, which `qualified()` takes too.
  *

@@ -1,5 +1,6 @@
 import { OptionError } from "./errors.ts";
 import { qualified } from "./identifier.ts";
+import { COMMAND_TIMEOUT_MS, MAINTENANCE_TIMEOUT_MS } from "./option-kinds.ts";
 import { checkNames, checkTimeout, checkWhole } from "./options.ts";
 
 /** How long it may take to ask for a schema and to make it. */
@@ -107,7 +108,7 @@ export function resolveSchema(options: SchemaOptions): ResolvedSchema {
 /** @throws OptionError */
 export function resolveTimeouts(
   subject: string,
-  { commandTimeoutMs = 10_000, maintenanceTimeoutMs = 600_000 }: SchemaTimeouts,
+  { commandTimeoutMs = COMMAND_TIMEOUT_MS, maintenanceTimeoutMs = MAINTENANCE_TIMEOUT_MS }: SchemaTimeouts,
 ): { readonly commandTimeoutMs: number; readonly maintenanceTimeoutMs: number } {
   checkTimeout(subject, "commandTimeoutMs", commandTimeoutMs);
   checkTimeout(subject, "maintenanceTimeoutMs", maintenanceTimeoutMs);

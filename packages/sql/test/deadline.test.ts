@@ -230,9 +230,16 @@ describe("deadlines", function () {
     expect(original(pool)).to.equal(pool);
     const connection = await db.connect();
     expect(connection.escapeIdentifier("a")).to.equal('"a"');
+    const listeners = connection.listenerCount("error");
     connection.release();
     connection.release();
     expect(pool.idleCount).to.equal(1);
+    for (let call = 0; call < 3; call++) {
+      await withTransaction(bounded(pool, DEADLINE), (tx) => tx.query("select 1"));
+    }
+    const again = await pool.connect();
+    expect(again.listenerCount("error"), "one listener a connection").to.equal(listeners);
+    again.release();
   });
 
   it("refuses a timeout that is no time", async () => {

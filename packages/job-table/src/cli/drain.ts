@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { type JobTable, optionsOf } from "../job-table.ts";
-import { send } from "../query.ts";
+import { sending } from "../query.ts";
 import { readySql } from "../sql/operator.ts";
 import type { WorkerEvent } from "../worker/events.ts";
 import type { JobHandler } from "../worker/options.ts";
@@ -66,8 +66,9 @@ export async function drain(
 }
 
 async function isReady(table: JobTable): Promise<boolean> {
-  const { db, quotedTable } = optionsOf("svc-jobs", table);
-  return (await send<{ ready: boolean }>(db, readySql(quotedTable), [])).rows[0]?.ready === true;
+  const on = optionsOf("svc-jobs", table);
+  const send = sending(on, "drain");
+  return (await send<{ ready: boolean }>(readySql(on.quotedTable), []))[0]?.ready === true;
 }
 
 async function handlersOf(file: string): Promise<Readonly<Record<string, JobHandler>>> {

@@ -5,6 +5,9 @@ import { InvalidUse, type JobCommand, readJobCommand, usage } from "./arguments.
 import { drain } from "./drain.ts";
 import { columns, oneLine } from "./print.ts";
 
+// Some commands read or change the whole table, and a person waits for them.
+const COMMAND_TIMEOUT_MS = 60_000;
+
 /** What a command line works with. */
 export interface Surroundings {
   readonly databaseUrl: string | undefined;
@@ -39,7 +42,11 @@ export async function runJobCommand(given: readonly string[], around: Surroundin
   }
   const pool = await openPool(around.databaseUrl);
   try {
-    const table = createJobTable({ db: pool, name: command.table ?? DEFAULT_TABLE });
+    const table = createJobTable({
+      db: pool,
+      name: command.table ?? DEFAULT_TABLE,
+      commandTimeoutMs: COMMAND_TIMEOUT_MS,
+    });
     return await run(command, table, around);
   } finally {
     await pool.end();

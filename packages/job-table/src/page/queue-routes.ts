@@ -8,7 +8,7 @@ import {
   setRouteTemplate,
 } from "@svc/context";
 import { forbidden, methodNotAllowed, type ProblemError, sendJson } from "@svc/problem";
-import { send } from "../query.ts";
+import { sending } from "../query.ts";
 import { type Overview, overviewSql } from "../sql/overview.ts";
 import { type QueueRoutesOptions, type ResolvedRoutes, resolveRoutesOptions } from "./options.ts";
 import { queuePage } from "./queue-page.ts";
@@ -114,7 +114,12 @@ async function page(
 ): Promise<void> {
   const overview = await bounded(
     async () =>
-      (await send<Overview & Record<string, unknown>>(on.db, overviewSql(on.quotedTable), [])).rows[0],
+      (
+        await sending(on, "queueRoutes()")<Overview & Record<string, unknown>>(
+          overviewSql(on.quotedTable),
+          [],
+        )
+      )[0],
   );
   if (overview === undefined || res.headersSent) return;
   const [, query] = split(req.url ?? "");

@@ -1,0 +1,148 @@
+import { testPostgresServer } from "@svc/dev-services";
+import { createJobTable, createWorker, type InTransaction, type JobTable, type Lease } from "@svc/job-table";
+import { endingOf, until, whileExhausted, whileFrozen } from "@svc/test-support";
+import { expect } from "chai";
+import { Pool } from "pg";
+import { openClient, openPool } from "./support/bench.ts";
+
+const CODE = "ERR_SVC_SQL_DEADLINE";
+const TIMEOUTS = { commandTimeoutMs: 300, maintenanceTimeoutMs: 300 };
+const LEASE: Lease = { id: "none", attempts: 1, lockedUntil: "2026-01-01T00:00:00.000Z" };
+
+type Call = (table: JobTable, options?: InTransaction) => Promise<unknown>;
+
+/** Every call that sends something, by its name. */
+const CALLS: Readonly<Record<string, Call>> = {
+  enqueue: (table, options) => table.enqueue({ id: "one", task: "a" }, options),
+  enqueueMany: (table, options) => table.enqueueMany([{ id: "one", task: "a" }], options),
+  claim: (table, options) => table.claim(1, options),
+  ack: (table, options) => table.ack(LEASE, options),
+  fail: (table, options) => table.fail(LEASE, new Error("no"), options),
+  release: (table, options) => table.release(LEASE, options),
+  retryDead: (table, options) => table.retryDead("all", options),
+  dead: (table) => table.dead(),
+  stats: (table) => table.stats(),
+  ensureSchema: (table) => table.ensureSchema(),
+};
+const IN_TRANSACTION = ["enqueue", "enqueueMany", "claim", "ack", "fail", "release", "retryDead"];
+const WITHOUT_STATEMENTS = ["migrations", "readiness"];
+
+describe("deadlines of a job table on a plain pool", function () {
+  this.timeout(60_000);
+  const postgres = testPostgresServer();
+  let pool: Pool;
+  let table: JobTable;
+  beforeEach(async () => {
+    pool = openPool(postgres.url, 1);
+    table = createJobTable({ db: pool, ...TIMEOUTS });
+    await createJobTable({ db: pool }).ensureSchema();
+    await pool.query("truncate svc_jobs");
+  });
+  afterEach(() => pool.end());
+
+  const ready = (): Promise<unknown> =>
+    Promise.resolve(table.readiness().check(new AbortController().signal));
+  const backInPool = (): Promise<boolean> =>
+    until("the connection is back", () => pool.waitingCount === 0 && pool.idleCount === 1);
+
+  it("has a case for every call", () => {
+    const functions = Object.entries(table).flatMap(([name, value]) =>
+      typeof value === "function" ? [name] : [],
+    );
+    expect(functions.toSorted()).to.deep.equal([...Object.keys(CALLS), ...WITHOUT_STATEMENTS].toSorted());
+  });
+
+  for (const [name, call] of Object.entries(CALLS)) {
+    it(`${name} rejects while the database is frozen, closes its connection, and works again afterwards`, async () => {
+      let connections: number | undefined;
+      const { code, error } = await whileFrozen(postgres.server, async () => {
+        const ending = call(table);
+        await endingOf(ending);
+        connections = pool.totalCount;
+        return ending;
+      });
+      expect([code, connections]).to.deep.equal([CODE, 0]);
+      expect((error as Error).message).to.match(new RegExp(`^${name}\\(\\) of .*svc_jobs .* within 0\\.3 s`));
+      await call(createJobTable({ db: pool }));
+    });
+
+    it(`${name} rejects while all connections of the pool are in use`, async () => {
+      const { code, error } = await whileExhausted(pool, () => call(table));
+      expect(code).to.equal(CODE);
+      expect((error as Error).message).to.match(/got no connection of the pool within 0\.3 s/);
+      await backInPool();
+      expect((await pool.query("select from svc_jobs")).rowCount, "jobs").to.equal(0);
+      await call(table);
+    });
+  }
+
+  for (const name of IN_TRANSACTION) {
+    it(`${name} rejects in a frozen transaction of the caller, which stays open for its rollback`, async () => {
+      await using client = await openClient(postgres.url);
+      await client.query("begin");
+      const { code, error } = await whileFrozen(postgres.server, () => CALLS[name]!(table, { tx: client }));
+      expect(code).to.equal(CODE);
+      expect((error as Error).message).to.match(
+        /roll back, or close the connection when it does not answer$/,
+      );
+      await client.query("rollback");
+      expect((await pool.query("select from svc_jobs")).rowCount, "jobs").to.equal(0);
+    });
+  }
+
+  it("queues a job of one id once, whatever becomes of the call that passed its deadline", async () => {
+    const { code } = await whileFrozen(postgres.server, () => table.enqueue({ id: "one", task: "a" }));
+    expect(code).to.equal(CODE);
+    // The server may get to the late statement now, before this one or after it.
+    await createJobTable({ db: pool }).enqueue({ id: "one", task: "a" });
+    await until(
+      "no statement is under way",
+      async () => (await pool.query("select from pg_stat_activity where state = 'active'")).rowCount === 1,
+    );
+    expect((await pool.query("select id from svc_jobs")).rows).to.deep.equal([{ id: "one" }]);
+  });
+
+  it("readiness is unhealthy while the database is frozen and while the pool is exhausted, and healthy afterwards", async () => {
+    const unhealthy = { healthy: false, detail: "no answer within 300 ms" };
+    expect((await whileFrozen(postgres.server, ready)).value).to.deep.equal(unhealthy);
+    expect((await whileExhausted(pool, ready)).value).to.deep.equal(unhealthy);
+    await backInPool();
+    expect(await createJobTable({ db: pool }).readiness().check(new AbortController().signal)).to.include({
+      healthy: true,
+    });
+  });
+
+  it("rejects in time where the connection of an idle worker would have queued the job", async () => {
+    const large = openPool(postgres.url, 4);
+    const busy = createJobTable({ db: large, ...TIMEOUTS });
+    const worker = createWorker({ table: busy, handlers: { a: () => undefined }, commandTimeoutMs: 5000 });
+    worker.start();
+    // Once a job is done, the worker is idle and has its connection.
+    await busy.enqueue({ task: "a" });
+    await until("the job is done", async () => (await large.query("select from svc_jobs")).rowCount === 0);
+    const { code } = await whileFrozen(postgres.server, () => busy.enqueue({ task: "a" }));
+    expect(code).to.equal(CODE);
+    await until("the job ran or was never queued", async () => {
+      const { rowCount } = await pool.query("select from svc_jobs");
+      return rowCount === 0 && worker.running === 0;
+    });
+    await worker.stop();
+    await large.end();
+  });
+
+  it("stops a worker while the database is frozen", async () => {
+    const large = openPool(postgres.url, 4);
+    const busy = createJobTable({ db: large, ...TIMEOUTS });
+    const worker = createWorker({
+      table: busy,
+      handlers: { a: () => undefined },
+      commandTimeoutMs: 300,
+      depthEverySeconds: 0.05,
+    });
+    worker.start();
+    await until("it has a connection", () => large.totalCount > 0);
+    const { code } = await whileFrozen(postgres.server, () => worker.stop());
+    expect(code).to.equal("none");
+    await large.end();
+  });
+});
