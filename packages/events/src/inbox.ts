@@ -2,14 +2,16 @@ import { integer, resolveOptions, withDefault } from "@svc/options";
 import {
   type Columns,
   type Database,
+  type Deadline,
   ensureSchema,
   isTransaction,
   migrationName,
   qualified,
   type Queryable,
+  queryWithin,
 } from "@svc/sql";
 import { refused } from "./errors.ts";
-import { type Migration, send, tableName } from "./query.ts";
+import { type Migration, tableName, timeoutKinds, type TableTimeouts } from "./query.ts";
 import { isText } from "./text.ts";
 
 /** The table where no other one is named (OUT-3). */
@@ -19,6 +21,13 @@ export const DEFAULT_INBOX = "svc_inbox";
 export interface InboxOptions {
   /** The table, by name (at most 48 bytes) or `schema.name`. Default: `svc_inbox`. */
   readonly name?: string | undefined;
+  /**
+   * Milliseconds that a statement may take, its wait for a connection of the pool included, 10 to 600,000. The call rejects with
+   * a `SqlDeadlineError` then, and what was sent may still take effect. Default: 10,000.
+   */
+  readonly commandTimeoutMs?: number | undefined;
+  /** Milliseconds that `ensureSchema()` gives each statement which makes something, 10 to 86,400,000. Default: 600,000. */
+  readonly maintenanceTimeoutMs?: number | undefined;
 }
 
 /** What became of a message: done now, with what `fn` answered, or already done before. */
@@ -61,7 +70,14 @@ const COLUMNS: Columns = { consumer: TEXT, message_id: TEXT, processed_at: "time
  * @throws ConfigurationError
  */
 export function createInbox(given: InboxOptions = {}): Inbox {
-  const { name } = resolveOptions("createInbox()", given, { name: withDefault(tableName, DEFAULT_INBOX) });
+  const { name, ...timeouts } = resolveOptions("createInbox()", given, {
+    name: withDefault(tableName, DEFAULT_INBOX),
+    ...timeoutKinds,
+  });
+  const within = (operation: string): Deadline => ({
+    operation: `${operation} of ${name}`,
+    timeoutMs: timeouts.commandTimeoutMs,
+  });
   const sql = qualified(name);
   const statement = `create table if not exists ${sql} (
   consumer text collate "C" not null,
@@ -79,7 +95,9 @@ export function createInbox(given: InboxOptions = {}): Inbox {
       if (!isTransaction(tx)) {
         throw refused("once() needs a transaction: outside of one the note stays when the work fails");
       }
-      const { rows } = await tx.query(
+      const { rows } = await queryWithin(
+        tx,
+        within("once()"),
         `insert into ${sql} (consumer, message_id, processed_at) values ($1, $2, now())
         on conflict (consumer, message_id) do nothing returning message_id`,
         [consumer, messageId],
@@ -89,13 +107,12 @@ export function createInbox(given: InboxOptions = {}): Inbox {
         return { done: true, value: await fn() };
       } catch (error) {
         // For a caller that hides the error and commits; where the transaction has failed there is nothing to take back.
-        await tx
-          .query(`delete from ${sql} where consumer = $1 and message_id = $2`, [consumer, messageId])
-          .catch(() => undefined);
+        const text = `delete from ${sql} where consumer = $1 and message_id = $2`;
+        await queryWithin(tx, within("once()"), text, [consumer, messageId]).catch(() => undefined);
         throw error;
       }
     },
-    ensureSchema: (db) => ensureInbox(db, name, statement),
+    ensureSchema: (db) => ensureInbox(db, name, statement, timeouts),
     migrations: () => [{ name: migrationName("0001", name), statements: [statement] }],
     async prune(db, options = {}) {
       const { olderThanDays } = resolveOptions("prune()", options, {
@@ -103,8 +120,9 @@ export function createInbox(given: InboxOptions = {}): Inbox {
       });
       let count = 0;
       for (;;) {
-        const rows = await send(
+        const { rows } = await queryWithin(
           db,
+          within("prune()"),
           `with old as (
             delete from ${sql} where ctid = any(array(
               select ctid from ${sql} where processed_at < now() - $1::int * interval '1 day' limit ${CHUNK}
@@ -121,7 +139,12 @@ export function createInbox(given: InboxOptions = {}): Inbox {
 }
 
 /** @throws SchemaError for a table that is another one, naming its columns */
-function ensureInbox(db: Database, table: string, statement: string): Promise<"present" | "created"> {
+function ensureInbox(
+  db: Database,
+  table: string,
+  statement: string,
+  timeouts: TableTimeouts,
+): Promise<"present" | "created"> {
   const sql = qualified(table).replaceAll("'", "''");
   return ensureSchema(db, {
     name: `inbox/${table}`,
@@ -134,5 +157,6 @@ from pg_catalog.pg_index as index
 where index.indrelid = to_regclass('${sql}') and index.indisvalid and index.indimmediate`,
     needs: [`${table} needs the primary key (consumer, message_id)`],
     statements: [statement],
+    ...timeouts,
   });
 }

@@ -1,8 +1,11 @@
+import { type OptionalKind, withDefault } from "@svc/options";
 import {
-  type Database,
+  COMMAND_TIMEOUT_MS,
+  commandTimeoutKind,
+  MAINTENANCE_TIMEOUT_MS,
+  maintenanceTimeoutKind,
   type OptionKind,
   type Queryable,
-  type Row,
   tableNameKind,
   transactionOf as givenTransaction,
 } from "@svc/sql";
@@ -23,20 +26,19 @@ export function transactionOf(given: Within | undefined): Queryable | undefined 
   return givenTransaction(given, refused);
 }
 
-/** Sends one statement to wherever the caller wants it: a transaction, a connection, or any connection of a pool. */
-export async function send<R extends Row>(db: Database, text: string, values: unknown[]): Promise<R[]> {
-  if (isQueryable(db)) return (await db.query<R>(text, values)).rows;
-  const connection = await db.connect();
-  try {
-    return (await connection.query<R>(text, values)).rows;
-  } finally {
-    connection.release();
-  }
+/** How long calls on a table may take. */
+export interface TableTimeouts {
+  /** Milliseconds for a call, its wait for a connection of the pool included. */
+  readonly commandTimeoutMs: number;
+  /** Milliseconds for each statement that makes something of the table. */
+  readonly maintenanceTimeoutMs: number;
 }
 
-function isQueryable(db: Database): db is Queryable {
-  return typeof (db as Partial<Queryable>).query === "function";
-}
+/** The options of a table that say so. */
+export const timeoutKinds: Readonly<Record<keyof TableTimeouts, OptionalKind<number, number>>> = {
+  commandTimeoutMs: withDefault(commandTimeoutKind, COMMAND_TIMEOUT_MS),
+  maintenanceTimeoutMs: withDefault(maintenanceTimeoutKind, MAINTENANCE_TIMEOUT_MS),
+};
 
 /** The name of a table; those of its indexes are longer. */
 export const tableName: OptionKind<string> = tableNameKind(48);

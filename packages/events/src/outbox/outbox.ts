@@ -1,9 +1,9 @@
 import type { ReadinessCheck } from "@svc/context";
 import { func, resolveOptions, withDefault } from "@svc/options";
-import { type Database, databaseKind, qualified } from "@svc/sql";
+import { type Database, databaseKind, qualified, type Queryable, queryWithin, type Row } from "@svc/sql";
 import type { EventEnvelope } from "../envelope.ts";
 import { refused } from "../errors.ts";
-import { type Migration, send, tableName, transactionOf, type Within } from "../query.ts";
+import { type Migration, tableName, timeoutKinds, transactionOf, type Within } from "../query.ts";
 import { readEnvelope } from "../read-envelope.ts";
 import { isText } from "../text.ts";
 import { createBell, type Bell } from "./bell.ts";
@@ -20,6 +20,13 @@ export interface OutboxOptions {
   readonly db: Database;
   /** The table, by name (at most 48 bytes) or `schema.name`. Default: `svc_outbox`. */
   readonly name?: string | undefined;
+  /**
+   * Milliseconds that a call may take, its wait for a connection of the pool included, 10 to 600,000. It rejects with a
+   * `SqlDeadlineError` then, and what was sent may still take effect. Default: 10,000.
+   */
+  readonly commandTimeoutMs?: number | undefined;
+  /** Milliseconds that `ensureSchema()` gives each statement which makes something, 10 to 86,400,000. Default: 600,000. */
+  readonly maintenanceTimeoutMs?: number | undefined;
   /** A clock that never goes back, in milliseconds. Default: `performance.now`. */
   readonly now?: (() => number) | undefined;
 }
@@ -50,7 +57,7 @@ export interface DeadEvent {
 
 /**
  * Events that are to be sent, in a table beside the data that they are about. All clocks are the server's; every call is
- * one statement. Errors of the server and of the driver are passed on as they are.
+ * one statement, and a `SqlDeadlineError` when it is not answered within `commandTimeoutMs`. Errors of the server and of the driver are passed on as they are.
  */
 export interface Outbox {
   readonly name: string;
@@ -113,14 +120,24 @@ interface DeadRow extends Record<string, unknown> {
  * @throws ConfigurationError
  */
 export function createOutbox(given: OutboxOptions): Outbox {
-  const { db, name, now } = resolveOptions("createOutbox()", given, {
+  const { db, name, now, ...timeouts } = resolveOptions("createOutbox()", given, {
     db: databaseKind,
     name: withDefault(tableName, DEFAULT_OUTBOX),
+    ...timeoutKinds,
     now: withDefault(func<() => number>(), () => performance.now()),
   });
   const sql = qualified(name);
   const bell = createBell();
-  const readiness = createOutboxCheck((text) => send(db, text, []), sql, now);
+  const send = async <R extends Row>(
+    operation: string,
+    text: string,
+    values: unknown[],
+    tx?: Queryable,
+  ): Promise<R[]> => {
+    const deadline = { operation: `${operation} of ${name}`, timeoutMs: timeouts.commandTimeoutMs };
+    return (await queryWithin<R>(tx ?? db, deadline, text, values)).rows;
+  };
+  const readiness = createOutboxCheck((text) => send("readiness()", text, []), sql, now);
 
   const outbox: Outbox = {
     name,
@@ -132,7 +149,7 @@ export function createOutbox(given: OutboxOptions): Outbox {
       for (const [index, entry] of entries.entries()) check(entry, index);
       if (entries.length === 0) return 0;
       const { text, values } = addSql(sql, entries);
-      const added = (await send(tx ?? db, text, values)).length;
+      const added = (await send("add()", text, values, tx)).length;
       if (added > 0) bell.ring({ later: tx !== undefined });
       return added;
     },
@@ -140,22 +157,27 @@ export function createOutbox(given: OutboxOptions): Outbox {
       if (!Number.isInteger(limit) || limit < 1 || limit > MAX_ROWS) {
         throw refused(`limit must be a whole number from 1 to ${MAX_ROWS}`);
       }
-      return (await send<DeadRow>(db, deadSql(sql), [limit])).map(deadEventOf);
+      return (await send<DeadRow>("dead()", deadSql(sql), [limit])).map(deadEventOf);
     },
     async retryDead(ids, options) {
       const tx = transactionOf(options);
       if (ids !== "all" && !(Array.isArray(ids) && ids.length <= MAX_ROWS && ids.every((id) => isText(id)))) {
         throw refused(`ids must be "all" or a list of at most ${MAX_ROWS} ids`);
       }
-      const rows = await send<{ id: string }>(tx ?? db, retrySql(sql), [ids === "all" ? null : ids]);
+      const values = [ids === "all" ? null : ids];
+      const rows = await send<{ id: string }>("retryDead()", retrySql(sql), values, tx);
       if (rows.length > 0) bell.ring({ later: tx !== undefined });
       return rows.map(({ id }) => id);
     },
     async stats() {
-      const [row] = await send<{ pending: number; published: number; dead: number }>(db, statsSql(sql), []);
+      const [row] = await send<{ pending: number; published: number; dead: number }>(
+        "stats()",
+        statsSql(sql),
+        [],
+      );
       return { pending: row?.pending ?? 0, published: row?.published ?? 0, dead: row?.dead ?? 0 };
     },
-    ensureSchema: () => ensureOutbox(db, name),
+    ensureSchema: () => ensureOutbox(db, name, timeouts),
     migrations: () => outboxMigrations(name),
     readiness: () => readiness,
   };

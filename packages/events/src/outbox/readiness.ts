@@ -1,7 +1,7 @@
 import type { CheckResult, ReadinessCheck } from "@svc/context";
 import { errorText } from "@svc/job-table";
 import { singleFlight } from "@svc/resilience";
-import { safeErrorText, sqlStateOf } from "@svc/sql";
+import { safeErrorText, SqlDeadlineError, sqlStateOf } from "@svc/sql";
 import { stateSql } from "./sql.ts";
 
 /** What readiness asks for. */
@@ -40,6 +40,9 @@ export function createOutboxCheck(
       const [row] = await ask(stateSql(sql));
       last = resultOf(row);
     } catch (error) {
+      if (error instanceof SqlDeadlineError) {
+        return { healthy: false, detail: `no answer within ${error.timeoutMs} ms` };
+      }
       const words = WORDS.get(sqlStateOf(error));
       return { healthy: false, detail: words ?? `not answering (${safeErrorText(error)})` };
     }

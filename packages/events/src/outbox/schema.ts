@@ -7,7 +7,7 @@ import {
   type TableNeeds,
   tableNeeds,
 } from "@svc/sql";
-import type { Migration } from "../query.ts";
+import type { Migration, TableTimeouts } from "../query.ts";
 
 const TEXT = ["text", "varchar"];
 
@@ -73,11 +73,16 @@ export function outboxMigrations(table: string): readonly Migration[] {
 }
 
 /** @throws SchemaError for a table that is another one, naming its columns */
-export function ensureOutbox(db: Database, table: string): Promise<"present" | "created"> {
+export function ensureOutbox(
+  db: Database,
+  table: string,
+  timeouts: TableTimeouts,
+): Promise<"present" | "created"> {
   return ensureSchema(db, {
     name: `outbox/${table}`,
     tables: { [table]: COLUMNS },
     ...tableNeeds(table, NEEDS),
     statements: outboxStatements(table),
+    ...timeouts,
   });
 }

@@ -1,6 +1,6 @@
 import { calmLogger, type ReadinessCheck } from "@svc/context";
 import { atMostEvery, DeadlineError } from "@svc/resilience";
-import { isConnectionError } from "@svc/sql";
+import { isConnectionError, SqlDeadlineError } from "@svc/sql";
 import { EventError } from "../errors.ts";
 import { SPENT } from "../outbox/sql.ts";
 import { deliver } from "./deliver.ts";
@@ -39,6 +39,9 @@ interface Passed extends RelayPass {
   /** Whether there may be more that is due. */
   readonly more: boolean;
 }
+
+const isLate = (error: unknown): boolean =>
+  error instanceof DeadlineError || error instanceof SqlDeadlineError;
 
 const WARN_EVERY_MS = 10_000;
 const PURGE_EVERY_MS = 3_600_000;
@@ -139,7 +142,7 @@ export function createRelay(given: RelayOptions): Relay {
       return await ledger.settle(sent);
     } catch (error) {
       // Where the database answers and cannot do it, as without a job table, the events are not to blame.
-      if (!isConnectionError(error) && !(error instanceof DeadlineError)) {
+      if (!isConnectionError(error) && !isLate(error)) {
         await ledger.fail(
           sent.map(({ row }) => ({ row, error, permanent: false })),
           true,
