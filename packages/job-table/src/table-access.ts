@@ -1,11 +1,10 @@
 import { ConfigurationError, integer, wrongValue } from "@svc/options";
-import type { Database, Row } from "@svc/sql";
+import { type Database, queryWithin, type Row } from "@svc/sql";
 import type { NewJob } from "./job.ts";
 import { type JobTable, optionsOf } from "./job-table.ts";
 import { newRow } from "./new-job.ts";
 import { channelOf } from "./notifier.ts";
 import { enqueueFrom } from "./sql/enqueue.ts";
-import { createSharedSession } from "./worker/shared-session.ts";
 
 /** An `insert` for the `with` of a bigger statement. */
 export interface EnqueuePart {
@@ -24,7 +23,7 @@ export interface TableAccess {
   /**
    * Sends one statement to the table's database, on a connection of the pool that is closed when the time is up.
    *
-   * @throws DeadlineError after `timeoutMs`, and whatever the server says
+   * @throws SqlDeadlineError after `timeoutMs`, and whatever the server says
    */
   query<R extends Row>(text: string, values: unknown[]): Promise<R[]>;
   /**
@@ -49,11 +48,12 @@ export function tableAccess(subject: string, table: JobTable, timeoutMs: number)
   if (!time.accepts(timeoutMs)) {
     throw new ConfigurationError(subject, [{ key: "timeoutMs", message: wrongValue(time, timeoutMs) }]);
   }
-  const session = createSharedSession(on.db, timeoutMs);
+  const deadline = { operation: `a statement of ${subject.replace(/\(\)$/, "")} on ${on.name}`, timeoutMs };
   return {
     db: on.db,
     channel: on.notify ? channelOf(on.name) : undefined,
-    query: (text, values) => session.query("", text, values),
+    query: async <R extends Row>(text: string, values: unknown[]) =>
+      (await queryWithin<R>(on.db, deadline, text, values)).rows,
     enqueuePart: (job, { from, first }) =>
       enqueueFrom(on.quotedTable, newRow(job, on.maxPayloadBytes), from, first),
   };

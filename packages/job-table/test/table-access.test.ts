@@ -39,7 +39,7 @@ describe("tableAccess()", function () {
     const table = createJobTable({ db: { query: () => new Promise(() => undefined) }, notify: false });
     const access = tableAccess("mine()", table, 20);
     expect(access.channel).to.equal(undefined);
-    expect(await rejection(access.query("select", []))).to.include({ code: "ERR_SVC_DEADLINE" });
+    expect(await rejection(access.query("select", []))).to.include({ code: "ERR_SVC_SQL_DEADLINE" });
   });
 
   it("refuses what is no table, no time and no job, for whoever asks", async () => {

@@ -1,5 +1,4 @@
-import { DeadlineError } from "@svc/resilience";
-import { isConnectionError } from "@svc/sql";
+import { isConnectionError, SqlDeadlineError } from "@svc/sql";
 
 /** Runs statements of schedules a few at a time, so that none waits long for another that fails. */
 export interface Lanes {
@@ -54,7 +53,7 @@ function createLane(width: number): { push(waiting: Waiting): void } {
         await each.begin();
         lost = 0;
       } catch (error) {
-        lost = error instanceof DeadlineError || isConnectionError(error) ? lost + 1 : 0;
+        lost = error instanceof SqlDeadlineError || isConnectionError(error) ? lost + 1 : 0;
       }
       // With a database that is out, all the others would only wait as long, one after another.
       if (lost >= width) for (const waiting of queue.splice(0)) waiting.drop();

@@ -12,7 +12,7 @@ import {
   string,
   withDefault,
 } from "@svc/options";
-import { qualified, tableNameKind } from "@svc/sql";
+import { MAINTENANCE_TIMEOUT_MS, maintenanceTimeoutKind, qualified, tableNameKind } from "@svc/sql";
 import type { SchedulerEvent } from "./events.ts";
 import { isRecord, type ResolvedSchedule, resolveSchedules, type Schedules } from "./schedule.ts";
 
@@ -29,8 +29,10 @@ export interface SchedulerOptions {
   readonly ticksTable?: string | undefined;
   /** Days for which ticks are kept, 1 to 3,650; the newest of a schedule stays for ever. Default: 7. */
   readonly retentionDays?: number | undefined;
-  /** Milliseconds that a statement may take, 10 to 60,000. Default: 5000. */
+  /** Milliseconds that a statement may take, its wait for a connection included, 10 to 60,000. Default: 5000. */
   readonly commandTimeoutMs?: number | undefined;
+  /** Milliseconds that `ensureSchema()` gives each statement which makes something, 10 to 86,400,000. Default: 600,000. */
+  readonly maintenanceTimeoutMs?: number | undefined;
   /** What time it is, in milliseconds since the Unix epoch, instead of the database's clock. Default: the database's. */
   readonly now?: (() => number) | undefined;
   /** Gets a line for every tick, and when something fails. Default: none. */
@@ -46,6 +48,8 @@ export interface ResolvedScheduler {
   readonly ticksTable: string;
   readonly quotedTicks: string;
   readonly retentionMs: number;
+  readonly commandTimeoutMs: number;
+  readonly maintenanceTimeoutMs: number;
   readonly now: (() => number) | undefined;
   readonly logger: Pick<Logger, "info" | "warn" | "error"> | undefined;
   readonly onEvent: ((event: SchedulerEvent) => void) | undefined;
@@ -64,19 +68,29 @@ const byName: Kind<Schedules> = {
 
 /** @throws ConfigurationError */
 export function resolveSchedulerOptions(given: SchedulerOptions): ResolvedScheduler {
-  const { table, schedules, ticksTable, retentionDays, commandTimeoutMs, now, logger, onEvent } =
-    resolveOptions(SUBJECT, given, {
-      table: objectWith<JobTable>("a job table", "enqueue"),
-      schedules: byName,
-      ticksTable: withDefault(string(), DEFAULT_TICKS_TABLE),
-      retentionDays: withDefault(integer({ min: 1, max: 3650 }), 7),
-      commandTimeoutMs: withDefault(integer({ min: 10, max: 60_000 }), 5000),
-      now: optional(func<() => number>()),
-      logger: optional(
-        objectWith<Pick<Logger, "info" | "warn" | "error">>("a logger", "info", "warn", "error"),
-      ),
-      onEvent: optional(func<(event: SchedulerEvent) => void>()),
-    });
+  const {
+    table,
+    schedules,
+    ticksTable,
+    retentionDays,
+    commandTimeoutMs,
+    maintenanceTimeoutMs,
+    now,
+    logger,
+    onEvent,
+  } = resolveOptions(SUBJECT, given, {
+    table: objectWith<JobTable>("a job table", "enqueue"),
+    schedules: byName,
+    ticksTable: withDefault(string(), DEFAULT_TICKS_TABLE),
+    retentionDays: withDefault(integer({ min: 1, max: 3650 }), 7),
+    commandTimeoutMs: withDefault(integer({ min: 10, max: 60_000 }), 5000),
+    maintenanceTimeoutMs: withDefault(maintenanceTimeoutKind, MAINTENANCE_TIMEOUT_MS),
+    now: optional(func<() => number>()),
+    logger: optional(
+      objectWith<Pick<Logger, "info" | "warn" | "error">>("a logger", "info", "warn", "error"),
+    ),
+    onEvent: optional(func<(event: SchedulerEvent) => void>()),
+  });
   const access = tableAccess(SUBJECT, table, commandTimeoutMs);
   const resolved = resolveSchedules(SUBJECT, schedules, access);
   if (!tableName.accepts(ticksTable)) {
@@ -88,6 +102,8 @@ export function resolveSchedulerOptions(given: SchedulerOptions): ResolvedSchedu
     ticksTable,
     quotedTicks: qualified(ticksTable),
     retentionMs: retentionDays * 86_400_000,
+    commandTimeoutMs,
+    maintenanceTimeoutMs,
     now: now && checked(now),
     logger,
     onEvent,

@@ -50,6 +50,7 @@ const outside = AsyncLocalStorage.snapshot();
 export function createScheduler(given: SchedulerOptions): Scheduler {
   const options = resolveSchedulerOptions(given);
   const { access, schedules, ticksTable, quotedTicks, retentionMs, now, claimant } = options;
+  const { commandTimeoutMs, maintenanceTimeoutMs } = options;
   const logger = calmLogger(options.logger);
   const tell = createTell(options.onEvent, logger);
   const store = createTickStore(quotedTicks, access, claimant);
@@ -184,7 +185,7 @@ export function createScheduler(given: SchedulerOptions): Scheduler {
     },
     runDue: async () => (await begin(true)).ended,
     readiness: () => readiness,
-    ensureSchema: () => ensureTicks(access.db, ticksTable),
+    ensureSchema: () => ensureTicks(access.db, ticksTable, { commandTimeoutMs, maintenanceTimeoutMs }),
     migrations: () => ticksMigrations(ticksTable),
     [Symbol.asyncDispose]: () => scheduler.stop(),
   };

@@ -1,5 +1,12 @@
 import type { Migration } from "@svc/job-table";
-import { type Columns, type Database, ensureSchema, migrationName, qualified } from "@svc/sql";
+import {
+  type Columns,
+  type Database,
+  ensureSchema,
+  migrationName,
+  qualified,
+  type SchemaTimeouts,
+} from "@svc/sql";
 
 const COLUMNS: Columns = {
   name: ["text", "varchar"],
@@ -30,7 +37,11 @@ export function ticksMigrations(table: string): readonly Migration[] {
  *
  * @throws SchemaError for a table that is another one, naming its columns
  */
-export function ensureTicks(db: Database, table: string): Promise<"present" | "created"> {
+export function ensureTicks(
+  db: Database,
+  table: string,
+  timeouts: SchemaTimeouts,
+): Promise<"present" | "created"> {
   return ensureSchema(db, {
     name: `scheduler/${table}`,
     tables: { [table]: COLUMNS },
@@ -39,6 +50,7 @@ export function ensureTicks(db: Database, table: string): Promise<"present" | "c
       `${table} needs the primary key (name, fire_at), or a unique index of the two, in this order, and a claimed_by that takes null`,
     ],
     statements: ticksStatements(table),
+    ...timeouts,
   });
 }
 

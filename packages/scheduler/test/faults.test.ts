@@ -79,7 +79,7 @@ describe("a scheduler in trouble", function () {
     const { fired, failed } = await scheduler.runDue();
     expect(fired.map(({ name }) => name)).to.deep.equal(["good"]);
     expect(failed.map(({ name, error }) => `${name} ${(error as { code: string }).code}`)).to.deep.equal([
-      "stuck ERR_SVC_DEADLINE",
+      "stuck ERR_SVC_SQL_DEADLINE",
     ]);
     await holder.query("rollback");
     holder.release();
@@ -145,11 +145,11 @@ describe("a scheduler in trouble", function () {
     const events: string[] = [];
     const logger = collectingLogger();
     const scheduler = on(db, { onEvent: ({ type }) => events.push(type), logger });
-    expect(await rejection(scheduler.runDue())).to.include({ code: "ERR_SVC_DEADLINE" });
+    expect(await rejection(scheduler.runDue())).to.include({ code: "ERR_SVC_SQL_DEADLINE" });
     scheduler.start();
     await until("the fault", () => events.length === 1);
     expect(events).to.deep.equal(["fault"]);
-    expect(await health(scheduler)).to.equal("not answering (ERR_SVC_DEADLINE)");
+    expect(await health(scheduler)).to.equal("not answering (ERR_SVC_SQL_DEADLINE)");
     expect(logger.lines.map(({ level, message }) => `${level} ${message}`)).to.deep.equal([
       "error the scheduler cannot reach its ticks",
     ]);

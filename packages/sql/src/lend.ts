@@ -4,6 +4,7 @@ import type { Connectable, PooledConnection } from "./queryable.ts";
 
 interface Emitter {
   on(event: "connect" | "error", listener: (client: object) => void): unknown;
+  listeners(event: "error"): readonly unknown[];
 }
 
 const watched = new WeakSet<Connectable>();
@@ -14,7 +15,9 @@ const ignore = (): void => undefined;
 function hear(client: object): void {
   if (heard.has(client)) return;
   heard.add(client);
-  (client as Partial<Emitter>).on?.("error", ignore);
+  const emitter = client as Partial<Emitter>;
+  // A pool may lend one connection in another wrapper every time.
+  if (emitter.listeners?.("error").includes(ignore) === false) emitter.on?.("error", ignore);
 }
 
 /**
