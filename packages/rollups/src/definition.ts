@@ -40,4 +40,6 @@ export interface Definition {
   readonly measures: readonly Measure[];
   readonly zone: string;
   readonly setting: string | undefined;
+  readonly commandTimeoutMs: number;
+  readonly maintenanceTimeoutMs: number;
 }

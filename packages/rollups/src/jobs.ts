@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { type Database, qualified, type Queryable } from "@svc/sql";
+import { type Database, original, qualified, type Queryable } from "@svc/sql";
 import { checkMembers, instantOf, type Moment, tenantOf } from "./arguments.ts";
-import { asTenant, checkConnection } from "./connection.ts";
+import { asTenant, command, inTransaction } from "./connection.ts";
 import { explained, refused, RollupError } from "./errors.ts";
 import { literal } from "./literal.ts";
 import type { Definition } from "./definition.ts";
@@ -115,12 +115,14 @@ on conflict (rollup, tenant, month) do update set generation = kept.generation +
   /** In the transaction that holds the lock of the bucket. */
   async function queue(
     jobs: RefreshQueue,
-    tx: Queryable,
+    bound: Queryable,
     bucket: Bucket,
     payload: RefreshPayload,
   ): Promise<{ id: string; enqueued: boolean }> {
     const job = jobOf(payload);
-    const counted = await generation(tx, bucket);
+    const counted = await generation(bound, bucket);
+    // The queue gets the transaction that the caller has given.
+    const tx = original(bound);
     // With a snapshot that is older than the lock the generation may be too: such a job is one more.
     if (bucket.isolation !== "read committed") return jobs.enqueue(job, { tx });
     // Of another zone, the moment of a job that is there may be in another month.
@@ -145,17 +147,17 @@ on conflict (rollup, tenant, month) do update set generation = kept.generation +
       const { tx } = options;
       const payload = { tenant: tenantOf(definition, moment.tenant), at: instantOf(moment.at) };
       if (tx === undefined) return jobs.enqueue(jobOf(payload));
-      checkConnection("enqueueRefresh()", tx);
-      return queue(jobs, tx, await lockOne(tx, moment, "queue"), payload);
+      const bound = inTransaction(definition, "enqueueRefresh()", tx);
+      return queue(jobs, bound, await lockOne(bound, moment, "queue"), payload);
     },
     async enqueueMany(jobs, moments, options) {
       checkMembers("the options of enqueueRefreshMany()", options, ["tx"]);
       const { tx } = options;
-      checkConnection("enqueueRefreshMany()", tx);
+      const bound = inTransaction(definition, "enqueueRefreshMany()", tx);
       const queued: { id: string; enqueued: boolean }[] = [];
-      for (const bucket of await refresher.lock(tx, moments, "queue")) {
+      for (const bucket of await refresher.lock(bound, moments, "queue")) {
         const at = new Date(Number(bucket.from_s) * 1000).toISOString();
-        queued.push(await queue(jobs, tx, bucket, { tenant: bucket.tenant, at }));
+        queued.push(await queue(jobs, bound, bucket, { tenant: bucket.tenant, at }));
       }
       return queued;
     },
@@ -164,7 +166,7 @@ on conflict (rollup, tenant, month) do update set generation = kept.generation +
       const moment = payload as Moment;
       const tenant = tenantOf(definition, moment.tenant);
       const run = <T>(work: (tx: Queryable, bucket: Bucket) => Promise<T>): Promise<T> =>
-        asTenant(db, definition.setting, tenant, async (tx) =>
+        asTenant(db, command(definition, "a refresh job"), definition, tenant, async (tx) =>
           work(tx, await lockOne(tx, moment, "refresh")),
         );
       // A dead job keeps its name: what is changed from here on must not be taken for its work.

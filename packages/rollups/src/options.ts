@@ -9,7 +9,14 @@ import {
   string,
   withDefault,
 } from "@svc/options";
-import { identifier, qualified } from "@svc/sql";
+import {
+  COMMAND_TIMEOUT_MS,
+  commandTimeoutKind,
+  identifier,
+  MAINTENANCE_TIMEOUT_MS,
+  maintenanceTimeoutKind,
+  qualified,
+} from "@svc/sql";
 import { checkFloats, checkSql, checkWhenNull } from "./checks.ts";
 import { type Combine, combineOf } from "./combine.ts";
 import type { Definition, Group, Measure } from "./definition.ts";
@@ -77,6 +84,16 @@ export interface RollupOptions {
    * Default: `svc.tenant`.
    */
   readonly tenantSetting?: string | null | undefined;
+  /**
+   * Milliseconds that a statement may take, and the wait for a connection of a pool, 10 to 600,000. The call rejects with a
+   * `SqlDeadlineError` then, and what was sent may still take effect. Default: 10,000.
+   */
+  readonly commandTimeoutMs?: number | undefined;
+  /**
+   * The same for each statement of `rebuild()`, `rebuildAll()` and `verify()`, and for those of `ensureSchema()` that make
+   * something, 10 to 86,400,000. Default: 600,000.
+   */
+  readonly maintenanceTimeoutMs?: number | undefined;
 }
 
 const SUBJECT = "defineRollup()";
@@ -112,6 +129,8 @@ export function resolveRollup(given: RollupOptions): Definition {
       nullOr(string({ pattern: /^[a-z_]\w*(?:\.[a-z_]\w*)+$/i, expects: "a name as svc.tenant" })),
       "svc.tenant",
     ),
+    commandTimeoutMs: withDefault(commandTimeoutKind, COMMAND_TIMEOUT_MS),
+    maintenanceTimeoutMs: withDefault(maintenanceTimeoutKind, MAINTENANCE_TIMEOUT_MS),
   });
   const source = resolveOptions(`${SUBJECT} source`, options.source, {
     table: string(),
@@ -149,6 +168,8 @@ export function resolveRollup(given: RollupOptions): Definition {
     measures,
     zone: options.timeZone,
     setting: options.tenantSetting ?? undefined,
+    commandTimeoutMs: options.commandTimeoutMs,
+    maintenanceTimeoutMs: options.maintenanceTimeoutMs,
   };
 }
 

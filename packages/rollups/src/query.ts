@@ -1,6 +1,6 @@
 import { type Database, qualified, type Row } from "@svc/sql";
 import { checkMembers, type LocalDates, monthsOf, tenantOf } from "./arguments.ts";
-import { onConnection } from "./connection.ts";
+import { command, onConnection } from "./connection.ts";
 import { explained, refused } from "./errors.ts";
 import { literal } from "./literal.ts";
 import type { Definition, Measure } from "./definition.ts";
@@ -38,7 +38,7 @@ export async function queryTotals(
   const text = totalsSql(definition, tenant !== null, given);
   const values = [...months, ...(tenant === null ? [] : [tenant])];
   return explained(definition, () =>
-    onConnection(db, async (connection) => {
+    onConnection(db, command(definition, "query()"), async (connection) => {
       const { rows } = await connection.query<Total & ZoneRow>(text, values);
       if (rows.length === 0) {
         const [stored] = (await connection.query<ZoneRow>(`select ${zoneSql(definition)}`)).rows;

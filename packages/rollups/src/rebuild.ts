@@ -1,6 +1,6 @@
-import { type Database, isPool, type Queryable, withTransaction } from "@svc/sql";
+import { bounded, type Database, isPool, type Queryable, withTransaction } from "@svc/sql";
 import { checkMembers, eachMonth, monthsOf, type TenantDates, tenantOf } from "./arguments.ts";
-import { asTenant, checkReadCommitted } from "./connection.ts";
+import { asTenant, checkReadCommitted, maintenance } from "./connection.ts";
 import { explained } from "./errors.ts";
 import type { Definition } from "./definition.ts";
 import { checkAnswer, type Refresher } from "./refresh.ts";
@@ -29,7 +29,7 @@ export async function rebuildRange(
   const months = eachMonth(monthsOf(given, { bounded: true }));
   let [written, removed] = [0, 0];
   for (const month of months) {
-    const done = await asTenant(db, definition.setting, tenant, async (tx) =>
+    const done = await asTenant(db, maintenance(definition, "rebuild()"), definition, tenant, async (tx) =>
       refresher.recompute(tx, await refresher.lockMonth(tx, tenant, month)),
     );
     written += done.written;
@@ -40,9 +40,10 @@ export async function rebuildRange(
 
 /** Computes everything anew in one transaction, and makes the totals those of the zone (ROLL-2, ROLL-4). */
 export async function rebuildEverything(
-  db: Database,
+  given: Database,
   definition: Definition,
 ): Promise<Omit<Rebuilt, "months">> {
+  const db: Database = bounded(given, maintenance(definition, "rebuildAll()"));
   const work = (tx: Queryable): Promise<Omit<Rebuilt, "months">> =>
     explained(definition, async () => {
       const locked = await tx.query<{ isolation: string }>(lockAllSql(definition));

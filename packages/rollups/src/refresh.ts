@@ -1,6 +1,6 @@
 import type { Queryable } from "@svc/sql";
 import { checkMembers, instantOf, type Moment, tenantOf } from "./arguments.ts";
-import { checkConnection, checkReadCommitted } from "./connection.ts";
+import { checkReadCommitted, inTransaction } from "./connection.ts";
 import { explained, refused, RollupError } from "./errors.ts";
 import type { Definition } from "./definition.ts";
 import { type Bucket, type LockMode, lockSql, MAX_BUCKETS } from "./sql/lock.ts";
@@ -84,8 +84,8 @@ export function createRefresher(definition: Definition): Refresher {
     lock,
     lockMonth,
     recompute,
-    async refresh(tx, moments) {
-      checkConnection("refresh()", tx);
+    async refresh(given, moments) {
+      const tx = inTransaction(definition, "refresh()", given);
       const done: RefreshedBucket[] = [];
       for (const bucket of await lock(tx, moments, "refresh")) done.push(await recompute(tx, bucket));
       return done;

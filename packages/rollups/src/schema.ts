@@ -1,5 +1,5 @@
 import { type Columns, type Database, ensureSchema, identifier, migrationName, qualified } from "@svc/sql";
-import { onConnection } from "./connection.ts";
+import { command, onConnection } from "./connection.ts";
 import { literal } from "./literal.ts";
 import type { Definition } from "./definition.ts";
 import { checkSource, checkTotals } from "./tables.ts";
@@ -72,9 +72,9 @@ export function migrationsOf(definition: Definition): readonly Migration[] {
  *   up, `ERR_SVC_ROLLUP_ZONE` for a zone that the server does not know
  */
 export async function ensureRollup(db: Database, definition: Definition): Promise<"present" | "created"> {
-  const { givenTable, groups, measures, tenantType } = definition;
+  const { givenTable, groups, measures, tenantType, commandTimeoutMs, maintenanceTimeoutMs } = definition;
   const { zones, refreshes } = sharedTables(definition);
-  await onConnection(db, async (connection) => {
+  await onConnection(db, command(definition, "ensureSchema()"), async (connection) => {
     await checkSource(connection, definition);
     await checkTotals(connection, definition);
   });
@@ -97,6 +97,8 @@ export async function ensureRollup(db: Database, definition: Definition): Promis
     },
     isPresent: isPresentSql(definition),
     statements: statementsOf(definition),
+    commandTimeoutMs,
+    maintenanceTimeoutMs,
   });
 }
 

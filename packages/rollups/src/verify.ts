@@ -1,6 +1,6 @@
 import type { Database, Queryable, Row } from "@svc/sql";
 import { checkMembers, monthsOf, type TenantDates, tenantOf } from "./arguments.ts";
-import { asTenant } from "./connection.ts";
+import { asTenant, maintenance } from "./connection.ts";
 import { explained } from "./errors.ts";
 import type { Definition } from "./definition.ts";
 import { checkSecured, checkZoneOf } from "./refresh.ts";
@@ -43,7 +43,9 @@ export async function verifyRange(
   const tenant = tenantOf(definition, given.tenant);
   const months = monthsOf(given, { bounded: true });
   const work = (tx: Queryable): Promise<Verified> => compare(tx, definition, tenant, months);
-  return explained(definition, () => asTenant(db, definition.setting, tenant, work));
+  return explained(definition, () =>
+    asTenant(db, maintenance(definition, "verify()"), definition, tenant, work),
+  );
 }
 
 async function compare(
