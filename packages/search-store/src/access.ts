@@ -1,15 +1,51 @@
 import {
+  bounded,
   type Database,
   isPool,
   lend,
   type Queryable,
   type QueryResult,
   type Row,
+  type SchemaTimeouts,
   withTransaction,
 } from "@svc/sql";
 import type { ResolvedOptions } from "./options.ts";
 
-type Access = Pick<ResolvedOptions, "db" | "rowSecurity">;
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+type Access = Pick<ResolvedOptions, "db" | "rowSecurity" | "deadline">;
+
+/** The options of one call whose statements are short. */
+export function command(options: ResolvedOptions, operation: string): ResolvedOptions {
+  return within(options, operation, options.commandTimeoutMs);
+}
+
+/** Those of one call that may have to do with many rows or an index. */
+export function maintenance(options: ResolvedOptions, operation: string): ResolvedOptions {
+  return within(options, operation, options.maintenanceTimeoutMs);
+}
+
+/** The same for a schema. */
+export function schemaTimeouts({
+  db,
+  commandTimeoutMs,
+  maintenanceTimeoutMs,
+}: ResolvedOptions): SchemaTimeouts {
+  if (isEmbedded(db)) return { commandTimeoutMs: LONGEST_TIMER_MS, maintenanceTimeoutMs: LONGEST_TIMER_MS };
+  return { commandTimeoutMs, maintenanceTimeoutMs };
+}
+
+function within(options: ResolvedOptions, operation: string, timeoutMs: number): ResolvedOptions {
+  // It works in this thread: it cannot hang while a timer runs.
+  if (isEmbedded(options.db)) return options;
+  const deadline = { operation: `${operation} of ${options.table}`, timeoutMs };
+  return { ...options, db: bounded(options.db, deadline), deadline };
+}
+
+/** Whether a database runs in this process. */
+export function isEmbedded(db: Database): boolean {
+  return "embedded" in db && db.embedded === true;
+}
 
 /**
  * One statement inside a tenant. With row security it is in a transaction that names the tenant to the server; `tenant` goes
@@ -27,12 +63,14 @@ export function queryAs<R extends Row>(
 
 /** Several statements inside a tenant, in one transaction. */
 export function transactionAs<T>(
-  { db, rowSecurity }: Access,
+  { db, rowSecurity, deadline }: Access,
   tenant: string,
   work: (tx: Queryable) => Promise<T>,
 ): Promise<T> {
   if (rowSecurity === undefined) return withTransaction(db, work);
-  if (namesTenants(db)) return db.withTenant(tenant, work);
+  if (namesTenants(db)) {
+    return db.withTenant(tenant, (tx) => work(deadline === undefined ? tx : bounded(tx, deadline)));
+  }
   return withTransaction(db, work, { settings: { [rowSecurity.setting]: tenant } });
 }
 

@@ -15,7 +15,16 @@ import {
   string,
   withDefault,
 } from "@svc/options";
-import { type Database, databaseKind, qualified, tableNameKind } from "@svc/sql";
+import {
+  COMMAND_TIMEOUT_MS,
+  commandTimeoutKind,
+  type Database,
+  databaseKind,
+  type Deadline,
+  maintenanceTimeoutKind,
+  qualified,
+  tableNameKind,
+} from "@svc/sql";
 import type { Embed } from "./embed.ts";
 import type { StoreEvent } from "./index-care/report.ts";
 import type { SpanHook } from "./span.ts";
@@ -57,6 +66,16 @@ export interface SearchStoreOptions {
   /** Whether the table gets forced row security, and every statement its tenant as a setting. Default false. */
   readonly rowSecurity?: boolean | StoreRowSecurity | undefined;
   /**
+   * Milliseconds that a statement may take, and the wait for a connection of a pool, 10 to 600,000. The call rejects with a
+   * `SqlDeadlineError` then, and what was sent may still take effect. An embedded database has none. Default 10,000.
+   */
+  readonly commandTimeoutMs?: number | undefined;
+  /**
+   * The same for each statement of `ingestBulk()`, `deleteTenant()`, `recall()` and of the calls about indexes, for each part of a
+   * bulk load, and for those of `ensureSchema()` that make something, 10 to 86,400,000. Default 3,600,000.
+   */
+  readonly maintenanceTimeoutMs?: number | undefined;
+  /**
    * Starts a span around a search and an ingest. What it throws changes nothing about them; one that hangs holds them up for a
    * second. Default: none.
    */
@@ -91,6 +110,10 @@ export interface ResolvedOptions {
   readonly indexBelow: number;
   /** Undefined where it is off. */
   readonly rowSecurity: { readonly setting: string; readonly policy: string } | undefined;
+  readonly commandTimeoutMs: number;
+  readonly maintenanceTimeoutMs: number;
+  /** Of the call that these options are for; undefined where it has none. */
+  readonly deadline?: Deadline | undefined;
   readonly span: SpanHook | undefined;
   readonly onEvent: ((event: StoreEvent) => void) | undefined;
   readonly logger: CalmLogger | undefined;
@@ -131,6 +154,9 @@ export function resolveStoreOptions(given: SearchStoreOptions): ResolvedOptions 
     indexAbove: withDefault(integer({ min: 1, max: 1_000_000_000 }), 5000),
     indexBelow: withDefault(integer({ min: 0, max: 1_000_000_000 }), 2500),
     rowSecurity: withDefault(either(boolean(), rowSecurity), false),
+    commandTimeoutMs: withDefault(commandTimeoutKind, COMMAND_TIMEOUT_MS),
+    // An approximate index of millions of chunks takes longer to make than any other statement.
+    maintenanceTimeoutMs: withDefault(maintenanceTimeoutKind, 3_600_000),
     span: optional(func<SpanHook>()),
     onEvent: optional(func<(event: StoreEvent) => void>()),
     logger: optional(objectWith<Logger>("a logger", "debug", "info", "warn", "error")),

@@ -1,6 +1,6 @@
 import type { CheckResult, ReadinessCheck } from "@svc/context";
-import { safeErrorText } from "@svc/sql";
-import { query } from "./access.ts";
+import { safeErrorText, SqlDeadlineError } from "@svc/sql";
+import { command, isEmbedded, query } from "./access.ts";
 import type { ResolvedOptions } from "./options.ts";
 
 const SELECT = `
@@ -8,12 +8,14 @@ select (select extversion from pg_catalog.pg_extension where extname = 'vector')
   to_regclass($1) is not null as present`;
 
 /** Says which pgvector there is, and where. A service is of use without its search: never critical. */
-export function createReadiness({ db, quotedTable }: ResolvedOptions): ReadinessCheck {
+export function createReadiness(options: ResolvedOptions): ReadinessCheck {
+  const { quotedTable } = options;
   let looking: Promise<CheckResult> | undefined;
-  const place = "embedded" in db && db.embedded === true ? "embedded" : "on the server";
+  const place = isEmbedded(options.db) ? "embedded" : "on the server";
 
   const look = async (): Promise<CheckResult> => {
     try {
+      const { db } = command(options, "readiness()");
       const { rows } = await query<{ version: string | null; present: boolean }>(db, SELECT, [quotedTable]);
       const { version = null, present = false } = rows[0] ?? {};
       if (version === null) return down("pgvector is missing: run `create extension vector`");
@@ -22,6 +24,7 @@ export function createReadiness({ db, quotedTable }: ResolvedOptions): Readiness
         place === "embedded" ? `pgvector ${version}, embedded` : `pgvector ${version} on the server`;
       return { healthy: true, detail, meta: { pgvector: version } };
     } catch (error) {
+      if (error instanceof SqlDeadlineError) return down(`no answer within ${error.timeoutMs} ms`);
       return down(`not answering (${safeErrorText(error)})`);
     }
   };

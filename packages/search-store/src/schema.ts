@@ -8,7 +8,7 @@ import {
   rowSecurityStatements,
   SchemaError,
 } from "@svc/sql";
-import { query } from "./access.ts";
+import { command, query, schemaTimeouts } from "./access.ts";
 import { SearchError } from "./errors.ts";
 import { checkExtension, CREATE_EXTENSION, explained, extensionOf } from "./extension.ts";
 import type { ResolvedOptions } from "./options.ts";
@@ -83,9 +83,11 @@ export function storeMigrations(options: ResolvedOptions): readonly Migration[] 
  */
 export async function ensureStore(options: ResolvedOptions): Promise<"present" | "created"> {
   const { db, table, rowSecurity, filterKeys } = options;
-  const extension = await extensionOf(db);
+  const asked = command(options, "ensureSchema()");
+  const extension = await extensionOf(asked.db);
   checkExtension(extension);
-  await checkTable(options);
+  await checkTable(asked);
+  const timeouts = schemaTimeouts(options);
   try {
     const made = await ensureSchema(db, {
       name: `search-store/${table}`,
@@ -96,9 +98,10 @@ export async function ensureStore(options: ResolvedOptions): Promise<"present" |
         ...(extension.installed === undefined ? [CREATE_EXTENSION] : []),
         ...tableStatements(options),
       ],
+      ...timeouts,
     });
     if (rowSecurity === undefined) return made;
-    const secured = await enableRowSecurity(db, { table, ...rowSecurity });
+    const secured = await enableRowSecurity(db, { table, ...rowSecurity, ...timeouts });
     return secured === "created" ? "created" : made;
   } catch (error) {
     if (error instanceof SchemaError) throw another(error.message, error);

@@ -1,5 +1,6 @@
 import type { ReadinessCheck } from "@svc/context";
 import { sqlStateOf } from "@svc/sql";
+import { command, maintenance } from "./access.ts";
 import { type BulkChunk, ingestBulk } from "./bulk/ingest-bulk.ts";
 import { checkDocumentId, checkTenant } from "./checks.ts";
 import type { NewChunk } from "./chunk.ts";
@@ -72,7 +73,13 @@ export function createSearchStore(given: SearchStoreOptions): SearchStore {
           "rag.ingest",
           { "rag.store": table, "rag.document_id": documentId },
           async (set) => {
-            const done = await ingestDocument(options, tenant, documentId, chunks, ingestOptions);
+            const done = await ingestDocument(
+              command(options, "ingest()"),
+              tenant,
+              documentId,
+              chunks,
+              ingestOptions,
+            );
             set({ "rag.chunks": done.chunks, "rag.embedded": done.embedded, "rag.reused": done.reused });
             return done;
           },
@@ -82,7 +89,12 @@ export function createSearchStore(given: SearchStoreOptions): SearchStore {
       inTenant(tenant, () => {
         checkIngestOptions(ingestOptions);
         return inSpan(span, "rag.ingest", { "rag.store": table }, async (set) => {
-          const { chunks: count, embedded } = await ingestBulk(options, tenant, chunks, ingestOptions);
+          const { chunks: count, embedded } = await ingestBulk(
+            maintenance(options, "ingestBulk()"),
+            tenant,
+            chunks,
+            ingestOptions,
+          );
           set({ "rag.chunks": count, "rag.embedded": embedded, "rag.reused": 0 });
           return { chunks: count };
         });
@@ -90,15 +102,21 @@ export function createSearchStore(given: SearchStoreOptions): SearchStore {
     deleteDocument: (tenant, documentId) =>
       inTenant(tenant, async () => {
         checkDocumentId(documentId);
-        return deleteDocument(options, tenant, documentId);
+        return deleteDocument(command(options, "deleteDocument()"), tenant, documentId);
       }),
-    deleteTenant: (tenant) => inTenant(tenant, () => deleteTenant(options, tenant)),
-    list: (tenant, request) => inTenant(tenant, () => listChunks(options, tenant, request)),
-    stats: (tenant) => inTenant(tenant, () => statsOf(options, tenant)),
+    deleteTenant: (tenant) =>
+      inTenant(tenant, () => deleteTenant(maintenance(options, "deleteTenant()"), tenant)),
+    list: (tenant, request) =>
+      inTenant(tenant, () => listChunks(command(options, "list()"), tenant, request)),
+    stats: (tenant) => inTenant(tenant, () => statsOf(command(options, "stats()"), tenant)),
     search: (tenant, request) =>
       inTenant(tenant, () =>
         inSpan(span, "rag.search", { "rag.store": table }, async (set) => {
-          const { hits, hybrid, filtered, limit } = await searchTenant(options, tenant, request);
+          const { hits, hybrid, filtered, limit } = await searchTenant(
+            command(options, "search()"),
+            tenant,
+            request,
+          );
           set({
             "rag.limit": limit,
             "rag.hybrid": hybrid,
@@ -108,10 +126,14 @@ export function createSearchStore(given: SearchStoreOptions): SearchStore {
           return hits;
         }),
       ),
-    ensureTenantIndex: (tenant) => inTenant(tenant, () => ensureTenantIndex(options, tenant)),
-    dropTenantIndex: (tenant) => inTenant(tenant, () => dropTenantIndex(options, tenant)),
-    maintainIndexes: () => explaining(options, () => maintainIndexes(options)),
-    recall: (tenant, request) => inTenant(tenant, () => measureRecall(options, tenant, request)),
+    ensureTenantIndex: (tenant) =>
+      inTenant(tenant, () => ensureTenantIndex(maintenance(options, "ensureTenantIndex()"), tenant)),
+    dropTenantIndex: (tenant) =>
+      inTenant(tenant, () => dropTenantIndex(maintenance(options, "dropTenantIndex()"), tenant)),
+    maintainIndexes: () =>
+      explaining(options, () => maintainIndexes(maintenance(options, "maintainIndexes()"))),
+    recall: (tenant, request) =>
+      inTenant(tenant, () => measureRecall(maintenance(options, "recall()"), tenant, request)),
     readiness: () => createReadiness(options),
   };
 }

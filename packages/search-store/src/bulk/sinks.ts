@@ -1,5 +1,5 @@
 import type { Writable } from "node:stream";
-import type { Queryable } from "@svc/sql";
+import { inTime, type Queryable } from "@svc/sql";
 import { vectorText } from "../embedding.ts";
 import { SearchError } from "../errors.ts";
 import { insertChunks } from "../sql/chunks.ts";
@@ -83,7 +83,7 @@ function copyStatement({ quotedTable }: Target, source: string): string {
   return `copy ${quotedTable} (${COPY_COLUMNS}) from ${source} with (format binary)`;
 }
 
-function streamSink(tx: Submitter, target: Target, from: CopyFrom): Sink {
+function streamSink(tx: Queryable & Submitter, target: Target, from: CopyFrom): Sink {
   const encode = createEncoder(target.tenant, target.precision);
   const stream = tx.query(from(copyStatement(target, "stdin")));
   let failure: Error | undefined;
@@ -105,7 +105,7 @@ function streamSink(tx: Submitter, target: Target, from: CopyFrom): Sink {
     const taken = new Promise<void>((resolve) => {
       stream.write(bytes, () => resolve());
     });
-    await Promise.race([taken, failed]);
+    await inTime(tx, Promise.race([taken, failed]));
   };
   let begun = false;
   const begin = async (): Promise<void> => {
@@ -122,12 +122,13 @@ function streamSink(tx: Submitter, target: Target, from: CopyFrom): Sink {
       await begin();
       await send(COPY_TRAILER);
       stream.end();
-      await failed;
+      await inTime(tx, failed);
     },
     async abort() {
       // Its message goes into the log of the server.
       if (failure === undefined && !stream.writableEnded) stream.destroy(new Error("the load was given up"));
-      await over;
+      // Past its deadline the connection is closed.
+      await inTime(tx, over).catch(() => undefined);
     },
     over: failed,
   };

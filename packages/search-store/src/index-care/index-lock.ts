@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { type Database, isPool, type Queryable, withTransaction } from "@svc/sql";
+import { type Database, isPool, original, type Queryable, withTransaction } from "@svc/sql";
 import { SearchError } from "../errors.ts";
 import type { ResolvedOptions } from "../options.ts";
 import { STAY, TRY_LOCK } from "../sql/tenant-index.ts";
@@ -18,9 +18,10 @@ const ROUNDS = 3600;
 const last = new WeakMap<Database, Promise<unknown>>();
 
 function inTurn<T>(db: Database, work: () => Promise<T>): Promise<T> {
-  const turn = (last.get(db) ?? Promise.resolve()).then(work);
+  const key = original(db);
+  const turn = (last.get(key) ?? Promise.resolve()).then(work);
   last.set(
-    db,
+    key,
     turn.catch(() => undefined),
   );
   return turn;

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { type Queryable, safeErrorText, sqlStateOf } from "@svc/sql";
+import { type Queryable, safeErrorText, SqlDeadlineError, sqlStateOf } from "@svc/sql";
 import { query } from "../access.ts";
 import { SearchError } from "../errors.ts";
 import type { ResolvedOptions } from "../options.ts";
@@ -46,6 +46,7 @@ export async function tenantIndexOf(
  * call this at once: one of them makes it and the others wait.
  *
  * @throws SearchError `ERR_SVC_SEARCH_INDEX` when it cannot be made
+ * @throws SqlDeadlineError when a statement takes longer than it may; the next call takes away what the build has left
  */
 export async function ensureTenantIndex(options: ResolvedOptions, tenant: string): Promise<TenantIndex> {
   const { index, made } = await makeTenantIndex(options, tenant);
@@ -84,7 +85,7 @@ export async function makeTenantIndex(
     } catch (error) {
       await sweep(options, name);
       report(options, { type: "index-failed", index: name, chunks, error: safeErrorText(error) });
-      throw failed(name, error);
+      throw error instanceof SqlDeadlineError ? error : failed(name, error);
     }
     const made = await find(options, name, tx);
     if (made === undefined) throw failed(name);
