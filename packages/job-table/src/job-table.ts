@@ -33,8 +33,9 @@ export interface FailOptions extends InTransaction {
 }
 
 /**
- * A table of jobs. All clocks are the server's; every call is one statement, and a `SqlDeadlineError` when it is not
- * answered within `commandTimeoutMs`. Errors of the server and of the driver are passed on as they are; what is no job, lease or number is a `JobError` before anything is sent.
+ * A table of jobs. All clocks are the server's; every call is one statement, and rejects with a `SqlDeadlineError` when it is
+ * not answered within `commandTimeoutMs`. Errors of the server and of the driver are passed on as they are; what is no job,
+ * lease or number is a `JobError` before anything is sent.
  */
 export interface JobTable {
   readonly name: string;
@@ -163,7 +164,7 @@ export function createJobTable(given: JobTableOptions): JobTable {
       const unread = jobs.filter((job) => payloadFaultOf(job) !== undefined);
       if (unread.length === 0) return jobs;
       const errors = unread.map((job) => errorText(payloadFaultOf(job)));
-      await rowsOf(failSql(sql), [...leaseValues(unread), errors, unread.map(() => true)], tx);
+      await send.fail(failSql(sql), [...leaseValues(unread), errors, unread.map(() => true)], tx);
       return jobs.filter((job) => payloadFaultOf(job) === undefined);
     },
     async ack(lease, options) {

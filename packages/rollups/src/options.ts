@@ -86,7 +86,7 @@ export interface RollupOptions {
   readonly tenantSetting?: string | null | undefined;
   /**
    * Milliseconds that a statement may take, and the wait for a connection of a pool, 10 to 600,000. The call rejects with a
-   * `SqlDeadlineError` then, and what was sent may still take effect. Default: 10,000.
+   * `SqlDeadlineError` then, and what was sent may still take effect. Default: 15,000.
    */
   readonly commandTimeoutMs?: number | undefined;
   /**

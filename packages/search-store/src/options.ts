@@ -67,7 +67,7 @@ export interface SearchStoreOptions {
   readonly rowSecurity?: boolean | StoreRowSecurity | undefined;
   /**
    * Milliseconds that a statement may take, and the wait for a connection of a pool, 10 to 600,000. The call rejects with a
-   * `SqlDeadlineError` then, and what was sent may still take effect. An embedded database has none. Default 10,000.
+   * `SqlDeadlineError` then, and what was sent may still take effect. An embedded database has none. Default 15,000.
    */
   readonly commandTimeoutMs?: number | undefined;
   /**

@@ -19,8 +19,11 @@ function isMethod(value: object, name: string): boolean {
   return typeof (value as Record<string, unknown>)[name] === "function";
 }
 
-/** Milliseconds that a call to the database may take where no other time is set. */
-export const COMMAND_TIMEOUT_MS = 10_000;
+/**
+ * Milliseconds that a call to the database may take where no other time is set: longer than a `@svc/database` waits for a
+ * connection and a statement, so that its own error comes first.
+ */
+export const COMMAND_TIMEOUT_MS = 15_000;
 /** The same for one statement that makes, rebuilds or compares a whole table or index. */
 export const MAINTENANCE_TIMEOUT_MS = 600_000;
 

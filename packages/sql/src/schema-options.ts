@@ -5,7 +5,7 @@ import { checkNames, checkTimeout, checkWhole } from "./options.ts";
 
 /** How long it may take to ask for a schema and to make it. */
 export interface SchemaTimeouts {
-  /** Milliseconds to wait for a connection, and for each answer of the catalogue. Default 10000. */
+  /** Milliseconds to wait for a connection, and for each answer of the catalogue. Default 15000. */
   readonly commandTimeoutMs?: number | undefined;
   /** Milliseconds that each statement may take which makes what is missing, its wait for locks included. Default 600000. */
   readonly maintenanceTimeoutMs?: number | undefined;

@@ -23,7 +23,14 @@ describe("README", () => {
     expect(await output(1)).to.deep.equal(["created", "present", "[]"]);
   });
 
+  it("shows a statement within a deadline, and one past it", async () => {
+    expect(await output(2)).to.deep.equal([
+      "[ { one: 1 } ]",
+      "the report got no answer from the database within 3 s; what was sent may still take effect",
+    ]);
+  });
+
   it("shows quoted names", async () => {
-    expect(await output(2)).to.deep.equal(['"my ""table"""', '"audit"."jobs"']);
+    expect(await output(3)).to.deep.equal(['"my ""table"""', '"audit"."jobs"']);
   });
 });

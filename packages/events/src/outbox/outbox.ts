@@ -22,7 +22,7 @@ export interface OutboxOptions {
   readonly name?: string | undefined;
   /**
    * Milliseconds that a call may take, its wait for a connection of the pool included, 10 to 600,000. It rejects with a
-   * `SqlDeadlineError` then, and what was sent may still take effect. Default: 10,000.
+   * `SqlDeadlineError` then, and what was sent may still take effect. Default: 15,000.
    */
   readonly commandTimeoutMs?: number | undefined;
   /** Milliseconds that `ensureSchema()` gives each statement which makes something, 10 to 86,400,000. Default: 600,000. */
