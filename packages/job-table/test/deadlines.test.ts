@@ -1,6 +1,7 @@
 import { testPostgresServer } from "@svc/dev-services";
 import { createJobTable, createWorker, type InTransaction, type JobTable, type Lease } from "@svc/job-table";
-import { endingOf, until, whileExhausted, whileFrozen } from "@svc/test-support";
+import { problemHandler } from "@svc/problem";
+import { endingOf, expressMajors, listen, until, whileExhausted, whileFrozen } from "@svc/test-support";
 import { expect } from "chai";
 import { Pool } from "pg";
 import { openClient, openPool } from "./support/bench.ts";
@@ -145,4 +146,19 @@ describe("deadlines of a job table on a plain pool", function () {
     expect(code).to.equal("none");
     await large.end();
   });
+
+  for (const [major, express] of Object.entries(expressMajors)) {
+    it(`answers 503 with Retry-After where a handler of ${major} lets a passed deadline through`, async () => {
+      const app = express();
+      app.post("/", (_req, res, next) => {
+        table.enqueue({ task: "a" }).then(() => res.end(), next);
+      });
+      app.use(problemHandler());
+      await using listening = await listen(app);
+      const { value } = await whileExhausted(pool, () => fetch(listening.url, { method: "POST" }));
+      const answer = value as Response;
+      expect([answer.status, answer.headers.get("retry-after")]).to.deep.equal([503, "1"]);
+      expect(await answer.text()).to.not.include("svc_jobs");
+    });
+  }
 });

@@ -1,4 +1,4 @@
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 import { lend, withTransaction } from "@svc/sql";
 import { rejection } from "@svc/test-support";
@@ -53,5 +53,20 @@ describe("lend", () => {
     }
     expect(pool.listenerCount("connect")).to.equal(1);
     await pool.end();
+  });
+
+  it("adds one listener to a connection that a pool lends in another wrapper every time", async () => {
+    const client = new EventEmitter();
+    const pool = {
+      connect: () =>
+        Promise.resolve({
+          on: client.on.bind(client),
+          listeners: client.listeners.bind(client),
+          query: () => Promise.reject(new Error("no")),
+          release() {},
+        }),
+    };
+    for (let time = 0; time < 3; time++) (await lend(pool)).release();
+    expect(client.listenerCount("error")).to.equal(1);
   });
 });
