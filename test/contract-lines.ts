@@ -457,7 +457,7 @@ export const contractLines: Readonly<Record<string, LineClass>> = {
   "2796e4247d43": "structure",
   "744d37cbaab4": ["JOB-21"],
   "45006241708d": ["JOB-22", "JOB-23"],
-  d00a64981197: ["JOB-24", "JOB-25"],
+  d00a64981197: ["JOB-24", "JOB-25", "JOB-34"],
   "6db5f99a3c4e": ["JOB-26"],
   "28513a69acc4": ["JOB-27", "EVT-9"],
   "5ea3508589f0": ["JOB-2", "JOB-28", "JOB-29", "JOB-30"],

@@ -93,26 +93,39 @@ describe("the plans of the statements", function () {
         handlers: { a: () => undefined, b: () => Promise.reject(new Error("no")) },
       },
     );
-    for (let n = 0; statements.size < 4; n++) {
+    for (let n = 0; statements.size < 5; n++) {
       await table.enqueueMany(["a", "a", "a", "b"].map((task) => ({ task })));
+      // A job whose lease has ended on the last attempt.
+      await pool.query(
+        `insert into empty (id, task, status, attempts, max_attempts, locked_until)
+         values ('exhausted' || $1, 'a', 'running', 1, 1, now() - interval '1 second')`,
+        [n],
+      );
+      await working.told("dead", n + 1);
       await working.told("failed", n + 1);
     }
     await working.worker.stop();
     const client = await pool.connect();
     await client.query("set enable_seqscan = off; set plan_cache_mode = force_generic_plan");
-    expect([...statements.keys()]).to.include.members(["svc_job_claim", "svc_job_fail"]);
+    expect([...statements.keys()]).to.include.members([
+      "svc_job_recover",
+      "svc_job_dead_letter",
+      "svc_job_fail",
+    ]);
     expect([...statements.keys()].some((name) => /few|hot|fused/.test(name))).to.equal(true);
     for (const { name, text, values } of statements.values()) {
       await client.query(`prepare ${name} as ${text}`);
       const parameters = values.map((value) => client.escapeLiteral(literalOf(value))).join(", ");
-      const { rows } = await client.query<Record<string, string>>(`explain execute ${name} (${parameters})`);
+      const call = parameters === "" ? name : `${name} (${parameters})`;
+      const { rows } = await client.query<Record<string, string>>(`explain execute ${call}`);
       const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
       expect(plan, `${name}\n${plan}`).not.to.match(/Seq Scan/);
       // A scan of a whole index is one too.
-      expect(plan.match(/Index Scan/g)?.length, `${name}\n${plan}`).to.equal(
+      expect(plan.match(/Index (Only )?Scan/g)?.length, `${name}\n${plan}`).to.equal(
         plan.match(/Index Cond/g)?.length,
       );
-      if (name !== "svc_job_claim") expect(plan, `${name}\n${plan}`).not.to.include("empty_running_idx");
+      const isSweep = name === "svc_job_recover" || name === "svc_job_dead_letter";
+      if (!isSweep) expect(plan, `${name}\n${plan}`).not.to.include("empty_running_idx");
       if (!/few|hot|fused/.test(name)) continue;
       // Once, to find jobs in their order; they are taken by where they lie.
       expect(plan.split("empty_pending_idx"), `${name}\n${plan}`).to.have.lengthOf(2);

@@ -5,8 +5,8 @@ import { createJobTable, createWorker, type JobContext, type WorkerOptions } fro
 import { enableRowSecurity, type QueryResult, type Row } from "@svc/sql";
 import { collectingLogger, rejection, until } from "@svc/test-support";
 import { expect } from "chai";
-import type { ClientBase } from "pg";
 import { expire, openBench, openClient, openPool } from "./support/bench.ts";
+import { overhear } from "./support/overhear.ts";
 import { gate, work } from "./support/working.ts";
 
 const TRACE_ID = "0af7651916cd43dd8448eb211c80319c";
@@ -532,13 +532,3 @@ describe("createWorker", function () {
     });
   }
 });
-
-/** Notes the statements that are sent on a connection of `pg`. */
-function overhear(connection: ClientBase, sent: string[]): void {
-  const send = connection.query.bind(connection) as (...given: unknown[]) => unknown;
-  connection.query = ((...given: unknown[]) => {
-    const [first] = given as [string | { readonly text: string }];
-    sent.push(typeof first === "string" ? first : first.text);
-    return send(...given);
-  }) as typeof connection.query;
-}

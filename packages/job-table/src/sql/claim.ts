@@ -32,14 +32,14 @@ export interface ClaimedRow extends JobRow {
 }
 
 /** What is said of a job whose worker was lost every time. */
-export const SPENT = "lease expired on the last attempt";
+export const EXHAUSTED = "lease expired on the last attempt";
 
 /** How many of those one statement makes dead. */
 export const MAX_SPENT = 100;
 // One more is the greatest integer: a row that cannot be counted up must not keep the others from being claimed.
 const MAX_COUNT = 2 ** 31 - 2;
-const NOW = "statement_timestamp()";
-const TOOK = `date_part('epoch', clock_timestamp() - ${NOW}) * 1000 as took_ms`;
+export const NOW: string = "statement_timestamp()";
+export const TOOK: string = `date_part('epoch', clock_timestamp() - ${NOW}) * 1000 as took_ms`;
 const UTC_TEXT = `'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'`;
 
 // A driver hands a bigint over as text, and a moment that is infinite cannot be subtracted.
@@ -67,8 +67,8 @@ function promptly(ms: number | undefined): string {
  * of `available_at`. `$1` how many, `$2` seconds of the lease. The rows are found again by their key and not by where they lie:
  * what is locked may be a version that the statement does not see, of a row that somebody has just changed.
  */
-export function claimSql(table: string, inTimeMs?: number): string {
-  return claimWith(table, { pending: promptly(inTimeMs), expired: promptly(inTimeMs), spent: "" });
+export function claimSql(table: string): string {
+  return claimWith(table, { pending: "", expired: "", spent: "" });
 }
 
 /** The same, which tells besides what the planner knows of the table: `$3` its name. */
@@ -139,7 +139,7 @@ function claimWith(table: string, { pending, earlier, expired, spent, isMeasured
   select id from ${table} where status = 'running' and locked_until < ${NOW} and attempts >= max_attempts${spent}
   limit ${MAX_SPENT} for update skip locked
 ), buried as (
-  update ${table} as job set status = 'dead', locked_until = null, last_error = '${SPENT}'
+  update ${table} as job set status = 'dead', locked_until = null, last_error = '${EXHAUSTED}'
   from spent where ${byKey("spent")}
   returning ${returned(true)}
 ), claimed as (

@@ -1,3 +1,4 @@
+import type { Job } from "../job.ts";
 import type { Claimed, Claimer } from "./claimer.ts";
 import type { Ends } from "./ends.ts";
 import type { Session } from "./session.ts";
@@ -39,8 +40,8 @@ export interface IntakeOptions {
   /** Where ends are recorded beside claims. */
   readonly recorder: Session | undefined;
   readonly isStopping: () => boolean;
-  /** Told of every claim before its jobs are started. */
-  readonly onClaimed: (claimed: Claimed) => void;
+  /** Reports jobs before they are started, and those that are dead instead. */
+  readonly onClaimed: (jobs: readonly Job[], exhausted: readonly Job[]) => void;
   /** Ends have been recorded, or with an error have not and wait again. */
   readonly onRecorded: (error?: unknown) => void;
 }
@@ -53,6 +54,8 @@ interface Claim {
 }
 
 const RECORDER_PAUSE_MS = 10_000;
+// A great many ended leases do not keep jobs from starting until all of them are recovered.
+const MAX_SWEEPS = 10;
 
 /**
  * A worker that fetches as many jobs ahead as it runs, and finds all that it asks for, claims by halves: one is on its way
@@ -103,8 +106,17 @@ export function createIntake(options: IntakeOptions): Intake {
     }
     hungry ||= claimed.more;
     flowing = claimed.jobs.length === limit;
-    options.onClaimed(claimed);
+    options.onClaimed(claimed.jobs, []);
     slots.accept(claimed.jobs, claimedAt);
+  }
+
+  /** Recovers ended leases before jobs are claimed, which may be younger than theirs (JOB-34). */
+  async function sweep(): Promise<void> {
+    for (let sweeps = 0; sweeps < MAX_SWEEPS && room() > 0 && claimer.untilSweep() <= 0; sweeps++) {
+      const { exhausted, due } = await claimer.sweep(session);
+      hungry ||= due;
+      if (exhausted.length > 0) options.onClaimed([], exhausted);
+    }
   }
 
   async function record(to: Session): Promise<void> {
@@ -125,9 +137,10 @@ export function createIntake(options: IntakeOptions): Intake {
       if (isStopping()) await recording;
       else if (recorder !== undefined && flowing && ends.size > 0 && performance.now() >= recordFrom)
         recording ??= record(recorder);
+      await sweep();
       let current = ahead;
       ahead = undefined;
-      if (current === undefined && room() > 0 && (hungry || claimer.untilSweep() <= 0)) {
+      if (current === undefined && room() > 0 && hungry) {
         // A claim records those that are done, and no others.
         if (ends.urgent) await ends.flush(session);
         if (room() > 0) current = ask(room());

@@ -4,11 +4,13 @@ import type { End, Recorded } from "./ends.ts";
 import type { Tell } from "./events.ts";
 import { errorText } from "../error-text.ts";
 import type { Job } from "../job.ts";
+import { EXHAUSTED } from "../sql/claim.ts";
 
 /** Tells the log and the listener what became of jobs. */
 export interface Report {
   recorded(end: End, recorded: Recorded): void;
-  spent(job: Job): void;
+  /** Its lease ended on the last attempt (JOB-22). */
+  exhausted(job: Job): void;
 }
 
 /** JOB-18: every line names the job, its request, its trace and its tenant. */
@@ -35,9 +37,9 @@ export function createReport(logger: CalmLogger | undefined, tell: Tell): Report
           return tell({ type: "lease_lost", job, ended: kind });
       }
     },
-    spent(job) {
-      logger?.error({ ...fieldsOf(job), reason: "lease expired on the last attempt" }, "job is dead");
-      tell({ type: "dead", job, durationMs: 0, error: new Error("lease expired on the last attempt") });
+    exhausted(job) {
+      logger?.error({ ...fieldsOf(job), reason: EXHAUSTED }, "job is dead");
+      tell({ type: "dead", job, durationMs: 0, error: new Error(EXHAUSTED) });
     },
   };
 }

@@ -34,6 +34,8 @@ export interface Worker extends AsyncDisposable {
   readiness(): ReadinessCheck;
 }
 
+// So often leases are looked for whose end no sweep has seen coming (JOB-34): another program may have ended them.
+const MAX_SWEEP_MS = 500;
 // How long aborted handlers may take to end by themselves, and how long ends are written at the end.
 const SETTLE_MS = 1000;
 const FLUSH_MS = 5000;
@@ -59,7 +61,8 @@ export function createWorker(given: WorkerOptions): Worker {
   const slots = createSlots(options, ends, () => bell.ring(), warn.ofSignals);
   const pool = options.listen ? listeningPool(on.db) : undefined;
   const inTimeMs = pool === undefined ? commandTimeoutMs * SERVERS_SHARE : undefined;
-  const claimer = createClaimer(on.quotedTable, on.visibilityTimeoutSeconds, pollMs, inTimeMs);
+  const sweepMs = Math.min(pollMs, MAX_SWEEP_MS);
+  const claimer = createClaimer(on.quotedTable, on.visibilityTimeoutSeconds, sweepMs, inTimeMs);
   const session =
     pool === undefined
       ? createSharedSession(on.db, commandTimeoutMs)
@@ -100,9 +103,9 @@ export function createWorker(given: WorkerOptions): Worker {
     session,
     recorder,
     isStopping: () => stopping !== undefined,
-    onClaimed({ jobs, spent }) {
+    onClaimed(jobs, exhausted) {
       if (jobs.length > 0) tell({ type: "claimed", jobs });
-      for (const job of spent) report.spent(job);
+      for (const job of exhausted) report.exhausted(job);
     },
     onRecorded(error) {
       if (error !== undefined) fault(error);

@@ -1,0 +1,279 @@
+import { testDatabase } from "@svc/dev-services";
+import { createJobTable, type JobTable } from "@svc/job-table";
+import { until } from "@svc/test-support";
+import { expect } from "chai";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { createClaimer } from "../src/worker/claimer.ts";
+import { createEnds } from "../src/worker/ends.ts";
+import type { Session } from "../src/worker/session.ts";
+import { recoverSql } from "../src/sql/recover.ts";
+import { type Bench, expire, openBench, openClient, openPool } from "./support/bench.ts";
+import { overhear } from "./support/overhear.ts";
+import { gate, work, type Working } from "./support/working.ts";
+
+const dyingWorker = fileURLToPath(new URL("support/dying-worker.ts", import.meta.url));
+
+/** Queues jobs, and leaves them with leases that have ended, as a lost worker does. */
+async function lose(bench: Bench, ids: readonly string[]): Promise<void> {
+  const availableAt = new Date(Date.now() - 3_600_000);
+  await bench.table.enqueueMany(ids.map((id) => ({ id, task: "a", availableAt })));
+  for (let left = ids.length; left > 0; left -= 1000) await bench.table.claim(Math.min(left, 1000));
+  await expire(bench);
+}
+
+const numbered = (count: number, name = "lost"): string[] =>
+  Array.from({ length: count }, (_, n) => `${name}-${n}`);
+
+/** The same table over a pool of its own, and the statements that are sent there. */
+interface Overheard extends AsyncDisposable {
+  readonly table: JobTable;
+  readonly sent: string[];
+}
+
+function overhearTable({ table: { name } }: Bench, url: string): Overheard {
+  const sent: string[] = [];
+  const pool = openPool(url);
+  pool.on("connect", (client) => overhear(client, sent));
+  return { table: createJobTable({ db: pool, name }), sent, [Symbol.asyncDispose]: () => pool.end() };
+}
+
+const isClaim = (text: string): boolean => text.includes("attempts = least(job.attempts");
+const isSweep = (text: string): boolean => text.includes("recovered as");
+
+async function emptied(bench: Bench): Promise<void> {
+  await until("no job is left", async () => (await bench.rows()).length === 0, 30_000);
+}
+
+describe("recovery of leases that have ended", function () {
+  this.timeout(90_000);
+  const database = testDatabase({ name: "job-recovery" });
+
+  for (const listen of [true, false]) {
+    it(`takes as many claims for 400 of them as for 400 pending jobs, with listen: ${String(listen)} (JOB-34)`, async () => {
+      await using bench = await openBench(database.url);
+      await lose(bench, numbered(400));
+      await using overheard = overhearTable(bench, database.url);
+      const { table, sent } = overheard;
+      await using _ = work(
+        { ...bench, table },
+        { concurrency: 4, pollMs: 1000, listen, handlers: { a: () => undefined } },
+      );
+      await emptied(bench);
+      const claims = sent.filter(isClaim).length;
+      expect(claims, "of four jobs each, and some that found fewer").to.be.within(100, 200);
+    });
+  }
+
+  it("starts older jobs of ended leases before newer pending ones (JOB-34 JOB-4)", async () => {
+    await using bench = await openBench(database.url);
+    const older = numbered(40);
+    await lose(bench, older);
+    await bench.table.enqueueMany(numbered(40, "newer").map((id) => ({ id, task: "a" })));
+    const started: string[] = [];
+    await using _ = work(bench, {
+      concurrency: 2,
+      pollMs: 1000,
+      handlers: { a: (_payload, { id }) => void started.push(id) },
+    });
+    await emptied(bench);
+    expect(started.slice(0, 40).toSorted()).to.deep.equal(older.toSorted());
+  });
+
+  it("meets jobs whose lease ends beside a flow of newer ones, which fills every claim (JOB-34)", async () => {
+    await using bench = await openBench(database.url);
+    await lose(bench, numbered(20));
+    // They end once the worker runs: nothing of them is found at its start.
+    await bench.pool.query(`update ${bench.table.name} set locked_until = now() + interval '1 day'`);
+    await bench.table.enqueueMany(numbered(50, "newer").map((id) => ({ id, task: "a" })));
+    const started: string[] = [];
+    let newer = 50;
+    let left = 20;
+    await using working = work(bench, {
+      concurrency: 2,
+      pollMs: 10,
+      handlers: {
+        async a(_payload, { id }) {
+          started.push(id);
+          if (id === "newer-10") await expire(bench);
+          if (id.startsWith("lost")) left -= 1;
+          // Two for one: there is always more than a claim asks for, as long as an older job is left.
+          else if (left > 0 && newer < 20_000) {
+            const more = [newer++, newer++].map((n) => ({ id: `newer-${n}`, task: "a" }));
+            await bench.table.enqueueMany(more);
+          }
+        },
+      },
+    });
+    await until("all lost jobs have started", () => left === 0, 30_000);
+    await working.worker.stop();
+    const first = started.findIndex((id) => id.startsWith("lost"));
+    const together = started.slice(first, first + 24).filter((id) => id.startsWith("lost"));
+    expect(together, "the first one and what was claimed beside it").to.have.lengthOf(20);
+  });
+
+  it("keeps attempts, place and error of a job, and its late worker loses its lease (JOB-34 JOB-16 JOB-21)", async () => {
+    await using bench = await openBench(database.url);
+    const { opened, open } = gate();
+    await lose(bench, ["first", "second"]);
+    await bench.pool.query(`update ${bench.table.name} set last_error = 'of before'`);
+    const before = await bench.rows();
+    const lease = { id: "second", attempts: 1, lockedUntil: "2026-01-01T00:00:00.000000Z" };
+    await bench.pool.query(`update ${bench.table.name} set locked_until = $1`, [lease.lockedUntil]);
+    const attempts: number[] = [];
+    await using working = work(bench, {
+      concurrency: 1,
+      handlers: {
+        a(_payload, job) {
+          attempts.push(job.attempts);
+          return opened;
+        },
+      },
+    });
+    await until("one runs", () => working.worker.running === 1);
+    const waiting = (await bench.rows()).filter(({ status }) => status === "pending");
+    expect(waiting).to.have.lengthOf(1);
+    expect(waiting[0]).to.deep.equal({
+      ...before.find(({ id }) => id === waiting[0]?.id),
+      status: "pending",
+      locked_until: null,
+    });
+    expect(await bench.table.ack({ ...lease, id: waiting[0]?.id ?? "" })).to.equal(false);
+    open();
+    await emptied(bench);
+    expect(attempts).to.deep.equal([2, 2]);
+  });
+
+  it("makes 250 jobs dead whose last lease has ended, in one go, and reports each (JOB-22 JOB-34)", async () => {
+    await using bench = await openBench(database.url);
+    await lose(bench, numbered(500));
+    await bench.pool.query(`update ${bench.table.name} set max_attempts = 1 where substr(id, 6)::int < 250`);
+    await using overheard = overhearTable(bench, database.url);
+    const { table, sent } = overheard;
+    await using working: Working = work(
+      { ...bench, table },
+      { concurrency: 1, pollMs: 1000, handlers: { a: () => undefined } },
+    );
+    await working.told("done", 1);
+    expect(sent.slice(0, sent.findIndex(isClaim)).filter(isSweep).length).to.equal(3);
+    expect(working.ids("dead")).to.have.lengthOf(250);
+    expect((await bench.table.stats()).dead).to.equal(250);
+    await working.told("done", 250);
+    expect(new Set((await bench.table.dead(1000)).map(({ lastError }) => lastError))).to.deep.equal(
+      new Set(["lease expired on the last attempt"]),
+    );
+  });
+
+  it("recovers all of a worker that is killed with prefetch 1000 (JOB-34 JOB-16 JOB-23)", async () => {
+    await using bench = await openBench(database.url);
+    await bench.pool.query("create table if not exists starts (job text, pid int)");
+    await bench.table.enqueueMany(numbered(1000).map((id) => ({ id, task: "a" })));
+    const child: ChildProcess = spawn(
+      process.execPath,
+      ["--conditions=@svc/source", dyingWorker, database.url, bench.table.name, "1000"],
+      { stdio: ["ignore", "pipe", "inherit"] },
+    );
+    let out = "";
+    child.stdout?.on("data", (chunk: Buffer) => (out += chunk.toString()));
+    await until("three handlers run", () => out.split("started").length === 4, 30_000);
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    expect((await bench.table.stats()).running).to.equal(1000);
+    await expire(bench);
+    const attempts = new Map<string, number>();
+    await using overheard = overhearTable(bench, database.url);
+    const { table, sent } = overheard;
+    await using _ = work(
+      { ...bench, table },
+      { pollMs: 1000, handlers: { a: (_payload, job) => void attempts.set(job.id, job.attempts) } },
+    );
+    await emptied(bench);
+    expect(attempts.size).to.equal(1000);
+    expect(new Set(attempts.values())).to.deep.equal(new Set([2]));
+    expect(sent.filter(isClaim).length).to.be.within(250, 500);
+  });
+
+  it("reads a batch after the other once: each begins where the one before it ended (JOB-34)", async () => {
+    await using bench = await openBench(database.url);
+    await lose(bench, numbered(2500));
+    await bench.pool.query(
+      `update ${bench.table.name} set locked_until = locked_until - substr(id, 6)::int * interval '1 millisecond'`,
+    );
+    const sinces: unknown[] = [];
+    const ended: number[] = [];
+    const session: Session = {
+      queues: false,
+      isIdle: false,
+      async query(_name, text, values) {
+        const { rows } = await bench.pool.query(text, values);
+        if (text === recoverSql(bench.table.name)) sinces.push(values[0]);
+        return rows;
+      },
+      close: () => undefined,
+    };
+    const claimer = createClaimer(bench.table.name, 300, 500);
+    for (let sweeps = 0; sweeps < 5 && claimer.untilSweep() <= 0; sweeps++) {
+      await claimer.sweep(session);
+      ended.push((await bench.table.stats()).pending);
+    }
+    expect(ended).to.deep.equal([1000, 2000, 2500]);
+    const [first, second, third] = sinces as number[];
+    expect(first).to.equal(-Infinity);
+    expect(Number(third) - Number(second), "a thousand leases further").to.be.within(995, 1005);
+  });
+
+  it("sweeps when a lease ends that it saw, soon after others were recovering, and rarely where it reads long (JOB-34)", async () => {
+    const nothing = {
+      ended: 0,
+      exhausted: 0,
+      reached_ms: null,
+      any: false,
+      next_ms: null,
+      due: false,
+      took_ms: 0,
+    };
+    const pauseAfter = async (answer: object): Promise<number> => {
+      const claimer = createClaimer("jobs", 300, 500_000);
+      const session = { query: () => Promise.resolve([{ ...nothing, ...answer }]) } as unknown as Session;
+      await claimer.sweep(session);
+      return claimer.untilSweep();
+    };
+    expect(await pauseAfter({})).to.be.within(400_000, 500_000);
+    expect(await pauseAfter({ next_ms: 300_000 })).to.be.within(200_000, 300_002);
+    expect(await pauseAfter({ any: true })).to.be.within(-60_000, 100);
+    expect(await pauseAfter({ ended: 10, any: true, took_ms: 50_000 })).to.be.within(-60_000, 100);
+    // Five times as long as it took, at most ten seconds.
+    expect(await pauseAfter({ any: true, took_ms: 1e9 })).to.be.within(100, 10_000);
+  });
+
+  it("claims from the very front after a sweep: what was recovered lies before the place reached (JOB-34 JOB-25)", async () => {
+    const froms: unknown[] = [];
+    const session = {
+      query: (name: string, _text: string, values: readonly unknown[]) => {
+        if (name === "svc_job_recover") return Promise.resolve([]);
+        froms.push(values[2]);
+        return Promise.resolve([{ id: "x", available_ms: 1000, lease: "2026-01-01T00:00:00.000000Z" }]);
+      },
+    } as unknown as Session;
+    const ends = createEnds("jobs", 300_000, () => undefined);
+    const claimer = createClaimer("jobs", 300, 500);
+    for (const sweeps of [true, false, true]) {
+      if (sweeps) await claimer.sweep(session);
+      await claimer.claim(session, 1, ends);
+    }
+    expect(froms).to.deep.equal([-Infinity, 950, -Infinity]);
+  });
+
+  it("passes over a job that another session holds locked, and recovers the others (JOB-34 JOB-4)", async () => {
+    await using bench = await openBench(database.url);
+    await lose(bench, numbered(3));
+    await using other = await openClient(database.url);
+    await other.query(`begin; select from ${bench.table.name} where id = 'lost-1' for update`);
+    await using working = work(bench, { handlers: { a: () => undefined } });
+    await working.told("done", 2);
+    expect((await bench.rows()).map(({ id, status }) => [id, status])).to.deep.equal([["lost-1", "running"]]);
+    await other.query("rollback");
+    await working.told("done", 3);
+  });
+});

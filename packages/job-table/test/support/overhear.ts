@@ -1,0 +1,11 @@
+import type { ClientBase } from "pg";
+
+/** Records the texts of statements that are sent on a connection of `pg`, in their order. */
+export function overhear(connection: ClientBase, sent: string[]): void {
+  const send = connection.query.bind(connection) as (...given: unknown[]) => unknown;
+  connection.query = ((...given: unknown[]) => {
+    const [first] = given as [string | { readonly text: string }];
+    sent.push(typeof first === "string" ? first : first.text);
+    return send(...given);
+  }) as typeof connection.query;
+}
