@@ -21,6 +21,7 @@ const experiments: Readonly<Record<string, () => Promise<Experiment>>> = {
   "key-rotation": async () => (await import("./key-rotation.ts")).keyRotation,
   "job-kills": async () => (await import("./job-kills.ts")).jobKills,
   "job-lease-races": async () => (await import("./job-lease-races.ts")).jobLeaseRaces,
+  "lease-recovery": async () => (await import("./lease-recovery.ts")).leaseRecovery,
   "job-stop": async () => (await import("./job-stop.ts")).jobStop,
   "rollup-zones": async () => (await import("./rollup-zones.ts")).rollupZones,
   "rollup-races": async () => (await import("./rollup-races.ts")).rollupRaces,

@@ -1,0 +1,28 @@
+import { leaseRecovery } from "../lease-recovery.ts";
+import type { Collected } from "../harness/report.ts";
+import { expectBroken, expectHeld, quickRun } from "./support/quick-run.ts";
+
+describe("lease-recovery", function () {
+  this.timeout(240_000);
+
+  let built: Collected;
+  let broken: Collected;
+
+  // Most of it is waiting for leases to end.
+  before(async () => {
+    [built, broken] = await Promise.all([
+      quickRun(leaseRecovery),
+      quickRun(leaseRecovery, { variant: "broken-one-sweep" }),
+    ]);
+  });
+
+  it("recovers the leases of a killed worker in time and before newer jobs (JOB-33 JOB-16)", () => {
+    expectHeld(built);
+  });
+
+  for (const rule of [/newer jobs flow: all are started again/, /newer jobs flow: no newer job starts/]) {
+    it(`fails with broken-one-sweep: ${rule.source}`, () => {
+      expectBroken(broken, rule);
+    });
+  }
+});
