@@ -23,12 +23,10 @@ export interface Growth {
   readonly fillings: readonly Filling[];
 }
 
-// What a vacuum empties of an index can be used from the next one on: what is there after two comes back after each.
-const FILLINGS = 4;
 const NAP_MS = 150_000;
 
 /** Queues and drains so many jobs, again and again. Nothing but autovacuum clears the table. */
-export async function measureGrowth(url: string, jobs: number): Promise<Growth> {
+export async function measureGrowth(url: string, jobs: number, times: number): Promise<Growth> {
   const pool = new pg.Pool({ connectionString: url });
   const name = "growth";
   const table = createJobTable({ db: pool, name });
@@ -69,7 +67,7 @@ export async function measureGrowth(url: string, jobs: number): Promise<Growth> 
   }
 
   const fillings: Filling[] = [];
-  while (fillings.length < FILLINGS) fillings.push(await fill());
+  while (fillings.length < times) fillings.push(await fill());
   await pool.end();
   return { jobs, fillings };
 }

@@ -4,16 +4,27 @@ import type { Took } from "./child.ts";
 import { inHand, type Mode } from "./contestant.ts";
 import { measureLatency } from "./latency.ts";
 import { type Member, startMembers } from "./members.ts";
-import { type Effort, peers, type Result, type Row, rows } from "./rows.ts";
+import { measureRecovery, recoveryLimits, type RecoveryMetric } from "./recovery.ts";
+import {
+  apartBounds,
+  type Bound,
+  type Effort,
+  peers,
+  type Result,
+  type Row,
+  rows,
+  spreadBoss,
+} from "./rows.ts";
 import { doubtOf, durability, makeDatabase, settle, startDurable } from "./server.ts";
-import { columns, type Figure, verdictOf, voidOf } from "./verdicts.ts";
+import { columns, type Figure, limitVerdict, type Verdict, verdictOf, voided, voidOf } from "./verdicts.ts";
 
 export const ours = "svc";
 const control = "control";
 /** In the rows of latency alone: ours where jobs are queued elsewhere than they run, what no queue can do without there, and anywhere. */
 const onlyLatency: readonly string[] = ["svc-apart", "by-hand", "commit"];
+const recoveries = Object.keys(recoveryLimits) as RecoveryMetric[];
 
-export const allMetrics: readonly string[] = [...rows.map(({ metric }) => metric), "latency"];
+export const allMetrics: readonly string[] = [...rows.map(({ metric }) => metric), "latency", ...recoveries];
 
 /** The shipped job table beside two other queues on the same server. */
 export const queue: Bench = {
@@ -21,7 +32,9 @@ export const queue: Bench = {
     const wanted = chosenRows(options.only);
     const effort = effortOf(options);
     await using server = await startDurable(!options.quick);
-    const names = [ours, ...peers, control, ...(wanted.latency ? onlyLatency : [])];
+    const isBeside = wanted.rows.length > 0 || wanted.latency;
+    const queueNames = isBeside ? [ours, ...peers, spreadBoss, control] : [];
+    const names = [...queueNames, ...(wanted.latency ? onlyLatency : [])];
     const places = await Promise.all(
       names.map(async (name) => ({ name, url: await makeDatabase(server.url, name) })),
     );
@@ -32,9 +45,14 @@ export const queue: Bench = {
     await warmUp(queues, effort.share);
     // First, when what was written is on the disk: what the other rows write keeps it busy long after them.
     await settle(server.url);
-    const latencies = wanted.latency ? await measureLatency(members.all, effort, options) : [];
+    const quickest = members.all.filter(({ name }) => name !== spreadBoss);
+    const latencies = wanted.latency ? await measureLatency(quickest, effort, options) : [];
     const results: Result[] = [];
     for (const row of wanted.rows) results.push(...(await measureRow(row, queues, effort, options)));
+    if (wanted.recoveries.length > 0) {
+      const place = await makeDatabase(server.url, "recovery");
+      results.push(...(await measureRecovery(place, wanted.recoveries, effort, options)));
+    }
     const doubt = doubtOf(server.folder);
     if (doubt !== undefined) options.note(doubt);
     return report(
@@ -50,7 +68,13 @@ function effortOf({ quick, rounds }: BenchOptions): Effort {
   return { rounds: rounds ?? (quick ? 2 : 5), share: quick ? 0.05 : 1 };
 }
 
-function chosenRows(only: readonly string[] | undefined): { rows: readonly Row[]; latency: boolean } {
+interface Chosen {
+  readonly rows: readonly Row[];
+  readonly latency: boolean;
+  readonly recoveries: readonly RecoveryMetric[];
+}
+
+function chosenRows(only: readonly string[] | undefined): Chosen {
   const isWanted = (metric: string): boolean =>
     only === undefined || only.some((each) => metric === each || metric.startsWith(`${each}/`));
   const unknown = only?.find(
@@ -58,7 +82,11 @@ function chosenRows(only: readonly string[] | undefined): { rows: readonly Row[]
   );
   if (unknown !== undefined)
     throw new Error(`there is no row ${unknown}; there are ${allMetrics.join(", ")}`);
-  return { rows: rows.filter(({ metric }) => isWanted(metric)), latency: isWanted("latency") };
+  return {
+    rows: rows.filter(({ metric }) => isWanted(metric)),
+    latency: isWanted("latency"),
+    recoveries: recoveries.filter(isWanted),
+  };
 }
 
 /** Until the code of each is compiled: the first 50,000 jobs or so are slower. */
@@ -68,7 +96,7 @@ async function warmUp(members: readonly Member[], share: number): Promise<void> 
       const jobs = Math.round(WARM_UP.jobs * share);
       const order = { order: "drain", handler: "noop", concurrency: 10, jobs } as const;
       await member.time({ ...order, mode: "fastest" });
-      if (portion === 0 && member.name !== "pg-boss")
+      if (portion === 0 && !member.name.startsWith("pg-boss"))
         await member.time({ ...order, mode: "default", jobs: jobs / 4 });
     }
   }
@@ -88,7 +116,9 @@ async function measureRow(
   { rounds, share }: Effort,
   { note }: BenchOptions,
 ): Promise<Result[]> {
-  const taking = members.filter(({ name }) => name !== control || CONTROLLED.has(row.metric));
+  const taking = members.filter(
+    ({ name }) => (name !== control || CONTROLLED.has(row.metric)) && row.order(name, 0, share) !== undefined,
+  );
   const values = new Map<string, { perSecond: number[]; took: Took[]; jobs: number[] }>(
     taking.map(({ name }) => [name, { perSecond: [], took: [], jobs: [] }]),
   );
@@ -125,7 +155,7 @@ async function measureRow(
   });
 }
 
-function report(results: readonly Result[], { json, print, note }: BenchOptions): number {
+function report(results: readonly Result[], { json, print, note, quick }: BenchOptions): number {
   const figures: Figure[] = results.map(({ name, metric, unit, values }) => ({
     case: name,
     metric,
@@ -136,17 +166,42 @@ function report(results: readonly Result[], { json, print, note }: BenchOptions)
     for (const { value, ...figure } of figures)
       print(JSON.stringify({ bench: "queue", ...figure, value: Math.round(value * 1000) / 1000 }));
   } else for (const line of columns(tableOf(results))) print(line);
-  let broken = 0;
-  for (const metric of new Set(results.map((result) => result.metric))) {
-    const { bound, doubt } = results.find((result) => result.metric === metric) ?? {};
-    const verdict =
-      voidOf([ours, control], peers, metric, figures, bound, doubt) ??
-      verdictOf(ours, peers, metric, figures, bound);
-    if (verdict === undefined) continue;
-    if (verdict.broken) broken += 1;
-    (json ? note : print)(verdict.line);
+  const verdicts = [...new Set(results.map(({ metric }) => metric))].flatMap((metric) =>
+    verdictsOf(
+      results.filter((result) => result.metric === metric),
+      figures,
+      quick,
+    ),
+  );
+  for (const { line } of verdicts) (json ? note : print)(line);
+  return verdicts.some(({ broken }) => broken) ? 1 : 0;
+}
+
+/** What is said of one row. A quick run measures too little to judge a bound: it compares. */
+function verdictsOf(results: readonly Result[], figures: readonly Figure[], quick: boolean): Verdict[] {
+  const [first] = results;
+  if (first === undefined) return [];
+  const { metric, limitMs, doubt } = first;
+  if (limitMs !== undefined) {
+    const own = figures.find((figure) => figure.case === ours && figure.metric === metric);
+    return quick || own === undefined ? [] : [limitVerdict(own, limitMs)];
   }
-  return broken === 0 ? 0 : 1;
+  const bound = quick ? undefined : first.bound;
+  const others = [...peers, spreadBoss];
+  const own =
+    voidOf([ours, control], others, metric, figures, bound, doubt) ??
+    verdictOf(ours, others, metric, figures, bound);
+  const verdicts = own === undefined ? [] : [own];
+  const apart = apartBoundOf(metric);
+  if (apart === undefined || quick) return verdicts;
+  const besides = verdictOf("svc-apart", ["graphile-worker"], metric, figures, apart, `${metric} svc-apart`);
+  if (besides === undefined) return verdicts;
+  return [...verdicts, doubt === undefined ? besides : voided(besides, doubt)];
+}
+
+function apartBoundOf(metric: string): Bound | undefined {
+  if (metric === "latency/p50") return apartBounds.p50;
+  return metric === "latency/p99" ? apartBounds.p99 : undefined;
 }
 
 function tableOf(results: readonly Result[]): string[][] {

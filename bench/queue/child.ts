@@ -46,6 +46,8 @@ async function open(): Promise<Contestant> {
       return (await import("./graphile-worker.ts")).createGraphile(url);
     case "pg-boss":
       return (await import("./pg-boss.ts")).createBoss(url);
+    case "pg-boss-4x125":
+      return (await import("./pg-boss.ts")).createBoss(url, 4);
     case "by-hand":
       return (await import("./by-hand.ts")).createByHand(url);
     case "commit":

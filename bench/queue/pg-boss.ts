@@ -16,8 +16,10 @@ const DEADLOCKS = 5;
  * `default`: a worker a slot, each fetches one job and then looks again every two seconds. `fastest`: one worker, batches of 500
  * without a pause while they are full; its handler runs as many of a batch at once as the others do. `tell()` turns to a queue
  * with `notify`, without which its latency would be that of its polling.
+ *
+ * @param most in the mode `fastest`, so many workers share the batch: four with 125 jobs each are quicker than one with 500
  */
-export async function createBoss(url: string): Promise<Contestant> {
+export async function createBoss(url: string, most = 1): Promise<Contestant> {
   const pool = new pg.Pool({ connectionString: url, max: 2 });
   const boss = new PgBoss({ connectionString: url, useListenNotify: true });
   boss.on("error", (error) => console.error(error));
@@ -40,8 +42,14 @@ export async function createBoss(url: string): Promise<Contestant> {
           if (job !== undefined) await work(job.data.n);
         });
       } else {
-        await boss.work<Payload>(queue, { batchSize: BUFFER, burstWhenBatchFull: true }, (jobs) =>
-          inLanes(jobs, concurrency, work),
+        const workers = Math.min(most, concurrency);
+        const options = {
+          localConcurrency: workers,
+          batchSize: BUFFER / workers,
+          burstWhenBatchFull: true,
+        };
+        await boss.work<Payload>(queue, options, (jobs) =>
+          inLanes(jobs, Math.ceil(concurrency / workers), work),
         );
       }
       return { stop: () => boss.offWork(queue, { wait: true }) };

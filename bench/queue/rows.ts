@@ -36,6 +36,8 @@ export interface Result {
   /** A figure a round. */
   readonly values: readonly number[];
   readonly bound: Bound | undefined;
+  /** Milliseconds that it may take at most, where a figure is compared with nothing. */
+  readonly limitMs?: number | undefined;
   /** Why it says nothing. */
   readonly doubt?: string | undefined;
   readonly workerUs?: number | undefined;
@@ -45,6 +47,8 @@ export interface Result {
 
 export const concurrencies = [1, 10, 50] as const;
 export const peers = ["graphile-worker", "pg-boss"] as const;
+/** pg-boss once more, with several workers that share the batch: it takes part where others are at their fastest. */
+export const spreadBoss = "pg-boss-4x125";
 
 // Half a second each, about: by what ours and the faster one of the others do.
 const MOST = { default: { 1: 1000, 10: 4000, 50: 10_000 }, fastest: { 1: 10_000, 10: 20_000, 50: 20_000 } };
@@ -67,6 +71,7 @@ function drainRow(handler: HandlerName, concurrency: 1 | 10 | 50, mode: Mode): R
     // Where there are bounds, and rounds are short.
     rounds: handler === "noop" ? (mode === "fastest" ? 2 : 1) : 0.6,
     order(name, round, share) {
+      if (name === spreadBoss && mode === "default") return undefined;
       // Four seconds for each, whatever the round: its figure is its polling.
       if (name === "pg-boss" && mode === "default" && round > 0) return undefined;
       const size = drainSize(name, handler, concurrency, mode);
@@ -91,6 +96,7 @@ function enqueueRow(how: "single" | "bulk", factor: number): Row {
     unit: "per_s",
     rounds: how === "bulk" ? 2 : 1,
     order(name, _round, share) {
+      if (name === spreadBoss) return undefined;
       const peer = (peers as readonly string[]).includes(name);
       const jobs = Math.round(ENQUEUES[how][peer ? "peer" : "svc"] * share);
       return { order: "enqueue", how, jobs: how === "bulk" ? Math.ceil(jobs / 1000) * 1000 : jobs };
@@ -103,6 +109,12 @@ function enqueueRow(how: "single" | "bulk", factor: number): Row {
 export const latencyBounds = {
   p50: { kind: "most", factor: 0.5, goal: false },
   p99: { kind: "most", factor: 0.75, goal: false },
+} as const satisfies Record<string, Bound>;
+
+/** Those of a producer in another process, beside graphile-worker, whose producers are always apart. */
+export const apartBounds = {
+  p50: { kind: "most", factor: 0.75, goal: false },
+  p99: { kind: "most", factor: 1, goal: false },
 } as const satisfies Record<string, Bound>;
 
 export const rows: readonly Row[] = [

@@ -20,6 +20,7 @@ export function verdictOf(
   metric: string,
   figures: readonly Figure[],
   bound: Bound | undefined,
+  label = metric,
 ): Verdict | undefined {
   const of = (name: string): Figure | undefined =>
     figures.find((figure) => figure.case === name && figure.metric === metric);
@@ -32,12 +33,19 @@ export function verdictOf(
   const ratio = own.value / better;
   const wins = own.unit === "per_s" ? ratio >= 1 : ratio <= 1;
   const shown = `${ratio.toFixed(2)} x ${name}`;
-  if (bound === undefined) return { line: `${wins ? "    " : "LESS"} ${metric}: ${shown}`, broken: false };
+  if (bound === undefined) return { line: `${wins ? "    " : "LESS"} ${label}: ${shown}`, broken: false };
   const kept = bound.kind === "least" ? ratio >= bound.factor : ratio <= bound.factor;
   const word = bound.kind === "least" ? "at least" : "at most";
   const what = `${bound.goal ? "goal" : "bound"} ${word} ${bound.factor}`;
   const mark = kept ? "ok  " : bound.goal ? "LESS" : "FAIL";
-  return { line: `${mark} ${metric}: ${shown}, ${what}`, broken: !kept && !bound.goal };
+  return { line: `${mark} ${label}: ${shown}, ${what}`, broken: !kept && !bound.goal };
+}
+
+/** A figure that is compared with nothing but its limit. */
+export function limitVerdict({ metric, value }: Figure, limitMs: number): Verdict {
+  const broken = !(value <= limitMs);
+  const mark = broken ? "FAIL" : "ok  ";
+  return { line: `${mark} ${metric}: ${value.toFixed(0)} ms, bound at most ${limitMs} ms`, broken };
 }
 
 /**
@@ -56,9 +64,12 @@ export function voidOf(
   const [one, other] = [ours, control].map((name) => verdictOf(name, peers, metric, figures, bound));
   if (one === undefined || other === undefined) return undefined;
   const why = doubt ?? (one.broken === other.broken ? undefined : "held by one of two of ours");
-  return why === undefined
-    ? undefined
-    : { line: `VOID ${metric}: ${why}; ${one.line.slice(5)}`, broken: true };
+  return why === undefined ? undefined : voided(one, why, metric);
+}
+
+/** A verdict that says nothing, and why. */
+export function voided({ line }: Verdict, why: string, label = line.slice(5).split(":")[0]): Verdict {
+  return { line: `VOID ${label}: ${why}; ${line.slice(5)}`, broken: true };
 }
 
 export function columns(rows: readonly (readonly string[])[]): readonly string[] {

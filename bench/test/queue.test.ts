@@ -5,9 +5,9 @@ import { allMetrics, queue } from "../queue/bench.ts";
 import { inHand } from "../queue/contestant.ts";
 import { measureLatency, orderOf } from "../queue/latency.ts";
 import type { Member } from "../queue/members.ts";
-import { latencyBounds, peers, type Result, rows } from "../queue/rows.ts";
+import { apartBounds, latencyBounds, peers, type Result, rows, spreadBoss } from "../queue/rows.ts";
 import { doubtOf } from "../queue/server.ts";
-import { type Figure, verdictOf, voidOf } from "../queue/verdicts.ts";
+import { type Figure, limitVerdict, verdictOf, voided, voidOf } from "../queue/verdicts.ts";
 import { queueDepth } from "../queue-depth/bench.ts";
 import { statesOf } from "../queue-depth/states.ts";
 
@@ -39,13 +39,13 @@ describe("the benches queue and queue-depth", function () {
   }
 
   it("drains with each of the three queues, and says how durable the server is and how long a commit takes", async () => {
-    const { figures, said } = await run(queue, ["drain/noop/c10/fastest", "latency"]);
+    const { code, figures, said } = await run(queue, ["drain/noop/c10/fastest", "latency"]);
     const everybody = ["svc", ...peers, "control", "svc-apart", "by-hand", "commit"];
     const latencies = ["p50", "p99"].flatMap((share) =>
       everybody.map((name) => ["queue", name, `latency/${share}`, "ms"]),
     );
     expect(figures.map(({ bench, case: name, metric, unit }) => [bench, name, metric, unit])).to.deep.equal([
-      ...["svc", ...peers].map((name) => ["queue", name, "drain/noop/c10/fastest", "per_s"]),
+      ...["svc", ...peers, spreadBoss].map((name) => ["queue", name, "drain/noop/c10/fastest", "per_s"]),
       ...latencies,
     ]);
     expect(figures.every(({ value }) => value > 0)).to.equal(true);
@@ -55,7 +55,19 @@ describe("the benches queue and queue-depth", function () {
       .and.to.match(/pg-boss \d+\.\d+/)
       .and.to.match(/latency, round 1: a commit took [\d.]+ ms, one in a hundred [\d.]+ ms; p99 svc [\d.]+, /)
       .and.to.match(/latency, all 1 rounds, 1 of which count: median p99 svc [\d.]+, .*, commit [\d.]+/)
-      .and.to.match(/(ok {2}|FAIL) drain\/noop\/c10\/fastest: .* bound at least 1\.4/);
+      .and.to.match(/(LESS| {4}) drain\/noop\/c10\/fastest: [\d.]+ x (graphile-worker|pg-boss)/)
+      .and.not.to.match(/ok {2}|FAIL|VOID|bound/);
+    expect(code, "a quick run judges no bound").to.equal(0);
+  });
+
+  it("recovers expired leases, without the other queues (JOB-33)", async () => {
+    const { figures, said } = await run(queue, ["recovery"]);
+    expect(figures.map(({ case: name, metric, unit }) => [name, metric, unit])).to.deep.equal([
+      ["svc", "recovery/1000-expired", "ms"],
+      ["pending", "recovery/1000-expired", "ms"],
+      ["svc", "recovery/under-flow", "ms"],
+    ]);
+    expect(said.join("\n")).not.to.match(/graphile-worker|bound/);
   });
 
   it("says which rows and states there are", async () => {
@@ -69,8 +81,8 @@ describe("the benches queue and queue-depth", function () {
     );
     expect(await reason(queueDepth)).to.include("there is no case nothing; there are empty, 20-pending");
     expect(allMetrics)
-      .to.have.lengthOf(21)
-      .and.to.include.members(["enqueue/single", "enqueue/bulk", "latency"]);
+      .to.have.lengthOf(23)
+      .and.to.include.members(["enqueue/single", "enqueue/bulk", "latency", "recovery/under-flow"]);
   });
 
   it("claims beside what lies in the table, by a call and by a worker", async () => {
@@ -126,6 +138,45 @@ describe("the benches queue and queue-depth", function () {
       broken: true,
     });
     expect(verdictOf("svc", peers, "drain/1ms/c1/default", [], undefined)).to.equal(undefined);
+  });
+
+  it("compares a producer in another process with graphile-worker alone, at its own bound", () => {
+    const figures = [
+      { case: "svc-apart", metric: "latency/p50", value: 8, unit: "ms" },
+      { case: "graphile-worker", metric: "latency/p50", value: 10, unit: "ms" },
+      { case: "pg-boss", metric: "latency/p50", value: 1, unit: "ms" },
+    ] as const;
+    const verdict = verdictOf(
+      "svc-apart",
+      ["graphile-worker"],
+      "latency/p50",
+      figures,
+      apartBounds.p50,
+      "latency/p50 svc-apart",
+    );
+    expect(verdict).to.deep.equal({
+      line: "FAIL latency/p50 svc-apart: 0.80 x graphile-worker, bound at most 0.75",
+      broken: true,
+    });
+    expect(voided(verdict ?? { line: "", broken: false }, "a stall").line).to.equal(
+      "VOID latency/p50 svc-apart: a stall; latency/p50 svc-apart: 0.80 x graphile-worker, bound at most 0.75",
+    );
+    expect(apartBounds.p99.factor).to.equal(1);
+  });
+
+  it("compares a figure that has no peer with its limit", () => {
+    const figure = (value: number): Figure => ({
+      case: "svc",
+      metric: "recovery/1000-expired",
+      value,
+      unit: "ms",
+    });
+    expect(limitVerdict(figure(2000), 2000)).to.deep.equal({
+      line: "ok   recovery/1000-expired: 2000 ms, bound at most 2000 ms",
+      broken: false,
+    });
+    expect(limitVerdict(figure(2001), 2000).broken).to.equal(true);
+    expect(limitVerdict(figure(Number.NaN), 2000).broken).to.equal(true);
   });
 
   describe("latency", () => {
