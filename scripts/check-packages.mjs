@@ -26,7 +26,7 @@ const lookedAt = {
   conformance: 130_000,
   events: 180_000,
   express: 150_000,
-  "job-table": 150_000,
+  "job-table": 156_000,
   "search-store": 125_000,
 };
 
