@@ -60,7 +60,7 @@ describe("the benches queue and queue-depth", function () {
     expect(code, "a quick run judges no bound").to.equal(0);
   });
 
-  it("recovers expired leases, without the other queues (JOB-33)", async () => {
+  it("recovers expired leases, without the other queues (JOB-34)", async () => {
     const { figures, said } = await run(queue, ["recovery"]);
     expect(figures.map(({ case: name, metric, unit }) => [name, metric, unit])).to.deep.equal([
       ["svc", "recovery/1000-expired", "ms"],

@@ -16,7 +16,7 @@ describe("lease-recovery", function () {
     ]);
   });
 
-  it("recovers the leases of a killed worker in time and before newer jobs (JOB-33 JOB-16)", () => {
+  it("recovers the leases of a killed worker in time and before newer jobs (JOB-34 JOB-16)", () => {
     expectHeld(built);
   });
 

@@ -81,37 +81,40 @@ describe("recovery of leases that have ended", function () {
     expect(started.slice(0, 40).toSorted()).to.deep.equal(older.toSorted());
   });
 
-  it("meets jobs whose lease ends beside a flow of newer ones, which fills every claim (JOB-34)", async () => {
-    await using bench = await openBench(database.url);
-    await lose(bench, numbered(20));
-    // They end once the worker runs: nothing of them is found at its start.
-    await bench.pool.query(`update ${bench.table.name} set locked_until = now() + interval '1 day'`);
-    await bench.table.enqueueMany(numbered(50, "newer").map((id) => ({ id, task: "a" })));
-    const started: string[] = [];
-    let newer = 50;
-    let left = 20;
-    await using working = work(bench, {
-      concurrency: 2,
-      pollMs: 10,
-      handlers: {
-        async a(_payload, { id }) {
-          started.push(id);
-          if (id === "newer-10") await expire(bench);
-          if (id.startsWith("lost")) left -= 1;
-          // Two for one: there is always more than a claim asks for, as long as an older job is left.
-          else if (left > 0 && newer < 20_000) {
-            const more = [newer++, newer++].map((n) => ({ id: `newer-${n}`, task: "a" }));
-            await bench.table.enqueueMany(more);
-          }
+  for (const prefetch of [0, 4]) {
+    it(`meets jobs whose lease ends beside a flow of newer ones that fills every claim, with prefetch: ${prefetch} (JOB-34)`, async () => {
+      await using bench = await openBench(database.url);
+      await lose(bench, numbered(20));
+      // They end once the worker runs: nothing of them is found at its start.
+      await bench.pool.query(`update ${bench.table.name} set locked_until = now() + interval '1 day'`);
+      await bench.table.enqueueMany(numbered(50, "newer").map((id) => ({ id, task: "a" })));
+      const started: string[] = [];
+      let newer = 50;
+      let left = 20;
+      await using working = work(bench, {
+        concurrency: 2,
+        prefetch,
+        pollMs: 10,
+        handlers: {
+          async a(_payload, { id }) {
+            started.push(id);
+            if (id === "newer-10") await expire(bench);
+            if (id.startsWith("lost")) left -= 1;
+            // Two for one: there is always more than a claim asks for, as long as an older job is left.
+            else if (left > 0 && newer < 20_000) {
+              const more = [newer++, newer++].map((n) => ({ id: `newer-${n}`, task: "a" }));
+              await bench.table.enqueueMany(more);
+            }
+          },
         },
-      },
+      });
+      await until("all lost jobs have started", () => left === 0, 30_000);
+      await working.worker.stop();
+      const first = started.findIndex((id) => id.startsWith("lost"));
+      const together = started.slice(first, first + 24).filter((id) => id.startsWith("lost"));
+      expect(together, "the first one and what was claimed beside it").to.have.lengthOf(20);
     });
-    await until("all lost jobs have started", () => left === 0, 30_000);
-    await working.worker.stop();
-    const first = started.findIndex((id) => id.startsWith("lost"));
-    const together = started.slice(first, first + 24).filter((id) => id.startsWith("lost"));
-    expect(together, "the first one and what was claimed beside it").to.have.lengthOf(20);
-  });
+  }
 
   it("keeps attempts, place and error of a job, and its late worker loses its lease (JOB-34 JOB-16 JOB-21)", async () => {
     await using bench = await openBench(database.url);
