@@ -789,9 +789,9 @@ const planned: readonly (readonly Rule[])[] = [
       "JOB-32": ["/queue and /queue/stats are mounted where the application wants them, guarded", decided],
       "JOB-33": [
         "A payload with an integer that JavaScript would round makes its job dead at once",
-          { ...decided, outside: false },
-        ],
-        "JOB-34": [
+        { ...decided, outside: false },
+      ],
+      "JOB-34": [
         "A worker recovers expired leases in bulk, in their order, and starts no newer job more than 1 s before",
         { ...decided, outside: false },
       ],
