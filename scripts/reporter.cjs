@@ -1,4 +1,4 @@
-// Dots while it runs; at the end the skipped suites by name and the counts on one line that other tools can read.
+// Dots while it runs; at the end the counts and the skipped tests, with their reasons, as one line of JSON for test.mjs.
 const { appendFileSync } = require("node:fs");
 const { reporters, Runner } = require("mocha");
 
@@ -12,11 +12,10 @@ module.exports = class Reporter extends reporters.Dot {
       if (typeof test.titlePath !== "function") test.titlePath = () => test.$$titlePath ?? [test.title];
     });
     runner.once(Runner.constants.EVENT_RUN_END, () => {
-      if (skipped.length > 0)
-        console.log(`  skipped:\n${skipped.map((title) => `    - ${title}`).join("\n")}\n`);
       const { passes, failures, pending } = runner.stats;
       const file = process.env.SVC_TEST_COUNTS;
-      if (file !== undefined) appendFileSync(file, `${JSON.stringify({ passes, failures, pending })}\n`);
+      if (file !== undefined)
+        appendFileSync(file, `${JSON.stringify({ passes, failures, pending, skipped })}\n`);
     });
   }
 };

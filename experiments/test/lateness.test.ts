@@ -1,4 +1,4 @@
-import { startRedis } from "@svc/dev-services";
+import { startRedis, testProgram } from "@svc/dev-services";
 import { expect } from "chai";
 import { setTimeout as delay } from "node:timers/promises";
 import { watchLateness, watchRedis } from "../harness/lateness.ts";
@@ -36,6 +36,11 @@ describe("watchLateness()", function () {
     await delay(300);
     expect(lateness.longestMs(now + 1000, now + 2000)).to.equal(0);
   });
+});
+
+describe("watchLateness() of a Redis", function () {
+  this.timeout(60_000);
+  testProgram("redis");
 
   it("is not of the answers that are slow beside it, but of the Redis that stands still", async () => {
     await using redis = await startRedis();

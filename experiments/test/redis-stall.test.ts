@@ -1,9 +1,11 @@
+import { testProgram } from "@svc/dev-services";
 import { redisStall } from "../redis-stall.ts";
 import type { Collected } from "../harness/report.ts";
 import { expectBroken, expectHeld, quickRun } from "./support/quick-run.ts";
 
 describe("redis-stall", function () {
   this.timeout(120_000);
+  testProgram("redis");
 
   let built: Collected;
   let noBreaker: Collected;

@@ -1,9 +1,11 @@
+import { testProgram } from "@svc/dev-services";
 import type { Collected } from "../harness/report.ts";
 import { refreshRace } from "../refresh-race.ts";
 import { expectBroken, expectHeld, quickRun } from "./support/quick-run.ts";
 
 describe("refresh-race", function () {
   this.timeout(120_000);
+  testProgram("redis");
 
   let built: Collected;
   const broken = new Map<string, Collected>();

@@ -1,5 +1,5 @@
 import { type Cache, type CacheEvent, type CacheOptions, CacheValueError, createCache } from "@svc/cache";
-import { type RedisServer, startRedis, testRedis } from "@svc/dev-services";
+import { type RedisServer, startRedis, testProgram, testRedis } from "@svc/dev-services";
 import { ConfigurationError } from "@svc/options";
 import { collectingLogger, rejection, until } from "@svc/test-support";
 import { expect } from "chai";
@@ -190,6 +190,7 @@ describe("getOrSet", () => {
 
 describe("a cache that has a Redis to itself", function () {
   this.timeout(30_000);
+  testProgram("redis");
   let server: RedisServer;
   before(async () => void (server = await startRedis()));
   after(() => server.stop());
@@ -214,6 +215,7 @@ describe("a cache that has a Redis to itself", function () {
 
 describe("readiness of the cache", function () {
   this.timeout(30_000);
+  testProgram("redis");
   let server: RedisServer;
   before(async () => void (server = await startRedis()));
   after(() => server.stop());

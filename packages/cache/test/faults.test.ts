@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Cache, type CacheOptions, CacheUnavailableError, createCache } from "@svc/cache";
-import { type RedisServer, startRedis } from "@svc/dev-services";
+import { type RedisServer, startRedis, testProgram } from "@svc/dev-services";
 import { expect } from "chai";
 import { PATIENT, warmCache } from "./support/warm-cache.ts";
 
@@ -19,6 +19,7 @@ const answers = async (cache: Cache): Promise<boolean> =>
 
 describe("a Redis with faults", function () {
   this.timeout(60_000);
+  testProgram("redis");
   let server: RedisServer;
   const unhandled: unknown[] = [];
   const keep = (reason: unknown): void => void unhandled.push(reason);

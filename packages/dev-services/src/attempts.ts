@@ -9,6 +9,8 @@ export class NoServerError extends Error {
   override readonly name = "NoServerError";
   readonly code = "ERR_SVC_NO_SERVER";
   readonly attempts: readonly Attempt[];
+  /** The message on one line. */
+  readonly summary: string;
 
   /**
    * @param kind what was wanted, for example `PostgreSQL`
@@ -19,6 +21,8 @@ export class NoServerError extends Error {
     const lines = attempts.map(({ rung, reason }) => `  - ${rung}: ${reason}`);
     super(`No ${kind} could be started or reached:\n${lines.join("\n")}\nTo repair it: ${remedy}`);
     this.attempts = attempts;
+    const tried = attempts.map(({ rung, reason }) => `${rung}: ${reason}`.replaceAll(/\s+/g, " "));
+    this.summary = `no ${kind} (${tried.join("; ")}); ${remedy}`;
   }
 }
 

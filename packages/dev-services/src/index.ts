@@ -4,9 +4,11 @@ export { type DemoOptions, demoPostgres, type DemoPostgres } from "./demo-postgr
 export { freePort } from "./free-port.ts";
 export { type NatsOptions, type NatsServer, startNats } from "./nats.ts";
 export { type PgBouncer, type PgBouncerOptions, startPgBouncer } from "./pgbouncer.ts";
+export { type Program, type ProgramName } from "./programs.ts";
 export { type PostgresOptions, type PostgresServer, startPostgres } from "./postgres.ts";
 export { type RedisOptions, type RedisServer, startRedis } from "./redis.ts";
 export { type RedisCluster, startRedisCluster } from "./redis-cluster.ts";
+export { type Lookup, requireProgram } from "./require-program.ts";
 export { mochaGlobalTeardown } from "./release.ts";
 export {
   openTestDatabase,
@@ -17,6 +19,7 @@ export {
 } from "./test-database.ts";
 export { openTestLogin, type OpenTestLogin, type TestLoginOptions } from "./test-login.ts";
 export { testNats, type TestNats } from "./test-nats.ts";
+export { testProgram, type TestProgram } from "./test-program.ts";
 export { testPgBouncer, type TestPgBouncer } from "./test-pgbouncer.ts";
 export { openTestRedis, type OpenTestRedis, testRedis, type TestRedis } from "./test-redis.ts";
 export { testRedisCluster, type TestRedisCluster } from "./test-redis-cluster.ts";

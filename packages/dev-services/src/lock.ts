@@ -43,6 +43,26 @@ export async function joinOrStart<T>(file: string, start: () => Promise<T>): Pro
   }
 }
 
+/**
+ * Does something that only one process at a time may do. Blocks this process while it waits.
+ *
+ * @throws Error when another process holds the lock for longer than `ms`
+ */
+export function withLock<T>(file: string, ms: number, work: () => T): T {
+  const lock = `${file}.lock`;
+  const end = performance.now() + ms;
+  const nothing = new Int32Array(new SharedArrayBuffer(4));
+  while (!take(lock)) {
+    if (performance.now() > end) throw new Error(`another process has held ${lock} for ${ms / 1000} s`);
+    Atomics.wait(nothing, 0, 0, 50);
+  }
+  try {
+    return work();
+  } finally {
+    rmSync(lock, { force: true });
+  }
+}
+
 async function join(file: string): Promise<Joined | undefined> {
   let info: ServerInfo;
   try {

@@ -1,7 +1,6 @@
 /** What mocha gives a hook as `this`. */
 interface HookContext {
   timeout(ms: number): unknown;
-  skip(): never;
 }
 
 type Hook = (title: string, fn: (this: HookContext) => Promise<void>) => void;

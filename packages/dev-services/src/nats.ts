@@ -1,11 +1,11 @@
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { scratchFolder } from "./account.ts";
-import { NoServerError } from "./attempts.ts";
 import { freePort } from "./free-port.ts";
 import { startWatchdog, type Watchdog } from "./lease.ts";
 import { gone, signalTree } from "./processes.ts";
+import { requireProgram } from "./require-program.ts";
 
 /** What {@link startNats} takes. */
 export interface NatsOptions {
@@ -15,8 +15,6 @@ export interface NatsOptions {
   readonly jetStream?: boolean | undefined;
   /** Who may connect; the URL names both. Default: everybody. */
   readonly login?: { readonly user: string; readonly password: string } | undefined;
-  /** The environment with the `PATH` to look on. Default: `process.env`. */
-  readonly env?: NodeJS.ProcessEnv | undefined;
 }
 
 /** A NATS server of our own. */
@@ -39,28 +37,21 @@ export interface NatsServer extends AsyncDisposable {
 /**
  * Starts a NATS server, with JetStream, on 127.0.0.1. It ends when this process ends, however it ends.
  *
- * @throws NoServerError when there is none on `PATH`; Error when it does not start
+ * @throws NoServerError when there is none to start; Error when it does not start
  */
 export async function startNats(options: NatsOptions = {}): Promise<NatsServer> {
-  requireNats(options.env);
+  const program = requireProgram("nats");
   const watchdog = await startWatchdog();
   try {
-    return await launched(options, watchdog);
+    return await launched(program, options, watchdog);
   } catch (error) {
     await watchdog.finish();
     throw error;
   }
 }
 
-/** @throws NoServerError when there is none on `PATH` */
-export function requireNats(env: NodeJS.ProcessEnv = process.env): void {
-  if (spawnSync("nats-server", ["--version"], { env, stdio: "ignore" }).status === 0) return;
-  const attempts = [{ rung: "nats-server on PATH", reason: "not found" }];
-  throw new NoServerError("NATS", attempts, "install nats-server (Debian: apt-get install nats-server)");
-}
-
-async function launched(options: NatsOptions, watchdog: Watchdog): Promise<NatsServer> {
-  const { jetStream = true, login, env = process.env } = options;
+async function launched(program: string, options: NatsOptions, watchdog: Watchdog): Promise<NatsServer> {
+  const { jetStream = true, login } = options;
   const folder = scratchFolder("svc-nats-");
   const charge = { signal: "SIGTERM", remove: [folder], marker: folder } as const;
   watchdog.watch(charge);
@@ -81,7 +72,7 @@ async function launched(options: NatsOptions, watchdog: Watchdog): Promise<NatsS
     const args = ["-a", "127.0.0.1", "-p", String(at), "-sd", folder];
     if (jetStream) args.push("-js");
     if (login !== undefined) args.push("--user", login.user, "--pass", login.password);
-    const child = spawn("nats-server", args, { detached: true, stdio: "ignore", cwd: folder, env });
+    const child = spawn(program, args, { detached: true, stdio: "ignore", cwd: folder });
     child.on("error", () => undefined);
     if (child.pid === undefined) return undefined;
     watchdog.watch({ ...charge, pid: child.pid });

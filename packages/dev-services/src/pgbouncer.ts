@@ -1,12 +1,12 @@
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { scratchFolder, serverAccount } from "./account.ts";
-import { NoServerError } from "./attempts.ts";
 import { freePort } from "./free-port.ts";
 import { startWatchdog, type Watchdog } from "./lease.ts";
+import { requireProgram } from "./require-program.ts";
 
 /** What {@link startPgBouncer} takes. */
 export interface PgBouncerOptions {
@@ -14,8 +14,6 @@ export interface PgBouncerOptions {
   readonly url: string;
   /** How many connections to the server all clients share. */
   readonly connections: number;
-  /** The environment with the `PATH` to look on. Default: `process.env`. */
-  readonly env?: NodeJS.ProcessEnv | undefined;
 }
 
 /** A PgBouncer that pools transactions. */
@@ -30,27 +28,20 @@ export interface PgBouncer extends AsyncDisposable {
  * Starts a PgBouncer in transaction mode on 127.0.0.1, in front of a PostgreSQL. It ends when this process ends, however
  * it ends.
  *
- * @throws NoServerError when there is none on `PATH`; Error when it does not start
+ * @throws NoServerError when there is none to start; Error when it does not start
  */
 export async function startPgBouncer(options: PgBouncerOptions): Promise<PgBouncer> {
-  requirePgBouncer(options.env);
+  const program = requireProgram("pgbouncer");
   const watchdog = await startWatchdog();
   try {
-    return await launched(options, watchdog);
+    return await launched(program, options, watchdog);
   } catch (error) {
     await watchdog.finish();
     throw error;
   }
 }
 
-/** @throws NoServerError when there is none on `PATH` */
-export function requirePgBouncer(env: NodeJS.ProcessEnv = process.env): void {
-  if (spawnSync("pgbouncer", ["--version"], { env, stdio: "ignore" }).status === 0) return;
-  const attempts = [{ rung: "pgbouncer on PATH", reason: "not found" }];
-  throw new NoServerError("PgBouncer", attempts, "install pgbouncer (Debian: apt-get install pgbouncer)");
-}
-
-async function launched(options: PgBouncerOptions, watchdog: Watchdog): Promise<PgBouncer> {
+async function launched(program: string, options: PgBouncerOptions, watchdog: Watchdog): Promise<PgBouncer> {
   const port = await freePort();
   const folder = scratchFolder("svc-pgbouncer-");
   const charge = { signal: "SIGKILL", remove: [folder], marker: folder } as const;
@@ -58,9 +49,9 @@ async function launched(options: PgBouncerOptions, watchdog: Watchdog): Promise<
   // It refuses root, and reads its files as somebody else.
   const account = serverAccount();
   const child = spawn(
-    "pgbouncer",
+    program,
     [...(account === undefined ? [] : ["-u", account.name]), settingsIn(folder, port, options)],
-    { detached: true, stdio: "ignore", cwd: folder, env: options.env ?? process.env },
+    { detached: true, stdio: "ignore", cwd: folder },
   );
   let failed: Error | undefined;
   child.on("error", (error) => void (failed = error));

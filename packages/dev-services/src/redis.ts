@@ -2,13 +2,12 @@ import { spawn } from "node:child_process";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { scratchFolder } from "./account.ts";
-import { type Attempt, NoServerError } from "./attempts.ts";
 import { freePort } from "./free-port.ts";
 import { startWatchdog, type Watchdog } from "./lease.ts";
 import { joinOrStart, writeWhole } from "./lock.ts";
 import { gone, signalTree } from "./processes.ts";
-import { findRedis } from "./redis-binary.ts";
 import { redisCommands } from "./redis-command.ts";
+import { requireProgram } from "./require-program.ts";
 import { isNamedRun } from "./test-run.ts";
 import type { Charge } from "./watchdog.ts";
 
@@ -18,8 +17,6 @@ export interface RedisOptions {
   readonly port?: number | undefined;
   /** Whether it is a node for a cluster. It serves nothing before it belongs to one. Default: false. */
   readonly clusterNode?: boolean | undefined;
-  /** The environment that names what to start (`PATH`, `CI`). Default: `process.env`. */
-  readonly env?: NodeJS.ProcessEnv | undefined;
 }
 
 /** A Redis server of our own that keeps everything in memory. */
@@ -64,11 +61,7 @@ export async function joinRedis(
 }
 
 async function launch(options: RedisOptions, infoFile: string | undefined): Promise<RedisServer> {
-  const attempts: Attempt[] = [{ rung: "SVC_TEST_REDIS_URL", reason: "not set" }];
-  const program = findRedis(options.env ?? process.env, attempts);
-  if (program === undefined) {
-    throw new NoServerError("Redis", attempts, "install redis-server (Debian: apt-get install redis-server)");
-  }
+  const program = requireProgram("redis");
   const watchdog = await startWatchdog();
   try {
     return await launched(program, options, watchdog, infoFile);

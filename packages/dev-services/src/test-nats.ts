@@ -1,6 +1,6 @@
-import { NoServerError } from "./attempts.ts";
 import { mochaHooks } from "./mocha-hooks.ts";
-import { type NatsOptions, type NatsServer, requireNats, startNats } from "./nats.ts";
+import { type NatsOptions, type NatsServer, startNats } from "./nats.ts";
+import { testProgram } from "./test-program.ts";
 
 /** A NATS server of one describe that its tests may stop, kill and start as they like. */
 export interface TestNats {
@@ -12,20 +12,14 @@ export interface TestNats {
 
 /**
  * For a `describe`: a NATS server of its own with JetStream, started before the first test, ended after the last. Where
- * there is no NATS the tests are skipped and that is printed; with `CI=true` they fail.
+ * there is no NATS the describe is skipped as by {@link testProgram}.
  */
 export function testNats(options: NatsOptions = {}): TestNats {
+  testProgram("nats");
   let open: NatsServer | undefined;
   const { before, after } = mochaHooks("testNats()", "startNats()");
   before("a NATS server of its own", async function () {
     this.timeout(60_000);
-    try {
-      requireNats(options.env);
-    } catch (error) {
-      if (!(error instanceof NoServerError) || process.env.CI === "true") throw error;
-      process.stderr.write(`skipped: ${error.message}\n`);
-      this.skip();
-    }
     open = await startNats(options);
   });
   after("end the NATS server", async function () {

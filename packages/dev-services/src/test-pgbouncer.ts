@@ -1,6 +1,6 @@
-import { NoServerError } from "./attempts.ts";
 import { mochaHooks } from "./mocha-hooks.ts";
-import { type PgBouncer, requirePgBouncer, startPgBouncer } from "./pgbouncer.ts";
+import { type PgBouncer, startPgBouncer } from "./pgbouncer.ts";
+import { testProgram } from "./test-program.ts";
 
 /** Starts the PgBouncers of one describe. */
 export interface TestPgBouncer {
@@ -14,22 +14,13 @@ export interface TestPgBouncer {
 }
 
 /**
- * For a `describe`: PgBouncers in transaction mode. Where there is no PgBouncer the tests are skipped and that is
- * printed; with `CI=true` they fail.
+ * For a `describe`: PgBouncers in transaction mode. Where there is no PgBouncer the describe is skipped as by
+ * {@link testProgram}.
  */
 export function testPgBouncer(): TestPgBouncer {
+  testProgram("pgbouncer");
   const open: PgBouncer[] = [];
-  const { before, after } = mochaHooks("testPgBouncer()", "startPgBouncer()");
-  before("a PgBouncer", function () {
-    try {
-      requirePgBouncer();
-      return Promise.resolve();
-    } catch (error) {
-      if (!(error instanceof NoServerError) || process.env.CI === "true") throw error;
-      process.stderr.write(`skipped: ${error.message}\n`);
-      this.skip();
-    }
-  });
+  const { after } = mochaHooks("testPgBouncer()", "startPgBouncer()");
   after("end the PgBouncers", async function () {
     this.timeout(60_000);
     await Promise.all(open.splice(0).map((bouncer) => bouncer.stop()));

@@ -1,6 +1,6 @@
-import { NoServerError } from "./attempts.ts";
 import { mochaHooks } from "./mocha-hooks.ts";
 import { type RedisCluster, startRedisCluster } from "./redis-cluster.ts";
+import { testProgram } from "./test-program.ts";
 
 /** A cluster of one describe that its tests may stop, kill and start as they like. */
 export interface TestRedisCluster {
@@ -9,22 +9,16 @@ export interface TestRedisCluster {
 }
 
 /**
- * For a `describe`: a Redis Cluster of its own with three nodes. Where there is no Redis the tests are skipped and that
- * is printed; with `CI=true` they fail.
+ * For a `describe`: a Redis Cluster of its own with three nodes. Where there is no Redis the describe is skipped as by
+ * {@link testProgram}.
  */
 export function testRedisCluster(): TestRedisCluster {
+  testProgram("redis");
   let open: RedisCluster | undefined;
   const { before, after } = mochaHooks("testRedisCluster()", "startRedisCluster()");
   before("a Redis Cluster", async function () {
-    // Long enough to install the package.
-    this.timeout(400_000);
-    try {
-      open = await startRedisCluster();
-    } catch (error) {
-      if (!(error instanceof NoServerError) || process.env.CI === "true") throw error;
-      process.stderr.write(`skipped: ${error.message}\n`);
-      this.skip();
-    }
+    this.timeout(60_000);
+    open = await startRedisCluster();
   });
   after("end the Redis Cluster", async function () {
     this.timeout(60_000);

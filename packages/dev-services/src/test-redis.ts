@@ -1,10 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { maskUrl, NoServerError } from "./attempts.ts";
+import { maskUrl } from "./attempts.ts";
 import { fromEnvironment } from "./environment.ts";
 import { mochaHooks } from "./mocha-hooks.ts";
 import { joinRedis } from "./redis.ts";
 import { redisCommands } from "./redis-command.ts";
+import { testProgram } from "./test-program.ts";
 import { testRunFolder } from "./test-run.ts";
 
 /** A place of one test file in a Redis. */
@@ -68,22 +69,16 @@ export async function releaseSharedRedis(): Promise<void> {
 }
 
 /**
- * For a `describe`: a place of its own in a real Redis for the tests in it. Where there is no Redis the tests are
- * skipped and that is printed; with `CI=true` they fail.
+ * For a `describe`: a place of its own in a real Redis for the tests in it. Where there is no Redis the describe is
+ * skipped as by {@link testProgram}.
  */
 export function testRedis(): TestRedis {
+  if (fromEnvironment("SVC_TEST_REDIS_URL") === undefined) testProgram("redis");
   let open: OpenTestRedis | undefined;
   const { before, after } = mochaHooks("testRedis()", "openTestRedis()");
   before("a Redis", async function () {
-    // Long enough to install the package.
-    this.timeout(400_000);
-    try {
-      open = await openTestRedis();
-    } catch (error) {
-      if (!(error instanceof NoServerError) || process.env.CI === "true") throw error;
-      process.stderr.write(`skipped: ${error.message}\n`);
-      this.skip();
-    }
+    this.timeout(60_000);
+    open = await openTestRedis();
   });
   after("empty the Redis", async function () {
     this.timeout(30_000);

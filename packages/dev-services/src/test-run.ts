@@ -10,11 +10,19 @@ import { isRoot, ownFolder } from "./account.ts";
 export function testRunFolder(env: NodeJS.ProcessEnv = process.env): string {
   const given = env.SVC_TEST_RUN;
   if (given !== undefined && existsSync(given)) return given;
-  // Mocha's workers are children of its main process.
-  const main = env.MOCHA_WORKER_ID === undefined ? process.pid : process.ppid;
-  const folder = join(tmpdir(), `svc-test-run-${isRoot() ? "root-" : ""}${main}`);
+  const folder = join(tmpdir(), `svc-test-run-${isRoot() ? "root-" : ""}${mainProcess(env)}`);
   ownFolder(folder);
   return folder;
+}
+
+/** What the processes of one test run have in common, and no other run has. */
+export function runName(env: NodeJS.ProcessEnv = process.env): string {
+  return env.SVC_TEST_RUN ?? `process ${mainProcess(env)}`;
+}
+
+function mainProcess(env: NodeJS.ProcessEnv): number {
+  // Mocha's workers are children of its main process.
+  return env.MOCHA_WORKER_ID === undefined ? process.pid : process.ppid;
 }
 
 /** Whether a folder was named after a process, and so has nobody else to remove it. */

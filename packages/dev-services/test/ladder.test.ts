@@ -19,7 +19,6 @@ import {
   openTestDatabase,
   openTestRedis,
   startPostgres,
-  startRedis,
 } from "@svc/dev-services";
 import { expect } from "chai";
 import { linkLibraries } from "../src/postgres-binaries.ts";
@@ -61,17 +60,6 @@ describe("the ladder", function () {
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
-  });
-
-  it("names every way to a Redis that it tried", async () => {
-    const { message } = await rejection(startRedis({ env: { PATH: "/nonexistent" } }));
-    expect(message.split("\n")).to.deep.equal([
-      "No Redis could be started or reached:",
-      "  - SVC_TEST_REDIS_URL: not set",
-      "  - installed: neither redis-server nor valkey-server is on PATH",
-      "  - apt-get install redis-server: only as root, with CI=true and where apt-get exists",
-      "To repair it: install redis-server (Debian: apt-get install redis-server)",
-    ]);
   });
 
   it("never takes another server when the one of the environment does not answer, and masks its password", async () => {

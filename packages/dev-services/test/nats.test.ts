@@ -1,8 +1,7 @@
-import { NoServerError, startNats, testNats } from "@svc/dev-services";
+import { startNats, testNats } from "@svc/dev-services";
 import { expect } from "chai";
 import { connect } from "node:net";
 import { isAlive } from "../src/processes.ts";
-import { rejection } from "./support/rejection.ts";
 
 /** What a server answers after its greeting; a name and password are sent where they are given. */
 async function asked(port: number, login: object = {}): Promise<string> {
@@ -40,11 +39,5 @@ describe("testNats", function () {
     expect(await asked(other.port)).to.not.match(/"jetstream":true/);
     await other.stop();
     expect(isAlive(other.pid)).to.equal(false);
-  });
-
-  it("names what is missing where there is no NATS", async () => {
-    const error = await rejection(startNats({ env: { PATH: "/none" } }));
-    expect(error).to.be.instanceOf(NoServerError);
-    expect(error.message).to.include("nats-server on PATH: not found");
   });
 });

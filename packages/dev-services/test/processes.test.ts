@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { startPostgres } from "@svc/dev-services";
+import { startPostgres, testProgram } from "@svc/dev-services";
 import { expect } from "chai";
 import { childrenOf, isAlive } from "../src/processes.ts";
 import { hold, type Holder } from "./support/hold.ts";
@@ -97,23 +97,24 @@ describe("the processes of a server", function () {
     }
   });
 
-  it("run on while a thread of theirs does, whose ports and files they are: the first one may have ended before it", async function () {
-    // Elsewhere nothing tells such a process from one that has ended.
-    if (process.platform !== "linux") this.skip();
-    const code = `import ctypes, sys, threading
+  describe("with a thread of their own", () => {
+    const python = testProgram("python");
+
+    it("run on while a thread of theirs does, whose ports and files they are: the first one may have ended before it", async function () {
+      // Elsewhere nothing tells such a process from one that has ended.
+      if (process.platform !== "linux") this.skip();
+      const code = `import ctypes, sys, threading
 threading.Thread(target=sys.stdin.read).start()
 ctypes.CDLL(None).pthread_exit(None)`;
-    const child = spawn("python3", ["-c", code], { stdio: ["pipe", "ignore", "ignore"] });
-    const [problem] = (await Promise.race([once(child, "error"), once(child, "spawn")])) as [Error?];
-    if (problem !== undefined && process.env.CI !== "true") this.skip();
-    expect(problem).to.equal(undefined);
-    const pid = child.pid ?? 0;
-    const stat = (): string => readFileSync(`/proc/${pid}/stat`, "utf8");
-    await until("its first thread has ended", () => /\) Z .* 2 0 \d+ /.test(stat()));
-    expect(isAlive(pid)).to.equal(true);
-    child.stdin.end();
-    await once(child, "exit");
-    expect(isAlive(pid)).to.equal(false);
+      const child = spawn(python.path, ["-c", code], { stdio: ["pipe", "ignore", "ignore"] });
+      const pid = child.pid ?? 0;
+      const stat = (): string => readFileSync(`/proc/${pid}/stat`, "utf8");
+      await until("its first thread has ended", () => /\) Z .* 2 0 \d+ /.test(stat()));
+      expect(isAlive(pid)).to.equal(true);
+      child.stdin.end();
+      await once(child, "exit");
+      expect(isAlive(pid)).to.equal(false);
+    });
   });
 
   // Where this process is a normal user, every other test shows it.

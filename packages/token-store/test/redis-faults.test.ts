@@ -1,4 +1,4 @@
-import { type RedisServer, startRedis, testRedis } from "@svc/dev-services";
+import { type RedisServer, startRedis, testProgram, testRedis } from "@svc/dev-services";
 import { rejection, until } from "@svc/test-support";
 import { createRedisTokenStore, type RedisLike } from "@svc/token-store/redis";
 import { expect } from "chai";
@@ -53,6 +53,7 @@ describe("createRedisTokenStore with a connection that breaks", () => {
 
 describe("createRedisTokenStore with a Redis that fails", function () {
   this.timeout(60_000);
+  testProgram("redis");
   let server: RedisServer;
   let redis: Redis;
   before(async () => {

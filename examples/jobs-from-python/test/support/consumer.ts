@@ -1,7 +1,8 @@
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { dirname, delimiter } from "node:path";
 import { fileURLToPath } from "node:url";
+import { requireProgram, testProgram } from "@svc/dev-services";
 
 /** A process of this example. Leaving the block ends it. */
 export interface Running extends AsyncDisposable {
@@ -13,20 +14,13 @@ export interface Running extends AsyncDisposable {
 
 const example = fileURLToPath(new URL("../../", import.meta.url));
 
-/** For a `describe`: where there is no Python or no psql its tests are skipped, and fail with `CI=true`. */
+/** For a `describe`: where there is no Python or no psql it is skipped as by `testProgram()`. */
 export function needsPython(): void {
-  before("python3 and psql", function () {
-    for (const program of ["python3", "psql"]) {
-      if (spawnSync(program, ["--version"]).status === 0) continue;
-      const message = `no ${program} is on PATH; on Debian: apt-get install python3 postgresql-client`;
-      if (process.env["CI"] === "true") throw new Error(message);
-      process.stderr.write(`skipped: ${message}\n`);
-      this.skip();
-    }
-  });
+  testProgram("python");
+  testProgram("psql");
 }
 
-/** Starts a program of this example on a database. */
+/** Starts a program of this example on a database; it finds node and psql on its PATH. */
 export function start(
   program: string,
   args: readonly string[],
@@ -37,7 +31,7 @@ export function start(
     stdio: ["ignore", "pipe", "pipe"],
     env: {
       ...process.env,
-      PATH: [dirname(process.execPath), process.env["PATH"]].join(delimiter),
+      PATH: [dirname(process.execPath), process.env["PATH"], dirname(requireProgram("psql"))].join(delimiter),
       PYTHONDONTWRITEBYTECODE: "1",
       NODE_OPTIONS: "--conditions=@svc/source",
       ...env,

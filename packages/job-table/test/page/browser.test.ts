@@ -1,9 +1,9 @@
-import { testDatabase } from "@svc/dev-services";
+import { testDatabase, testProgram } from "@svc/dev-services";
 import { queueRoutes } from "@svc/job-table";
 import { expect } from "chai";
 import type { Browser, Page } from "playwright-core";
 import { openBench } from "../support/bench.ts";
-import { accessibilityFaults, findChromium, launch, takeScreenshot } from "./support/browser.ts";
+import { accessibilityFaults, launch, takeScreenshot } from "./support/browser.ts";
 import { serve } from "./support/stacks.ts";
 
 /** Does something that leads to another page, and waits until that one is there as a whole. */
@@ -13,17 +13,11 @@ async function leads(page: Page, act: () => Promise<void>): Promise<void> {
 
 describe("the queue page in Chromium", function () {
   this.timeout(60_000);
+  const chromium = testProgram("chromium");
   let browser: Browser | undefined;
 
-  before("a browser", async function () {
-    const executable = findChromium();
-    if (executable === undefined) {
-      const message = "no chromium is on PATH; on Debian: apt-get install chromium-headless-shell";
-      if (process.env["CI"] === "true") throw new Error(message);
-      process.stderr.write(`skipped: ${message}\n`);
-      this.skip();
-    }
-    browser = await launch(executable);
+  before("a browser", async () => {
+    browser = await launch(chromium.path);
   });
 
   const database = testDatabase({ name: "job-page-browser" });

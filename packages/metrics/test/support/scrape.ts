@@ -14,11 +14,9 @@ export async function samples(of: MetricsMiddleware, prefix = ""): Promise<Recor
   );
 }
 
-export const hasPromtool: boolean = spawnSync("promtool", ["--version"]).status === 0;
-
 /** What `promtool check metrics` has to say; empty when it finds nothing. */
-export function promtoolFindings(text: string): string {
-  const { status, stdout, stderr } = spawnSync("promtool", ["check", "metrics"], {
+export function promtoolFindings(promtool: string, text: string): string {
+  const { status, stdout, stderr } = spawnSync(promtool, ["check", "metrics"], {
     input: text,
     encoding: "utf8",
   });

@@ -1,5 +1,6 @@
+import { testProgram } from "@svc/dev-services";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
-import { findChromium, launchChromium } from "./chromium.ts";
+import { launchChromium } from "./chromium.ts";
 
 /** A browser while the tests of a `describe` run. */
 export interface TestBrowser {
@@ -14,25 +15,18 @@ export interface Visitor {
 }
 
 /**
- * For a `describe`: a Chromium of its own. Where there is none the tests are skipped and that is printed; with `CI=true`
- * they fail.
+ * For a `describe`: a Chromium of its own. Where there is none the describe is skipped as by `testProgram()`.
  *
  * @param trusted whose certificates it takes
  */
 export function testBrowser(trusted: readonly { readonly spkiHash: string }[] = []): TestBrowser {
+  const chromium = testProgram("chromium");
   const contexts: BrowserContext[] = [];
   let browser: Browser | undefined;
 
   before("a browser", async function () {
     this.timeout(60_000);
-    const executable = findChromium();
-    if (executable === undefined) {
-      const message = "no chromium is on PATH; on Debian: apt-get install chromium-headless-shell";
-      if (process.env["CI"] === "true") throw new Error(message);
-      process.stderr.write(`skipped: ${message}\n`);
-      this.skip();
-    }
-    browser = await launchChromium(executable, trusted);
+    browser = await launchChromium(chromium.path, trusted);
   });
 
   afterEach("close what the test opened", async () => {

@@ -1,32 +1,4 @@
-import { accessSync, constants } from "node:fs";
-import { delimiter, join } from "node:path";
 import { type Browser, chromium } from "playwright-core";
-
-// The first is the same browser without its own windows, and needs half the time of a processor.
-const programs = [
-  "chromium-headless-shell",
-  "chromium",
-  "chromium-browser",
-  "google-chrome",
-  "google-chrome-stable",
-];
-
-/** The browser to drive, or undefined where none is installed. */
-export function findChromium(): string | undefined {
-  for (const name of programs) {
-    for (const folder of (process.env["PATH"] ?? "").split(delimiter)) {
-      const file = join(folder, name);
-      try {
-        if (folder === "") continue;
-        accessSync(file, constants.X_OK);
-        return file;
-      } catch {
-        continue;
-      }
-    }
-  }
-  return undefined;
-}
 
 /** Without a window; it trusts these keys, and finds every name below `.test` on this machine. */
 export function launchChromium(

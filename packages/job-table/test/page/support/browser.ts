@@ -1,34 +1,10 @@
-import { accessSync, constants, mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Browser, chromium, type Page } from "playwright-core";
 
 const folder = fileURLToPath(new URL("../../../../../artifacts/screenshots/", import.meta.url));
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-
-// The first is the same browser without its own windows, and needs half the time of a processor.
-const programs = [
-  "chromium-headless-shell",
-  "chromium",
-  "chromium-browser",
-  "google-chrome",
-  "google-chrome-stable",
-];
-
-/** The browser to drive, or undefined where none is installed. */
-export function findChromium(): string | undefined {
-  const folders = (process.env["PATH"] ?? "").split(delimiter).filter((each) => each !== "");
-  const files = programs.flatMap((name) => folders.map((each) => join(each, name)));
-  return files.find((file) => {
-    try {
-      accessSync(file, constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
-}
 
 /** Without a window. */
 export function launch(executablePath: string): Promise<Browser> {

@@ -1,0 +1,22 @@
+import { accessSync, constants } from "node:fs";
+import { join } from "node:path";
+
+/** The file of a program in one of these folders. */
+export function firstIn(folders: readonly string[], files: readonly string[]): string | undefined {
+  for (const file of files) {
+    for (const folder of folders) {
+      const path = join(folder, file);
+      if (isExecutable(path)) return path;
+    }
+  }
+  return undefined;
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,48 @@
+import { globSync } from "node:fs";
+import { delimiter } from "node:path";
+import { type Attempt, NoServerError } from "./attempts.ts";
+import { firstIn } from "./executable.ts";
+import { type Program, type ProgramName, programs } from "./programs.ts";
+import { unpack } from "./unpack.ts";
+
+/** Where Debian puts servers, although the `PATH` of a normal user lacks these folders. */
+const SERVER_FOLDERS = ["/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/lib/postgresql/*/bin"];
+
+/** Where to look. */
+export interface Lookup {
+  /** The environment with the `PATH`. Default: `process.env`. */
+  readonly env?: NodeJS.ProcessEnv | undefined;
+  /** Folders to look in beside those of `PATH`, as patterns. Default: where Debian puts servers. */
+  readonly folders?: readonly string[] | undefined;
+  /** Where packages are unpacked. Default: a folder of this user that is kept. */
+  readonly cache?: string | undefined;
+}
+
+/**
+ * The path of a program: on `PATH`, else in the folders where Debian puts servers, else unpacked from the package of
+ * Debian, which is done once and takes at most two minutes.
+ *
+ * @throws NoServerError where it is nowhere; the error names the package to install
+ */
+export function requireProgram(wanted: ProgramName | Program, lookup: Lookup = {}): string {
+  const program: Program = typeof wanted === "string" ? programs[wanted] : wanted;
+  const { env = process.env, folders = SERVER_FOLDERS } = lookup;
+  const onPath = (env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
+  const found = firstIn(onPath, program.files) ?? firstIn(existing(folders), program.files);
+  if (found !== undefined) return found;
+  const where = folders.length === 0 ? "on PATH" : "on PATH or in the folders of servers";
+  const attempts: Attempt[] = [
+    { rung: "installed", reason: `${program.files.join(" or ")} is not ${where}` },
+  ];
+  const unpacked = unpack(program, attempts, { env, cache: lookup.cache });
+  if (unpacked !== undefined) return unpacked;
+  const name = program.package;
+  throw new NoServerError(program.title, attempts, `install ${name} (Debian: apt-get install ${name})`);
+}
+
+function existing(patterns: readonly string[]): readonly string[] {
+  // Patterns are only where a folder is named after a version: the newest first.
+  return patterns.flatMap((pattern) =>
+    pattern.includes("*") ? globSync(pattern).toSorted().toReversed() : [pattern],
+  );
+}

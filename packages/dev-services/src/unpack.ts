@@ -1,0 +1,231 @@
+import { spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import { isRoot, keptFolder, ownFolder } from "./account.ts";
+import type { Attempt } from "./attempts.ts";
+import { firstIn } from "./executable.ts";
+import { withLock, writeWhole } from "./lock.ts";
+import type { Program } from "./programs.ts";
+import { runName } from "./test-run.ts";
+
+/** What {@link unpack} may be given instead of its defaults. */
+export interface UnpackOptions {
+  readonly env: NodeJS.ProcessEnv;
+  /** Default: a folder of this user under the system's variable temp folder. */
+  readonly cache?: string | undefined;
+}
+
+/** Why a program cannot be unpacked. */
+class UnpackError extends Error {
+  /** Whether the mirror did not answer, so that other packages need not be tried. */
+  readonly isOffline: boolean;
+
+  constructor(message: string, isOffline = false) {
+    super(message);
+    this.isOffline = isOffline;
+  }
+}
+
+/** What a run remembers about its failures. */
+interface Failure {
+  readonly run: string;
+  readonly reason: string;
+}
+
+// A mirror that answers sends each of them within seconds.
+const DOWNLOAD_MS = 60_000;
+const LOCAL_MS = 30_000;
+// Longer than one holder takes; a waiting process then skips its tests.
+const LOCK_MS = 150_000;
+
+/**
+ * Downloads the packages of a program and unpacks them without root, once for each user and release of Debian. A failure
+ * is remembered for the test run, so that its other processes do not wait too.
+ *
+ * @param attempts gets the reason when it does not succeed; nothing is thrown
+ */
+export function unpack(program: Program, attempts: Attempt[], options: UnpackOptions): string | undefined {
+  const { unpacked: packages, files } = program;
+  if (packages === undefined) return undefined;
+  const rung = `apt-get download ${program.package}`;
+  try {
+    const cache = options.cache ?? keptFolder(`svc-programs-${process.getuid?.() ?? 0}`);
+    const kept = join(cache, releaseOf(), program.package);
+    const existing = firstIn([join(kept, "run")], files);
+    if (existing !== undefined) return existing;
+    const tools = toolsOf(options.env);
+    ownFolder(cache);
+    mkdirSync(dirname(kept), { recursive: true });
+    const failures = [join(cache, "offline.json"), `${kept}.json`] as const;
+    return withLock(join(cache, "unpacking"), LOCK_MS, () => {
+      const done = firstIn([join(kept, "run")], files);
+      if (done !== undefined) return done;
+      for (const file of failures) throwIfFailed(file);
+      try {
+        unpackInto(kept, packages, program, tools);
+      } catch (error) {
+        const failure: Failure = { run: runName(), reason: (error as Error).message };
+        writeWhole(error instanceof UnpackError && error.isOffline ? failures[0] : failures[1], failure);
+        throw error;
+      }
+      return firstIn([join(kept, "run")], files);
+    });
+  } catch (error) {
+    attempts.push({ rung, reason: (error as Error).message });
+    return undefined;
+  }
+}
+
+/** The programs of Debian that it takes, and the environment they run in. */
+interface Tools {
+  readonly aptGet: string;
+  readonly dpkg: string;
+  readonly ldd: string;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+function toolsOf(env: NodeJS.ProcessEnv): Tools {
+  const folders = (env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
+  const path = (name: string): string => {
+    const found = firstIn(folders, [name]);
+    if (found === undefined) throw new UnpackError(`${name} is not on PATH`);
+    return found;
+  };
+  return {
+    aptGet: path("apt-get"),
+    dpkg: path("dpkg"),
+    ldd: path("ldd"),
+    env: { ...env, LC_ALL: "C", DEBIAN_FRONTEND: "noninteractive" },
+  };
+}
+
+/** Libraries of one release do not work with programs of another. */
+function releaseOf(): string {
+  const text = existsSync("/etc/os-release") ? readFileSync("/etc/os-release", "utf8") : "";
+  const value = (name: string): string =>
+    new RegExp(`^${name}="?([\\w.-]+)"?$`, "m").exec(text)?.[1] ?? "unknown";
+  return `${value("ID")}-${value("VERSION_ID")}-${process.arch}`;
+}
+
+function throwIfFailed(file: string): void {
+  if (!existsSync(file)) return;
+  const { run, reason } = JSON.parse(readFileSync(file, "utf8")) as Failure;
+  if (run === runName()) throw new UnpackError(reason);
+  rmSync(file);
+}
+
+function unpackInto(kept: string, packages: readonly string[], program: Program, tools: Tools): void {
+  const fresh = mkdtempSync(`${kept}-`);
+  try {
+    addPackages(fresh, packages, tools);
+    const files = program.files.filter((file) => programIn(fresh, file) !== undefined);
+    if (files.length === 0) throw new UnpackError(`the package has no ${program.files.join(" or ")}`);
+    if (files.some((file) => lacksLibraries(programIn(fresh, file) ?? "", fresh, tools))) {
+      const libraries = librariesFor(program.package, tools);
+      if (libraries.length > 0) addPackages(fresh, libraries, tools);
+    }
+    mkdirSync(join(fresh, "run"));
+    for (const file of files) writeStarter(fresh, kept, file);
+    if (isRoot()) chmodSync(fresh, 0o755);
+    rmSync(kept, { recursive: true, force: true });
+    renameSync(fresh, kept);
+    for (const file of files) {
+      const { status } = spawnSync(join(kept, "run", file), ["--version"], {
+        env: tools.env,
+        timeout: LOCAL_MS,
+      });
+      if (status !== 0) {
+        rmSync(kept, { recursive: true, force: true });
+        throw new UnpackError(`${file} does not start after it was unpacked`);
+      }
+    }
+  } finally {
+    rmSync(fresh, { recursive: true, force: true });
+  }
+}
+
+function addPackages(root: string, packages: readonly string[], tools: Tools): void {
+  const settings = ["Retries=0", "http::Timeout=10", "https::Timeout=10"].flatMap((each) => [
+    "-o",
+    `Acquire::${each}`,
+  ]);
+  run(tools.aptGet, ["-q", ...settings, "download", ...packages], root, DOWNLOAD_MS, tools);
+  for (const archive of globSync("*.deb", { cwd: root })) {
+    run(tools.dpkg, ["-x", archive, "."], root, LOCAL_MS, tools);
+    rmSync(join(root, archive));
+  }
+}
+
+function run(command: string, args: readonly string[], cwd: string, timeout: number, tools: Tools): string {
+  const { status, stdout, stderr, error } = spawnSync(command, args, {
+    cwd,
+    env: tools.env,
+    encoding: "utf8",
+    timeout,
+    killSignal: "SIGKILL",
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  if (status === 0) return stdout;
+  if ((error as NodeJS.ErrnoException | undefined)?.code === "ETIMEDOUT")
+    throw new UnpackError(`no end within ${timeout / 1000} s`, true);
+  if (error !== undefined) throw new UnpackError(error.message);
+  const [reason = `exit code ${status}`] = stderr
+    .split("\n")
+    .filter((line) => line.startsWith("E: "))
+    .map((line) => line.slice(3));
+  throw new UnpackError(reason, /Failed to fetch|Could not resolve|Unable to connect/.test(stderr));
+}
+
+function programIn(root: string, file: string): string | undefined {
+  return firstIn(
+    ["usr/bin", "usr/sbin", "bin", "sbin"].map((folder) => join(root, folder)),
+    [file],
+  );
+}
+
+function libraryFolders(root: string): readonly string[] {
+  const libraries = globSync("{lib,usr/lib}{,/*}/*.so*", { cwd: root });
+  return [...new Set(libraries.map((file) => dirname(file)))];
+}
+
+function lacksLibraries(path: string, root: string, tools: Tools): boolean {
+  const LD_LIBRARY_PATH = libraryFolders(root)
+    .map((folder) => join(root, folder))
+    .join(delimiter);
+  // A program that is linked statically makes ldd fail, and lacks nothing.
+  const { stdout } = spawnSync(tools.ldd, [path], {
+    env: { ...tools.env, LD_LIBRARY_PATH },
+    encoding: "utf8",
+    timeout: LOCAL_MS,
+  });
+  return stdout.includes("not found");
+}
+
+/** The packages of libraries that an installation would add. */
+function librariesFor(name: string, tools: Tools): readonly string[] {
+  const args = ["-q", "--simulate", "--no-install-recommends", "install", name];
+  const planned = run(tools.aptGet, args, "/", LOCAL_MS, tools);
+  const names = [...planned.matchAll(/^Inst (lib\S+)/gm)].map(([, each = ""]) => each);
+  return names.filter((each) => !each.startsWith("libjs-"));
+}
+
+/** The unpacked program finds its libraries by this script; `exec` keeps the process id. */
+function writeStarter(fresh: string, kept: string, file: string): void {
+  const folders = libraryFolders(fresh).map((folder) => join(kept, folder));
+  const real = join(kept, (programIn(fresh, file) ?? "").slice(fresh.length + 1));
+  const libraries =
+    folders.length === 0
+      ? ""
+      : `LD_LIBRARY_PATH="${folders.join(":")}\${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"\nexport LD_LIBRARY_PATH\n`;
+  writeFileSync(join(fresh, "run", file), `#!/bin/sh\n${libraries}exec "${real}" "$@"\n`, { mode: 0o755 });
+}

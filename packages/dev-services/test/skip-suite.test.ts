@@ -1,0 +1,97 @@
+import { expect } from "chai";
+import { runMocha } from "./support/mocha.ts";
+
+const absent = `{ title: "Nothing", files: ["svc-no-such-server"], package: "svc-no-such-package" }`;
+const reason =
+  "no Nothing (installed: svc-no-such-server is not on PATH or in the folders of servers); " +
+  "install svc-no-such-package (Debian: apt-get install svc-no-such-package)";
+const header = `import { testDatabase, testProgram } from "${import.meta.resolve("@svc/dev-services")}";\n`;
+
+/** Hooks that leave traces, on both sides of the helper and in a describe that it finds there. */
+const suite = `${header}
+const hook = (name) => () => console.log("hook ran: " + name);
+describe("outer", () => {
+  before(hook("outer before"));
+  describe("needs a server", () => {
+    before(hook("before, above"));
+    after(hook("after, above"));
+    const database = testDatabase();
+    describe("inner, above", () => {
+      before(hook("inner before"));
+      after(hook("inner after"));
+      it("two", hook("test two"));
+    });
+    it("one", hook("test one"));
+    testProgram(${absent});
+    before(hook("before, below"));
+    beforeEach(hook("beforeEach"));
+    afterEach(hook("afterEach"));
+    after(hook("after, below"));
+    describe("inner, below", () => {
+      before(hook("inner before"));
+      it("three", hook("test three"));
+    });
+  });
+  it("four", () => undefined);
+});
+`;
+
+describe("testProgram() where the program is missing", function () {
+  this.timeout(60_000);
+
+  for (const isParallel of [false, true]) {
+    it(`skips the describe as a whole, by name and with the package to install, and runs no hook of it (${isParallel ? "in worker processes" : "in one process"})`, () => {
+      const { status, passes, failures, skipped, output } = runMocha(suite, { isParallel });
+      expect({ status, passes, failures }).to.deep.equal({ status: 0, passes: 1, failures: 0 });
+      expect(skipped).to.have.members([
+        `outer needs a server [skipped: ${reason}] one`,
+        `outer needs a server [skipped: ${reason}] inner, above two`,
+        `outer needs a server [skipped: ${reason}] inner, below three`,
+      ]);
+      expect(output.match(/hook ran: .*/g)).to.deep.equal(["hook ran: outer before"]);
+    });
+  }
+
+  it("prints the reason where npm test does not list it at its end", () => {
+    const { output } = runMocha(suite, { isCounted: false });
+    expect(output).to.contain(`outer needs a server [skipped: ${reason}]\n`);
+  });
+
+  it("names every missing program of a describe that needs two", () => {
+    const second = absent.replaceAll("no-such", "no-other").replace("Nothing", "Naught");
+    const source = `${header}
+describe("two", () => {
+  testProgram(${absent});
+  testProgram(${second});
+  it("is skipped", () => undefined);
+});`;
+    const { skipped } = runMocha(source);
+    expect(skipped).to.have.length(1);
+    expect(skipped[0]).to.match(/no-such-package\)\] \[skipped: .*svc-no-other-package\)\] is skipped$/);
+  });
+
+  it("is an error outside of a describe, where it would skip the tests of other files", () => {
+    const source = `${header}testProgram(${absent});\nit("passes", () => undefined);`;
+    const { status, output } = runMocha(source, { isCounted: false });
+    expect(status).to.not.equal(0);
+    expect(output).to.contain("testProgram() can be called only inside of a describe");
+  });
+});
+
+describe("testProgram() where the program is there", function () {
+  this.timeout(60_000);
+
+  it("changes nothing: hooks and tests run, and the title stays", () => {
+    const source = `${header}
+describe("shell", () => {
+  before(() => console.log("hook ran"));
+  const shell = testProgram({ title: "a shell", files: ["sh"], package: "dash" });
+  it("runs", function () { console.log(shell.path, this.test.fullTitle()); });
+});`;
+    const { passes, pending, output } = runMocha(source);
+    expect({ passes, pending }).to.deep.equal({ passes: 1, pending: 0 });
+    expect(output)
+      .to.contain("hook ran")
+      .and.to.match(/\/sh shell runs\s/);
+  });
+});
