@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { freePort, testDatabase } from "@svc/dev-services";
+import { freePort, needsPostgres, testDatabase } from "@svc/dev-services";
 import { createService } from "@svc/express";
 import { ConfigurationError } from "@svc/options";
 import { expect } from "chai";
@@ -33,6 +33,7 @@ async function occupied(port: number): Promise<Server> {
 
 describe("the start command", function () {
   this.timeout(60_000);
+  needsPostgres();
 
   it("PORT-2 serves on SVC_PORT, PORT-4 PORT-6 beside a database whose data the next start finds", async () => {
     using checkout = temporaryCheckout();

@@ -1,4 +1,4 @@
-import { freePort, startPostgres, testDatabase, testPostgresServer } from "@svc/dev-services";
+import { freePort, needsPostgres, startPostgres, testDatabase, testPostgresServer } from "@svc/dev-services";
 import { expect } from "chai";
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -36,6 +36,7 @@ async function expectUnavailable(url: string): Promise<void> {
 
 describe("the service without its database", function () {
   this.timeout(60_000);
+  needsPostgres();
 
   it("starts, is healthy, says in /ready what it lacks, and answers 503", async () => {
     await using running = await runService("postgres://someone:secret@127.0.0.1:1/expenses");

@@ -19,6 +19,7 @@ export {
 } from "./test-database.ts";
 export { openTestLogin, type OpenTestLogin, type TestLoginOptions } from "./test-login.ts";
 export { testNats, type TestNats } from "./test-nats.ts";
+export { needsPostgres, needsSharedPostgres } from "./test-postgres.ts";
 export { testProgram, type TestProgram } from "./test-program.ts";
 export { testPgBouncer, type TestPgBouncer } from "./test-pgbouncer.ts";
 export { openTestRedis, type OpenTestRedis, testRedis, type TestRedis } from "./test-redis.ts";

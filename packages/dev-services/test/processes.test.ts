@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { startPostgres, testProgram } from "@svc/dev-services";
+import { needsPostgres, startPostgres, testProgram } from "@svc/dev-services";
 import { expect } from "chai";
 import { childrenOf, isAlive } from "../src/processes.ts";
 import { hold, type Holder } from "./support/hold.ts";
@@ -22,6 +22,7 @@ import { until } from "./support/wait.ts";
 
 describe("the processes of a server", function () {
   this.timeout(120_000);
+  needsPostgres();
 
   it("are gone, with the folder, after the process that started them was killed", async () => {
     await using holder = await hold("postgres", { purpose: "test" });

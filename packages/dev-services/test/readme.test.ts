@@ -1,8 +1,10 @@
+import { needsPostgres } from "@svc/dev-services";
 import { runSample } from "@svc/test-support";
 import { expect } from "chai";
 
 describe("README of @svc/dev-services", function () {
   this.timeout(60_000);
+  needsPostgres();
 
   it("shows how to start a server, which ends with the program", async () => {
     await using sample = await runSample(new URL("../README.md", import.meta.url));

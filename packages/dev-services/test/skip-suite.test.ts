@@ -5,7 +5,7 @@ const absent = `{ title: "Nothing", files: ["svc-no-such-server"], package: "svc
 const reason =
   "no Nothing (installed: svc-no-such-server is not on PATH or in the folders of servers); " +
   "install svc-no-such-package (Debian: apt-get install svc-no-such-package)";
-const header = `import { testDatabase, testProgram } from "${import.meta.resolve("@svc/dev-services")}";\n`;
+const header = `import { testDatabase, testPostgresServer, testProgram } from "${import.meta.resolve("@svc/dev-services")}";\n`;
 
 /** Hooks that leave traces, on both sides of the helper and in a describe that it finds there. */
 const suite = `${header}
@@ -75,6 +75,27 @@ describe("two", () => {
     const { status, output } = runMocha(source, { isCounted: false });
     expect(status).to.not.equal(0);
     expect(output).to.contain("testProgram() can be called only inside of a describe");
+  });
+});
+
+describe("testPostgresServer() where there is no PostgreSQL", function () {
+  this.timeout(60_000);
+
+  it("skips the describe as a whole, and runs no hook of it", () => {
+    const source = `${header}
+describe("a server", () => {
+  before(() => console.log("hook ran"));
+  const postgres = testPostgresServer({ only: "system", env: { PATH: "" }, installedUnder: "/nonexistent" });
+  after(() => postgres.url);
+  it("answers", () => undefined);
+});`;
+    const { failures, skipped, output } = runMocha(source);
+    expect(failures).to.equal(0);
+    expect(skipped).to.have.length(1);
+    expect(skipped[0]).to.match(
+      /^a server \[skipped: no PostgreSQL .*; npm install --include=optional, or install/,
+    );
+    expect(output).to.not.contain("hook ran");
   });
 });
 

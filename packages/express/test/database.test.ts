@@ -1,4 +1,4 @@
-import { freePort, startPostgres } from "@svc/dev-services";
+import { freePort, needsPostgres, startPostgres } from "@svc/dev-services";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
 import type { Express } from "express";
@@ -42,6 +42,7 @@ interface Report {
 
 describe("a service whose database is missing", function () {
   this.timeout(120_000);
+  needsPostgres();
 
   it("RDY-13 SYS-4 starts, names it in /ready, answers 503 in bounded time, and heals by itself", async () => {
     const port = await freePort();

@@ -1,6 +1,6 @@
 import { globSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";
-import { openTestDatabase, startPostgres } from "@svc/dev-services";
+import { needsSharedPostgres, openTestDatabase, startPostgres } from "@svc/dev-services";
 import { createSearchStore, hasVector, type SearchStore, type SearchStoreOptions } from "@svc/search-store";
 import { openEmbedded } from "@svc/search-store/pglite";
 import type { Connectable, Queryable } from "@svc/sql";
@@ -59,6 +59,7 @@ export function useBackends(): { readonly all: readonly Backend[] } {
 
 /** For a `describe`: a real server, with pgvector or without. */
 export function useServer(): () => Server {
+  needsSharedPostgres();
   return useShared("a server", servers, openServer);
 }
 

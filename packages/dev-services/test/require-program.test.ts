@@ -1,0 +1,90 @@
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { NoServerError, requireProgram } from "@svc/dev-services";
+import { expect } from "chai";
+
+const wanted = { title: "The server", files: ["svc-first", "svc-second"], package: "svc-package" };
+
+describe("requireProgram()", () => {
+  let folder: string;
+  beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), "svc-programs-"))));
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  /** An empty program in a folder of its own. */
+  function put(where: string, file: string, mode = 0o755): string {
+    const path = join(folder, where, file);
+    mkdirSync(join(folder, where), { recursive: true });
+    writeFileSync(path, "#!/bin/sh\n");
+    chmodSync(path, mode);
+    return path;
+  }
+  const pathOf = (...names: readonly string[]): NodeJS.ProcessEnv => ({
+    PATH: names.map((name) => join(folder, name)).join(":"),
+  });
+
+  it("takes the first name that PATH has, whatever folder it is in", () => {
+    const first = put("b", "svc-first");
+    put("a", "svc-second");
+    expect(requireProgram(wanted, { env: pathOf("a", "b"), folders: [] })).to.equal(first);
+  });
+
+  it("finds a server in a folder that the PATH of a normal user lacks, the newest version first", () => {
+    put("versions/14/bin", "svc-first");
+    const newest = put("versions/15/bin", "svc-first");
+    const folders = [join(folder, "sbin"), join(folder, "versions/*/bin")];
+    expect(requireProgram(wanted, { env: pathOf("a"), folders })).to.equal(newest);
+    const inSbin = put("sbin", "svc-first");
+    expect(requireProgram(wanted, { env: pathOf("a"), folders })).to.equal(inSbin);
+    const onPath = put("a", "svc-second");
+    expect(requireProgram(wanted, { env: pathOf("a"), folders })).to.equal(onPath);
+  });
+
+  it("passes over a file that may not be executed", () => {
+    put("a", "svc-first", 0o644);
+    const second = put("a", "svc-second");
+    expect(requireProgram(wanted, { env: pathOf("a"), folders: [] })).to.equal(second);
+  });
+
+  it("names what is missing, every way that was tried, and the package to install", () => {
+    let error: unknown;
+    try {
+      requireProgram({ ...wanted, unpacked: ["svc-package"] }, { env: { PATH: "" }, folders: [] });
+    } catch (thrown) {
+      error = thrown;
+    }
+    expect(error).to.be.instanceOf(NoServerError);
+    const { message, summary } = error as NoServerError;
+    expect(message.split("\n")).to.deep.equal([
+      "No The server could be started or reached:",
+      "  - installed: svc-first or svc-second is not on PATH",
+      "  - apt-get download svc-package: apt-get is not on PATH",
+      "To repair it: install svc-package (Debian: apt-get install svc-package)",
+    ]);
+    expect(summary).to.equal(
+      "no The server (installed: svc-first or svc-second is not on PATH; " +
+        "apt-get download svc-package: apt-get is not on PATH); " +
+        "install svc-package (Debian: apt-get install svc-package)",
+    );
+  });
+
+  it("knows every package that the machine of the checks installs", () => {
+    const list = readFileSync(new URL("../../../scripts/ci-packages.sh", import.meta.url), "utf8");
+    for (const name of ["redis", "nats", "pgbouncer", "promtool", "chromium", "python", "psql"] as const) {
+      const lookup = { env: { PATH: "" }, folders: [], cache: join(folder, "cache") };
+      const message = messageOf(() => requireProgram(name, lookup));
+      const [, debian = ""] = /apt-get install ([\w-]+)\)$/.exec(message) ?? [];
+      expect(list, name).to.match(new RegExp(`^  ${debian} `, "m"));
+    }
+    expect(existsSync(join(folder, "cache"))).to.equal(false);
+  });
+});
+
+function messageOf(work: () => unknown): string {
+  try {
+    work();
+  } catch (error) {
+    return (error as Error).message;
+  }
+  throw new Error("nothing was thrown");
+}

@@ -1,0 +1,182 @@
+import { execFile, spawnSync } from "node:child_process";
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { testProgram } from "@svc/dev-services";
+import { expect } from "chai";
+import type { Attempt } from "../src/attempts.ts";
+import { programs } from "../src/programs.ts";
+import { unpack } from "../src/unpack.ts";
+
+const server = { title: "Server", files: ["svc-server"], package: "svc-server", unpacked: ["svc-server"] };
+
+let folder: string;
+
+/** For a `describe`. */
+function useFolder(): void {
+  beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), "svc-unpack-"))));
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+}
+
+/** Stand-ins for the programs of Debian, which note how they were called. */
+function standIns(scripts: Readonly<Record<"apt-get" | "dpkg" | "ldd", string>>): NodeJS.ProcessEnv {
+  const bin = join(folder, "bin");
+  mkdirSync(bin);
+  for (const [name, script] of Object.entries(scripts))
+    writeFileSync(join(bin, name), `#!/bin/sh\necho "${name} $*" >>"${folder}/calls"\n${script}\n`, {
+      mode: 0o755,
+    });
+  return { PATH: `${bin}:/usr/bin:/bin` };
+}
+
+function calls(): readonly string[] {
+  const file = join(folder, "calls");
+  return existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : [];
+}
+
+const downloads = `case "$*" in *download*) for name; do :; done; touch "$name.deb" ;;
+*) echo "Inst libone1 (1.0 Debian)"; echo "Inst libjs-two (1.0 Debian)"; echo "Inst three (1.0 Debian)" ;; esac`;
+const unpacks = `case "$2" in
+svc-server.deb) mkdir -p usr/bin; printf '#!/bin/sh\\necho "libraries: $LD_LIBRARY_PATH"\\n' >usr/bin/svc-server; chmod 755 usr/bin/svc-server ;;
+*) mkdir -p usr/lib/x; touch usr/lib/x/libone.so.1 ;; esac`;
+
+function attempt(env: NodeJS.ProcessEnv): { readonly path: string | undefined; readonly reasons: string[] } {
+  const attempts: Attempt[] = [];
+  const path = unpack(server, attempts, { env, cache: join(folder, "cache") });
+  return { path, reasons: attempts.map(({ rung, reason }) => `${rung}: ${reason}`) };
+}
+
+describe("unpack()", () => {
+  useFolder();
+
+  it("downloads and unpacks a package once, and leaves nothing beside it", () => {
+    const env = standIns({ "apt-get": downloads, dpkg: unpacks, ldd: "true" });
+    const { path, reasons } = attempt(env);
+    expect(reasons).to.deep.equal([]);
+    expect(spawnSync(path ?? "", { encoding: "utf8", env: {} }).stdout).to.equal("libraries: \n");
+    const called = calls().length;
+    expect(attempt(env).path).to.equal(path);
+    expect(calls()).to.have.length(called);
+    const release = join(folder, "cache", readdirSync(join(folder, "cache"))[0] ?? "");
+    expect(readdirSync(release)).to.deep.equal(["svc-server"]);
+    expect(readdirSync(join(release, "svc-server"))).to.have.members(["usr", "run"]);
+  });
+
+  it("adds the packages of libraries that an installation would add, where ldd misses one", () => {
+    const env = standIns({
+      "apt-get": downloads,
+      dpkg: unpacks,
+      ldd: `echo "libone.so.1 => not found"`,
+    });
+    const { path } = attempt(env);
+    expect(spawnSync(path ?? "", { encoding: "utf8", env: {} }).stdout).to.match(
+      /^libraries: \/.*\/svc-server\/usr\/lib\/x\n$/,
+    );
+    expect(calls().filter((call) => call.includes(" download "))).to.have.length(2);
+    expect(calls().at(-1)).to.match(/^dpkg -x libone1\.deb \.$/);
+  });
+
+  it("tells why a package is not there, and asks once in a test run", () => {
+    const env = standIns({
+      "apt-get": `echo "E: Unable to locate package svc-server" >&2; exit 100`,
+      dpkg: "true",
+      ldd: "true",
+    });
+    const expected = {
+      path: undefined,
+      reasons: ["apt-get download svc-server: Unable to locate package svc-server"],
+    };
+    expect(attempt(env)).to.deep.equal(expected);
+    expect(attempt(env)).to.deep.equal(expected);
+    expect(calls()).to.have.length(1);
+    const [note = ""] = globSync("cache/*/svc-server.json", { cwd: folder });
+    writeFileSync(join(folder, note), JSON.stringify({ run: "the run before", reason: "" }));
+    expect(attempt(env)).to.deep.equal(expected);
+    expect(calls()).to.have.length(2);
+  });
+
+  it("asks for no other package in a run in which the mirror could not be reached", () => {
+    const env = standIns({
+      "apt-get": `echo "E: Failed to fetch svc-server: could not connect" >&2; exit 100`,
+      dpkg: "true",
+      ldd: "true",
+    });
+    expect(attempt(env).reasons).to.have.length(1);
+    const attempts: Attempt[] = [];
+    const other = { ...server, package: "svc-other", unpacked: ["svc-other"] };
+    expect(unpack(other, attempts, { env, cache: join(folder, "cache") })).to.equal(undefined);
+    expect(attempts[0]?.reason).to.equal("Failed to fetch svc-server: could not connect");
+    expect(calls()).to.have.length(1);
+  });
+
+  it("gives up on a program that does not start, and keeps nothing of it", () => {
+    const env = standIns({
+      "apt-get": downloads,
+      dpkg: `mkdir -p usr/bin; printf '#!/bin/sh\\nexit 3\\n' >usr/bin/svc-server; chmod 755 usr/bin/svc-server`,
+      ldd: "true",
+    });
+    expect(attempt(env)).to.deep.equal({
+      path: undefined,
+      reasons: ["apt-get download svc-server: svc-server does not start after it was unpacked"],
+    });
+    expect(attempt(env).path).to.equal(undefined);
+  });
+
+  it("names the program of Debian that is missing, and makes no folder", () => {
+    const { reasons } = attempt({ PATH: join(folder, "bin") });
+    expect(reasons).to.deep.equal(["apt-get download svc-server: apt-get is not on PATH"]);
+    expect(existsSync(join(folder, "cache"))).to.equal(false);
+  });
+
+  it("is done by one of the processes that want the program at the same moment; the others wait for it", async () => {
+    const env = standIns({ "apt-get": `sleep 0.2\n${downloads}`, dpkg: unpacks, ldd: "true" });
+    const code = `import { unpack } from ${JSON.stringify(new URL("../src/unpack.ts", import.meta.url))};
+console.log(unpack(${JSON.stringify(server)}, [], { env: ${JSON.stringify(env)}, cache: ${JSON.stringify(join(folder, "cache"))} }));`;
+    const execute = promisify(execFile);
+    const all = await Promise.all(
+      [1, 2, 3].map(() => execute(process.execPath, ["--input-type=module", "-e", code])),
+    );
+    const paths = new Set(all.map(({ stdout }) => stdout));
+    expect([...paths]).to.deep.equal([`${attempt(env).path}\n`]);
+    expect(calls().filter((call) => call.includes(" download "))).to.have.length(1);
+  });
+
+  it("never uses a file or folder that is not a folder of this user", () => {
+    writeFileSync(join(folder, "cache"), "");
+    const env = standIns({ "apt-get": downloads, dpkg: unpacks, ldd: "true" });
+    expect(attempt(env).reasons).to.deep.equal([
+      `apt-get download svc-server: ${join(folder, "cache")} exists and is not a folder of this user`,
+    ]);
+  });
+});
+
+describe("unpack() by Debian's apt-get", function () {
+  this.timeout(120_000);
+  testProgram({ title: "apt-get", files: ["apt-get"], package: "apt" });
+  useFolder();
+
+  it("gives a Redis that starts", function () {
+    const attempts: Attempt[] = [];
+    const path = unpack(programs.redis, attempts, { env: process.env, cache: join(folder, "cache") });
+    // Without lists of packages or without a mirror there is nothing to unpack; the reason is then what it must be.
+    if (path === undefined) {
+      expect(attempts).to.have.length(1);
+      expect(attempts[0]?.reason).to.match(
+        /Unable to locate|Failed to fetch|could not be found|no end within/,
+      );
+      this.skip();
+    }
+    const { stdout } = spawnSync(path, ["--version"], { encoding: "utf8" });
+    expect(stdout).to.match(/^Redis server v=\d/);
+  });
+});

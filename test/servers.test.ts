@@ -1,0 +1,53 @@
+import { globSync, readFileSync } from "node:fs";
+import { join, sep } from "node:path";
+import { expect } from "chai";
+
+const root = join(import.meta.dirname, "..");
+
+/** What starts or uses a server, and the helpers of which one has to be in the same file. */
+const STARTS = /(?<![.\w])(?:start|open)(?:Test)?(?:Redis|RedisCluster|Nats|PgBouncer)\(/;
+const HELPERS = /(?<![.\w])(?:testProgram|testRedis|testRedisCluster|testNats|testPgBouncer)\(/;
+
+function filesOf(patterns: readonly string[]): readonly string[] {
+  const exclude = (path: string): boolean => /(?:^|[\\/])(?:node_modules|dist)$/.test(path);
+  const found = globSync(patterns, { cwd: root, exclude });
+  return found.map((file) => file.replaceAll(sep, "/")).toSorted();
+}
+
+function read(file: string): string {
+  return readFileSync(join(root, file), "utf8");
+}
+
+describe("tests that start a server", () => {
+  it("are in a describe that is skipped as a whole where the server is missing", () => {
+    const tests = filesOf([
+      "{packages,examples}/*/test/**/*.ts",
+      "{bench,experiments}/test/**/*.ts",
+      "test/*.ts",
+    ]);
+    // A process that is started by a test, and a test of the error.
+    const exempt = [
+      "packages/dev-services/test/support/holder.ts",
+      "packages/dev-services/test/ladder.test.ts",
+    ];
+    const starting = tests.filter((file) => STARTS.test(read(file)) && !exempt.includes(file));
+    expect(starting).to.have.length.above(5);
+    expect(starting.filter((file) => !HELPERS.test(read(file)))).to.deep.equal([]);
+  });
+
+  it("are in a describe that is skipped also where an experiment starts the server", () => {
+    const experiments = filesOf(["experiments/*.ts"]).filter((file) => STARTS.test(read(file)));
+    expect(experiments).to.have.length.above(2);
+    const tests = experiments.map((file) =>
+      file.replace(/^experiments\/(.*)\.ts$/, "experiments/test/$1.test.ts"),
+    );
+    expect(tests.filter((file) => !HELPERS.test(read(file)))).to.deep.equal([]);
+  });
+
+  it("find their programs by the helpers alone, wherever Debian puts them", () => {
+    const names =
+      /(?:spawn|spawnSync|execFile|execFileSync)\(\s*["'](?:redis-|valkey-|nats-|pgbouncer|promtool|chrom|python|psql)/;
+    const all = filesOf(["{packages,examples}/*/{src,test}/**/*.ts", "{bench,experiments,test}/**/*.ts"]);
+    expect(all.filter((file) => names.test(read(file)))).to.deep.equal([]);
+  });
+});

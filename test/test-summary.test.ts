@@ -1,0 +1,65 @@
+import { expect } from "chai";
+
+const noRedis = "no Redis (not on PATH); install redis-server";
+const noPython = "no Python; install python3";
+const runs = [
+  {
+    passes: 4,
+    failures: 0,
+    pending: 4,
+    skipped: [
+      `cache [skipped: ${noRedis}] keeps values`,
+      `cache [skipped: ${noRedis}] of two [skipped: ${noPython}] forgets values`,
+      `store [skipped: ${noRedis}] keeps tokens`,
+      "stop on SIGTERM",
+    ],
+  },
+  { passes: 1, failures: 2, pending: 0, skipped: [] },
+];
+
+type SummaryOf = (
+  all: readonly object[],
+  options: { readonly nothingMayBeSkipped: boolean },
+) => { readonly text: string; readonly failed: boolean };
+
+describe("the last lines of npm test", () => {
+  let summaryOf: SummaryOf;
+  before(async () => {
+    const script = new URL("../scripts/test-summary.mjs", import.meta.url).href;
+    ({ summaryOf } = (await import(script)) as { readonly summaryOf: SummaryOf });
+  });
+
+  it("give each reason once with its number of tests and suites, then the counts", () => {
+    const { text, failed } = summaryOf(runs, { nothingMayBeSkipped: false });
+    expect(text.split("\n")).to.deep.equal([
+      "skipped:",
+      `  3 tests: ${noRedis}`,
+      "    - cache",
+      "    - store",
+      `  1 test: ${noPython}`,
+      "    - cache",
+      "  1 test that cannot run on this platform or for this user:",
+      "    - stop on SIGTERM",
+      "5 passed, 2 failed, 4 skipped",
+    ]);
+    expect(failed, "mocha's own exit code tells of failures").to.equal(false);
+  });
+
+  it("are the counts alone where nothing was skipped", () => {
+    const { text } = summaryOf(runs.slice(1), { nothingMayBeSkipped: true });
+    expect(text).to.equal("1 passed, 2 failed, 0 skipped");
+  });
+
+  it("make the run fail where nothing may be skipped and something was", () => {
+    const { text, failed } = summaryOf(runs, { nothingMayBeSkipped: true });
+    expect(failed).to.equal(true);
+    expect(text).to.contain("\n4 tests were skipped; nothing may be skipped by root when CI=true\n");
+  });
+
+  it("make the run fail where no test ran", () => {
+    expect(summaryOf([], { nothingMayBeSkipped: false })).to.deep.equal({
+      text: "0 passed, 0 failed, 0 skipped",
+      failed: true,
+    });
+  });
+});
