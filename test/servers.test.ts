@@ -6,7 +6,7 @@ const root = join(import.meta.dirname, "..");
 
 /** What starts or uses a server, and the helpers of which one has to be in the same file. */
 const STARTS = /(?<![.\w])(?:start|open)(?:Test)?(?:Redis|RedisCluster|Nats|PgBouncer)\(/;
-const HELPERS = /(?<![.\w])(?:testProgram|testRedis|testRedisCluster|testNats|testPgBouncer)\(/;
+const HELPERS = /(?<![.\w])(?:testProgram|testRedis|testRedisCluster|testNats|testPgBouncer|natsBench)\(/;
 
 function filesOf(patterns: readonly string[]): readonly string[] {
   const exclude = (path: string): boolean => /(?:^|[\\/])(?:node_modules|dist)$/.test(path);
