@@ -1,18 +1,27 @@
 #!/usr/bin/env bash
-# Runs the tests that need servers once more, as a normal user who has Node and the commands that no Debian is without: what is
-# missing for that user is skipped with its reason, and nothing fails. Takes root, for the account and the copy of the checkout.
+# Runs the tests that need servers again, as a normal user who has Node and the commands that every Debian has. What is
+# missing for that user is skipped with its reason, and nothing may fail. Needs root, to change the user.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 if [ "$(id -u)" != 0 ] || ! command -v dpkg-query >/dev/null || ! command -v setpriv >/dev/null; then
-  echo "normal user: not run, because it takes root on a Debian"
+  echo "tests of a normal user: not run, because they need root on Debian"
   exit 0
 fi
 
-# The files that call a helper of @svc/dev-services, or one that calls it; not those that only need the PostgreSQL of npm.
+# A file of tests that calls one of these needs a server that npm does not bring.
 helpers='test(Program|Redis|RedisCluster|Nats|PgBouncer|Browser|Site)|broker(Redis|Nats)|(redis|nats)Bench|needsPython'
 mapfile -t tests < <(grep -rlE --include='*.test.ts' --exclude-dir=node_modules --exclude-dir=dist \
   "(^|[^.[:alnum:]])($helpers)\(" packages examples bench experiments test | sort)
+
+# One file for each program that apt-get gives without root, and the experiments that start servers of their own.
+unpacked=(
+  packages/cache/test/cache.test.ts
+  packages/events/test/end-to-end.test.ts
+  packages/metrics/test/exposition.test.ts
+  packages/token-store/test/redis.test.ts
+  experiments/test/{redis-stall,logout-reach,refresh-race}.test.ts
+)
 
 folder=$(mktemp -d /var/tmp/svc-normal-user-XXXXXX)
 trap 'rm -rf "$folder"' EXIT
@@ -20,12 +29,18 @@ mkdir "$folder/bin" "$folder/home"
 dpkg-query --show --showformat='${Essential} ${Package}\n' | sed -n 's/^yes //p' |
   xargs dpkg-query --listfiles | grep -E '^(/usr)?/bin/[^/]+$' |
   while read -r program; do [ ! -x "$program" ] || ln -sf "$program" "$folder/bin/"; done
-
 cp -a --reflink=auto . "$folder/checkout"
 chown -R nobody:nogroup "$folder"
 chmod 755 "$folder"
 cd "$folder/checkout"
-echo "normal user: ${#tests[@]} files of tests that need servers"
-setpriv --reuid=nobody --regid=nogroup --clear-groups env -i \
-  HOME="$folder/home" PATH="$folder/checkout/node_modules/.bin:$folder/bin" \
-  node scripts/test.mjs "${tests[@]}"
+
+as_normal_user() {
+  setpriv --reuid=nobody --regid=nogroup --clear-groups env -i \
+    HOME="$folder/home" PATH="$folder/checkout/node_modules/.bin:$folder/bin" node scripts/test.mjs "$@"
+}
+
+echo "tests of a normal user: ${#tests[@]} files, with no server on PATH and without apt-get"
+as_normal_user "${tests[@]}"
+ln -s "$(command -v apt-get)" "$folder/bin/"
+echo "tests of a normal user: ${#unpacked[@]} files, with what apt-get downloads without root"
+as_normal_user "${unpacked[@]}"

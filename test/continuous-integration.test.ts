@@ -1,4 +1,6 @@
+import { spawnSync } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 
@@ -19,5 +21,40 @@ describe(".ci/run", () => {
     // Windows has no mode bits for it.
     if (process.platform !== "win32") expect(statSync(file).mode & 0o111).to.equal(0o111);
     expect(readFileSync(file, "utf8")).to.match(/^#!.*\n(?:#.*\n)*set -euo pipefail\n/);
+  });
+
+  it("VER-3 runs the tests that need servers again as a normal user, after all tests ran as root", () => {
+    const lines = readFileSync(join(root, ".ci/run"), "utf8").trimEnd().split("\n");
+    expect(lines.slice(-2)).to.deep.equal(["npm test", "bash scripts/ci-normal-user.sh"]);
+  });
+});
+
+describe("scripts/ci-normal-user.sh", () => {
+  const script = readFileSync(join(root, "scripts/ci-normal-user.sh"), "utf8");
+
+  it("says that it does nothing where it is not root, and does not fail", function () {
+    if (process.platform === "win32") this.skip();
+    const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+    const { status, stdout, stderr } = spawnSync("bash", ["-s"], {
+      ...user,
+      input: script,
+      cwd: tmpdir(),
+      encoding: "utf8",
+    });
+    expect({ status, stdout, stderr }).to.deep.equal({
+      status: 0,
+      stdout: "tests of a normal user: not run, because they need root on Debian\n",
+      stderr: "",
+    });
+  });
+
+  it("names only files that exist", () => {
+    const [, list = ""] = /^unpacked=\(\n([^)]*)\)/m.exec(script) ?? [];
+    const { stdout } = spawnSync("bash", ["-c", `printf '%s\\n' ${list.replaceAll("\n", " ")}`], {
+      encoding: "utf8",
+    });
+    const files = stdout.trim().split("\n");
+    expect(files).to.have.length.above(5);
+    for (const file of files) expect(statSync(join(root, file)).isFile(), file).to.equal(true);
   });
 });

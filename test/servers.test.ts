@@ -4,9 +4,12 @@ import { expect } from "chai";
 
 const root = join(import.meta.dirname, "..");
 
-/** What starts or uses a server, and the helpers of which one has to be in the same file. */
+/** What starts a server. */
 const STARTS = /(?<![.\w])(?:start|open)(?:Test)?(?:Redis|RedisCluster|Nats|PgBouncer)\(/;
-const HELPERS = /(?<![.\w])(?:testProgram|testRedis|testRedisCluster|testNats|testPgBouncer|natsBench)\(/;
+/** The helpers, which is the list of the script that runs their files as a normal user. */
+const HELPERS = new RegExp(
+  `(?<![.\\w])(?:${/^helpers='(.*)'$/m.exec(read("scripts/ci-normal-user.sh"))?.[1]})\\(`,
+);
 
 function filesOf(patterns: readonly string[]): readonly string[] {
   const exclude = (path: string): boolean => /(?:^|[\\/])(?:node_modules|dist)$/.test(path);
