@@ -25,17 +25,6 @@ export interface UnpackOptions {
   readonly cache?: string | undefined;
 }
 
-/** Why a program cannot be unpacked. */
-class UnpackError extends Error {
-  /** Whether the mirror did not answer, so that other packages need not be tried. */
-  readonly isOffline: boolean;
-
-  constructor(message: string, isOffline = false) {
-    super(message);
-    this.isOffline = isOffline;
-  }
-}
-
 /** What a run remembers about its failures. */
 interface Failure {
   readonly run: string;
@@ -45,6 +34,8 @@ interface Failure {
 // A mirror that answers sends each of them within seconds.
 const DOWNLOAD_MS = 60_000;
 const LOCAL_MS = 30_000;
+/** The mirror did not answer, so that other packages need not be tried. */
+const OFFLINE = /^(?:no end within|Failed to fetch(?!.* 404 )|Could not resolve|Unable to connect)/;
 // Longer than one holder takes; a waiting process then skips its tests.
 const LOCK_MS = 150_000;
 
@@ -75,7 +66,7 @@ export function unpack(program: Program, attempts: Attempt[], options: UnpackOpt
         unpackInto(kept, packages, program, tools);
       } catch (error) {
         const failure: Failure = { run: runName(), reason: (error as Error).message };
-        writeWhole(error instanceof UnpackError && error.isOffline ? failures[0] : failures[1], failure);
+        writeWhole(OFFLINE.test(failure.reason) ? failures[0] : failures[1], failure);
         throw error;
       }
       return firstIn([join(kept, "run")], files);
@@ -98,7 +89,7 @@ function toolsOf(env: NodeJS.ProcessEnv): Tools {
   const folders = (env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
   const path = (name: string): string => {
     const found = firstIn(folders, [name]);
-    if (found === undefined) throw new UnpackError(`${name} is not on PATH`);
+    if (found === undefined) throw new Error(`${name} is not on PATH`);
     return found;
   };
   return {
@@ -120,7 +111,7 @@ function releaseOf(): string {
 function throwIfFailed(file: string): void {
   if (!existsSync(file)) return;
   const { run, reason } = JSON.parse(readFileSync(file, "utf8")) as Failure;
-  if (run === runName()) throw new UnpackError(reason);
+  if (run === runName()) throw new Error(reason);
   rmSync(file);
 }
 
@@ -129,7 +120,7 @@ function unpackInto(kept: string, packages: readonly string[], program: Program,
   try {
     addPackages(fresh, packages, tools);
     const files = program.files.filter((file) => programIn(fresh, file) !== undefined);
-    if (files.length === 0) throw new UnpackError(`the package has no ${program.files.join(" or ")}`);
+    if (files.length === 0) throw new Error(`the package has no ${program.files.join(" or ")}`);
     if (files.some((file) => lacksLibraries(programIn(fresh, file) ?? "", fresh, tools))) {
       const libraries = librariesFor(program.package, tools);
       if (libraries.length > 0) addPackages(fresh, libraries, tools);
@@ -146,7 +137,7 @@ function unpackInto(kept: string, packages: readonly string[], program: Program,
       });
       if (status !== 0) {
         rmSync(kept, { recursive: true, force: true });
-        throw new UnpackError(`${file} does not start after it was unpacked`);
+        throw new Error(`${file} does not start after it was unpacked`);
       }
     }
   } finally {
@@ -177,13 +168,13 @@ function run(command: string, args: readonly string[], cwd: string, timeout: num
   });
   if (status === 0) return stdout;
   if ((error as NodeJS.ErrnoException | undefined)?.code === "ETIMEDOUT")
-    throw new UnpackError(`no end within ${timeout / 1000} s`, true);
-  if (error !== undefined) throw new UnpackError(error.message);
+    throw new Error(`no end within ${timeout / 1000} s`);
+  if (error !== undefined) throw new Error(error.message);
   const [reason = `exit code ${status}`] = stderr
     .split("\n")
     .filter((line) => line.startsWith("E: "))
     .map((line) => line.slice(3));
-  throw new UnpackError(reason, /Failed to fetch|Could not resolve|Unable to connect/.test(stderr));
+  throw new Error(reason);
 }
 
 function programIn(root: string, file: string): string | undefined {

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -94,8 +94,21 @@ function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
 
 /** Command lines of all processes that mention a text. */
 export function processesWith(text: string): string[] {
-  const all = execFileSync("ps", ["-ww", "-A", "-o", "args="], { encoding: "utf8", maxBuffer: 1e8 });
-  return all.split("\n").filter((line) => line.includes(text));
+  return commandLines().filter((line) => line.includes(text));
+}
+
+/** A minimal Debian has no `ps`, and other systems have no `/proc`. */
+function commandLines(): readonly string[] {
+  if (process.platform !== "linux")
+    return execFileSync("ps", ["-ww", "-A", "-o", "args="], { encoding: "utf8", maxBuffer: 1e8 }).split("\n");
+  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  return pids.flatMap((pid) => {
+    try {
+      return [readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim()];
+    } catch {
+      return []; // it has ended meanwhile
+    }
+  });
 }
 
 async function untilNobodyUses(folder: string): Promise<void> {
