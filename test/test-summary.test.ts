@@ -17,16 +17,20 @@ const runs = [
   { passes: 1, failures: 2, pending: 0, skipped: [] },
 ];
 
-type SummaryOf = (
-  all: readonly object[],
-  options: { readonly nothingMayBeSkipped: boolean },
-) => { readonly text: string; readonly failed: boolean };
+interface Script {
+  mustRunAll(env: { readonly CI?: string }, uid: number | undefined): boolean;
+  summaryOf(
+    all: readonly object[],
+    options: { readonly nothingMayBeSkipped: boolean },
+  ): { readonly text: string; readonly failed: boolean };
+}
 
 describe("the last lines of npm test", () => {
-  let summaryOf: SummaryOf;
+  let summaryOf: Script["summaryOf"];
+  let mustRunAll: Script["mustRunAll"];
   before(async () => {
     const script = new URL("../scripts/test-summary.mjs", import.meta.url).href;
-    ({ summaryOf } = (await import(script)) as { readonly summaryOf: SummaryOf });
+    ({ mustRunAll, summaryOf } = (await import(script)) as Script);
   });
 
   it("give each reason once with its number of tests and suites, then the counts", () => {
@@ -54,6 +58,13 @@ describe("the last lines of npm test", () => {
     const { text, failed } = summaryOf(runs, { nothingMayBeSkipped: true });
     expect(failed).to.equal(true);
     expect(text).to.contain("\n4 tests were skipped; nothing may be skipped by root when CI=true\n");
+  });
+
+  it("allow no skipped test to root with CI=true, and any to a normal user, who can install nothing", () => {
+    expect(mustRunAll({ CI: "true" }, 0)).to.equal(true);
+    expect(mustRunAll({ CI: "true" }, 1000)).to.equal(false);
+    expect(mustRunAll({ CI: "true" }, undefined)).to.equal(false);
+    expect(mustRunAll({}, 0)).to.equal(false);
   });
 
   it("make the run fail where no test ran", () => {
