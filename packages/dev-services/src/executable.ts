@@ -1,11 +1,13 @@
 import { accessSync, constants } from "node:fs";
 import { join } from "node:path";
 
+const SUFFIX = process.platform === "win32" ? ".exe" : "";
+
 /** The file of a program in one of these folders. */
 export function firstIn(folders: readonly string[], files: readonly string[]): string | undefined {
   for (const file of files) {
     for (const folder of folders) {
-      const path = join(folder, file);
+      const path = join(folder, file + SUFFIX);
       if (isExecutable(path)) return path;
     }
   }

@@ -23,6 +23,8 @@ export interface UnpackOptions {
   readonly env: NodeJS.ProcessEnv;
   /** Default: a folder of this user under the system's variable temp folder. */
   readonly cache?: string | undefined;
+  /** Milliseconds that one download may take. Default: 60,000. */
+  readonly downloadMs?: number | undefined;
 }
 
 /** What a run remembers about its failures. */
@@ -52,9 +54,11 @@ export function unpack(program: Program, attempts: Attempt[], options: UnpackOpt
   try {
     const cache = options.cache ?? keptFolder(`svc-programs-${process.getuid?.() ?? 0}`);
     const kept = join(cache, releaseOf(), program.package);
+    // Before anything in it is believed: another user may have made it.
+    if (existsSync(cache)) ownFolder(cache);
     const existing = firstIn([join(kept, "run")], files);
     if (existing !== undefined) return existing;
-    const tools = toolsOf(options.env);
+    const tools = toolsOf(options);
     ownFolder(cache);
     mkdirSync(dirname(kept), { recursive: true });
     const failures = [join(cache, "offline.json"), `${kept}.json`] as const;
@@ -83,9 +87,10 @@ interface Tools {
   readonly dpkg: string;
   readonly ldd: string;
   readonly env: NodeJS.ProcessEnv;
+  readonly downloadMs: number;
 }
 
-function toolsOf(env: NodeJS.ProcessEnv): Tools {
+function toolsOf({ env, downloadMs = DOWNLOAD_MS }: UnpackOptions): Tools {
   const folders = (env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
   const path = (name: string): string => {
     const found = firstIn(folders, [name]);
@@ -97,6 +102,7 @@ function toolsOf(env: NodeJS.ProcessEnv): Tools {
     dpkg: path("dpkg"),
     ldd: path("ldd"),
     env: { ...env, LC_ALL: "C", DEBIAN_FRONTEND: "noninteractive" },
+    downloadMs,
   };
 }
 
@@ -150,7 +156,7 @@ function addPackages(root: string, packages: readonly string[], tools: Tools): v
     "-o",
     `Acquire::${each}`,
   ]);
-  run(tools.aptGet, ["-q", ...settings, "download", ...packages], root, DOWNLOAD_MS, tools);
+  run(tools.aptGet, ["-q", ...settings, "download", ...packages], root, tools.downloadMs, tools);
   for (const archive of globSync("*.deb", { cwd: root })) {
     run(tools.dpkg, ["-x", archive, "."], root, LOCAL_MS, tools);
     rmSync(join(root, archive));

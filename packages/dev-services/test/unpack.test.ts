@@ -1,5 +1,6 @@
 import { execFile, spawnSync } from "node:child_process";
 import {
+  chownSync,
   existsSync,
   globSync,
   mkdirSync,
@@ -151,13 +152,36 @@ console.log(unpack(${JSON.stringify(server)}, [], { env: ${JSON.stringify(env)},
     expect(calls().filter((call) => call.includes(" download "))).to.have.length(1);
   });
 
-  it("never uses a file or folder that is not a folder of this user", () => {
+  it("ends a download that takes too long, and then asks for no other package", () => {
+    const env = standIns({ "apt-get": "sleep 5", dpkg: "true", ldd: "true" });
+    const reasons = ["svc-server", "svc-other"].map((name) => {
+      const attempts: Attempt[] = [];
+      const wanted = { ...server, package: name };
+      unpack(wanted, attempts, { env, cache: join(folder, "cache"), downloadMs: 200 });
+      return attempts.map(({ reason }) => reason);
+    });
+    expect(reasons).to.deep.equal([["no end within 0.2 s"], ["no end within 0.2 s"]]);
+    expect(calls()).to.have.length(1);
+  });
+
+  it("uses nothing that is not a folder of this user", () => {
     writeFileSync(join(folder, "cache"), "");
     const env = standIns({ "apt-get": downloads, dpkg: unpacks, ldd: "true" });
     expect(attempt(env).reasons).to.deep.equal([
       `apt-get download svc-server: ${join(folder, "cache")} exists and is not a folder of this user`,
     ]);
   });
+
+  if (process.getuid?.() === 0) {
+    it("starts no program that another user has put where ours would be", () => {
+      const env = standIns({ "apt-get": downloads, dpkg: unpacks, ldd: "true" });
+      expect(attempt(env).path).to.be.a("string");
+      chownSync(join(folder, "cache"), 65_534, 65_534);
+      const { path, reasons } = attempt(env);
+      expect(path).to.equal(undefined);
+      expect(reasons[0]).to.match(/exists and is not a folder of this user$/);
+    });
+  }
 });
 
 describe("unpack() by Debian's apt-get", function () {
