@@ -18,11 +18,11 @@ const runs = [
 ];
 
 interface Script {
-  mustRunAll(env: { readonly CI?: string }, uid: number | undefined): boolean;
-  summaryOf(
+  readonly mustRunAll: (env: { readonly CI?: string }, uid: number | undefined) => boolean;
+  readonly summaryOf: (
     all: readonly object[],
     options: { readonly nothingMayBeSkipped: boolean },
-  ): { readonly text: string; readonly failed: boolean };
+  ) => { readonly text: string; readonly failed: boolean };
 }
 
 describe("the last lines of npm test", () => {
