@@ -24,7 +24,10 @@ unpacked=(
 )
 
 folder=$(mktemp -d /var/tmp/svc-normal-user-XXXXXX)
-trap 'rm -rf "$folder"' EXIT
+# What an earlier run unpacked for this user would be found again, as packages/dev-services/src/unpack.ts keeps it.
+kept=/var/tmp/svc-programs-$(id -u nobody)
+rm -rf "$kept"
+trap 'rm -rf "$folder" "$kept"' EXIT
 mkdir "$folder/bin" "$folder/home"
 dpkg-query --show --showformat='${Essential} ${Package}\n' | sed -n 's/^yes //p' |
   xargs dpkg-query --listfiles | grep -E '^(/usr)?/bin/[^/]+$' |

@@ -23,7 +23,7 @@ describe("requireProgram()", () => {
     PATH: names.map((name) => join(folder, name)).join(":"),
   });
 
-  it("takes the first name that PATH has, whatever folder it is in", () => {
+  it("takes the first of its names that a folder of PATH has", () => {
     const first = put("b", "svc-first");
     put("a", "svc-second");
     expect(requireProgram(wanted, { env: pathOf("a", "b"), folders: [] })).to.equal(first);
