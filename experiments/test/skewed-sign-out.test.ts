@@ -1,8 +1,10 @@
+import { testProgram } from "@svc/dev-services";
 import { skewedSignOut } from "../skewed-sign-out.ts";
 import { expectBroken, expectHeld, quickRun } from "./support/quick-run.ts";
 
 describe("skewed-sign-out", function () {
   this.timeout(120_000);
+  testProgram("redis");
 
   it("ends older sessions and keeps newer ones on replicas whose clocks are 25 s off (REV-10)", async () => {
     expectHeld(await quickRun(skewedSignOut));
