@@ -63,6 +63,8 @@ export interface ServiceSettings {
   readonly maxBodyBytes: number;
   /** Whether answers carry an ETag. Default: true. */
   readonly etag: boolean;
+  /** Whether Express is tuned, which changes no answer. Default: true. */
+  readonly tune: boolean;
   /** How long one readiness check may take, in seconds. Default: 2. */
   readonly readinessTimeoutSeconds: number;
   /** Addresses, ranges, or `loopback`, `linklocal`, `uniquelocal`, that may set X-Forwarded-* (EDGE-1). Default: none. */
@@ -189,6 +191,7 @@ export const serviceTable: Table<ServiceSettings> = {
       kind: withDefault(integer({ min: 1, max: 2 ** 30 }), 2 * 1024 * 1024),
     },
     etag: { key: "etag", kind: withDefault(boolean(), true) },
+    tune: { key: "tune", kind: withDefault(boolean(), true) },
     readinessTimeoutSeconds: { key: "readiness_timeout", kind: withDefault(seconds(60), 2) },
     trustedProxies: { key: "trusted_proxies", kind: withDefault(listOf(proxy), []) },
     trustedHosts: {

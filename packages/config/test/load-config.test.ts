@@ -71,6 +71,7 @@ describe("loadConfig()", () => {
       maxConnections: undefined,
       maxBodyBytes: 2_097_152,
       etag: true,
+      tune: true,
       readinessTimeoutSeconds: 2,
       trustedProxies: [],
       trustedHosts: [],

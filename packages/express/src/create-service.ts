@@ -14,6 +14,7 @@ import { defaultPlugins, type PluginSettings, pluginTables } from "./plugins/bui
 import { reducedProfile } from "./plugins/reduced.ts";
 import { startPlugins } from "./plugins/start.ts";
 import { createRunner } from "./runner.ts";
+import { prepareResponses } from "./service-responses.ts";
 import type { Service } from "./service.ts";
 import {
   type ResolvedServiceOptions,
@@ -22,9 +23,8 @@ import {
 } from "./service-options.ts";
 import { handleSignals } from "./signals.ts";
 import { createStopHooks, stopPhases } from "./stop.ts";
-import { tunedClasses } from "./tuned-server.ts";
+import { tune } from "./tune.ts";
 import { createWork } from "./work/work.ts";
-import { weakEtag } from "./weak-etag.ts";
 
 /** How long the stop hooks of one phase may take together, in milliseconds. */
 const hookTimeoutMs = 10_000;
@@ -53,10 +53,11 @@ export async function createService(options?: ServiceOptions): Promise<Service> 
 
   const app = resolved.app ?? express();
   refuseLayers(app);
-  const classes = tunedClasses(app);
   app.disable("x-powered-by");
-  app.set("etag", settings.etag ? weakEtag : false);
+  app.set("etag", settings.etag ? "weak" : false);
   app.set("trust proxy", settings.trustedProxies.length > 0 ? [...settings.trustedProxies] : false);
+  const classes = settings.tune ? tune(app) : undefined;
+  prepareResponses(app);
 
   const plugins = await startPlugins(config, {
     logger: log,

@@ -4,7 +4,7 @@ import { createServer, type Server } from "node:http";
 import { watchConnections } from "./close-server.ts";
 import type { InFlight } from "./in-flight.ts";
 import { cutStalledReaders } from "./stalled-readers.ts";
-import type { TunedClasses } from "./tuned-server.ts";
+import type { TunedClasses } from "./tune.ts";
 
 /** How long a client may take, in seconds. */
 export interface ClientTimeouts {

@@ -21,3 +21,4 @@ export type { Service, ServiceLogger } from "./service.ts";
 export type { ServiceOptions } from "./service-options.ts";
 export { configurationExitCode, startService } from "./start-service.ts";
 export type { StopHook, StopPhase } from "./stop.ts";
+export { tune, type TunedClasses } from "./tune.ts";

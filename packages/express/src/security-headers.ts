@@ -6,14 +6,7 @@ import {
   type OutgoingHttpHeader,
   type OutgoingHttpHeaders,
 } from "node:http";
-import { addHeadLines } from "./head-lines.ts";
-
-interface Header {
-  readonly name: string;
-  /** The name in lower case, as responses look for it. */
-  readonly key: string;
-  readonly value: string;
-}
+import { type Header, isSeeded, seedHeaders } from "./seeded-headers.ts";
 
 // An answer that is data needs four: it is never a page, so nothing may be loaded or framed by it.
 const forData: readonly Header[] = [
@@ -23,32 +16,45 @@ const forData: readonly Header[] = [
   header("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"),
 ];
 
-const dataLines = forData.map(({ name, value }) => `${name}: ${value}\r\n`).join("");
+const dataKeys = new Set(forData.map(({ key }) => key));
 
-// oxlint-disable-next-line typescript/unbound-method -- called with the response as this
-const nodeWriteHead = ServerResponse.prototype.writeHead as WriteHead;
+const REMOVED: unique symbol = Symbol("@svc/express/removed-headers") as never;
+
+interface WithRemovals extends ServerResponse {
+  [REMOVED]?: Set<string>;
+}
+
+/** Records that the application removed a header, which the response may not have yet. */
+export function noteRemoval(res: ServerResponse, name: string): void {
+  ((res as WithRemovals)[REMOVED] ??= new Set()).add(name.toLowerCase());
+}
 
 /**
- * Sets security headers when the head of the response is written: helmet's set on HTML, four fixed ones on all else.
- * A header that the application has set stays as it is (EDGE-6, EDGE-7).
+ * Sets security headers: four fixed ones at once, and helmet's set in their place when the head of a page is written.
+ * A header that the application sets, appends to or removes stays as it is (EDGE-6, EDGE-7).
  *
  * @param https whether the service is reached over https; without it the headers that demand https are left out
  */
 export function securityHeaders({ https }: { readonly https: boolean }): Middleware {
   const forPages = helmetHeaders(https);
 
-  function secure(res: ServerResponse, statusCode: number, headers: WriteHeadArgument): void {
-    // A 304 replaces headers of the answer that is kept, and does not say whether that is a page.
-    if (res.headersSent || statusCode === 304) return;
-    const set = isHtml(res, headers) ? forPages : forData;
-    for (const { key, name, value } of set) if (!res.hasHeader(key)) res.setHeader(name, value);
+  /** Exchanges the headers of data for those of a page. */
+  function securePage(res: WithRemovals): void {
+    for (const header of forData) if (isSeeded(res, header)) res.setHeader(header.name, pageValue(header));
+    for (const { key, name, value } of forPages) {
+      const isOwn = dataKeys.has(key) || res.hasHeader(key) || res[REMOVED]?.has(key) === true;
+      if (!isOwn) res.setHeader(name, value);
+    }
   }
 
-  /** The common case, data of which nobody has set any of the four; false when it is another. */
-  function secureAtOnce(res: ServerResponse, statusCode: number): boolean {
-    if (res.headersSent || statusCode === 304 || isHtml(res, undefined)) return false;
-    for (const { key } of forData) if (res.hasHeader(key)) return false;
-    return addHeadLines(res, dataLines);
+  function pageValue({ key, value }: Header): string {
+    return forPages.find((each) => each.key === key)?.value ?? value;
+  }
+
+  function secure(res: ServerResponse, statusCode: number, given: WriteHeadArgument): void {
+    if (res.headersSent) return;
+    if (statusCode === 304) leaveOut(res);
+    else if (isHtml(res, given)) securePage(res);
   }
 
   function writeSecureHead(
@@ -57,19 +63,13 @@ export function securityHeaders({ https }: { readonly https: boolean }): Middlew
     reason?: WriteHeadArgument,
     headers?: WriteHeadArgument,
   ): ServerResponse {
-    // Express exchanges the prototype when another application takes over, so it is asked for each time.
+    secure(this, statusCode, headers ?? reason);
+    // Express exchanges the prototype when another application takes over, so it is looked up per call.
     const { writeHead } = Object.getPrototypeOf(this) as { writeHead: WriteHead };
-    // Nobody can set a header any more between here and the head, so none can come twice.
-    const isLast = writeHead === nodeWriteHead && headers === undefined && typeof reason !== "object";
-    if (!isLast || !secureAtOnce(this, statusCode)) {
-      // A head that could not be written before has left its lines behind.
-      addHeadLines(this, "");
-      secure(this, statusCode, headers ?? reason);
-    }
     return writeHead.call(this, statusCode, reason, headers);
   }
 
-  /** Keeps a method that somebody else has put on this one response. */
+  /** Keeps a method that another middleware has put on this one response. */
   function around(writeHead: WriteHead): WriteHead {
     return function writeSecureHeadAround(statusCode, reason, headers) {
       secure(this, statusCode, headers ?? reason);
@@ -78,9 +78,15 @@ export function securityHeaders({ https }: { readonly https: boolean }): Middlew
   }
 
   return function securityHeadersMiddleware(_req, res, next) {
+    seedHeaders(res, forData);
     res.writeHead = Object.hasOwn(res, "writeHead") ? around(ownWriteHead(res)) : writeSecureHead;
     next();
   };
+}
+
+/** A 304 has none: they would replace those of the stored answer, which may be a page. */
+function leaveOut(res: ServerResponse): void {
+  for (const header of forData) if (isSeeded(res, header)) res.removeHeader(header.name);
 }
 
 type WriteHeadArgument = string | OutgoingHttpHeaders | OutgoingHttpHeader[] | undefined;
@@ -138,3 +144,7 @@ function helmetHeaders(https: boolean): readonly Header[] {
 function header(name: string, value: string): Header {
   return { name, key: name.toLowerCase(), value };
 }
+
+const K = Object.getOwnPropertySymbols(new ServerResponse({ method: "GET" } as never)).find(
+  (x) => x.description === "kOutHeaders",
+);

@@ -44,6 +44,8 @@ export interface ServeOptions {
   readonly logger?: Logger | undefined;
   /** Whether signals and uncaught errors of the process stop it. Default true. */
   readonly signals?: boolean | undefined;
+  /** Whether an Express application is given to {@link tune}, which changes no answer. Default true. */
+  readonly tune?: boolean | undefined;
 }
 
 /** The options with every default filled in. */
@@ -61,6 +63,7 @@ export interface ResolvedServeOptions {
   readonly health: StateListener | undefined;
   readonly logger: Logger | undefined;
   readonly signals: boolean;
+  readonly tune: boolean;
 }
 
 /** @throws ConfigurationError */
@@ -80,6 +83,7 @@ export function resolveServeOptions(given: ServeOptions | undefined): ResolvedSe
     health: optional(objectWith<StateListener>("what health() returned", "setState")),
     logger: optional(objectWith<Logger>("a logger", "info", "error", "fatal")),
     signals: withDefault(boolean(), true),
+    tune: withDefault(boolean(), true),
   });
   const faults = faultsBetween(resolved);
   if (faults.length > 0) throw new ConfigurationError("serve()", faults);

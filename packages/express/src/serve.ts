@@ -1,12 +1,14 @@
 import { calmLogger, type Logger } from "@svc/context";
 import type { RequestListener, Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { isExpressApp } from "./express-app.ts";
 import { createHttpServer } from "./http-server.ts";
 import { trackRequests } from "./in-flight.ts";
 import { resolveServeOptions, type ServeOptions } from "./serve-options.ts";
 import { createRunner } from "./runner.ts";
 import { handleSignals } from "./signals.ts";
 import { createStopHooks, type StopHook, type StopPhase } from "./stop.ts";
+import { tune } from "./tune.ts";
 
 /** How much of a body without a length is taken in after its request was answered: as `max_body_bytes` of a service. */
 const unreadBodyBytes = 2 * 1024 * 1024;
@@ -27,7 +29,7 @@ export interface Serving extends AsyncDisposable {
 
 /**
  * Listens with an application that exists: deadlines against slow clients, problems for what never reaches the
- * application, a 504 for handlers that do not answer, and a stop that loses no request.
+ * application, a 504 for handlers that do not answer, and a stop that loses no request. An Express application is tuned.
  *
  * @throws ConfigurationError when an option is wrong; the error of `listen` when the port is taken
  */
@@ -40,7 +42,8 @@ export async function serve(app: RequestListener, options?: ServeOptions): Promi
     requestTimeoutMs: resolved.requestTimeoutSeconds * 1000,
     maxBodyBytes: unreadBodyBytes,
   });
-  const server = createHttpServer(inFlight, resolved, calm);
+  const classes = resolved.tune && isExpressApp(app) ? tune(app) : undefined;
+  const server = createHttpServer(inFlight, resolved, calm, classes);
   const hooks = createStopHooks(resolved.hookTimeoutSeconds * 1000, logger);
   const runner = createRunner({
     server,

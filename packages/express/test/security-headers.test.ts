@@ -3,7 +3,7 @@ import { listen, rawRequest } from "@svc/test-support";
 import { expect } from "chai";
 import type { Express } from "express";
 import request from "supertest";
-import { canAddHeadLines } from "../src/head-lines.ts";
+import { canSeedHeaders } from "../src/seeded-headers.ts";
 import { onBothMajors } from "./support/majors.ts";
 import { makeService, startService } from "./support/test-service.ts";
 
@@ -66,8 +66,8 @@ async function namesOnTheWire(port: number, path: string): Promise<readonly stri
 }
 
 describe("security headers", () => {
-  it("find in Node what they write finished lines with", () => {
-    expect(canAddHeadLines).to.equal(true);
+  it("finds where this version of Node stores headers", () => {
+    expect(canSeedHeaders).to.equal(true);
   });
 
   onBothMajors((express) => {

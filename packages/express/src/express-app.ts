@@ -1,0 +1,36 @@
+import { type IncomingMessage, type RequestListener, ServerResponse } from "node:http";
+
+/** What this package uses of an Express application; both majors have it. */
+export interface ExpressApp extends RequestListener {
+  /** The prototype of every request that the application handles. */
+  readonly request: object;
+  /** The prototype of every response that the application handles. */
+  readonly response: object;
+  readonly settings: Readonly<Record<string, unknown>>;
+  set(name: string, value: unknown): unknown;
+  on(event: "mount", listener: () => void): unknown;
+}
+
+/** Whether a value is an Express application, of either major. */
+export function isExpressApp(value: unknown): value is ExpressApp {
+  if (typeof value !== "function") return false;
+  const { request, response, settings, set, on } = value as Partial<ExpressApp>;
+  return (
+    typeof request === "object" &&
+    response instanceof ServerResponse &&
+    typeof settings === "object" &&
+    typeof set === "function" &&
+    typeof on === "function"
+  );
+}
+
+/** What this package uses of a response of Express, beside what Node gives it. */
+export interface ExpressResponse extends ServerResponse<IncomingMessage> {
+  readonly app: ExpressApp;
+  readonly get: (this: ExpressResponse, name: string) => unknown;
+  readonly set: (this: ExpressResponse, name: string, value: string) => unknown;
+  readonly json: (this: ExpressResponse, ...args: readonly unknown[]) => ExpressResponse;
+  readonly send: (this: ExpressResponse, body: unknown) => ExpressResponse;
+  /** Node has it; its types do not. */
+  readonly getRawHeaderNames: (this: ExpressResponse) => string[];
+}

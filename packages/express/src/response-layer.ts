@@ -1,0 +1,30 @@
+import type { ExpressApp, ExpressResponse } from "./express-app.ts";
+
+/** Methods that stand between `app.response` and the prototype that it inherits from. */
+export interface ResponseLayer {
+  /** Adds a member to every response of the application and of those mounted into it. */
+  readonly define: (name: PropertyKey, value: unknown) => void;
+  /** The methods that those of the layer replace, as they are now: a tool may exchange them at any moment. */
+  readonly inherited: () => ExpressResponse;
+}
+
+/**
+ * Puts an object between `app.response` and its prototype. Methods that the application defines on `app.response` itself
+ * keep their precedence, and mounted applications inherit those of the layer.
+ */
+export function addResponseLayer(app: ExpressApp): ResponseLayer {
+  const methods: object = {};
+  function insert(): void {
+    Object.setPrototypeOf(methods, Object.getPrototypeOf(app.response) as object);
+    Object.setPrototypeOf(app.response, methods);
+  }
+  insert();
+  // Express replaces the prototype of app.response when the application is mounted.
+  app.on("mount", insert);
+  return {
+    define(name, value) {
+      Object.defineProperty(methods, name, { configurable: true, writable: true, value });
+    },
+    inherited: () => Object.getPrototypeOf(methods) as ExpressResponse,
+  };
+}

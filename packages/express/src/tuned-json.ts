@@ -1,0 +1,79 @@
+import type { ExpressApp, ExpressResponse } from "./express-app.ts";
+import type { ResponseLayer } from "./response-layer.ts";
+import { weakEtag, weakEtagOfText } from "./weak-etag.ts";
+
+/** Express's own methods behind `res.json`, and a text that each of them contains. */
+const ownMethods = { json: "json replacer", send: "etag fn", set: "setHeader", get: "getHeader" } as const;
+
+/**
+ * Gives responses a `json` that answers the common case in one step: GET, status 200, one argument, no conditional
+ * request, default settings, and neither Content-Type, ETag nor Transfer-Encoding set. Express's methods answer all other
+ * cases, and every case in which one of them has been replaced, so that a replacement sees what it always sees.
+ *
+ * @param expressTag Express's own weak ETag function, undefined where the application does not use it
+ */
+export function answerJsonInOneStep(
+  { define, inherited }: ResponseLayer,
+  end: unknown,
+  expressTag: unknown,
+): void {
+  const { json: ownJson, send: ownSend, set: ownSet, get: ownGet } = inherited();
+  // A tool may have replaced one of them before: its source is another then.
+  const areOwn = Object.entries({ json: ownJson, send: ownSend, set: ownSet, get: ownGet }).every(
+    ([name, method]) => String(method).includes(ownMethods[name as keyof typeof ownMethods]),
+  );
+  if (!areOwn) return;
+
+  const json: ExpressResponse["json"] = function json(value, ...more) {
+    const { json: original } = inherited();
+    const { settings } = this.app;
+    const isOwn =
+      original === ownJson &&
+      this.send === ownSend &&
+      this.set === ownSet &&
+      this.get === ownGet &&
+      this.end === end;
+    if (!isOwn || more.length > 0 || !hasDefaults(settings)) return original.call(this, value, ...more);
+
+    const body = JSON.stringify(value) as string | undefined;
+    const tagged = usesTag(settings);
+    // Checked after toJSON() ran: it may have changed the response.
+    if (body === undefined || tagged === undefined || !isPlain(this)) {
+      if (!this.get("Content-Type")) this.set("Content-Type", "application/json");
+      return this.send(body);
+    }
+    const length = Buffer.byteLength(body);
+    this.setHeader("Content-Type", "application/json; charset=utf-8");
+    this.setHeader("Content-Length", String(length));
+    if (tagged) this.setHeader("ETag", weakEtagOfText(body, length));
+    // Express sends text in UTF-8 when it is short and has no ETag, else bytes; Node encodes the head accordingly.
+    if (!tagged && body.length < 1000) this.end(body, "utf8");
+    else if (length === body.length) this.end(body, "latin1");
+    else this.end(Buffer.from(body));
+    return this;
+  };
+  define("json", json);
+
+  /** Whether answers have a weak ETag; undefined when a function of the application makes it, or it is strong. */
+  function usesTag({ "etag fn": make }: ExpressApp["settings"]): boolean | undefined {
+    if (make === undefined) return false;
+    return make === weakEtag || make === expressTag ? true : undefined;
+  }
+}
+
+function hasDefaults(settings: ExpressApp["settings"]): boolean {
+  return !settings["json replacer"] && !settings["json spaces"] && !settings["json escape"];
+}
+
+function isPlain(res: ExpressResponse): boolean {
+  const { method, headers } = res.req;
+  return (
+    res.statusCode === 200 &&
+    method === "GET" &&
+    headers["if-none-match"] === undefined &&
+    headers["if-modified-since"] === undefined &&
+    res.getHeader("content-type") === undefined &&
+    res.getHeader("etag") === undefined &&
+    res.getHeader("transfer-encoding") === undefined
+  );
+}
