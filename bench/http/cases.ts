@@ -7,7 +7,10 @@ export const controls: Controls = { base: "bare-express5", names: ["control", "c
 export const tuned = "bare-express5-tuned";
 
 /** What is compared with one other case as well. */
-export const pairs: Readonly<Record<string, string>> = { "full-packages-uncached": "hand-written" };
+export const pairs: Readonly<Record<string, string>> = {
+  "full-packages-uncached": "hand-written",
+  "svc-full-rs256-unseen": "bare-express5-rs256",
+};
 
 /** All cases, in the order in which they are asked. */
 export const httpCases: readonly Case[] = [
@@ -17,6 +20,7 @@ export const httpCases: readonly Case[] = [
   at("svc-express-no-etag", "svc-express", "no-etag"),
   at("packages", "packages", "warn"),
   at("packages-info", "packages", "info"),
+  at("packages-tuned", "packages", "tuned"),
   at(tuned, tuned),
   at("bare-express4", "bare-express4"),
   at("control", "bare-express5"),
@@ -26,11 +30,14 @@ export const httpCases: readonly Case[] = [
   at("peer-default-info", "peer-default", "info"),
   at("svc-full", "svc-full", "cached"),
   at("svc-full-no-etag", "svc-full", "no-etag"),
+  at("svc-full-info", "svc-full", "info"),
   at("svc-full-hs256-uncached", "svc-full", "uncached"),
   at("svc-full-rs256-unseen", "svc-full", "unseen"),
   at("bare-express5-rs256", "bare-express5-rs256"),
   at("bare-express5-layers", "bare-express5-layers"),
   at("full-packages", "full-packages", "cached"),
+  at("full-packages-info", "full-packages", "info"),
+  at("full-packages-tuned", "full-packages", "tuned"),
   at("full-packages-uncached", "full-packages", "uncached"),
   at("peer-full-hs256", "peer-full", "HS256"),
   at("peer-full-rs256", "peer-full", "RS256"),

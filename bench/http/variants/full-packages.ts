@@ -1,4 +1,5 @@
 import { createServer } from "node:http";
+import { tune } from "@svc/express";
 import { health } from "@svc/health";
 import { jwtAuth, principalOf, requireScopes, type RevocationCheck } from "@svc/jwt-auth";
 import { accessLog, createLogger } from "@svc/log";
@@ -16,11 +17,12 @@ import { addGuardedRoute, type Seen } from "../route.ts";
 import { audience, createIssuer, issuerUrl } from "../tokens.ts";
 
 /**
- * Single packages in an application of one's own that knows its callers and tenants. Setting: `cached`, or
- * `uncached` for a verifier that remembers no token.
+ * Single packages in an application of one's own that knows its callers and tenants. Setting: `cached`,
+ * `uncached` for a verifier that remembers no token, `info` for a line of the log per request, or `tuned` for an
+ * application that was given to `tune()`.
  */
 export async function start(setting: string): Promise<Subject> {
-  const level = "warn";
+  const level = setting === "info" ? "info" : "warn";
   const remembers = setting !== "uncached";
   const issuer = createIssuer("HS256");
   const revoked = createRevokedIds();
@@ -43,6 +45,7 @@ export async function start(setting: string): Promise<Subject> {
   });
 
   const app = express();
+  const classes = setting === "tuned" ? tune(app) : {};
   app.use(requestId());
   app.use(accessLog({ logger }));
   app.use(counted);
@@ -63,5 +66,5 @@ export async function start(setting: string): Promise<Subject> {
     access: { issuer, revoked, seen, tokens, remembers },
     headers: traffic.headers,
   } as const;
-  return httpSubject(createServer(app), proofOf(claims), traffic);
+  return httpSubject(createServer(classes, app), proofOf(claims), traffic);
 }

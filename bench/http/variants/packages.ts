@@ -1,4 +1,5 @@
 import { createServer } from "node:http";
+import { tune } from "@svc/express";
 import { health } from "@svc/health";
 import { accessLog, createLogger } from "@svc/log";
 import { metrics } from "@svc/metrics";
@@ -11,13 +12,17 @@ import { createLogTap } from "../log-tap.ts";
 import { proofOf } from "../proof.ts";
 import { addRoute } from "../route.ts";
 
-/** Single packages in an application of one's own. Setting: the level of the log, `info` or `warn`. */
+/**
+ * Single packages in an application of one's own. Setting: the level of the log, `info` or `warn`, or `tuned` for `warn`
+ * in an application that was given to `tune()`.
+ */
 export async function start(setting: string): Promise<Subject> {
   const level = setting === "info" ? "info" : "warn";
   const tap = createLogTap();
   const logger = createLogger({ service: "bench", env: "prod", level, destination: tap });
   const counted = metrics({ service: "bench", version: "1.0.0" });
   const app = express();
+  const classes = setting === "tuned" ? tune(app) : {};
   app.use(requestId());
   app.use(accessLog({ logger }));
   app.use(counted);
@@ -31,5 +36,5 @@ export async function start(setting: string): Promise<Subject> {
     log: { tap, logger, level },
     problems: true,
   } as const;
-  return httpSubject(createServer(app), proofOf(claims));
+  return httpSubject(createServer(classes, app), proofOf(claims));
 }

@@ -13,18 +13,20 @@ interface Setting {
   readonly algorithm: "HS256" | "RS256";
   readonly cacheTokens: number;
   readonly etag: boolean;
+  readonly level: "warn" | "info";
 }
 
-const usual: Setting = { algorithm: "HS256", cacheTokens: 5000, etag: true };
+const usual: Setting = { algorithm: "HS256", cacheTokens: 5000, etag: true, level: "warn" };
 const settings: Readonly<Record<string, Setting>> = {
   cached: usual,
   "no-etag": { ...usual, etag: false },
+  info: { ...usual, level: "info" },
   uncached: { ...usual, cacheTokens: 0 },
   // Whoever comes back was displaced by others in between.
   unseen: { ...usual, algorithm: "RS256", cacheTokens: 32 },
 };
 
-/** A whole service that knows its callers and tenants. Setting: `cached`, `no-etag`, `uncached` or `unseen`. */
+/** A whole service that knows its callers and tenants. Setting: `cached`, `no-etag`, `info`, `uncached` or `unseen`. */
 export async function start(name: string): Promise<Subject> {
   const setting = settings[name] ?? usual;
   const issuer = createIssuer(setting.algorithm);
@@ -51,7 +53,7 @@ export async function start(name: string): Promise<Subject> {
   const claims = {
     requestId: true,
     registry: service.metrics.registry,
-    log: { tap, logger: service.log, level: "warn" },
+    log: { tap, logger: service.log, level: setting.level },
     problems: true,
     securityHeaders: true,
     etag: setting.etag,
@@ -61,7 +63,7 @@ export async function start(name: string): Promise<Subject> {
   return httpSubject(service.server, proofOf(claims), traffic);
 }
 
-function configOf({ algorithm, secret, publicKey }: Issuer, { cacheTokens, etag }: Setting): string {
+function configOf({ algorithm, secret, publicKey }: Issuer, { cacheTokens, etag, level }: Setting): string {
   const key =
     publicKey === undefined ? { mode: "secret", secret } : { mode: "public_key", public_key: publicKey };
   const auth = {
@@ -76,7 +78,7 @@ function configOf({ algorithm, secret, publicKey }: Issuer, { cacheTokens, etag 
     section("plugins", { enabled: ["observability", "metrics", "auth", "tenancy"] }),
     section("plugin.auth", auth),
     section("plugin.tenancy", { base_domain: baseDomain }),
-    section("logging", { level: "WARN" }),
+    section("logging", { level: level.toUpperCase() }),
   ].join("\n");
 }
 

@@ -144,7 +144,3 @@ function helmetHeaders(https: boolean): readonly Header[] {
 function header(name: string, value: string): Header {
   return { name, key: name.toLowerCase(), value };
 }
-
-const K = Object.getOwnPropertySymbols(new ServerResponse({ method: "GET" } as never)).find(
-  (x) => x.description === "kOutHeaders",
-);
