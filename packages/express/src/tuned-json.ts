@@ -46,6 +46,8 @@ export function answerJsonInOneStep(
     this.setHeader("Content-Type", "application/json; charset=utf-8");
     this.setHeader("Content-Length", String(length));
     if (tagged) this.setHeader("ETag", weakEtagOfText(body, length));
+    // Without a condition only a getter of the application's own reports a fresh response.
+    if (this.req.fresh) return this.send(body);
     // Express sends text in UTF-8 when it is short and has no ETag, else bytes; Node encodes the head accordingly.
     if (!tagged && body.length < 1000) this.end(body, "utf8");
     else if (length === body.length) this.end(body, "latin1");
