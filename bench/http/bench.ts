@@ -2,6 +2,7 @@ import type { Bench, BenchOptions } from "../harness/bench.ts";
 import { measureWithControls, VoidRunError } from "../harness/controls.ts";
 import { type Bases, figuresOf, tableOf } from "../harness/report.ts";
 import { type Effort, fullEffort, type Measured, quickEffort } from "../harness/rounds.ts";
+import { verdictsOf } from "./bounds.ts";
 import { measureOverSockets } from "./over-sockets.ts";
 import { chosenCases, controls, pairs, tuned } from "./cases.ts";
 
@@ -11,8 +12,11 @@ const bases: Bases = { base: controls.base, second: tuned, pairs };
 export const http: Bench = {
   async run(options) {
     const cases = chosenCases(options.only);
+    let code = 0;
     try {
-      print("http", await measureWithControls(cases, controls, effortOf(options), options.note), options);
+      const measured = await measureWithControls(cases, controls, effortOf(options), options.note);
+      print("http", measured, options);
+      code = judge(measured, options);
     } catch (error) {
       if (!(error instanceof VoidRunError)) throw error;
       for (const line of tableOf(error.measured, bases)) options.note(line);
@@ -23,9 +27,16 @@ export const http: Bench = {
       if (!options.json) options.print("\nOver sockets, for information: the server's CPU time");
       print("http-socket", await measureOverSockets(cases, options.quick ? 6 : 25), options);
     }
-    return 0;
+    return code;
   },
 };
+
+/** Prints the verdicts and returns the exit code; a quick run judges nothing. */
+function judge(measured: Measured, { quick, json, note, print: line }: BenchOptions): number {
+  const verdicts = quick ? [] : verdictsOf(measured);
+  for (const verdict of verdicts) (json ? note : line)(verdict.line);
+  return verdicts.some(({ broken }) => broken) ? 1 : 0;
+}
 
 function effortOf({ quick, rounds }: BenchOptions): Effort {
   const effort = quick ? quickEffort : fullEffort;

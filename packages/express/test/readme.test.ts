@@ -99,8 +99,13 @@ describe("README of @svc/express", function () {
     expect((await sample.ended).code).to.equal(1);
   });
 
+  it("tunes an application behind a server of its own", async () => {
+    await using sample = await runSample(readme, 5);
+    expect(await (await fetch(await sample.url)).json()).to.deep.equal({ from: "a tuned application" });
+  });
+
   it("runs from CommonJS", async () => {
-    await using sample = await runSample(readme, 5, { commonjs: true });
+    await using sample = await runSample(readme, 6, { commonjs: true });
     expect(await (await fetch(await sample.url)).json()).to.deep.equal({ from: "CommonJS" });
   });
 

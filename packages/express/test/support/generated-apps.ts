@@ -87,7 +87,8 @@ const overrides = {
     wrap(response, "set", ([name]) => note(`set ${name}`)),
   "response.end": ({ response }: Express, note: Note) =>
     wrap(response, "end", ([body]) => note(`end ${typeof body}`)),
-  "response.get": ({ response }: Express) => void Object.assign(response, { get: () => undefined }),
+  "response.get": ({ response }: Express, note: Note) =>
+    wrap(response, "get", ([name]) => note(`get ${name}`)),
   "request.fresh": ({ request }: Express) =>
     void Object.defineProperty(request, "fresh", { configurable: true, get: () => true }),
   "app.response": (app: Express) => {

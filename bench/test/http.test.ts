@@ -1,0 +1,42 @@
+import { expect } from "chai";
+import type { Measured } from "../harness/rounds.ts";
+import { bounds, verdictsOf } from "../http/bounds.ts";
+import { httpCases } from "../http/cases.ts";
+
+function measuredWith(ratios: Readonly<Record<string, number>>): Measured {
+  const costs = { "bare-express5": 10, "bare-express5-rs256": 30, ...ratios };
+  return new Map(Object.entries(costs).map(([name, cost]) => [name, [cost, cost, cost]]));
+}
+
+describe("the bounds of the bench http", () => {
+  it("name cases that exist", () => {
+    const names = httpCases.map(({ name }) => name);
+    expect(names).to.include.members(bounds.flatMap(({ name, base }) => [name, base]));
+  });
+
+  it("are kept by a ratio of exactly the bound and broken by the next larger one", () => {
+    const [kept] = verdictsOf(measuredWith({ "svc-express": 8.5 }));
+    expect(kept).to.deep.equal({
+      line: "ok   svc-express: 0.850 x bare-express5, bound at most 0.85",
+      broken: false,
+    });
+    const [broken] = verdictsOf(measuredWith({ "svc-express": 8.6 }));
+    expect(broken).to.deep.equal({
+      line: "FAIL svc-express: 0.860 x bare-express5, bound at most 0.85",
+      broken: true,
+    });
+  });
+
+  it("are compared with the case that they name", () => {
+    const [verdict] = verdictsOf(measuredWith({ "svc-full-rs256-unseen": 36 }));
+    expect(verdict?.line).to.equal(
+      "ok   svc-full-rs256-unseen: 1.200 x bare-express5-rs256, bound at most 1.25",
+    );
+  });
+
+  it("are broken by a case without figures, and say nothing of cases that were not measured", () => {
+    expect(verdictsOf(measuredWith({}))).to.deep.equal([]);
+    const empty: Measured = new Map([...measuredWith({}), ["svc-express", []]]);
+    expect(verdictsOf(empty)[0]?.broken).to.equal(true);
+  });
+});

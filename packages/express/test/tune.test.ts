@@ -1,0 +1,216 @@
+import { createServer, IncomingMessage, Server, ServerResponse } from "node:http";
+import { expressMajors, listen, rejection } from "@svc/test-support";
+import { serve, tune } from "@svc/express";
+import { ConfigurationError } from "@svc/options";
+import { expect } from "chai";
+import type { Express } from "express";
+import request from "supertest";
+import { onBothMajors } from "./support/majors.ts";
+
+describe("tune()", () => {
+  for (const [title, value, kind] of [
+    ["null", null, "null"],
+    ["nothing", undefined, "undefined"],
+    ["a function that is no application", () => undefined, "another function"],
+    ["an HTTP server", new Server(), "an object of another kind"],
+    ["a string", "app", "a string"],
+    ["a router of Express 4", expressMajors["express 4"].Router(), "another function"],
+    ["a router of Express 5", expressMajors["express 5"].Router(), "another function"],
+    ["express itself", expressMajors["express 5"], "another function"],
+    ["its own result", tune(expressMajors["express 5"]()), "an object of another kind"],
+  ] as const) {
+    it(`rejects ${title} with an error that names what it got`, () => {
+      expect(() => tune(value)).to.throw(
+        ConfigurationError,
+        `app: must be an Express application, which express() returns; it is ${kind}`,
+      );
+    });
+  }
+
+  onBothMajors((express) => {
+    function makeApp(): Express {
+      const app = express();
+      app.get("/", (req, res) => void res.json({ own: req.app === app && res.app === app }));
+      app.get("/text", (_req, res) => void res.send("text"));
+      return app;
+    }
+
+    /** The prototypes of the request and the response as a server makes them. */
+    async function prototypesAtBirth(app: Express, classes: object): Promise<unknown[]> {
+      await using server = await listen(createServer(classes, app));
+      const born: unknown[] = [];
+      server.server.prependListener("request", (req, res) => {
+        born.push(Object.getPrototypeOf(req), Object.getPrototypeOf(res));
+      });
+      expect((await request(server.url).get("/")).body).to.deep.equal({ own: true });
+      return born;
+    }
+
+    it("returns classes whose objects have the prototypes that Express would give them", async () => {
+      const app = makeApp();
+      expect(await prototypesAtBirth(app, {})).to.deep.equal([
+        IncomingMessage.prototype,
+        ServerResponse.prototype,
+      ]);
+      const [req, res] = await prototypesAtBirth(app, tune(app));
+      expect(req).to.equal(app.request);
+      expect(res).to.equal(app.response);
+    });
+
+    it("keeps the prototypes, settings and extensions that the application had", async () => {
+      const app = makeApp();
+      const { request: requests, response: responses } = app;
+      const before = { ...app.settings, "etag fn": undefined };
+      tune(app);
+      expect(app.request).to.equal(requests);
+      expect(app.response).to.equal(responses);
+      expect({ ...app.settings, "etag fn": undefined }).to.deep.equal(before);
+      expect(Object.keys(app.response)).to.deep.equal(["app"]);
+    });
+
+    it("returns the same classes for a second call and changes nothing", async () => {
+      const app = makeApp();
+      const classes = tune(app);
+      const chain = Object.getPrototypeOf(app.response) as object;
+      expect(tune(app)).to.equal(classes);
+      expect(Object.getPrototypeOf(app.response)).to.equal(chain);
+    });
+
+    it("changes no answer when it is called after the start", async () => {
+      const app = makeApp();
+      await using server = await listen(app);
+      const answers = async (): Promise<unknown[]> =>
+        Promise.all(
+          ["/", "/text", "/nowhere"].map(async (path) => {
+            const { status, text, headers } = await request(server.url).get(path);
+            return { status, text, headers: { ...headers, date: undefined } };
+          }),
+        );
+      const before = await answers();
+      tune(app);
+      expect(await answers()).to.deep.equal(before);
+    });
+
+    it("keeps an ETag function of the application, and calls it with what Express calls it with", async () => {
+      const calls: unknown[][] = [];
+      const own = (...args: unknown[]): string => {
+        calls.push(args);
+        return '"own"';
+      };
+      const app = makeApp();
+      app.set("etag", own);
+      const classes = tune(app);
+      expect(app.get("etag fn")).to.equal(own);
+      await using server = await listen(createServer(classes, app));
+      expect((await request(server.url).get("/")).headers["etag"]).to.equal('"own"');
+      expect(calls).to.deep.equal([[Buffer.from('{"own":true}'), undefined]]);
+    });
+
+    it("obeys settings that change afterwards", async () => {
+      const app = makeApp();
+      await using server = await listen(createServer(tune(app), app));
+      const tagOf = async (): Promise<string | undefined> =>
+        (await request(server.url).get("/")).headers["etag"];
+      expect(await tagOf()).to.match(/^W\/"/);
+      app.set("etag", "strong");
+      expect(await tagOf()).to.match(/^"/);
+      app.set("etag", false);
+      expect(await tagOf()).to.equal(undefined);
+      app.set("etag", "weak");
+      app.set("json spaces", 1);
+      expect((await request(server.url).get("/")).text).to.equal('{\n "own": true\n}');
+    });
+
+    it("passes every call to a res.json that was replaced before or after it", async () => {
+      const seen: string[] = [];
+      const app = makeApp();
+      const replace = (name: string): void => {
+        const { json } = app.response;
+        app.response.json = function replaced(this: typeof app.response, body: unknown) {
+          seen.push(name);
+          return json.call(this, body);
+        } as typeof json;
+      };
+      replace("before");
+      const classes = tune(app);
+      replace("after");
+      await using server = await listen(createServer(classes, app));
+      await request(server.url).get("/");
+      expect(seen).to.deep.equal(["after", "before"]);
+    });
+
+    it("passes every call to a method that a tool replaced in Express itself", async () => {
+      const shared = Object.getPrototypeOf(express().response) as { json: Express["response"]["json"] };
+      const { json } = shared;
+      let seen = 0;
+      const watch = (): void => {
+        shared.json = function watched(this: Express["response"], body: unknown) {
+          seen++;
+          return json.call(this, body);
+        } as typeof json;
+      };
+      try {
+        const early = makeApp();
+        const earlyClasses = tune(early);
+        watch();
+        const late = makeApp();
+        for (const [app, classes] of [
+          [early, earlyClasses],
+          [late, tune(late)],
+        ] as const) {
+          await using server = await listen(createServer(classes, app));
+          expect((await request(server.url).get("/")).body).to.deep.equal({ own: true });
+        }
+      } finally {
+        shared.json = json;
+      }
+      expect(seen).to.equal(2);
+    });
+
+    it("reaches applications that were mounted before it, and one that is mounted elsewhere later", async () => {
+      const inner = makeApp();
+      const app = express();
+      app.use("/in", inner);
+      tune(app);
+      Object.assign(app.response, { later: true });
+      expect("later" in inner.response).to.equal(true);
+      const outer = express();
+      outer.use("/out", app);
+      await using server = await listen(outer);
+      expect((await request(server.url).get("/out/in/")).body).to.deep.equal({ own: true });
+    });
+
+    for (const wanted of [true, false]) {
+      it(`is ${wanted ? "called by serve()" : "left out by serve() with tune: false"}`, async () => {
+        const app = makeApp();
+        await using serving = await serve(app, {
+          port: 0,
+          host: "127.0.0.1",
+          drainDelaySeconds: 0,
+          signals: false,
+          ...(wanted ? {} : { tune: false }),
+        });
+        let born: unknown;
+        serving.server.prependListener("request", (req) => (born = Object.getPrototypeOf(req)));
+        await request(`http://127.0.0.1:${serving.address.port}`).get("/");
+        expect(born).to.equal(wanted ? app.request : IncomingMessage.prototype);
+      });
+    }
+  });
+
+  it("is left out by serve() where the listener is no Express application", async () => {
+    await using serving = await serve((_req, res) => void res.end("plain"), {
+      port: 0,
+      host: "127.0.0.1",
+      drainDelaySeconds: 0,
+      signals: false,
+    });
+    const { text } = await request(`http://127.0.0.1:${serving.address.port}`).get("/");
+    expect(text).to.equal("plain");
+  });
+
+  it("rejects a value of serve()'s option that is no truth value", async () => {
+    const wrong = serve(() => undefined, { tune: "no" as unknown as boolean });
+    expect(String(await rejection(wrong))).to.contain('tune: must be true or false; it is "no"');
+  });
+});
