@@ -119,7 +119,7 @@ const ways: readonly How[] = [
       text: () => res.send("text"),
     }),
   (res) => void res.sendStatus(res.statusCode),
-  (res) => void res.redirect("/elsewhere"),
+  (res) => res.redirect("/elsewhere"),
   (res) => void res.end("a text with é"),
   (res) => void res.end(Buffer.from("bytes with é")),
   (res) => {

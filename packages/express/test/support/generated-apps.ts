@@ -84,11 +84,11 @@ const overrides = {
   "response.json": ({ response }: Express, note: Note) => wrap(response, "json", () => note("json")),
   "response.send": ({ response }: Express, note: Note) => wrap(response, "send", () => note("send")),
   "response.set": ({ response }: Express, note: Note) =>
-    wrap(response, "set", ([name]) => note(`set ${name}`)),
+    wrap(response, "set", ([name]) => note(`set ${String(name)}`)),
   "response.end": ({ response }: Express, note: Note) =>
     wrap(response, "end", ([body]) => note(`end ${typeof body}`)),
   "response.get": ({ response }: Express, note: Note) =>
-    wrap(response, "get", ([name]) => note(`get ${name}`)),
+    wrap(response, "get", ([name]) => note(`get ${String(name)}`)),
   "request.fresh": ({ request }: Express) =>
     void Object.defineProperty(request, "fresh", { configurable: true, get: () => true }),
   "app.response": (app: Express) => {
