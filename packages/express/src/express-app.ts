@@ -24,13 +24,8 @@ export function isExpressApp(value: unknown): value is ExpressApp {
   );
 }
 
-/** What this package uses of a request of Express, beside what Node gives it. */
-export interface ExpressRequest extends IncomingMessage {
-  readonly fresh: boolean;
-}
-
 /** What this package uses of a response of Express, beside what Node gives it. */
-export interface ExpressResponse extends ServerResponse<ExpressRequest> {
+export interface ExpressResponse extends ServerResponse<IncomingMessage> {
   readonly app: ExpressApp;
   readonly get: (this: ExpressResponse, name: string) => unknown;
   readonly set: (this: ExpressResponse, name: string, value: string) => unknown;

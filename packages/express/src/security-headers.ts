@@ -79,7 +79,8 @@ export function securityHeaders({ https }: { readonly https: boolean }): Middlew
 
   return function securityHeadersMiddleware(_req, res, next) {
     seedHeaders(res, forData);
-    res.writeHead = Object.hasOwn(res, "writeHead") ? around(ownWriteHead(res)) : writeSecureHead;
+    const own = res.writeHead === ServerResponse.prototype.writeHead ? undefined : ownWriteHead(res);
+    res.writeHead = own === undefined ? writeSecureHead : around(own);
     next();
   };
 }
@@ -97,14 +98,16 @@ type WriteHead = (
   headers?: WriteHeadArgument,
 ) => ServerResponse;
 
-function ownWriteHead(res: ServerResponse): WriteHead {
-  return Object.getOwnPropertyDescriptor(res, "writeHead")?.value as WriteHead;
+function ownWriteHead(res: ServerResponse): WriteHead | undefined {
+  return Object.getOwnPropertyDescriptor(res, "writeHead")?.value as WriteHead | undefined;
 }
 
 const pages = /^(?:text\/html|application\/xhtml\+xml)/i;
 
 function isHtml(res: ServerResponse, given: WriteHeadArgument): boolean {
   const type = (typeof given === "object" ? typeIn(given) : undefined) ?? res.getHeader("content-type");
+  // The most frequent type, which needs no look at its text.
+  if (type === "application/json; charset=utf-8") return false;
   return typeof type === "string" && pages.test(type);
 }
 

@@ -1,4 +1,4 @@
-import { OutgoingMessage, type ServerResponse } from "node:http";
+import { OutgoingMessage, ServerResponse } from "node:http";
 
 /** A header with a fixed value. */
 export interface Header {
@@ -37,6 +37,38 @@ export function isSeeded(res: ServerResponse, { key, value }: Header): boolean {
   const stored = storedIn(res);
   if (stored === undefined) return res.getHeader(key) === value;
   return stored[key]?.[2] === true && stored[key][1] === value;
+}
+
+type SetHeader = ServerResponse["setHeader"];
+
+// oxlint-disable-next-line typescript/unbound-method -- compared, never called
+const nodeSetHeader: SetHeader = ServerResponse.prototype.setHeader;
+// A tool that replaced the method before this module was loaded left another source.
+const isNodes = store !== undefined && String(nodeSetHeader).includes("kOutHeaders");
+const passOn = new WeakSet<SetHeader>();
+
+/** Records a method of this package that passes most headers on to Node's without a change. */
+export function markAsPassingOn(setHeader: SetHeader): void {
+  passOn.add(setHeader);
+}
+
+/**
+ * Whether headers that need no check can be stored without `setHeader`, which is Node's then.
+ *
+ * @param beneath the prototype whose method one of this package passes headers on to
+ */
+export function canStoreHeaders(res: ServerResponse, beneath: ServerResponse): boolean {
+  // oxlint-disable-next-line typescript/unbound-method -- compared, never called
+  const { setHeader } = res;
+  return (
+    isNodes && beneath.setHeader === nodeSetHeader && (setHeader === nodeSetHeader || passOn.has(setHeader))
+  );
+}
+
+/** Stores a header whose name and value are known to be valid. Only where {@link canStoreHeaders} says so. */
+export function storeHeader(res: ServerResponse, { key, name, value }: Header): void {
+  const stored = storedIn(res);
+  if (stored !== undefined) stored[key] = [name, value];
 }
 
 function storedIn(res: ServerResponse): Record<string, Stored> | undefined {

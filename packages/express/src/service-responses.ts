@@ -2,6 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { ExpressApp } from "./express-app.ts";
 import { addResponseLayer, type ResponseLayer } from "./response-layer.ts";
 import { noteRemoval } from "./security-headers.ts";
+import { markAsPassingOn } from "./seeded-headers.ts";
 
 /** Gives the responses of a service the methods behind its headers. */
 export function prepareResponses(app: ExpressApp): void {
@@ -32,6 +33,7 @@ function refusePoweredBy({ settings }: ExpressApp, { define, inherited }: Respon
     this.setHeader = setOwnHeader as ServerResponse["setHeader"];
     return this;
   };
+  markAsPassingOn(setHeader as ServerResponse["setHeader"]);
   define("setHeader", setHeader);
 }
 

@@ -41,7 +41,7 @@ function tuneResponses(app: ExpressApp): void {
   const expressTag = weakTagOf(app);
   // The setting "etag" itself keeps its value.
   if (expressTag !== undefined) app.set("etag fn", weakEtag);
-  answerJsonInOneStep(layer, endInOneWrite(layer), expressTag);
+  answerJsonInOneStep(app, layer, endInOneWrite(layer), expressTag);
 }
 
 /** Express's own weak ETag function, where the application uses it and it makes the same ETag as ours. */

@@ -1,5 +1,7 @@
+import type { IncomingMessage } from "node:http";
 import type { ExpressApp, ExpressResponse } from "./express-app.ts";
 import type { ResponseLayer } from "./response-layer.ts";
+import { canStoreHeaders, type Header, storeHeader } from "./seeded-headers.ts";
 import { weakEtag, weakEtagOfText } from "./weak-etag.ts";
 
 /** Express's own methods behind `res.json`, and a text that each of them contains. */
@@ -13,6 +15,7 @@ const ownMethods = { json: "json replacer", send: "etag fn", set: "setHeader", g
  * @param expressTag Express's own weak ETag function, undefined where the application does not use it
  */
 export function answerJsonInOneStep(
+  app: ExpressApp,
   { define, inherited }: ResponseLayer,
   end: unknown,
   expressTag: unknown,
@@ -22,7 +25,8 @@ export function answerJsonInOneStep(
   const areOwn = Object.entries({ json: ownJson, send: ownSend, set: ownSet, get: ownGet }).every(
     ([name, method]) => String(method).includes(ownMethods[name as keyof typeof ownMethods]),
   );
-  if (!areOwn) return;
+  const freshOwner = ownerOfFresh(app.request);
+  if (!areOwn || freshOwner === undefined) return;
 
   const json: ExpressResponse["json"] = function json(value, ...more) {
     const { json: original } = inherited();
@@ -38,16 +42,15 @@ export function answerJsonInOneStep(
     const body = JSON.stringify(value) as string | undefined;
     const tagged = usesTag(settings);
     // Checked after toJSON() ran: it may have changed the response.
-    if (body === undefined || tagged === undefined || !isPlain(this)) {
+    if (body === undefined || tagged === undefined || !isPlain(this, freshOwner)) {
       if (!this.get("Content-Type")) this.set("Content-Type", "application/json");
       return this.send(body);
     }
     const length = Buffer.byteLength(body);
-    this.setHeader("Content-Type", "application/json; charset=utf-8");
-    this.setHeader("Content-Length", String(length));
-    if (tagged) this.setHeader("ETag", weakEtagOfText(body, length));
-    // Without a condition only a getter of the application's own reports a fresh response.
-    if (this.req.fresh) return this.send(body);
+    const set = canStoreHeaders(this, inherited()) ? storeHeader : setHeader;
+    set(this, jsonType);
+    set(this, { key: "content-length", name: "Content-Length", value: String(length) });
+    if (tagged) set(this, { key: "etag", name: "ETag", value: weakEtagOfText(body, length) });
     // Express sends text in UTF-8 when it is short and has no ETag, else bytes; Node encodes the head accordingly.
     if (!tagged && body.length < 1000) this.end(body, "utf8");
     else if (length === body.length) this.end(body, "latin1");
@@ -63,19 +66,51 @@ export function answerJsonInOneStep(
   }
 }
 
+const jsonType: Header = {
+  key: "content-type",
+  name: "Content-Type",
+  value: "application/json; charset=utf-8",
+};
+
+function setHeader(res: ExpressResponse, { name, value }: Header): void {
+  res.setHeader(name, value);
+}
+
 function hasDefaults(settings: ExpressApp["settings"]): boolean {
   return !settings["json replacer"] && !settings["json spaces"] && !settings["json escape"];
 }
 
-function isPlain(res: ExpressResponse): boolean {
+function isPlain(res: ExpressResponse, freshOwner: object): boolean {
   const { method, headers } = res.req;
   return (
     res.statusCode === 200 &&
+    !res.headersSent &&
     method === "GET" &&
     headers["if-none-match"] === undefined &&
     headers["if-modified-since"] === undefined &&
     res.getHeader("content-type") === undefined &&
     res.getHeader("etag") === undefined &&
-    res.getHeader("transfer-encoding") === undefined
+    res.getHeader("transfer-encoding") === undefined &&
+    hasFreshOf(freshOwner, res.req)
   );
+}
+
+/** The prototype with Express's own `req.fresh`; undefined when the application has another. */
+function ownerOfFresh(request: object): object | undefined {
+  let owner: object | null = request;
+  while (owner !== null && !Object.hasOwn(owner, "fresh"))
+    owner = Object.getPrototypeOf(owner) as object | null;
+  // oxlint-disable-next-line typescript/unbound-method -- read, never called
+  const getter = owner === null ? undefined : Object.getOwnPropertyDescriptor(owner, "fresh")?.get;
+  return owner !== null && String(getter).includes("last-modified") ? owner : undefined;
+}
+
+// Express's getter reports false without a condition; calling it costs more than all other checks.
+function hasFreshOf(owner: object, req: IncomingMessage): boolean {
+  let each = Object.getPrototypeOf(req) as object | null;
+  while (each !== owner) {
+    if (each === null || Object.hasOwn(each, "fresh")) return false;
+    each = Object.getPrototypeOf(each) as object | null;
+  }
+  return true;
 }

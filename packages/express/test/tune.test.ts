@@ -6,6 +6,7 @@ import { expect } from "chai";
 import type { Express } from "express";
 import request from "supertest";
 import { onBothMajors } from "./support/majors.ts";
+import { startService } from "./support/test-service.ts";
 
 describe("tune()", () => {
   for (const [title, value, kind] of [
@@ -166,6 +167,48 @@ describe("tune()", () => {
       }
       expect(seen).to.equal(2);
     });
+
+    const holders: Readonly<Record<string, (app: Express, res: ServerResponse) => object>> = {
+      "one response": (_app, res) => res,
+      "app.response": (app) => app.response,
+      "Express itself": () => Object.getPrototypeOf(express().response) as object,
+      Node: () => ServerResponse.prototype,
+    };
+    for (const [title, holderOf] of Object.entries(holders)) {
+      it(`passes every header of an answer to a res.setHeader that was replaced on ${title}`, async () => {
+        const seen = new Set<string>();
+        async function ask(app: Express, classes: object): Promise<void> {
+          await using server = await listen(createServer(classes, app));
+          expect((await request(server.url).get("/json")).body).to.deep.equal({ a: 1 });
+        }
+        const routes = (app: Express): void => {
+          app.get("/json", (_req, res) => {
+            const holder = holderOf(app, res) as ServerResponse;
+            const own = Object.getOwnPropertyDescriptor(holder, "setHeader");
+            // oxlint-disable-next-line typescript/unbound-method -- called with its response below
+            const { setHeader } = holder;
+            holder.setHeader = function watched(this: ServerResponse, name: string, value: string) {
+              seen.add(name);
+              return setHeader.call(this, name, value);
+            } as ServerResponse["setHeader"];
+            try {
+              res.json({ a: 1 });
+            } finally {
+              Reflect.deleteProperty(holder, "setHeader");
+              if (own !== undefined) Object.defineProperty(holder, "setHeader", own);
+            }
+          });
+        };
+        const app = express();
+        routes(app);
+        await ask(app, tune(app));
+        expect([...seen]).to.deep.equal(["Content-Type", "Content-Length", "ETag"]);
+        seen.clear();
+        await using test = await startService({ app: express(), routes });
+        await request(test.url).get("/json");
+        expect([...seen]).to.include.members(["Content-Type", "Content-Length", "ETag"]);
+      });
+    }
 
     it("reaches applications that were mounted before it, and one that is mounted elsewhere later", async () => {
       const inner = makeApp();
