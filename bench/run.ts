@@ -10,7 +10,8 @@ interface Entry {
 
 const benches: Readonly<Record<string, Entry>> = {
   http: {
-    description: "what a request costs: the packages and the whole service beside bare Express and peers",
+    description:
+      "what a request costs: the packages and the whole service beside bare Express and peers; has bounds",
     load: async () => (await import("./http/bench.ts")).http,
   },
   keyset: {
