@@ -1,5 +1,5 @@
 import { createServer, IncomingMessage, Server, ServerResponse } from "node:http";
-import { expressMajors, listen, rejection } from "@svc/test-support";
+import { expressMajors, listen, rawRequest, rejection } from "@svc/test-support";
 import { serve, tune } from "@svc/express";
 import { ConfigurationError } from "@svc/options";
 import { expect } from "chai";
@@ -207,6 +207,27 @@ describe("tune()", () => {
         await using test = await startService({ app: express(), routes });
         await request(test.url).get("/json");
         expect([...seen]).to.include.members(["Content-Type", "Content-Length", "ETag"]);
+      });
+    }
+
+    for (const etag of ["weak", false] as const) {
+      it(`encodes a head beyond ASCII as Express does with etag ${etag}`, async () => {
+        const answers: string[] = [];
+        for (const tuned of [false, true]) {
+          const app = express();
+          app.set("etag", etag);
+          app.get("/:size", (req, res) => {
+            res.setHeader("X-Name", "caf\xe9").json({ text: "a".repeat(Number(req.params.size)) });
+          });
+          await using server = await listen(createServer(tuned ? tune(app) : {}, app));
+          let text = "";
+          for (const size of [1, 2000]) {
+            const head = `GET /${size} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
+            text += (await rawRequest(server.port, head)).text;
+          }
+          answers.push(text.replaceAll(/^Date: .*$/gm, ""));
+        }
+        expect(answers[1]).to.equal(answers[0]);
       });
     }
 
