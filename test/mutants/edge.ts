@@ -275,11 +275,14 @@ export const edge: Mutants = {
     find: "export const MAX_TEXT = 512;",
     replace: "export const MAX_TEXT = 1024;",
   },
-  "ERR-18": {
-    file: "packages/json-body/src/faults.ts",
-    find: "new ProblemError(415, detail",
-    replace: "new ProblemError(400, detail",
-  },
+  "ERR-18": [
+    {
+      file: "packages/json-body/src/faults.ts",
+      find: "new ProblemError(415, detail",
+      replace: "new ProblemError(400, detail",
+    },
+    { file: "packages/express/src/edge.ts", find: 'otherTypes: "refuse"', replace: 'otherTypes: "leave"' },
+  ],
   "ERR-19": {
     file: "packages/json-body/src/parse-json.ts",
     find: "`the body is not valid JSON at ${place(text)}`",

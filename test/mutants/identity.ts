@@ -146,7 +146,7 @@ export const identity: Mutants = {
   },
   "AUTH-28": {
     file: "packages/jwt-auth/src/claims.ts",
-    find: 'if (value !== undefined && typeof value !== "string") return refuse("claim_type", name);',
+    find: 'if (issuer !== undefined && typeof issuer !== "string") return refuse("claim_type", "iss");',
     replace: "",
   },
   "AUTH-29": {
@@ -439,4 +439,16 @@ export const identity: Mutants = {
     find: 'env: "SVC_TENANCY_REQUIRE_TENANT",',
     replace: 'env: "SVC_TENANCY_REQUIRED",',
   },
+  "AUTH-39": [
+    {
+      file: "packages/context/src/identity-texts.ts",
+      find: "const TENANT_ID = /^[^\\p{Cc}\\p{Surrogate}]{1,255}$/u;",
+      replace: "const TENANT_ID = /^[^\\p{Surrogate}]{1,255}$/u;",
+    },
+    {
+      file: "packages/jwt-auth/src/claims.ts",
+      find: 'tenant === "" || isTenantId(tenant) ? undefined',
+      replace: 'typeof tenant === "string" ? undefined',
+    },
+  ],
 };

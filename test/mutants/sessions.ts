@@ -15,8 +15,8 @@ export const sessions: Mutants = {
   },
   "ISS-3": {
     file: "packages/token-issuer/src/token-issuer.ts",
-    find: "const session = { ...read, family: drawFamily() };",
-    replace: "const session = { ...read, family: read.subject };",
+    find: "const session = { ...read, signedInAt, family: drawFamily() };",
+    replace: "const session = { ...read, signedInAt, family: read.subject };",
   },
   "ISS-4": {
     file: "packages/token-issuer/src/options.ts",
@@ -231,15 +231,22 @@ export const sessions: Mutants = {
     find: "graceSeconds: settings.graceSeconds,",
     replace: "graceSeconds: 10,",
   },
-  "REF-15": {
-    file: "packages/token-issuer/src/token-issuer.ts",
-    find: "if (secondsNow() - session.signedInAt >= settings.sessionSeconds) {",
-    replace: "if (false as boolean) {",
-  },
+  "REF-15": [
+    {
+      file: "packages/token-issuer/src/written-claims.ts",
+      find: "return signedInAt + sessionSeconds - nowSeconds;",
+      replace: "return Infinity;",
+    },
+    {
+      file: "packages/token-issuer/src/written-claims.ts",
+      find: "const expiresIn = Math.min(settings.accessSeconds, left);",
+      replace: "const expiresIn = settings.accessSeconds;",
+    },
+  ],
   "REF-16": {
     file: "packages/token-issuer/src/token-issuer.ts",
-    find: "pairClaims({ ...session, scopes }, settings, secondsNow())",
-    replace: "pairClaims({ ...session, scopes, roles: [] }, settings, secondsNow())",
+    find: "pairClaims({ ...session, scopes }, settings, nowSeconds)",
+    replace: "pairClaims({ ...session, scopes, roles: [] }, settings, nowSeconds)",
   },
   "REF-17": {
     file: "packages/token-issuer/src/store-calls.ts",

@@ -104,7 +104,7 @@ export const setup: Mutants = {
       file: "packages/cache/src/cache.ts",
       find: "/** A Redis that many parts of a service share. */",
       replace:
-        "export const { SVC_TEST_REDIS_URL } = process.env;\n\n/** A Redis that many parts of a service share. */",
+        "export const { SVC_CACHE_URL } = process.env;\n\n/** A Redis that many parts of a service share. */",
       test: "test/environment.test.ts",
     },
   ],

@@ -113,8 +113,8 @@ export const work: Mutants = {
   },
   "JOB-22": {
     file: "packages/job-table/src/sql/claim.ts",
-    find: 'export const SPENT = "lease expired on the last attempt";',
-    replace: 'export const SPENT = "lease expired";',
+    find: 'export const EXHAUSTED = "lease expired on the last attempt";',
+    replace: 'export const EXHAUSTED = "lease expired";',
   },
   "JOB-23": {
     file: "packages/job-table/src/worker/slots.ts",
@@ -138,8 +138,8 @@ export const work: Mutants = {
   },
   "JOB-27": {
     file: "packages/job-table/src/new-job.ts",
-    find: 'tenantId: textOf("tenantId", job.tenantId, context?.tenantId),',
-    replace: 'tenantId: textOf("tenantId", job.tenantId, undefined),',
+    find: "tenantId: tenantOf(job.tenantId, context?.tenantId),",
+    replace: "tenantId: tenantOf(job.tenantId, undefined),",
   },
   "JOB-28": {
     file: "packages/job-table/src/schema.ts",
@@ -148,7 +148,7 @@ export const work: Mutants = {
   },
   "JOB-29": {
     file: "packages/sql/src/ensure-schema.ts",
-    find: 'if (await isComplete(db, schema)) return "present";',
+    find: 'if (await isComplete(asked, schema)) return "present";',
     replace: "",
   },
   "JOB-30": {
@@ -272,5 +272,28 @@ export const work: Mutants = {
     file: "packages/scheduler/src/pass.ts",
     find: "if (ms === undefined || catchUp || nowMs - ms <= MISSED_AFTER_MS) return ms;",
     replace: "return ms;",
+  },
+  "JOB-33": {
+    file: "packages/sql/src/exact-json.ts",
+    find: "if (!LONG_NUMBER.test(text)) return JSON.parse(text);",
+    replace: 'if (text !== "") return JSON.parse(text);',
+    test: "packages/job-table/test/payload.test.ts",
+  },
+  "JOB-34": [
+    {
+      file: "packages/job-table/src/sql/recover.ts",
+      find: "update ${table} as job set status = 'pending', locked_until = null\n",
+      replace: "update ${table} as job set status = 'pending', locked_until = null, available_at = ${NOW}\n",
+    },
+    {
+      file: "packages/job-table/src/worker/claimer.ts",
+      find: "sweepAt = isFull ? -Infinity : performance.now() + pauseAfter(swept);",
+      replace: "sweepAt = performance.now() + sweepMs;",
+    },
+  ],
+  "EVT-11": {
+    file: "packages/events/src/read-envelope.ts",
+    find: 'return parseExactJson(text, "data", "data");',
+    replace: "return JSON.parse(text);",
   },
 };

@@ -87,6 +87,18 @@ describe("claim, ack, fail and release", function () {
     ]);
   });
 
+  it("JOB-4 JOB-25 claims the earliest job first where a claim has room for one, pending or with an ended lease", async () => {
+    await using bench = await openBench(database.url);
+    await bench.table.enqueue({ id: "second", task: "a", availableAt: new Date(1e12) });
+    await claimOne(bench);
+    await bench.table.enqueue({ id: "first", task: "a", availableAt: new Date(9e11) });
+    await bench.table.enqueue({ id: "third", task: "a", availableAt: new Date(11e11) });
+    await expire(bench);
+    const order: string[] = [];
+    for (let claims = 0; claims < 3; claims++) order.push((await claimOne(bench)).id);
+    expect(order).to.deep.equal(["first", "second", "third"]);
+  });
+
   it("JOB-22 makes a job dead that lost its worker on its last attempt, and does not answer it", async () => {
     await using bench = await openBench(database.url);
     await one(bench, { id: "killer", maxAttempts: 2 });
