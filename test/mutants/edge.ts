@@ -458,8 +458,8 @@ export const edge: Mutants = {
   },
   "EDGE-6": {
     file: "packages/express/src/security-headers.ts",
-    find: "const set = isHtml(res, headers) ? forPages : forData;",
-    replace: "const set = forData;",
+    find: "else if (isHtml(res, given)) securePage(res);",
+    replace: "",
   },
   "EDGE-7": {
     file: "packages/express/src/security-headers.ts",

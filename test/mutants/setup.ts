@@ -224,7 +224,7 @@ export const setup: Mutants = {
     find: 'if (!res.headersSent) res.setHeader("X-Request-ID", id);',
     replace: "",
   },
-  "VER-3": { file: ".ci/run", find: "npm test", replace: "npm run build" },
+  "VER-3": { file: ".ci/run", find: "\nnpm test\n", replace: "\nnpm run build\n" },
   "VER-4": {
     file: "packages/jwt-auth/src/guards.ts",
     find: "if (principal === undefined) next(unauthorized());\n    else if (holdsAll",
