@@ -94,6 +94,8 @@ function usage(): string {
 main().then(
   (code) => {
     process.exitCode = code;
+    // A peer may have left timers: the limit of jwks-rsa keeps the process alive for nine minutes.
+    setTimeout(() => process.exit(), 1000).unref();
   },
   (error: unknown) => {
     console.error(error instanceof Error ? error.message : error);

@@ -1,4 +1,6 @@
 import type { Bench, BenchOptions } from "../harness/bench.ts";
+import { conclude, judged, type Verdict } from "../harness/verdicts.ts";
+import { columns } from "../queue/verdicts.ts";
 import { cases, ours } from "./cases.ts";
 import { keeps, type Scenario, scenarios } from "./scenarios.ts";
 
@@ -7,18 +9,18 @@ export const keyset: Bench = {
   async run(options) {
     const names = chosen(options.only);
     const table: string[][] = [["", ...names, `bound for ${ours}`]];
-    let broken = 0;
+    const verdicts: Verdict[] = [];
     for (const scenario of scenarios) {
       const values = await measured(scenario, names, options);
       const own = values.get(ours);
-      if (own !== undefined && !keeps(scenario, own)) {
-        broken += 1;
-        options.note(`${ours}: ${scenario.metric} is ${own}; the bound is ${boundOf(scenario)}`);
+      if (own !== undefined) {
+        const text = `${ours} ${scenario.metric}: ${own}, bound ${boundOf(scenario)}`;
+        verdicts.push(judged(keeps(scenario, own), text));
       }
       table.push([scenario.metric, ...[...values.values()].map(String), boundOf(scenario)]);
     }
-    if (!options.json) for (const row of table) options.print(line(row));
-    return broken === 0 ? 0 : 1;
+    if (!options.json) for (const line of columns(table)) options.print(line);
+    return conclude(verdicts, options);
   },
 };
 
@@ -47,8 +49,4 @@ function chosen(only: readonly string[] | undefined): readonly string[] {
 
 function boundOf({ better, bound }: Scenario): string {
   return better === "less" ? `at most ${bound}` : `${bound} of 20`;
-}
-
-function line([head = "", ...cells]: readonly string[]): string {
-  return head.padEnd(26) + cells.map((cell) => cell.padStart(14)).join("");
 }

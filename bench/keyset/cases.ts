@@ -1,6 +1,6 @@
 import { createKeySetSource } from "@svc/jwt-auth";
 import { createRemoteJWKSet } from "jose";
-import jwksRsa from "jwks-rsa";
+import jwksRsa, { type Options } from "jwks-rsa";
 
 /** One way to keep the keys of an endpoint. */
 export interface Keys {
@@ -31,9 +31,14 @@ export const cases: Readonly<Record<string, Case>> = {
     const keys = createRemoteJWKSet(new URL(url), { cacheMaxAge });
     return { keyOf: (kid) => keys({ alg: "ES256", kid }), stop: nothing };
   },
-  "jwks-rsa"(url, cacheMaxAge) {
-    // Without the fallback it would answer nothing during an outage.
-    const client = jwksRsa({ jwksUri: url, cache: true, cacheMaxAge, cacheMaxAgeFallback: HOUR_MS });
-    return { keyOf: (kid) => client.getSigningKey(kid), stop: nothing };
-  },
+  "jwks-rsa": (url, cacheMaxAge) => jwksRsaKeys({ jwksUri: url, cacheMaxAge }),
+  // As its examples recommend; 10 a minute is the default of the limit once it is switched on.
+  "jwks-rsa-limited": (url, cacheMaxAge) =>
+    jwksRsaKeys({ jwksUri: url, cacheMaxAge, rateLimit: true, jwksRequestsPerMinute: 10 }),
 };
+
+function jwksRsaKeys(options: Options): Keys {
+  // Without the fallback it would answer nothing during an outage.
+  const client = jwksRsa({ cache: true, cacheMaxAgeFallback: HOUR_MS, ...options });
+  return { keyOf: (kid) => client.getSigningKey(kid), stop: nothing };
+}

@@ -1,9 +1,10 @@
 import { startPostgres } from "@svc/dev-services";
 import pg from "pg";
 import type { Bench, BenchOptions } from "../harness/bench.ts";
+import { conclude, type Verdict } from "../harness/verdicts.ts";
 import { columns } from "../queue/verdicts.ts";
 import { addCrowd, fillLedger, type Ledger } from "./data.ts";
-import { quantilesOf, type Verdict, verdictOf } from "./figures.ts";
+import { quantilesOf, verdictOf } from "./figures.ts";
 import { type PanelCost, panelCosts, provePanels, timePanels, TURNS } from "./measure.ts";
 import { proveRefresh, type RefreshCost, refreshCost, timeRefreshes } from "./refreshes.ts";
 
@@ -54,9 +55,7 @@ export const rollups: Bench = {
       if (only?.includes("panel") ?? true) verdicts.push(...(await runPanel(on, ledger, options)));
       if (only?.includes("refresh") ?? true)
         verdicts.push(...(await runRefresh(pool, on, ledger, share, options)));
-      for (const { line } of verdicts) note(line);
-      if (options.quick) note("with so few rows and rounds the bounds are not judged");
-      return options.quick || verdicts.every(({ broken }) => !broken) ? 0 : 1;
+      return conclude(verdicts, options);
     } finally {
       on.release();
       await pool.end();
@@ -74,7 +73,7 @@ async function runPanel(
   let costs = panelCosts();
   await timePanels(on, ledger, costs, rounds);
   let controls = controlsOf(costs);
-  if (!options.quick && controls.some(({ broken }) => broken)) {
+  if (!options.quick && controls.some(({ mark }) => mark === "FAIL")) {
     options.note("the controls are too far from 1: measuring again, with twice the rounds");
     costs = panelCosts();
     await timePanels(on, ledger, costs, 2 * rounds);

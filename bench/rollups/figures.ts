@@ -1,8 +1,4 @@
-/** A bound, what came of it, and whether that is too little or too much. */
-export interface Verdict {
-  readonly line: string;
-  readonly broken: boolean;
-}
+import { judged, unbounded, type Verdict } from "../harness/verdicts.ts";
 
 /** The middle of some times, and what one in twenty is above. */
 export interface Quantiles {
@@ -16,18 +12,18 @@ export function quantilesOf(times: readonly number[]): Quantiles {
   return { p50: at(0.5), p95: at(0.95) };
 }
 
-/** Without a bound it is only told. A ratio that is none breaks every bound. */
+/** Compares a ratio with its bounds. NaN breaks every bound; without bounds the ratio is only reported. */
 export function verdictOf(
   what: string,
   ratio: number,
   { least, most }: { readonly least?: number; readonly most?: number },
 ): Verdict {
   const shown = `${what}: ${ratio.toFixed(2)} x`;
-  if (least === undefined && most === undefined) return { line: `     ${shown}`, broken: false };
-  const kept = (least === undefined || ratio >= least) && (most === undefined || ratio <= most);
+  if (least === undefined && most === undefined) return unbounded(shown);
+  const isKept = (least === undefined || ratio >= least) && (most === undefined || ratio <= most);
   const bounds = [
     ...(least === undefined ? [] : [`at least ${least}`]),
     ...(most === undefined ? [] : [`at most ${most}`]),
   ];
-  return { line: `${kept ? "ok  " : "FAIL"} ${shown}, ${bounds.join(" and ")}`, broken: !kept };
+  return judged(isKept, `${shown}, ${bounds.join(" and ")}`);
 }

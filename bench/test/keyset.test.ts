@@ -1,9 +1,17 @@
 import { expect } from "chai";
 import type { BenchOptions } from "../harness/bench.ts";
 import { keyset } from "../keyset/bench.ts";
+import { cases } from "../keyset/cases.ts";
+import { scenarios } from "../keyset/scenarios.ts";
 
-function collecting(given: Partial<BenchOptions>): { options: BenchOptions; printed: string[] } {
-  const printed: string[] = [];
+interface Collecting {
+  readonly options: BenchOptions;
+  readonly printed: string[];
+  readonly noted: string[];
+}
+
+function collecting(given: Partial<BenchOptions>): Collecting {
+  const [printed, noted]: [string[], string[]] = [[], []];
   const options: BenchOptions = {
     json: false,
     quick: false,
@@ -12,10 +20,10 @@ function collecting(given: Partial<BenchOptions>): { options: BenchOptions; prin
     only: undefined,
     rounds: undefined,
     print: (line) => void printed.push(line),
-    note: (line) => void printed.push(line),
+    note: (line) => void noted.push(line),
     ...given,
   };
-  return { options, printed };
+  return { options, printed, noted };
 }
 
 describe("the bench keyset", () => {
@@ -30,9 +38,28 @@ describe("the bench keyset", () => {
     expect(values.get("answered/outage-of-20")).to.equal(20);
   });
 
+  it("judges no bound with --quick", async () => {
+    const { options, noted } = collecting({ quick: true, only: ["svc"] });
+    expect(await keyset.run(options)).to.equal(0);
+    expect(noted.at(-1)).to.equal("--quick: bounds are not judged");
+    expect(noted.slice(0, -1).every((line) => line.startsWith("     svc "))).to.equal(true);
+  });
+
+  it("counts fewer fetches of jwks-rsa for random ids when its limit is on", async () => {
+    const random = scenarios.find(({ metric }) => metric === "fetches/200-random-kids");
+    const fetchesOf = (name: string): Promise<number> | undefined => {
+      const make = cases[name];
+      return make === undefined ? undefined : random?.run(make);
+    };
+    expect(await fetchesOf("jwks-rsa")).to.equal(200);
+    expect(await fetchesOf("jwks-rsa-limited")).to.equal(9);
+  });
+
   it("says which cases there are", async () => {
     const { options } = collecting({ only: ["nothing"] });
     const outcome: unknown = await keyset.run(options).catch((error: unknown) => error);
-    expect(String(outcome)).to.include("there is no case nothing; there are svc, jose, jwks-rsa");
+    expect(String(outcome)).to.include(
+      "there is no case nothing; there are svc, jose, jwks-rsa, jwks-rsa-limited",
+    );
   });
 });

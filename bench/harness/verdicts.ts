@@ -1,0 +1,33 @@
+import type { BenchOptions } from "./bench.ts";
+
+/** What a run says about one figure. `FAIL` and `VOID` end the run with exit code 1; `LESS` and an empty mark do not. */
+export interface Verdict {
+  readonly mark: "ok" | "FAIL" | "VOID" | "LESS" | "";
+  /** The figure and its bound. */
+  readonly text: string;
+}
+
+/** A verdict on a bound. */
+export function judged(isKept: boolean, text: string): Verdict {
+  return { mark: isKept ? "ok" : "FAIL", text };
+}
+
+/** A figure that has no bound. */
+export function unbounded(text: string): Verdict {
+  return { mark: "", text };
+}
+
+/**
+ * Reports the verdicts of a run, one a line. With `--quick` it reports the figures and judges none of them: too few rounds and
+ * rows say nothing about a bound.
+ *
+ * @returns the exit code: 1 if a bound is missed or a group of cases is void
+ */
+export function conclude(
+  verdicts: readonly Verdict[],
+  { quick, note }: Pick<BenchOptions, "quick" | "note">,
+): number {
+  for (const { mark, text } of verdicts) note(`${(quick ? "" : mark).padEnd(4)} ${text}`);
+  if (quick) note("--quick: bounds are not judged");
+  return !quick && verdicts.some(({ mark }) => mark === "FAIL" || mark === "VOID") ? 1 : 0;
+}
