@@ -8,12 +8,14 @@ import express from "express";
 import { expect } from "chai";
 import type { BenchOptions } from "../harness/bench.ts";
 import { createInjector } from "../harness/injector.ts";
+import { createIssuer } from "../http/tokens.ts";
 import { addRoute, openTraffic } from "../http/route.ts";
-import { type Figure, figuresOf, keepsBound, tokens } from "../tokens/bench.ts";
+import { boundVerdicts, type Figure, figuresOf, tokens } from "../tokens/bench.ts";
 import { caseNames, chosen, type Group, groupsOf, uses } from "../tokens/groups.ts";
 import { IN_FLIGHT, inFlight } from "../tokens/in-flight.ts";
 import { createIssuing, type Issuing, provePairs } from "../tokens/issuing.ts";
 import { proveRotation } from "../tokens/subjects/refreshes.ts";
+import { proveVerifications, verifierOf, type Verifying } from "../tokens/subjects/verifications.ts";
 
 const servers = { redis: { url: "redis://here", keyPrefix: "" }, postgres: { url: "postgres://there" } };
 
@@ -37,11 +39,12 @@ describe("the bench tokens", function () {
     });
     const proven = (await text(child.stdout)).trim().split("\n");
     expect(proven.filter((name) => !name.startsWith("control-"))).to.deep.equal(caseNames);
-    expect(proven.filter((name) => name.startsWith("control-"))).to.have.length(3);
+    expect(proven.filter((name) => name.startsWith("control-"))).to.have.length(5);
   });
 
-  it("prints its figures as JSON lines", async () => {
+  it("prints its figures as JSON lines, and judges nothing with --quick", async () => {
     const printed: string[] = [];
+    const noted: string[] = [];
     const options: BenchOptions = {
       json: true,
       quick: true,
@@ -50,10 +53,11 @@ describe("the bench tokens", function () {
       only: ["hs256"],
       rounds: 2,
       print: (line) => void printed.push(line),
-      note: () => undefined,
+      note: (line) => void noted.push(line),
     };
-    // Two rounds may well be void: here only the form counts.
-    await tokens.run(options);
+    // Two rounds may well be void, which `--quick` reports and does not judge.
+    expect(await tokens.run(options)).to.equal(0);
+    expect(noted.at(-1)).to.equal("--quick: bounds are not judged");
     const figures = printed.map((line) => JSON.parse(line) as Figure & { bench: string });
     expect(figures.map(({ bench, case: name, metric, unit }) => [bench, name, metric, unit])).to.deep.equal([
       ["tokens", "hs256", "pairs_per_s", "per_s"],
@@ -79,6 +83,7 @@ describe("the bench tokens", function () {
     expect(used(["rs256", "memory"])).to.deep.equal([false, false]);
     expect(used(["redis"])).to.deep.equal([true, false]);
     expect(used(["postgres", "redis-check"])).to.deep.equal([true, true]);
+    expect(used(["verify-rs256-fast-jwt"])).to.deep.equal([false, false]);
   });
 
   it("reckons with medians, and what a check adds with the lower quarters", () => {
@@ -102,12 +107,12 @@ describe("the bench tokens", function () {
       { case: "without", metric: "us_per_op", value: 10, unit: "us" },
       { case: "again", metric: "paired-ratio", value: 1.1, unit: "ratio" },
     ]);
-    const said: string[] = [];
-    const note = (line: string): void => void said.push(line);
-    expect(keepsBound(group, figures, note)).to.equal(true);
+    expect(boundVerdicts(group, figures)).to.deep.equal([
+      { mark: "ok", text: "ours adds 10 us to a request, bound at most 15" },
+    ]);
     const strict: Group = { ...group, added: { case: "ours", to: "without", boundUs: 9 } };
-    expect(keepsBound(strict, figures, note)).to.equal(false);
-    expect(said).to.deep.equal(["ours adds 10 us to a request; the bound is 9"]);
+    expect(boundVerdicts(strict, figures).map(({ mark }) => mark)).to.deep.equal(["FAIL"]);
+    expect(boundVerdicts(group, []).map(({ mark }) => mark)).to.deep.equal(["FAIL"]);
   });
 
   it("has as many under way at a time as it says, and does each once", async () => {
@@ -120,6 +125,27 @@ describe("the bench tokens", function () {
         done += 1;
       });
       expect([done, most]).to.deep.equal([count, Math.min(count, IN_FLIGHT)]);
+    }
+  });
+});
+
+describe("a case that verifies tokens", () => {
+  const settings: readonly Verifying[] = (["svc", "fast-jwt"] as const).flatMap((by) =>
+    (["HS256", "RS256"] as const).flatMap((algorithm) =>
+      [true, false].map((isCached) => ({ by, algorithm, isCached })),
+    ),
+  );
+
+  it("is timed only when it refuses bad tokens and remembers good ones as it claims", () => {
+    for (const setting of settings) {
+      const issuer = createIssuer(setting.algorithm);
+      const verify = verifierOf(setting, issuer);
+      proveVerifications(verify, issuer, setting);
+      const reversed = { ...setting, isCached: !setting.isCached };
+      expect(() => proveVerifications(verify, issuer, reversed)).to.throw("the same object");
+      expect(() => proveVerifications(() => ({}), issuer, { ...setting, isCached: false })).to.throw(
+        "another signature accepted",
+      );
     }
   });
 });

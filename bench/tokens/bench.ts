@@ -1,7 +1,9 @@
-import { openTestDatabase, openTestRedis } from "@svc/dev-services";
+import { openTestRedis } from "@svc/dev-services";
 import type { Bench, BenchOptions } from "../harness/bench.ts";
 import { faultyControls } from "../harness/controls.ts";
 import { pairedRatioOf, summarise } from "../harness/figures.ts";
+import { conclude, judged, type Verdict } from "../harness/verdicts.ts";
+import { doubtOf, durability, makeDatabase, startDurable } from "../queue/server.ts";
 import { caseNames, chosen, type Group, groupsOf, type Servers, uses } from "./groups.ts";
 import { type Effort, fullEffort, measureTimes, quickEffort, type Times } from "./measure.ts";
 
@@ -13,28 +15,35 @@ export interface Figure {
   readonly unit: "per_s" | "us" | "ratio";
 }
 
-/** How many pairs are issued and refreshed in a second, and what asking whether a token was revoked costs. */
+/** How many pairs are issued and refreshed in a second; what a revocation check and a verification cost. */
 export const tokens: Bench = {
   async run(options) {
     const wanted = chosen(groupsOf(nowhere), options.only);
     await using redis = uses(wanted, "redis") ? await openTestRedis() : undefined;
-    await using postgres = uses(wanted, "postgres") ? await openTestDatabase({ name: "bench" }) : undefined;
-    const servers = { redis: redis ?? nowhere.redis, postgres: postgres ?? nowhere.postgres };
-    const groups = chosen(groupsOf(servers), options.only);
-    let code = 0;
-    for (const group of groups) code = Math.max(code, await runGroup(group, options));
-    return code;
+    await using durable = uses(wanted, "postgres") ? await startDurable(!options.quick) : undefined;
+    const postgres =
+      durable === undefined ? nowhere.postgres : { url: await makeDatabase(durable.url, "tokens") };
+    if (durable !== undefined) {
+      for (const line of await durability(durable.url)) options.note(`PostgreSQL: ${line}`);
+      const doubt = doubtOf(durable.folder);
+      if (doubt !== undefined) options.note(`PostgreSQL: ${doubt}`);
+    }
+    const servers = { redis: redis ?? nowhere.redis, postgres };
+    const verdicts: Verdict[] = [];
+    for (const group of chosen(groupsOf(servers), options.only))
+      verdicts.push(...(await runGroup(group, options)));
+    return conclude(verdicts, options);
   },
 };
 
 const nowhere: Servers = { redis: { url: "", keyPrefix: "" }, postgres: { url: "" } };
 
-async function runGroup(group: Group, options: BenchOptions): Promise<number> {
-  const { print, note, json } = options;
+async function runGroup(group: Group, options: BenchOptions): Promise<readonly Verdict[]> {
+  const { print, note, json, quick } = options;
   const effort = effortOf(options);
   let times = await measureTimes(group.cases, effort);
   let faults = faultyOf(times, group);
-  if (faults.length > 0) {
+  if (faults.length > 0 && !quick) {
     note(`the control is at ${faults.join(" and ")}: measuring again, with twice the rounds`);
     times = await measureTimes(group.cases, { ...effort, rounds: effort.rounds * 2 });
     faults = faultyOf(times, group);
@@ -42,10 +51,10 @@ async function runGroup(group: Group, options: BenchOptions): Promise<number> {
   const figures = figuresOf(group, times);
   for (const figure of figures) print(json ? JSON.stringify({ bench: "tokens", ...figure }) : line(figure));
   if (faults.length > 0) {
-    note(`void: the control is at ${faults.join(" and ")}; the machine is too busy to measure`);
-    return 1;
+    const text = `${group.controls.base}: the control is at ${faults.join(" and ")}; the machine is too busy to measure`;
+    return [{ mark: "VOID", text }];
   }
-  return keepsBound(group, figures, note) ? 0 : 1;
+  return boundVerdicts(group, figures);
 }
 
 function effortOf({ quick, rounds }: BenchOptions): Effort {
@@ -82,22 +91,18 @@ export function figuresOf(
   });
 }
 
-/** Whether what ours adds is within its bound. */
-export function keepsBound(
-  { added }: Group,
-  figures: readonly Figure[],
-  note: (line: string) => void,
-): boolean {
-  if (added === undefined) return true;
-  const { value = 0 } = figures.find((each) => each.case === added.case && each.metric === "added_us") ?? {};
-  if (value <= added.boundUs) return true;
-  note(`${added.case} adds ${value} us to a request; the bound is ${added.boundUs}`);
-  return false;
+/** Compares what ours adds with its bound, where the group has one. */
+export function boundVerdicts({ added }: Group, figures: readonly Figure[]): readonly Verdict[] {
+  if (added === undefined) return [];
+  const figure = figures.find((each) => each.case === added.case && each.metric === "added_us");
+  const value = figure?.value ?? Number.NaN;
+  const text = `${added.case} adds ${value} us to a request, bound at most ${added.boundUs}`;
+  return [judged(value <= added.boundUs, text)];
 }
 
-const widest = Math.max(...caseNames.map(({ length }) => length), "control-redis-check".length);
+const widest = Math.max(...caseNames.map(({ length }) => length));
 
 function line({ case: name, metric, value, unit }: Figure): string {
   const text = unit === "per_s" ? value.toFixed(0) : value.toFixed(2);
-  return `${name.padEnd(widest)}  ${metric.padEnd(16)}${text.padStart(10)}`;
+  return `${name.padEnd(widest)}  ${metric.padEnd(20)}${text.padStart(10)}`;
 }

@@ -1,6 +1,7 @@
 import type { Controls } from "../harness/controls.ts";
 import type { Case } from "../harness/subject.ts";
 import type { Place } from "./stores.ts";
+import type { Verifying } from "./subjects/verifications.ts";
 
 /** Where the servers of a run are. */
 export interface Servers {
@@ -11,7 +12,7 @@ export interface Servers {
 /** Cases that are measured side by side. */
 export interface Group {
   /** What a second is full of, as its metric is called; undefined where that is not asked. */
-  readonly perSecond: "pairs_per_s" | "refreshes_per_s" | undefined;
+  readonly perSecond: "pairs_per_s" | "refreshes_per_s" | "verifications_per_s" | undefined;
   readonly cases: readonly Case[];
   /** The first case again. */
   readonly controls: Controls;
@@ -33,6 +34,14 @@ export const caseNames: readonly string[] = [
   "redis-check",
   "ioredis-check",
   "no-check",
+  "verify-hs256",
+  "verify-hs256-fast-jwt",
+  "verify-hs256-cached",
+  "verify-hs256-fast-jwt-cached",
+  "verify-rs256",
+  "verify-rs256-fast-jwt",
+  "verify-rs256-cached",
+  "verify-rs256-fast-jwt-cached",
 ];
 
 export function groupsOf({ redis, postgres }: Servers): readonly Group[] {
@@ -70,7 +79,29 @@ export function groupsOf({ redis, postgres }: Servers): readonly Group[] {
       controls: { base: "redis-check", names: ["control-redis-check"] },
       added: { case: "redis-check", to: "no-check", boundUs: CHECK_BOUND_US },
     },
+    verifications("hs256", "HS256"),
+    verifications("rs256", "RS256"),
   ];
+}
+
+/** Our verifier beside fast-jwt, both without and with their memory of verified tokens. */
+function verifications(name: string, algorithm: Verifying["algorithm"]): Group {
+  const of = (suffix: string, by: Verifying["by"], isCached: boolean): Case => ({
+    name: `verify-${name}${suffix}`,
+    module: moduleOf("verifications"),
+    setting: JSON.stringify({ by, algorithm, isCached } satisfies Verifying),
+  });
+  return {
+    perSecond: "verifications_per_s",
+    cases: [
+      of("", "svc", false),
+      of("-fast-jwt", "fast-jwt", false),
+      of("-cached", "svc", true),
+      of("-fast-jwt-cached", "fast-jwt", true),
+      { ...of("", "svc", false), name: `control-verify-${name}` },
+    ],
+    controls: { base: `verify-${name}`, names: [`control-verify-${name}`] },
+  };
 }
 
 /**

@@ -1,0 +1,115 @@
+import { createPemSource, createSecretSource, createVerifier } from "@svc/jwt-auth";
+import { createVerifier as createFastVerifier } from "fast-jwt";
+import { expectEqual } from "../../harness/expect-equal.ts";
+import type { Subject } from "../../harness/subject.ts";
+import {
+  audience,
+  claimsFor,
+  createIssuer,
+  type Issuer,
+  issuerUrl,
+  type TokenAlgorithm,
+} from "../../http/tokens.ts";
+import { tampered } from "../issuing.ts";
+
+/** Which verifier a case uses, for which tokens; the setting of the case, as JSON. */
+export interface Verifying {
+  readonly by: "svc" | "fast-jwt";
+  readonly algorithm: TokenAlgorithm;
+  /** Whether verified tokens are remembered. */
+  readonly isCached: boolean;
+}
+
+/** Returns an object for the caller of a token; returns undefined or throws if the token is refused. */
+export type Verify = (token: string) => object | undefined;
+
+// Fewer than the caches hold, so that all are remembered.
+const CALLERS = 64;
+const LEEWAY_SECONDS = 30;
+
+/** Verifies the tokens of 64 callers in turn. */
+export async function start(setting: string): Promise<Subject> {
+  const verifying = JSON.parse(setting) as Verifying;
+  const issuer = createIssuer(verifying.algorithm);
+  const verify = verifierOf(verifying, issuer);
+  const tokens = Array.from({ length: CALLERS }, () => Buffer.from(issuer.mint(claimsFor("tenant-00"))));
+  return {
+    prove: async () => proveVerifications(verify, issuer, verifying),
+    async run(count) {
+      for (let at = 0; at < count; at++) {
+        // A new string each time, as a parser of headers makes it: V8 keeps the hash of a string that it has seen.
+        if (verify(tokens[at % CALLERS]?.toString("latin1") ?? "") === undefined)
+          throw new Error("a good token was refused");
+      }
+    },
+  };
+}
+
+/** Makes the verifier of a case. */
+export function verifierOf({ by, isCached, algorithm }: Verifying, issuer: Issuer): Verify {
+  return by === "svc" ? ours(issuer, isCached) : fastJwt(issuer, algorithm, isCached);
+}
+
+function ours({ secret, publicKey }: Issuer, isCached: boolean): Verify {
+  const { verify } = createVerifier({
+    keys: publicKey === undefined ? createSecretSource({ secret }) : createPemSource({ publicKey }),
+    issuer: issuerUrl,
+    audience,
+    leewaySeconds: LEEWAY_SECONDS,
+    ...(isCached ? {} : { cacheTokens: 0 }),
+  });
+  return (token) => {
+    const verification = verify(token);
+    if (verification instanceof Promise) throw new Error("RSA and HMAC should be verified at once");
+    return verification.principal;
+  };
+}
+
+/** The key is given as text: fast-jwt makes a key object of it once. */
+function fastJwt({ secret, publicKey }: Issuer, algorithm: TokenAlgorithm, isCached: boolean): Verify {
+  const verify = createFastVerifier({
+    key: publicKey ?? secret,
+    algorithms: [algorithm],
+    allowedIss: issuerUrl,
+    allowedAud: audience,
+    // Without this a token without an issuer, an audience or an expiry is accepted.
+    requiredClaims: ["iss", "aud", "exp"],
+    clockTolerance: LEEWAY_SECONDS * 1000,
+    cache: isCached,
+  });
+  return (token) => verify(token) as object;
+}
+
+/** @throws Error unless bad tokens are refused, and good ones are remembered or verified each time, as the case claims */
+export function proveVerifications(verify: Verify, issuer: Issuer, { algorithm, isCached }: Verifying): void {
+  const claims = claimsFor("tenant-00");
+  const good = issuer.mint(claims);
+  const first = acceptedBy(verify, good);
+  expectEqual("a good token accepted", first !== undefined, true);
+  expectEqual("the same object for a token seen before", acceptedBy(verify, good) === first, isCached);
+  const { exp: _exp, ...unending } = claims;
+  const { iss: _iss, ...unsigned } = claims;
+  const { aud: _aud, ...unaddressed } = claims;
+  const past = Math.floor(Date.now() / 1000) - LEEWAY_SECONDS - 10;
+  const bad = {
+    "another signature": tampered(good),
+    "a foreign key": createIssuer(algorithm).mint(claims),
+    "an expired token": issuer.mint({ ...claims, exp: past }),
+    "another issuer": issuer.mint({ ...claims, iss: "https://other.example/" }),
+    "another audience": issuer.mint({ ...claims, aud: "https://other.example" }),
+    "no expiry": issuer.mint(unending),
+    "no issuer": issuer.mint(unsigned),
+    "no audience": issuer.mint(unaddressed),
+  };
+  for (const [what, token] of Object.entries(bad)) {
+    expectEqual(`${what} accepted`, acceptedBy(verify, token) !== undefined, false);
+  }
+}
+
+function acceptedBy(verify: Verify, token: string): object | undefined {
+  try {
+    return verify(token);
+  } catch {
+    return undefined;
+  }
+}
