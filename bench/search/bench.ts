@@ -1,15 +1,16 @@
 import type { Bench, BenchOptions } from "../harness/bench.ts";
+import { conclude, type Verdict } from "../harness/verdicts.ts";
 import { columns } from "../queue/verdicts.ts";
 import { openInProcess } from "./embedded.ts";
 import type { Place } from "./place.ts";
 import { type Row, runScenario } from "./scenario.ts";
 import { embeddedScenario, serverScenarios } from "./scenarios.ts";
 import { NoVectorServerError, openServer, VARIABLE } from "./server.ts";
-import { filterVerdicts, planVerdicts, recallVerdict, sharedVerdicts, type Verdict } from "./verdicts.ts";
+import { comparisons, filterVerdicts, planVerdicts, recallVerdict } from "./verdicts.ts";
 
 const EMBEDDED = "embedded";
 
-/** One index over everybody beside one for each large tenant: time, and how much of what is there is found. */
+/** One approximate index over all tenants, indexes or partitions for each by hand, and ours: time and recall. */
 export const search: Bench = {
   async run(options) {
     const scenarios = serverScenarios(options.quick, options.rounds);
@@ -17,16 +18,16 @@ export const search: Bench = {
     const unknown = options.only?.find((each) => !names.includes(each));
     if (unknown !== undefined) throw new Error(`there is no case ${unknown}; there are ${names.join(", ")}`);
     const chosen = scenarios.filter(({ name }) => options.only?.includes(name) ?? true);
-    let broken = 0;
+    const verdicts: Verdict[] = [];
     if (chosen.length > 0) {
       const onServer = await overServer(options, async (place) => {
         for (const line of place.about) options.note(line);
         for (const scenario of chosen) {
           const rows = await runScenario(place, scenario, options.note);
-          broken += report(scenario.name, rows, options);
+          verdicts.push(...report(scenario.name, rows, options));
         }
       });
-      if (onServer) return broken === 0 || options.quick ? 0 : 1;
+      if (onServer) return conclude(verdicts, options);
     }
     await using place = await openInProcess();
     for (const line of place.about) options.note(line);
@@ -34,8 +35,8 @@ export const search: Bench = {
       "This is the embedded server, at a size that it bears: the figures of a real server are open.",
     );
     const scenario = embeddedScenario(options.quick, options.rounds);
-    broken += report(scenario.name, await runScenario(place, scenario, options.note), options);
-    return broken === 0 || options.quick ? 0 : 1;
+    verdicts.push(...report(scenario.name, await runScenario(place, scenario, options.note), options));
+    return conclude(verdicts, options);
   },
 };
 
@@ -58,8 +59,8 @@ async function overServer({ note }: BenchOptions, work: (place: Place) => Promis
   }
 }
 
-/** Answers how many bounds are broken. */
-function report(scenario: string, rows: readonly Row[], { json, quick, print, note }: BenchOptions): number {
+/** Prints the figures and returns the verdicts on them. */
+function report(scenario: string, rows: readonly Row[], { json, print }: BenchOptions): readonly Verdict[] {
   const prefix = scenario === EMBEDDED ? "embedded/" : "";
   if (json) {
     for (const { side, metric, ...values } of rows) {
@@ -80,10 +81,10 @@ function report(scenario: string, rows: readonly Row[], { json, quick, print, no
     for (const line of columns([[scenario, "", "recall", "p50 ms", "p95", "p99", "plan"], ...table]))
       print(line);
   }
-  const verdicts = verdictsOf(rows, scenario === EMBEDDED);
-  for (const { line } of verdicts) note(line);
-  if (quick) note("with so few chunks the bounds are not judged");
-  return verdicts.filter((verdict) => verdict.broken).length;
+  return verdictsOf(rows, scenario === EMBEDDED).map((verdict) => ({
+    ...verdict,
+    text: `${scenario}: ${verdict.text}`,
+  }));
 }
 
 /** Of the embedded server, whose planning weighs more than its searches, the plans alone are judged. */
@@ -93,6 +94,6 @@ function verdictsOf(rows: readonly Row[], embedded: boolean): readonly Verdict[]
     ...(widths && !embedded ? [recallVerdict(rows)] : []),
     ...planVerdicts(rows),
     ...filterVerdicts(rows),
-    ...sharedVerdicts(rows),
+    ...comparisons(rows),
   ];
 }

@@ -1,7 +1,8 @@
+import { createByHand } from "./by-hand.ts";
 import { createCorpus, type Meta, type Query, recipe, type Size } from "./generator.ts";
+import { partialLayout, partitionsLayout, sharedLayout } from "./layouts.ts";
 import { isApproximate, measure, percentile, reads } from "./measure.ts";
 import type { Place } from "./place.ts";
-import { createShared } from "./shared.ts";
 import { type Ask, filterOf, type Found, LIMIT, type Side } from "./side.ts";
 import { createSvc } from "./svc.ts";
 import { exactAnswers, recallOf, type Wanted } from "./truth.ts";
@@ -13,11 +14,11 @@ export interface Scenario {
   readonly queries: number;
   readonly rounds: number;
   readonly asks: readonly { readonly ask: Ask; readonly efSearch: number; readonly metric: string }[];
-  /** Of the shared index. */
+  /** Of the indexes made by hand. */
   readonly efConstruction: number;
   /** Chunks from which on a tenant has an index of its own. */
   readonly indexAbove: number;
-  /** Whether both sides are kept from exact plans. */
+  /** Whether all sides are kept from exact plans. */
   readonly force?: boolean | undefined;
 }
 
@@ -35,7 +36,7 @@ export interface Row {
 /** Of a hybrid search, those by meaning. */
 const CANDIDATES = 40;
 
-/** Loads both sides with the same chunks and sends both the same searches. */
+/** Loads all sides with the same chunks and sends all of them the same searches. */
 export async function runScenario(
   place: Place,
   scenario: Scenario,
@@ -43,10 +44,12 @@ export async function runScenario(
 ): Promise<readonly Row[]> {
   const { name, size, force } = scenario;
   const corpus = createCorpus(size);
-  const sides = [
-    createShared(await place.connect(), scenario),
-    createSvc(await place.connect(), scenario),
-  ] as const;
+  const settled = { ...scenario, tenants: corpus.tenants, perTenant: size.perTenant };
+  const sides: Side[] = [];
+  // `shared` comes first: the others by hand copy its rows.
+  for (const layoutOf of [sharedLayout, partialLayout, partitionsLayout])
+    sides.push(createByHand(await place.connect(), layoutOf(settled)));
+  sides.push(createSvc(await place.connect(), scenario));
   const chunks = size.tenants * size.perTenant;
   note(`${name}: ${chunks} chunks over ${size.tenants} tenants; ${recipe}`);
   for (const side of sides) await side.prepare();

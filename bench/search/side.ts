@@ -18,9 +18,12 @@ export interface Found {
   readonly vectorRank: number | null;
 }
 
-/** One of the two that are compared. */
+/** The sides, each compared with `svc`. */
+export const others = ["shared", "partial", "partitions"] as const;
+
+/** One way to keep and to search the chunks. */
 export interface Side {
-  readonly name: "shared" | "svc";
+  readonly name: "svc" | (typeof others)[number];
   /** Makes the table, with all that is there before a bulk load. */
   prepare(): Promise<void>;
   load(tenant: string, chunks: readonly Made[]): Promise<void>;

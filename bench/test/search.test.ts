@@ -4,9 +4,11 @@ import type { BenchOptions } from "../harness/bench.ts";
 import { search } from "../search/bench.ts";
 import { createCorpus, DIMENSIONS, keyOf, type Meta } from "../search/generator.ts";
 import { isApproximate, percentile, reads } from "../search/measure.ts";
-import type { Row } from "../search/scenario.ts";
+import { openInProcess } from "../search/embedded.ts";
+import { type Row, runScenario } from "../search/scenario.ts";
+import { embeddedScenario } from "../search/scenarios.ts";
 import { exactAnswers, recallOf } from "../search/truth.ts";
-import { filterVerdicts, planVerdicts, recallVerdict, sharedVerdicts } from "../search/verdicts.ts";
+import { comparisons, filterVerdicts, planVerdicts, recallVerdict } from "../search/verdicts.ts";
 
 describe("the benches search and ingest", function () {
   this.timeout(60_000);
@@ -87,22 +89,42 @@ describe("the benches search and ingest", function () {
     ];
     const ours = [row("svc", "ef100", 0.985, 3), row("svc", "ef200", 0.995, 5)];
     expect(recallVerdict([...shared, ...ours])).to.deep.equal({
-      line: "ok   svc has 0.995 at ef200 in 5.00 ms; shared has 0.960 at ef200 in 8.00 ms: 0.63 x, bound below 1",
-      broken: false,
+      mark: "ok",
+      text: "svc has 0.995 at ef200 in 5.00 ms; shared has 0.960 at ef200 in 8.00 ms: 0.63 x, bound below 1",
     });
-    expect(recallVerdict([...shared, row("svc", "ef100", 0.995, 9)]).broken).to.equal(true);
-    expect(recallVerdict([...shared, row("svc", "ef100", 0.98, 1)]).line).to.include("at no width");
-    expect(planVerdicts(shared).map(({ broken }) => broken)).to.deep.equal([false, false, true]);
+    expect(recallVerdict([...shared, row("svc", "ef100", 0.995, 9)]).mark).to.equal("FAIL");
+    expect(recallVerdict([...shared, row("svc", "ef100", 0.98, 1)]).text).to.include("at no width");
+    expect(planVerdicts(shared).map(({ mark }) => mark)).to.deep.equal(["ok", "ok", "FAIL"]);
     const filtered = [
       row("svc", "vector", 1, 2),
       row("svc", "filtered", 1, 1),
       row("svc", "filtered-rare", 1, 3),
     ];
-    expect(filterVerdicts(filtered).map(({ broken }) => broken)).to.deep.equal([false, true]);
-    expect(sharedVerdicts([...shared, ...ours]).map(({ line }) => line)).to.deep.equal([
-      "     svc ef100: 0.60 x shared, recall 0.985 to 0.900",
-      "     svc ef200: 0.63 x shared, recall 0.995 to 0.960",
+    expect(filterVerdicts(filtered).map(({ mark }) => mark)).to.deep.equal(["ok", "FAIL"]);
+    const partial = row("partial", "ef100", 0.99, 2.5);
+    expect(comparisons([...shared, partial, ...ours])).to.deep.equal([
+      { mark: "", text: "svc ef100: 0.60 x shared, recall 0.985 to 0.900" },
+      { mark: "", text: "svc ef200: 0.63 x shared, recall 0.995 to 0.960" },
+      { mark: "LESS", text: "svc ef100: 1.20 x partial, recall 0.985 to 0.990" },
     ]);
+  });
+
+  it("searches the same chunks on every side by an approximate index", async () => {
+    await using place = await openInProcess();
+    const noted: string[] = [];
+    const scenario = { ...embeddedScenario(true, 1), size: { tenants: 2, perTenant: 120 }, queries: 4 };
+    const asks = [...scenario.asks.slice(0, 1), { ask: "hybrid", efSearch: 100, metric: "hybrid" } as const];
+    const rows = await runScenario(place, { ...scenario, asks }, (line) => void noted.push(line));
+    const sides = ["shared", "partial", "partitions", "svc"];
+    expect(rows.map(({ side, metric, recall }) => [side, metric, recall])).to.deep.equal(
+      ["ef100", "hybrid"].flatMap((metric) => sides.map((side) => [side, metric, 1])),
+    );
+    expect(rows.filter(({ metric }) => metric === "ef100").every(({ approximate }) => approximate)).to.equal(
+      true,
+    );
+    expect(noted.join("\n"))
+      .to.include("partial: approximate index: one for each of 2 tenants")
+      .and.to.include("partitions: approximate index: one for each of 2 partitions");
   });
 
   it("tells an approximate plan from an exact one, and shows what is read", () => {

@@ -51,7 +51,7 @@ export function verifierOf({ by, isCached, algorithm }: Verifying, issuer: Issue
 }
 
 function ours({ secret, publicKey }: Issuer, isCached: boolean): Verify {
-  const { verify } = createVerifier({
+  const verifier = createVerifier({
     keys: publicKey === undefined ? createSecretSource({ secret }) : createPemSource({ publicKey }),
     issuer: issuerUrl,
     audience,
@@ -59,7 +59,7 @@ function ours({ secret, publicKey }: Issuer, isCached: boolean): Verify {
     ...(isCached ? {} : { cacheTokens: 0 }),
   });
   return (token) => {
-    const verification = verify(token);
+    const verification = verifier.verify(token);
     if (verification instanceof Promise) throw new Error("RSA and HMAC should be verified at once");
     return verification.principal;
   };

@@ -1,45 +1,23 @@
 import { copyRows, int4, jsonb, vector } from "./copy-rows.ts";
-import { DIMENSIONS, type Made, type Query } from "./generator.ts";
+import type { Made, Query } from "./generator.ts";
+import { COLUMNS, type Layout } from "./layouts.ts";
 import type { Connection } from "./place.ts";
 import { type Ask, filterOf, LIMIT, type Side } from "./side.ts";
 
-const TABLE = "shared_chunks";
 const CANDIDATES = 40;
 
-/** How its approximate index is built. */
-export interface SharedIndex {
-  readonly efConstruction: number;
-}
-
-/** One table with one approximate index over everybody's chunks, and the tenant as a condition. */
-export function createShared(db: Connection, { efConstruction }: SharedIndex): Side {
+/** Searches a table by statements written by hand; the tenant is a condition. */
+export function createByHand(db: Connection, layout: Layout): Side {
   let width: number | undefined;
   return {
-    name: "shared",
-    async prepare() {
-      await db.query(`drop table if exists ${TABLE}`);
-      await db.query(`create table ${TABLE} (
-        id bigserial primary key, tenant_id text, document_id text not null, chunk_index int not null,
-        content text not null, metadata jsonb not null default '{}', embedding vector(${DIMENSIONS}) not null,
-        created_at timestamptz not null default now(),
-        search_text tsvector generated always as (to_tsvector('simple', content)) stored)`);
+    name: layout.name,
+    prepare: () => layout.prepare(db),
+    async load(tenant, chunks) {
+      if (layout.isCopied) return;
+      if (db.pool === undefined) await insertRows(db, layout.table, tenant, chunks);
+      else await copyRows(db.pool, `${layout.table} (${COLUMNS})`, fieldsOf(tenant, chunks));
     },
-    async load(_tenant, chunks) {
-      if (db.pool === undefined) await insertRows(db, _tenant, chunks);
-      else await copyRows(db.pool, `${TABLE} (${COLUMNS})`, fieldsOf(_tenant, chunks));
-    },
-    async index() {
-      await db.query(`create unique index on ${TABLE} (tenant_id, document_id, chunk_index)`);
-      await db.query(`create index on ${TABLE} using gin (search_text)`);
-      await db.query(`create index on ${TABLE} using gin (metadata jsonb_path_ops)`);
-      const begun = performance.now();
-      await db.query(`create index shared_hnsw on ${TABLE} using hnsw (embedding vector_cosine_ops)
-        with (m = 16, ef_construction = ${efConstruction})`);
-      const seconds = (performance.now() - begun) / 1000;
-      await db.query(`vacuum analyze ${TABLE}`);
-      const { rows } = await db.query("select pg_size_pretty(pg_relation_size('shared_hnsw')) as size");
-      return `one index, ef_construction ${efConstruction}: ${seconds.toFixed(1)} s, ${String(rows[0]?.size)}`;
-    },
+    index: () => layout.index(db),
     async widen(efSearch) {
       if (efSearch === width) return;
       width = efSearch;
@@ -48,7 +26,7 @@ export function createShared(db: Connection, { efConstruction }: SharedIndex): S
       await db.query("set hnsw.iterative_scan = relaxed_order");
     },
     async search(query, ask) {
-      const { text, values } = statementOf(query, ask);
+      const { text, values } = statementOf(layout, query, ask);
       const { rows } = await db.query(text, values);
       return rows.map((row) => ({
         key: `${String(row.document_id)}/${String(row.chunk_index)}`,
@@ -56,7 +34,7 @@ export function createShared(db: Connection, { efConstruction }: SharedIndex): S
       }));
     },
     async plan(query, ask) {
-      const { text, values } = statementOf(query, ask);
+      const { text, values } = statementOf(layout, query, ask);
       const { rows } = await db.query(`explain (costs off) ${text}`, values);
       return rows.map((row) => String(row["QUERY PLAN"]));
     },
@@ -68,12 +46,12 @@ interface Statement {
   readonly values: unknown[];
 }
 
-function statementOf(query: Query, ask: Ask): Statement {
+function statementOf({ table, type }: Layout, query: Query, ask: Ask): Statement {
   const values: unknown[] = [`[${query.vector.join(",")}]`, query.tenant];
   const shown = "document_id, chunk_index, content, metadata, 1 - distance as score";
   const nearest = (condition: string, limit: number): string =>
-    `select id, document_id, chunk_index, content, metadata, embedding <=> $1::vector as distance
-     from ${TABLE} where tenant_id = $2 ${condition} order by embedding <=> $1::vector limit ${limit}`;
+    `select id, document_id, chunk_index, content, metadata, embedding <=> $1::${type} as distance
+     from ${table} where tenant_id = $2 ${condition} order by embedding <=> $1::${type} limit ${limit}`;
   if (ask === "vector") {
     return { text: `select ${shown}, null as vector_rank from (${nearest("", LIMIT)}) as near`, values };
   }
@@ -89,18 +67,16 @@ function statementOf(query: Query, ask: Ask): Statement {
     ), t as (
       select id, row_number() over (order by weight desc, id) as rank from (
         select id, ts_rank_cd(search_text, words) as weight
-        from ${TABLE}, websearch_to_tsquery('simple', $3) as words
+        from ${table}, websearch_to_tsquery('simple', $3) as words
         where tenant_id = $2 and search_text @@ words order by weight desc, id limit ${CANDIDATES}) as best
     ), fused as (
       select id, v.rank as vector_rank, coalesce(1.0 / (60 + v.rank), 0) + coalesce(1.0 / (60 + t.rank), 0) as fused
       from v full join t using (id) order by fused desc, id limit ${LIMIT}
     )
-    select document_id, chunk_index, content, metadata, 1 - (embedding <=> $1::vector) as score, vector_rank
-    from fused join ${TABLE} using (id) where tenant_id = $2 order by fused desc, id`;
+    select document_id, chunk_index, content, metadata, 1 - (embedding <=> $1::${type}) as score, vector_rank
+    from fused join ${table} using (id) where tenant_id = $2 order by fused desc, id`;
   return { text, values: [...values, query.text] };
 }
-
-const COLUMNS = "tenant_id, document_id, chunk_index, content, metadata, embedding";
 
 function* fieldsOf(tenant: string, chunks: readonly Made[]): Generator<readonly Buffer[]> {
   for (const { documentId, ordinal, content, meta, embedding } of chunks) {
@@ -111,11 +87,16 @@ function* fieldsOf(tenant: string, chunks: readonly Made[]): Generator<readonly 
 
 const BATCH = 500;
 
-async function insertRows(db: Connection, tenant: string, chunks: readonly Made[]): Promise<void> {
+async function insertRows(
+  db: Connection,
+  table: string,
+  tenant: string,
+  chunks: readonly Made[],
+): Promise<void> {
   for (let at = 0; at < chunks.length; at += BATCH) {
     const batch = chunks.slice(at, at + BATCH);
     await db.query(
-      `insert into ${TABLE} (${COLUMNS})
+      `insert into ${table} (${COLUMNS})
        select $1, * from unnest($2::text[], $3::int[], $4::text[], $5::jsonb[], $6::text[]::vector[])`,
       [
         tenant,
