@@ -95,6 +95,8 @@ describe("the benches search and ingest", function () {
     expect(recallVerdict([...shared, row("svc", "ef100", 0.995, 9)]).mark).to.equal("FAIL");
     expect(recallVerdict([...shared, row("svc", "ef100", 0.98, 1)]).text).to.include("at no width");
     expect(planVerdicts(shared).map(({ mark }) => mark)).to.deep.equal(["ok", "ok", "FAIL"]);
+    const exact = { ...row("partitions", "ef100", 1, 2), approximate: false };
+    expect(planVerdicts([exact]).map(({ mark }) => mark)).to.deep.equal([""]);
     const filtered = [
       row("svc", "vector", 1, 2),
       row("svc", "filtered", 1, 1),
