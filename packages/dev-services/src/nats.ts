@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { scratchFolder } from "./account.ts";
 import { freePort } from "./free-port.ts";
 import { startWatchdog, type Watchdog } from "./lease.ts";
-import { gone, signalTree } from "./processes.ts";
+import { gone, pauseTree, signalTree } from "./processes.ts";
 import { requireProgram } from "./require-program.ts";
 
 /** What {@link startNats} takes. */
@@ -93,7 +93,7 @@ async function launched(program: string, options: NatsOptions, watchdog: Watchdo
     get pid() {
       return pid;
     },
-    pause: () => void signalTree(pid, "SIGSTOP"),
+    pause: () => pauseTree(pid),
     resume: () => void signalTree(pid, "SIGCONT"),
     async kill() {
       await gone(signalTree(pid, "SIGKILL"), 10_000);

@@ -13,7 +13,7 @@ import {
   type Site,
   urlOf,
 } from "./postgres-process.ts";
-import { endServer, gone, signalTree } from "./processes.ts";
+import { endServer, gone, pauseTree, signalTree } from "./processes.ts";
 import { isNamedRun } from "./test-run.ts";
 import type { Charge } from "./watchdog.ts";
 
@@ -195,7 +195,7 @@ function server(
     get pid() {
       return running.pid;
     },
-    pause: () => void signalTree(running.pid, "SIGSTOP"),
+    pause: () => pauseTree(running.pid),
     resume: () => void signalTree(running.pid, "SIGCONT"),
     async kill() {
       await gone(signalTree(running.pid, "SIGKILL"), 10_000);
@@ -223,7 +223,7 @@ function joinedServer({ info, lease }: Joined, options: PostgresOptions): Postgr
     source: info.source,
     folder: info.folder,
     joined: true,
-    pause: () => void signalTree(info.pid, "SIGSTOP"),
+    pause: () => pauseTree(info.pid),
     resume: () => void signalTree(info.pid, "SIGCONT"),
     async kill() {
       await gone(signalTree(info.pid, "SIGKILL"), 10_000);

@@ -98,6 +98,34 @@ export function signalTree(pid: number, name: NodeJS.Signals): number[] {
   return [pid, ...all];
 }
 
+// A write to a disk that hangs keeps a thread from stopping.
+const LONGEST_STOP_MS = 1000;
+
+/**
+ * Stops a server and every process of it where they are (SIGSTOP). Returns once all their threads have stopped: on a busy
+ * machine one that has not may still answer.
+ */
+export function pauseTree(pid: number): void {
+  const all = signalTree(pid, "SIGSTOP");
+  const end = performance.now() + LONGEST_STOP_MS;
+  const turn = new Int32Array(new SharedArrayBuffer(4));
+  while (all.some(hasRunningThread) && performance.now() < end) Atomics.wait(turn, 0, 0, 1);
+}
+
+/** Whether a thread of a process has not stopped; never on systems without /proc. */
+function hasRunningThread(pid: number): boolean {
+  let threads: string[];
+  try {
+    threads = readdirSync(`/proc/${pid}/task`);
+  } catch {
+    return false;
+  }
+  return threads.some((thread) => {
+    const state = statOf(`${pid}/task/${thread}`)?.state ?? "X";
+    return !["T", "t", "Z", "X"].includes(state);
+  });
+}
+
 /** Waits until none of the processes runs; false when some still do after `ms` milliseconds. */
 export async function gone(pids: readonly number[], ms: number): Promise<boolean> {
   const end = performance.now() + ms;

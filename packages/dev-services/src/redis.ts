@@ -5,7 +5,7 @@ import { scratchFolder } from "./account.ts";
 import { freePort } from "./free-port.ts";
 import { startWatchdog, type Watchdog } from "./lease.ts";
 import { joinOrStart, writeWhole } from "./lock.ts";
-import { gone, signalTree } from "./processes.ts";
+import { gone, pauseTree, signalTree } from "./processes.ts";
 import { redisCommands } from "./redis-command.ts";
 import { requireProgram } from "./require-program.ts";
 import { isNamedRun } from "./test-run.ts";
@@ -141,7 +141,7 @@ async function launched(
     get pid() {
       return pid;
     },
-    pause: () => void signalTree(pid, "SIGSTOP"),
+    pause: () => pauseTree(pid),
     resume: () => void signalTree(pid, "SIGCONT"),
     async kill() {
       await gone(signalTree(pid, "SIGKILL"), 10_000);

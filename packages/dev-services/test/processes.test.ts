@@ -6,6 +6,7 @@ import {
   constants,
   existsSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -39,6 +40,25 @@ describe("the processes of a server", function () {
     process.kill(pid, "SIGSTOP");
     await holder.kill("SIGKILL");
     await until("the server is gone", () => !isAlive(pid));
+  });
+
+  it("have no running thread once pause() returns", async () => {
+    await using server = await startPostgres({ purpose: "test" });
+    const { pid } = server;
+    const states = (): string[] =>
+      [pid, ...childrenOf(pid)].flatMap((each) =>
+        readdirSync(`/proc/${each}/task`).map(
+          (thread) => /\) (\w)/.exec(readFileSync(`/proc/${each}/task/${thread}/stat`, "utf8"))?.[1] ?? "",
+        ),
+      );
+    if (process.platform !== "linux") return;
+    for (let round = 0; round < 20; round++) {
+      const asked = query(server.url, "select count(*) from generate_series(1, 100000)");
+      server.pause();
+      expect(states().filter((state) => state !== "T" && state !== "Z")).to.deep.equal([]);
+      server.resume();
+      await asked;
+    }
   });
 
   it("keep the demo's data when the process that started them was killed", async () => {
