@@ -53,7 +53,7 @@ describe("the full service in its test mode", function () {
   this.timeout(180_000);
   const database = testDatabase({ name: "test_mode" });
 
-  it("keeps every rule that is seen, and at most 15 of 183 are not applicable", async () => {
+  it("keeps every rule that is seen, and at most 15 of 184 are not applicable", async () => {
     const readme = readFileSync(new URL("README.md", folder), "utf8");
     const command = codeBlocks(readme, "sh").find((each) => each.includes("npm run conformance")) ?? "";
     const args =
@@ -72,7 +72,7 @@ describe("the full service in its test mode", function () {
     expect(end.code, last).to.equal(0);
     expect(readme).to.contain(`\n${last}\n`);
     const [, passed, notApplicable] = /^(\d+) passed, 0 failed, (\d+) not applicable: /.exec(last) ?? [];
-    expect(Number(passed) + Number(notApplicable)).to.equal(183);
+    expect(Number(passed) + Number(notApplicable)).to.equal(184);
     expect(Number(notApplicable)).to.be.at.most(15);
   });
 
