@@ -5,6 +5,8 @@ import { withoutUserInfo } from "./user-info.ts";
 export const censor = "[redacted]";
 
 const bearer = /\b(bearer|basic)((?: |%20|\+){1,4})(?=[A-Za-z-]{0,4096}[0-9._~+/=])[\w.~+/=-]{8,}/gi;
+const knownScheme = /(?:basic|bearer|digest|dpop|negotiate|token)[ \t]+/iy;
+const anyScheme = /[^\s"&]+[ \t]+/y;
 const jsonWebToken = /(?<![\w-])eyJ[\w-]{10,}\.[\w-]+(?:\.[\w-]*)*/g;
 
 /**
@@ -65,10 +67,10 @@ function endOfMember(text: string, at: number, plural: boolean): number {
 function endInText(text: string, at: number, whole: string, separator: string | undefined): number {
   const name = whole.toLowerCase();
   if (separator === ":" && name.startsWith("cookie")) return textEnd(text, at);
-  if (separator === ":" && name.startsWith("authorization")) return credentialsEnd(text, at);
+  if (separator === ":" && name.startsWith("authorization")) return credentialsEnd(text, at, anyScheme);
   // "invalid token: it has expired" is a sentence; token=abc is not.
   if (separator === ":") return at;
-  const end = runEnd(text, at);
+  const end = credentialsEnd(text, at, knownScheme);
   return isPlural(whole) && /^\d+$/.test(text.slice(at, end)) ? at : end;
 }
 
@@ -76,8 +78,8 @@ function isPlural(name: string): boolean {
   return /^[a-z_-]*s\W/i.test(name);
 }
 
-/** Returns where an authentication scheme and the credentials behind it end. */
-function credentialsEnd(text: string, at: number): number {
-  const end = runEnd(text, at);
-  return text[end] === " " ? runEnd(text, end + 1) : end;
+/** Returns where credentials end that may begin with an authentication scheme. */
+function credentialsEnd(text: string, at: number, scheme: RegExp): number {
+  scheme.lastIndex = at;
+  return runEnd(text, scheme.test(text) ? scheme.lastIndex : at);
 }

@@ -143,6 +143,28 @@ describe("redaction", () => {
     }
   });
 
+  for (const name of ["authorization", "proxy_authorization", "access_token"]) {
+    it(`redacts the credentials behind a scheme in ${name}=Bearer … (LOG-1)`, () => {
+      for (const scheme of ["Bearer ", "basic  ", "Token\t", "DPoP "]) {
+        const texts = [`${name}=${scheme}${canary} kept`, `"${name} = ${scheme}${canary}" kept`];
+        for (const text of texts) {
+          expect(written({ note: text }, text))
+            .to.contain("kept")
+            .and.not.to.contain(canary);
+        }
+      }
+      expect(written({}, `${name}=${canary} kept`)).to.contain("[redacted] kept");
+    });
+  }
+
+  it("redacts the credentials behind any white space in an Authorization header (LOG-1)", () => {
+    for (const space of ["  ", "\t", " \t "]) {
+      expect(JSON.parse(written({}, `Authorization: Bearer${space}${canary} kept`))).to.include({
+        message: "Authorization: [redacted] kept",
+      });
+    }
+  });
+
   it("redacts secrets in member names and keeps the names distinct (LOG-1)", () => {
     const urls = {
       [`postgres://app:${canary}@a/x`]: 1,
