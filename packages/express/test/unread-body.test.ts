@@ -231,6 +231,49 @@ describe("a body of a type that no parser of the route takes", () => {
       await service.stop();
     });
 
+    it("is not refused in middleware behind a route, which may be in front of a parser (ERR-18)", async () => {
+      await using test = await startService({
+        app: express(),
+        routes(app) {
+          app.all(/^\/notes/, (_req, _res, next) => next());
+          app.use((req, _res, next) => {
+            expect(req.body).to.equal(undefined);
+            next();
+          });
+          app.post("/notes/text", express.text(), echo);
+          const router = express.Router();
+          router.post("/notes/passed", (_req, _res, next) => next());
+          app.use(router);
+          app.use((req, _res, next) => next(req.body));
+          app.post("/notes/passed", echo);
+          app.post("/notes/:id", echo);
+        },
+      });
+      const send = async (path: string): Promise<unknown[]> => {
+        const { status, body } = await request(test.url).post(path).type("text/plain").send("x");
+        return [status, (body as { got?: unknown }).got];
+      };
+      expect(await send("/notes/text")).to.deep.equal([201, "x"]);
+      expect(await send("/notes/passed")).to.deep.equal([415, undefined]);
+      expect(await send("/notes/7")).to.deep.equal([415, undefined]);
+    });
+
+    it("does not hide the error of a route from an error handler that reads req.body (ERR-18)", async () => {
+      const seen: unknown[] = [];
+      await using test = await startService({
+        app: express(),
+        routes(app) {
+          app.post("/orders/:id", (req, _res, next) => next(new Error(`order ${req.params["id"]}`)));
+          app.use(((error, req, _res, next) => {
+            seen.push((error as Error).message, req.body);
+            next(error);
+          }) satisfies express5.ErrorRequestHandler);
+        },
+      });
+      const answer = await request(test.url).post("/orders/7").type("text/plain").send("x");
+      expect([answer.status, seen]).to.deep.equal([500, ["order 7", undefined]]);
+    });
+
     it("can be handled by the application's own error handler (ERR-18)", async () => {
       await using test = await startService({
         app: express(),
@@ -247,7 +290,7 @@ describe("a body of a type that no parser of the route takes", () => {
   });
 
   for (const name of ["express", "express4"]) {
-    it(`gets its 415 from an asynchronous handler of ${name}, and the process serves on (ERR-18)`, async () => {
+    it(`gets its 415 from a promise or callback of a handler of ${name}, and the process serves on (ERR-18)`, async () => {
       await using child = await runChild(
         `import express from "${name}";
          import { startService } from "@svc/express";
@@ -260,12 +303,15 @@ describe("a body of a type that no parser of the route takes", () => {
                const { name } = req.body ?? {};
                res.json({ name });
              });
+             app.post("/callback", (req, res) => {
+               setImmediate(() => res.json({ name: req.body?.name }));
+             });
            },
          });`,
       );
       await child.listening();
-      for (let n = 0; n < 2; n++) {
-        const answer = await request(child.url()).post("/orders").type("text/plain").send("x");
+      for (const path of ["/orders", "/callback", "/orders"]) {
+        const answer = await request(child.url()).post(path).type("text/plain").send("x");
         expect([answer.status, answer.type]).to.deep.equal([415, "application/problem+json"]);
       }
       const fine = await request(child.url()).post("/orders").send({ name: "ann" });

@@ -9,8 +9,9 @@ interface Refusing extends IncomingMessage {
   body?: unknown;
   _body?: unknown;
   [UNREAD]?: true;
-  /** Set by both majors of Express once a route has matched. */
+  /** Set by both majors of Express when a route matches, and kept behind it. */
   readonly route?: unknown;
+  params?: unknown;
 }
 
 /** What each refusal is the answer to. */
@@ -18,12 +19,14 @@ const refused = new WeakMap<object, { readonly req: IncomingMessage; readonly re
 
 /**
  * Makes reading `req.body` in a route throw a 415 problem while nothing has set it or begun to read the request (ERR-18). A
- * parser of the route replaces it by setting `req.body`. Middleware in front of the routes sees undefined, because a parser
- * may follow.
+ * parser of the route replaces it by setting `req.body`. Middleware and error handlers see undefined: a parser may follow, and
+ * a refusal there would hide the error.
  */
 export function refuseWhileUnread(req: Refusing, res: ServerResponse): void {
   // Parsers for Express 4 read `_body`, then write `req.body = req.body || {}`, whether or not the type is theirs.
   let parser: "none" | "asks" | "sets" = "none";
+  let { params, route } = req;
+  let isInRoute = route !== undefined;
 
   function settle(name: "body" | "_body", value: unknown): void {
     for (const key of ["body", "_body", UNREAD] as const) delete req[key];
@@ -37,8 +40,10 @@ export function refuseWhileUnread(req: Refusing, res: ServerResponse): void {
       get() {
         const isParser = parser === "asks";
         parser = isParser ? "sets" : "none";
-        if (isParser || req.route === undefined || !isUnread(req)) return undefined;
-        throw refusalOf(req, res);
+        // Once an answer has begun or the client has gone, an error could only do harm.
+        const canAnswer = !res.headersSent && !res.destroyed;
+        if (!isParser && isInRoute && canAnswer && isUnread(req)) throw refusalOf(req, res);
+        return undefined;
       },
       set(value: unknown) {
         const isPlaceholder = parser === "sets" && isEmptyObject(value);
@@ -56,6 +61,17 @@ export function refuseWhileUnread(req: Refusing, res: ServerResponse): void {
         settle("_body", value);
       },
     },
+    // Both majors set `params` for each layer that they run, and `route` just before if that layer is a route.
+    params: {
+      configurable: true,
+      enumerable: true,
+      get: () => params,
+      set(value: unknown) {
+        params = value;
+        isInRoute = req.route !== route;
+        route = req.route;
+      },
+    },
   });
 }
 
@@ -66,8 +82,8 @@ export function isRefusing(req: Refusing): boolean {
 
 /**
  * Sends a refusal that reached no error handler, and reports whether the error was one. For listeners of
- * `unhandledRejection`: Express 4 ignores the promise of a handler, so a client could end the process by a wrong content
- * type.
+ * `unhandledRejection` and `uncaughtException`: Express 4 ignores the promise of a handler, and neither major sees what a
+ * callback throws, so a client could end the process by a wrong content type.
  */
 export function answerRefusal(error: unknown): boolean {
   const answer = typeof error === "object" && error !== null ? refused.get(error) : undefined;

@@ -71,6 +71,25 @@ describe("jsonBody({ otherTypes })", () => {
         expect((await post(begun.url, "a", text)).body).to.deep.equal({ got: null });
       });
 
+      it("is undefined once the answer has begun, and once the client has gone (ERR-18)", async () => {
+        const begun = Promise.withResolvers<unknown>();
+        const gone = Promise.withResolvers<unknown>();
+        await using server = await app((req, res) => {
+          if (req.query["begin"] !== undefined) {
+            res.writeHead(200, { "Content-Type": "application/json" });
+            begun.resolve(req.body);
+            res.end("{}");
+          } else {
+            res.once("close", () => gone.resolve(req.body));
+            req.socket.destroy();
+          }
+        });
+        expect((await post(`${server.url}/?begin`, "a", text)).status).to.equal(200);
+        expect(await begun.promise).to.equal(undefined);
+        await post(server.url, "a", text).catch(() => undefined);
+        expect(await gone.promise).to.equal(undefined);
+      });
+
       it("bodyOf() is undefined where req.body throws, and what a parser has set afterwards (ERR-18)", async () => {
         await using server = await app(async (req, res) => {
           const before = bodyOf(req) === undefined;
