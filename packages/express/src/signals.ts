@@ -73,22 +73,25 @@ export function handleSignals(runner: Runner, logger: () => Logger | undefined):
     setTimeout(() => process.exit(1), fatalTimeoutMs + 1_000).unref();
   }
 
+  function onUncaught(err: unknown, origin: string): void {
+    // A client that sends a wrong content type must not stop the service, also where a callback reads the body.
+    if (!answerRefusal(err)) onFatal(err, origin);
+  }
+
   function onRejection(reason: unknown): void {
-    // Express 4 ignores the promise of a handler; a client that sent a wrong content type must not stop the service.
-    if (answerRefusal(reason)) return;
-    onFatal(reason, "unhandledRejection");
+    onUncaught(reason, "unhandledRejection");
   }
 
   tied.add(runner);
   for (const signal of stopSignals) process.on(signal, onSignal);
   process.on("message", onMessage);
-  process.on("uncaughtException", onFatal);
+  process.on("uncaughtException", onUncaught);
   process.on("unhandledRejection", onRejection);
   return () => {
     tied.delete(runner);
     for (const signal of stopSignals) process.off(signal, onSignal);
     process.off("message", onMessage);
-    process.off("uncaughtException", onFatal);
+    process.off("uncaughtException", onUncaught);
     process.off("unhandledRejection", onRejection);
   };
 }
