@@ -9,7 +9,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { mutants } from "../test/mutants/index.ts";
 import { mutantsOf } from "../test/mutants/mutant.ts";
@@ -26,6 +26,8 @@ const { values } = parseArgs({
 });
 
 const RUN_LIMIT_MS = 180_000;
+const jobs = countOf("jobs");
+const sample = values.sample === undefined ? undefined : countOf("sample");
 const started = performance.now();
 const rules = doneRules();
 const without = values.rule === undefined ? rules.filter(({ id }) => mutants[id] === undefined) : [];
@@ -44,9 +46,10 @@ const environment = {
 };
 const total = queue.length;
 const survivors = [];
+let killed = 0;
 try {
   await using _servers = await keepServers();
-  await Promise.all(Array.from({ length: Math.min(Number(values.jobs), total) }, (_, index) => work(index)));
+  await Promise.all(Array.from({ length: Math.min(jobs, total) }, (_, index) => work(index)));
 } finally {
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 }
@@ -55,10 +58,17 @@ for (const { id } of without) console.log(`${id} has no mutant and no reason why
 for (const line of survivors) console.log(line);
 const seconds = Math.round((performance.now() - started) / 1000);
 console.log(
-  `mutants: ${total - survivors.length} of ${total} killed; ${unmutable.length} of ${rules.length} done rules can have none, ` +
+  `mutants: ${killed} of ${total} killed; ${unmutable.length} of ${rules.length} done rules can have none, ` +
     `${without.length} lack one; ${seconds} s`,
 );
-if (survivors.length + without.length > 0) process.exitCode = 1;
+if (killed < total || without.length > 0) process.exitCode = 1;
+
+/** A run of nothing would pass. */
+function countOf(name) {
+  const count = Number(values[name]);
+  if (Number.isInteger(count) && count > 0) return count;
+  throw new Error(`--${name} must be a whole number from 1; got ${JSON.stringify(values[name])}`);
+}
 
 function doneRules() {
   const output = execFileSync(process.execPath, [join(root, "scripts/rules.mjs"), "--json"], {
@@ -79,12 +89,12 @@ function chosen(all) {
     if (unknown.length > 0) throw new Error(`no done rule with a mutant is called ${unknown.join(", ")}`);
     return all.filter(({ rule }) => values.rule.includes(rule.id));
   }
-  if (values.sample === undefined) return [...all];
+  if (sample === undefined) return [...all];
   const seed =
     values.seed ?? execFileSync("git", ["rev-parse", "HEAD"], { cwd: root, encoding: "utf8" }).trim();
-  console.log(`mutants: ${values.sample} of ${all.length}, seed ${seed}`);
+  console.log(`mutants: ${sample} of ${all.length}, seed ${seed}`);
   const rank = ({ name }) => createHash("sha256").update(`${seed} ${name}`).digest("hex");
-  return all.toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1)).slice(0, Number(values.sample));
+  return all.toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1)).slice(0, sample);
 }
 
 /** Keeps the servers that the runs share, which would otherwise end with each run. */
@@ -109,7 +119,8 @@ async function work(index) {
     const before = performance.now();
     const { killedBy, tried } = await tryMutant(copy, rule, mutant);
     const time = `${((performance.now() - before) / 1000).toFixed(1)} s`;
-    if (killedBy === undefined) survivors.push(`${name} survived (${time}): ${mutant.file}; ${tried}`);
+    if (killedBy !== undefined) killed++;
+    else survivors.push(`${name} survived (${time}): ${mutant.file}; ${tried}`);
     console.log(`${name.padEnd(10)} ${killedBy === undefined ? "SURVIVED" : "killed  "} ${time.padStart(8)}`);
   }
 }
@@ -150,7 +161,7 @@ function testFiles({ package: owner, tests }) {
 
 /** Runs the tests of a file that name the rule. A hook that fails kills no mutant: it says nothing about the rule. */
 async function runTests(copy, file, id) {
-  const report = join(folder, `report-${copy.at(-1)}.json`);
+  const report = join(folder, `report-${basename(copy)}.json`);
   rmSync(report, { force: true });
   const args = [
     "--bail",

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
@@ -33,4 +34,22 @@ describe("the list of mutants", () => {
       }
     }
   });
+});
+
+describe("npm run mutants", () => {
+  for (const [option, value] of [
+    ["--jobs", "0"],
+    ["--jobs", "two"],
+    ["--sample", "0"],
+    ["--sample", "1.5"],
+  ] as const) {
+    it(`fails for ${option} ${value}, with which nothing would run`, () => {
+      const args = ["scripts/mutants.mjs", "--rule", "LOG-1", option, value];
+      const { status, stderr } = spawnSync(process.execPath, args, { cwd: root, encoding: "utf8" });
+      expect([status, stderr]).to.satisfy(
+        ([code, text]: [number, string]) =>
+          code === 1 && text.includes(`${option} must be a whole number from 1; got "${value}"`),
+      );
+    });
+  }
 });
