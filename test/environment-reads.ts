@@ -21,8 +21,8 @@ export function readsEnvironment(source: string): boolean {
 
 function readsEnvironmentOf(name: string, source: string): boolean {
   const it = String.raw`(?<![\w$])${name.replaceAll("$", "\\$")}(?![\w$])`;
-  // process.env, process?.env, process["env"], globalThis["process"].env
-  const member = String.raw`(?:["'\x60]\s*\])?\s*!?\s*(?:\??\.\s*env\b|(?:\?\.\s*)?\[\s*["'\x60]env["'\x60])`;
+  // process.env, process?.env, process["env"], globalThis["process"].env, (process as Other).env
+  const member = String.raw`(?:["'\x60]\s*\])?(?:\s+as\b[^();=]*)?[\s)]*!?\s*(?:\??\.\s*env\b|(?:\?\.\s*)?\[\s*["'\x60]env["'\x60])`;
   if (new RegExp(it + member).test(source)) return true;
   // const { env } = process, ({ env: { SVC_X } } = globalThis.process), Reflect.get(process, "env")
   const taken = String.raw`\{[^;]*\benv\b[^;]*\}\s*=\s*(?:${GLOBAL}\s*\??\.\s*)?${it}(?!\s*[.?[(])`;
