@@ -115,7 +115,7 @@ describe("payloads that another language has written", function () {
     });
   });
 
-  it("that JavaScript wrote come back as they were, whatever their numbers (JOB-33)", async () => {
+  it("that JavaScript wrote come back with every number unchanged (JOB-33)", async () => {
     await using bench = await openBench(database.url);
     const payload = [
       1e300,

@@ -30,7 +30,11 @@ for (const stack of stacks) {
 
     it("ERR-2 has a type and a detail also where the caller gave neither", async () => {
       await using server = await serve(stack, (req, res) => sendProblem(req, res, { status: 409 }));
-      expect((await ask(server.url)).body).to.include({ type: "about:blank", status: 409, detail: "Conflict" });
+      expect((await ask(server.url)).body).to.include({
+        type: "about:blank",
+        status: 409,
+        detail: "Conflict",
+      });
     });
 
     it("ERR-3 sends the fixed phrase in the status line too", async () => {

@@ -145,7 +145,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       expect(await tenantFor(options, { caller: { tenant: "acme" } })).to.equal(undefined);
     });
 
-    it("takes every tenant id of a caller, and a caller with any other tenant for none (AUTH-39)", async () => {
+    it("accepts every tenant id of a caller, and treats a caller with any other tenant as unverified (AUTH-39)", async () => {
       const options = { sources: ["token", "path"], trustUnscopedPrincipals: true } as const;
       for (const tenant of goodTenantIds) {
         const callerOf = (): Caller => ({ subject: "ann", tenant });
