@@ -100,6 +100,28 @@ describe("createRedisTokenStore with a Redis that fails", function () {
     );
   });
 
+  it("gives up on a sign-out by a Redis that hangs, which ends nothing when it is executed later (REV-10)", async () => {
+    const hasty = store(150);
+    await until("it has learned the clock of Redis", () =>
+      hasty.revokeSubjectNow("learned", 0, 60).then(
+        () => true,
+        () => false,
+      ),
+    );
+    server.pause();
+    try {
+      const error = await rejection(() => hasty.revokeSubjectNow("ann", 0, 60));
+      expect(error).to.have.property("code", "ERR_SVC_DEADLINE");
+      // Later than the sign-out may be by the clock of the server.
+      await sleep(5);
+    } finally {
+      server.resume();
+    }
+    expect(await store().isRevoked(presented({ sub: "ann", signedInAt: 0 }))).to.equal(false);
+    await store().revokeSubjectNow("ann", 0, 60);
+    expect(await store().isRevoked(presented({ sub: "ann", signedInAt: 0 }))).to.equal(true);
+  });
+
   it("REV-7 leaves the end of a check to a client that sees to it, if that is early enough", async () => {
     const never = (): Promise<never> => new Promise(() => undefined);
     const client = (commandTimeoutMs: number, mget: RedisLike["mget"]) =>

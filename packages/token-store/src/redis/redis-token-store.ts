@@ -92,11 +92,27 @@ export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTok
     await persistently(() => run(scripts.remember, [key], [ttl]));
   }
 
-  async function classify(rotation: Rotation, settings: readonly string[], until: number): Promise<unknown> {
+  /**
+   * Runs a script that has no effect once the caller no longer waits, which the client may send when a connection is back.
+   * Repeats one that was late only by a wrong idea of the server's clock.
+   */
+  function whileDue(operation: (latest: string) => Promise<unknown>): Promise<unknown> {
+    return persistently(async (until) => {
+      for (;;) {
+        const answer = await operation(String(Math.ceil(until + aheadMs)));
+        const [result, serverMs] = answer as readonly [unknown, unknown];
+        const at = now();
+        aheadMs = Number(serverMs) - at;
+        if (result !== "late") return result;
+        if (at >= until) throw new Error("the command came too late and has had no effect");
+      }
+    });
+  }
+
+  async function classify(rotation: Rotation, settings: readonly string[], latest: string): Promise<unknown> {
     const { jti, fam, sub, signedInAt, nonce } = rotation;
     const beside = [keys.family(fam), keys.use(fam, jti)];
     const elsewhere = [keys.token(jti), keys.subject(sub)];
-    const latest = String(Math.ceil(until + aheadMs));
     const args = [latest, String(signedInAt), ...settings, nonce];
     if (!split) {
       try {
@@ -120,17 +136,9 @@ export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTok
       timeToLiveMs("usedTtlSeconds", rotation.usedTtlSeconds),
       timeToLiveMs("familyTtlSeconds", rotation.familyTtlSeconds),
     ].map(String);
-    return persistently(async (until) => {
-      for (;;) {
-        const [result, serverMs] = (await classify(rotation, settings, until)) as [unknown, unknown];
-        const at = now();
-        aheadMs = Number(serverMs) - at;
-        if (isResult(result)) return result;
-        if (result !== "late") throw new TypeError(`the script answered ${typeof result}`);
-        // An answer in time says that not the command was late but our idea of the server's clock was wrong.
-        if (at >= until) throw new Error("the rotation came too late and has had no effect");
-      }
-    });
+    const result = await whileDue((latest) => classify(rotation, settings, latest));
+    if (isResult(result)) return result;
+    throw new TypeError(`the script answered ${typeof result}`);
   }
 
   const store: RedisTokenStore = {
@@ -159,7 +167,7 @@ export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTok
     async revokeSubject(sub, notBefore, ttlSeconds) {
       checkId("sub", sub);
       checkMoment("notBefore", notBefore);
-      const args = [String(timeToLiveMs("ttlSeconds", ttlSeconds)), String(notBefore)];
+      const args = [String(notBefore), String(timeToLiveMs("ttlSeconds", ttlSeconds))];
       await persistently(() => run(scripts.signOut, [keys.subject(sub)], args));
     },
 
@@ -170,9 +178,9 @@ export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTok
 
     async revokeSubjectNow(sub, _nowSeconds, ttlSeconds) {
       checkId("sub", sub);
-      const args = [String(timeToLiveMs("ttlSeconds", ttlSeconds))];
+      const ttl = String(timeToLiveMs("ttlSeconds", ttlSeconds));
       // A second execution after a lost answer ends one second more, of sessions that began before this one answers.
-      return Number(await persistently(() => run(scripts.signOutNow, [keys.subject(sub)], args)));
+      return Number(await whileDue((latest) => run(scripts.signOutNow, [keys.subject(sub)], [latest, ttl])));
     },
 
     rotate,

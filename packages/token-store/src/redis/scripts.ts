@@ -18,15 +18,19 @@ export interface Scripts {
 // Redis 4 needs to be told that a script which asks for the time is replicated by its effects; since 5 it always is.
 const PROLOGUE = "if redis.replicate_commands then redis.replicate_commands() end\n";
 
+/** Does nothing when the caller no longer waits. ARGV[1]: latest server time, in milliseconds. */
+const IF_DUE = `
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+if now > tonumber(ARGV[1]) then return {'late', now} end
+`;
+
 /**
  * KEYS: family, use; where all keys are on one server also token, subject.
  * ARGV: latest server time, signed in at, deadline after, used ttl, family ttl, nonce, whether the token is revoked.
  * Answers the result and the server's time; `late` when nobody waits for it any more, and then nothing has happened.
  */
-const ROTATE = `${PROLOGUE}
-local time = redis.call('TIME')
-local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-if now > tonumber(ARGV[1]) then return {'late', now} end
+const ROTATE = `${PROLOGUE}${IF_DUE}
 if redis.call('EXISTS', KEYS[1]) == 1 then return {'replayed', now} end
 local revoked = ARGV[7] == '1'
 if KEYS[3] then
@@ -52,22 +56,26 @@ if left ~= -1 and left < tonumber(ARGV[1]) then redis.call('SET', KEYS[1], '1', 
 return 1
 `;
 
-/** Keeps `moment` for the subject, and for no shorter time than before. ARGV[1]: ttl. */
+/** Keeps `moment` for the subject, and for no shorter time than before. ARGV[2]: ttl. */
 const KEEP_MOMENT = `
 local left = redis.call('PTTL', KEYS[1])
-if left == -1 then redis.call('SET', KEYS[1], moment) return moment end
-local ttl = ARGV[1]
-if left > tonumber(ttl) then ttl = string.format('%.0f', left) end
-redis.call('SET', KEYS[1], moment, 'PX', ttl)
-return moment
+if left == -1 then
+  redis.call('SET', KEYS[1], moment)
+else
+  local ttl = ARGV[2]
+  if left > tonumber(ttl) then ttl = string.format('%.0f', left) end
+  redis.call('SET', KEYS[1], moment, 'PX', ttl)
+end
 `;
 
-/** KEYS: subject. ARGV: ttl, not before. Neither goes back. */
+/** KEYS: subject. ARGV: not before, ttl. Neither goes back. */
 const SIGN_OUT = `${PROLOGUE}
 local held = redis.call('GET', KEYS[1])
-local moment = ARGV[2]
+local moment = ARGV[1]
 if held and tonumber(held) > tonumber(moment) then moment = held end
-${KEEP_MOMENT}`;
+${KEEP_MOMENT}
+return 1
+`;
 
 /** The second at which a session begins: that of the server's clock, and not before the last sign-out. */
 const SIGN_IN_SECOND = `
@@ -81,10 +89,12 @@ const SIGN_IN_TIME = `${SIGN_IN_SECOND}
 return string.format('%.0f', second)
 `;
 
-/** KEYS: subject. ARGV: ttl. */
-const SIGN_OUT_NOW = `${PROLOGUE}${SIGN_IN_SECOND}
+/** KEYS: subject. ARGV: latest server time, ttl. Answers the moment and the server's time, or `late`. */
+const SIGN_OUT_NOW = `${PROLOGUE}${IF_DUE}${SIGN_IN_SECOND}
 local moment = string.format('%.0f', second + 1)
-${KEEP_MOMENT}`;
+${KEEP_MOMENT}
+return {moment, now}
+`;
 
 export function makeScripts(): Scripts {
   return {

@@ -120,16 +120,28 @@ export function signInTimeSql(table: string, sub: string): string {
   return `select ${signInSecond(deadline)}::bigint as moment`;
 }
 
-/** Signs out what began before the next second of the server's clock, and what began at an earlier sign-out's moment. */
-export function revokeSubjectNowSql(table: string, sub: string, ttlSeconds: number): string {
+/**
+ * Signs out what began before the next second of the server's clock, and what began at an earlier sign-out's moment. Has no
+ * effect after `latestMs` on that clock: the person may have signed in again since.
+ */
+export function revokeSubjectNowSql(
+  table: string,
+  sub: string,
+  ttlSeconds: number,
+  latestMs: number,
+): string {
   return `
-insert into ${table} as mark (key, deadline, expires_at)
-values (${keyOf("sub", sub)}, to_timestamp((${signInSecond("null::timestamptz")} + 1)::float8),
-  statement_timestamp() + ${timeToLive("ttlSeconds", ttlSeconds)})
-on conflict (key) do update
-set deadline = to_timestamp((${signInSecond(`case when mark.${LIVES} then mark.deadline end`)} + 1)::float8),
-  expires_at = greatest(mark.expires_at, excluded.expires_at)
-returning extract(epoch from deadline)::bigint as moment, ${NESTED}`;
+with ended as (
+  insert into ${table} as mark (key, deadline, expires_at)
+  select ${keyOf("sub", sub)}, to_timestamp((${signInSecond("null::timestamptz")} + 1)::float8),
+    statement_timestamp() + ${timeToLive("ttlSeconds", ttlSeconds)}
+  where clock_timestamp() <= ${instant(latestMs)}
+  on conflict (key) do update
+  set deadline = to_timestamp((${signInSecond(`case when mark.${LIVES} then mark.deadline end`)} + 1)::float8),
+    expires_at = greatest(mark.expires_at, excluded.expires_at)
+  returning extract(epoch from deadline)::bigint as moment
+)
+select coalesce((select moment::text from ended), 'late') as result, ${SERVER_MS}, ${NESTED}`;
 }
 
 /** Deletes rows that are over, oldest first. One that somebody is about to use again is left alone. */

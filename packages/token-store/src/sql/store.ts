@@ -1,6 +1,6 @@
 import { calmLogger, type ReadinessCheck } from "@svc/context";
 import { DeadlineError, singleFlight } from "@svc/resilience";
-import { type Row, safeErrorText, TransactionError } from "@svc/sql";
+import { safeErrorText, TransactionError } from "@svc/sql";
 import { checkMoment } from "../durations.ts";
 import { checkId, checkIds } from "../ids.ts";
 import type { RevocableToken, Rotation, RotationResult, TokenStore } from "../token-store.ts";
@@ -46,6 +46,7 @@ export interface PostgresTokenStore extends TokenStore, AsyncDisposable {
   stop(): Promise<void>;
 }
 
+const NOT_LAST = "the driver does not answer the last of several statements";
 const RESULTS: ReadonlySet<unknown> = new Set<RotationResult>(["rotated", "raced", "replayed"]);
 
 /**
@@ -97,11 +98,25 @@ export function createPostgresTokenStore(given: PostgresTokenStoreOptions): Post
     return row;
   }
 
+  /** Writes what has no effect once the caller no longer waits; answers its result. */
+  async function writeWhileDue(statement: (latestMs: number) => string): Promise<unknown> {
+    const until = now() + timeoutMs;
+    for (;;) {
+      const { result, server_ms: serverMs } = await write(statement(until + aheadMs));
+      if (result === undefined) throw new TypeError(NOT_LAST);
+      const at = now();
+      aheadMs = Number(serverMs) - at;
+      if (result !== "late") return result;
+      // An answer in time says that not the statement was late but our idea of the server's clock was wrong.
+      if (at >= until) throw new DeadlineError(timeoutMs);
+    }
+  }
+
   const store: PostgresTokenStore = {
     async isRevoked(token) {
       const { revoked } = await connection.read(isRevokedSql(quotedTable, token));
       if (typeof revoked === "boolean") return revoked;
-      throw new TypeError("the driver does not answer the last of several statements");
+      throw new TypeError(NOT_LAST);
     },
     async revoke(jti, ttlSeconds) {
       checkId("jti", jti);
@@ -117,31 +132,24 @@ export function createPostgresTokenStore(given: PostgresTokenStoreOptions): Post
     },
     async signInTime(sub) {
       checkId("sub", sub);
-      return momentIn(await connection.read(signInTimeSql(quotedTable, sub)));
+      const { moment } = await connection.read(signInTimeSql(quotedTable, sub));
+      if (moment === undefined) throw new TypeError(NOT_LAST);
+      return Number(moment);
     },
     async revokeSubjectNow(sub, _nowSeconds, ttlSeconds) {
       checkId("sub", sub);
-      return momentIn(await write(revokeSubjectNowSql(quotedTable, sub, ttlSeconds)));
+      return Number(
+        await writeWhileDue((latestMs) => revokeSubjectNowSql(quotedTable, sub, ttlSeconds, latestMs)),
+      );
     },
     shared: true,
 
     async rotate(rotation) {
       checkIds(rotation);
       checkMoment("signedInAt", rotation.signedInAt);
-      const until = now() + timeoutMs;
-      for (;;) {
-        const { result, server_ms: serverMs } = await write(
-          rotateSql(quotedTable, rotation, until + aheadMs),
-        );
-        const at = now();
-        if (!RESULTS.has(result) && result !== "late") {
-          throw new TypeError("the driver does not answer the last of several statements");
-        }
-        aheadMs = Number(serverMs) - at;
-        if (result !== "late") return result as RotationResult;
-        // An answer in time says that not the statement was late but our idea of the server's clock was wrong.
-        if (at >= until) throw new DeadlineError(timeoutMs);
-      }
+      const result = await writeWhileDue((latestMs) => rotateSql(quotedTable, rotation, latestMs));
+      if (RESULTS.has(result)) return result as RotationResult;
+      throw new TypeError(NOT_LAST);
     },
     ensureSchema: () => ensureTable(db, table),
     sweep,
@@ -153,12 +161,4 @@ export function createPostgresTokenStore(given: PostgresTokenStoreOptions): Post
     [Symbol.asyncDispose]: () => store.stop(),
   };
   return store;
-}
-
-/** Drivers answer a bigint as a text. */
-function momentIn({ moment }: Row): number {
-  if (moment === undefined || moment === null) {
-    throw new TypeError("the driver does not answer the last of several statements");
-  }
-  return Number(moment);
 }
