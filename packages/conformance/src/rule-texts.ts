@@ -97,7 +97,7 @@ export const ruleTexts: Readonly<Record<string, string>> = {
     'The 422 has the detail `Request validation failed` and the member `errors`, a list of `{ "type", "loc": [...], "msg", "input"? }`; `loc` is the way to the value.',
   "ERR-17": "`input` is made safe for JSON and cut at 512 characters.",
   "ERR-18":
-    "A body of the wrong content type answers 415. Where a route names no types, that is a body that no parser of the route takes: the 415 comes when the handler reads `req.body`. A route that reads the body itself, with a parser of its own or as a stream, gets it whatever its type.",
+    "A body of the wrong content type answers 415. Where a route names no types, that is a body that no parser of the route takes: the 415 comes when the handler reads `req.body`. A route that reads the body itself, with a parser of its own or as a stream, gets a body of any type.",
   "ERR-19":
     "A body that is not JSON answers 400; the detail names the position and repeats nothing of the body.",
   "ERR-21":
