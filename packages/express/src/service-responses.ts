@@ -30,7 +30,8 @@ function refusePoweredBy({ settings }: ExpressApp, { define, inherited }: Respon
 
   const setHeader: SetHeader = function setHeader(name, value) {
     if (!isRefused(name, value)) return inherited().setHeader.call(this, name, value);
-    this.setHeader = setOwnHeader as ServerResponse["setHeader"];
+    // A method that a tool put on this response calls this one, and has to see the headers that follow.
+    if (!Object.hasOwn(this, "setHeader")) this.setHeader = setOwnHeader as ServerResponse["setHeader"];
     return this;
   };
   markAsPassingOn(setHeader as ServerResponse["setHeader"]);

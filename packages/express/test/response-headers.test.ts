@@ -220,6 +220,27 @@ onBothMajors((express) => {
       expect(headers).not.to.have.property("x-powered-by");
     });
 
+    it("is not set by a mounted application, and a replaced res.setHeader still sees the headers that follow", async () => {
+      const seen: string[] = [];
+      await using test = await startService({
+        app: express(),
+        routes: (app) => {
+          app.use((_req, res, next) => {
+            // oxlint-disable-next-line typescript/unbound-method -- called with its response below
+            const { setHeader } = res;
+            res.setHeader = function watched(this: Response, ...args) {
+              seen.push(args[0]);
+              return setHeader.apply(this, args);
+            };
+            next();
+          }, nested(1));
+        },
+      });
+      const { headers } = await request(test.url).get("/");
+      expect(headers).not.to.have.property("x-powered-by");
+      expect(seen).to.include.members(["Content-Type", "Content-Length", "ETag"]);
+    });
+
     it("is set where the application enables it or sets a value of its own", async () => {
       await using test = await startService({
         app: express(),
