@@ -4,8 +4,13 @@ import type { ResponseLayer } from "./response-layer.ts";
 import { canStoreHeaders, type Header, storeHeader } from "./seeded-headers.ts";
 import { weakEtag, weakEtagOfText } from "./weak-etag.ts";
 
-/** Express's own methods behind `res.json`, and a text that each of them contains. */
-const ownMethods = { json: "json replacer", send: "etag fn", set: "setHeader", get: "getHeader" } as const;
+/** The methods behind `res.json`, and what the source of Express's own contains and that of a replacement does not. */
+const ownMethods = {
+  json: /json escape[^]*json replacer[^]*json spaces/,
+  send: /etag fn[^]*fresh[^]*Transfer-Encoding/,
+  set: /Content-Type cannot be set to an Array/,
+  get: /^function\s*\w*\s*\(\w+\)\s*\{\s*return this\.getHeader\(\w+\);?\s*\}$/,
+} as const;
 
 /**
  * Gives responses a `json` that answers the common case in one step: GET, status 200, one argument, no conditional
@@ -23,7 +28,7 @@ export function answerJsonInOneStep(
   const { json: ownJson, send: ownSend, set: ownSet, get: ownGet } = inherited();
   // A tool may have replaced one of them before: its source is another then.
   const areOwn = Object.entries({ json: ownJson, send: ownSend, set: ownSet, get: ownGet }).every(
-    ([name, method]) => String(method).includes(ownMethods[name as keyof typeof ownMethods]),
+    ([name, method]) => ownMethods[name as keyof typeof ownMethods].test(String(method)),
   );
   const freshOwner = ownerOfFresh(app.request);
   if (!areOwn || freshOwner === undefined) return;
@@ -107,7 +112,7 @@ function ownerOfFresh(request: object): object | undefined {
 
 // Express's getter reports false without a condition; calling it costs more than all other checks.
 function hasFreshOf(owner: object, req: IncomingMessage): boolean {
-  let each = Object.getPrototypeOf(req) as object | null;
+  let each: object | null = req;
   while (each !== owner) {
     if (each === null || Object.hasOwn(each, "fresh")) return false;
     each = Object.getPrototypeOf(each) as object | null;

@@ -168,6 +168,51 @@ describe("tune()", () => {
       expect(seen).to.equal(2);
     });
 
+    for (const [name, replacement] of [
+      [
+        "set",
+        function set(this: ServerResponse, field: string, value: string) {
+          return this.setHeader(field, value).setHeader("X-Tool", "set");
+        },
+      ],
+      [
+        "get",
+        function get(this: ServerResponse, field: string) {
+          return this.setHeader("X-Tool", "get").getHeader(field);
+        },
+      ],
+      [
+        "json",
+        function json(this: Express["response"], body: unknown) {
+          const indent = this.app.get("json replacer") === undefined ? 1 : 0;
+          return this.set("X-Tool", "json").send(JSON.stringify(body, null, indent));
+        },
+      ],
+    ] as const) {
+      it(`calls a res.${name} that a tool put in place of Express's before it`, async () => {
+        const shared = Object.getPrototypeOf(express().response) as Record<string, unknown>;
+        const { [name]: own } = shared;
+        shared[name] = replacement;
+        try {
+          const app = makeApp();
+          await using server = await listen(createServer(tune(app), app));
+          expect((await request(server.url).get("/")).headers["x-tool"]).to.equal(name);
+        } finally {
+          shared[name] = own;
+        }
+      });
+    }
+
+    it("asks a req.fresh that is defined on one request", async () => {
+      const app = express();
+      app.get("/", (req, res) => {
+        Object.defineProperty(req, "fresh", { value: true });
+        res.json({ a: 1 });
+      });
+      await using server = await listen(createServer(tune(app), app));
+      expect((await request(server.url).get("/")).status).to.equal(304);
+    });
+
     const holders: Readonly<Record<string, (app: Express, res: ServerResponse) => object>> = {
       "one response": (_app, res) => res,
       "app.response": (app) => app.response,
