@@ -49,7 +49,7 @@ export async function checkConformance(options: ConformanceOptions): Promise<Con
       house: settings.house,
       findings,
       routes,
-      ...outcomeOf(settings, findings, checks, routes),
+      ...outcomeOf(settings, findings, checks, selected({ ...settings, only: undefined }).length, routes),
       durationMs: performance.now() - startedAt,
     };
   } finally {

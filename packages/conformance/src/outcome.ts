@@ -20,11 +20,15 @@ export interface Outcome {
   readonly verdict: string;
 }
 
-/** @param routes how many routes `/openapi.json` has named */
+/**
+ * @param rules how many rules hold for a service of this profile
+ * @param routes how many routes `/openapi.json` has named
+ */
 export function outcomeOf(
   { require, maxNotApplicable, house }: Settings,
   findings: readonly Finding[],
   checks: readonly Check[],
+  rules: number,
   routes: number,
 ): Outcome {
   const count = (status: string): number => findings.filter((each) => each.verdict.status === status).length;
@@ -48,18 +52,18 @@ export function outcomeOf(
     notSeen: requirable(checks).filter((name) => lacking.has(name) && !seen.has(name)),
     shortfalls,
     conforms: failed === 0 && shortfalls.length === 0,
-    verdict: verdictOf(findings, house),
+    verdict: verdictOf(findings, rules, house),
   };
 }
 
-function verdictOf(findings: readonly Finding[], house: boolean): string {
+function verdictOf(findings: readonly Finding[], rules: number, house: boolean): string {
   const failed = (source: Finding["source"]): number =>
     findings.filter((each) => each.source === source && each.verdict.status === "fail").length;
   const judged = findings.filter(({ verdict }) => verdict.status !== "not applicable").length;
-  const isWhole = findings.every(({ verdict }) => verdict.status !== "not applicable" || verdict.ruledOut);
-  const kept = isWhole
-    ? "the contract is kept"
-    : `kept as far as seen: ${judged} of ${findings.length} rules`;
+  const isWhole =
+    findings.length === rules &&
+    findings.every(({ verdict }) => verdict.status !== "not applicable" || verdict.ruledOut);
+  const kept = isWhole ? "the contract is kept" : `kept as far as seen: ${judged} of ${rules} rules`;
   const contract = failed("contract") === 0 ? kept : "the contract is broken";
   return house ? `${contract}, ${failed("house")} choices of the house are not kept` : contract;
 }
