@@ -10,7 +10,7 @@ export interface NamedRoute {
   readonly path: string;
   /** Every method that the document names for this path, also through other templates that match it. */
   readonly methods: ReadonlySet<string>;
-  /** Whether the document asks for credentials. */
+  /** Whether the document asks for a token. */
   readonly isGuarded: boolean;
 }
 
@@ -24,7 +24,9 @@ export function findRoutes(kit: Kit): Promise<readonly NamedRoute[]> {
   return kit.once("openapi", async () => {
     try {
       const { ok, object } = await kit.get("/openapi.json", { token: grant(kit) });
-      return ok && object !== undefined ? routesIn(object, kit) : [];
+      if (!ok || object === undefined) return [];
+      const prefix = await prefixOf(kit, object);
+      return prefix === undefined ? [] : routesIn(object, prefix, kit);
     } catch (error) {
       if (error instanceof NoAnswer) return [];
       throw error;
@@ -34,16 +36,20 @@ export function findRoutes(kit: Kit): Promise<readonly NamedRoute[]> {
 
 type Unknowns = Readonly<Record<string, unknown>>;
 
-function routesIn(document: Unknowns, kit: Kit): readonly NamedRoute[] {
+function pathsIn(document: Unknowns): readonly (readonly [template: string, item: Unknowns])[] {
   const paths = isObject(document["paths"]) ? Object.entries(document["paths"]) : [];
-  const prefix = prefixOf(document["servers"], kit.settings.url);
-  const found = paths.flatMap(([template, item]) => {
-    if (!isObject(item) || !/^\/[\x21-\x7e]*$/.test(template)) return [];
+  return paths.flatMap(([template, item]) =>
+    isObject(item) && /^\/[\x21-\x7e]*$/.test(template) ? [[template, item]] : [],
+  );
+}
+
+function routesIn(document: Unknowns, prefix: string, kit: Kit): readonly NamedRoute[] {
+  const found = pathsIn(document).flatMap(([template, item]) => {
     const path = `${prefix}${filled(template, item, () => kit.unique())}`;
     return methodNames.flatMap((name) => {
       const operation = item[name];
       if (!isObject(operation)) return [];
-      const isGuarded = asksForCredentials(operation["security"] ?? document["security"]);
+      const isGuarded = asksForToken(operation["security"] ?? document["security"], document);
       return [{ method: name.toUpperCase(), template: `${prefix}${template}`, path, isGuarded }];
     });
   });
@@ -55,21 +61,41 @@ function routesIn(document: Unknowns, kit: Kit): readonly NamedRoute[] {
   }));
 }
 
-/** What the first server puts in front of every path, beyond the base URL of the service under test. */
-function prefixOf(servers: unknown, base: URL): string {
-  const first: unknown = Array.isArray(servers) ? servers[0] : undefined;
+/**
+ * What the first server puts in front of every path, beyond the base URL of the service under test. A server of another
+ * origin may be a gateway that removes its own path, so one route is asked for; undefined when no route can tell.
+ */
+async function prefixOf(kit: Kit, document: Unknowns): Promise<string | undefined> {
+  const base = kit.settings.url;
+  const first: unknown = Array.isArray(document["servers"]) ? document["servers"][0] : undefined;
   const url = isObject(first) && typeof first["url"] === "string" ? URL.parse(first["url"], base.href) : null;
   const own = base.pathname.replace(/\/$/, "");
   const path = (url?.pathname ?? "").replace(/\/$/, "");
-  return path === own || path.startsWith(`${own}/`) ? path.slice(own.length) : path;
+  const prefix = path === own || path.startsWith(`${own}/`) ? path.slice(own.length) : path;
+  if (prefix === "" || url === null || url.origin === base.origin) return prefix;
+  const plain = pathsIn(document).find(
+    ([template, item]) => !template.includes("{") && isObject(item["get"]),
+  )?.[0];
+  if (plain === undefined) return undefined;
+  const { status } = await kit.get(`${prefix}${plain}`, { token: grant(kit) });
+  return status === 404 ? "" : prefix;
 }
 
-/** An empty list, and an empty requirement in a list, let everybody in. */
-function asksForCredentials(security: unknown): boolean {
+/**
+ * Whether no request gets in without a bearer token. An empty list and an empty requirement let everybody in; the
+ * contract says nothing of API keys and Basic authentication.
+ */
+function asksForToken(security: unknown, { components }: Unknowns): boolean {
+  const schemes = isObject(components) ? components["securitySchemes"] : undefined;
+  const isBearer = (name: string): boolean => {
+    const found: unknown = isObject(schemes) ? schemes[name] : undefined;
+    const { type, scheme = "" } = isObject(found) ? found : {};
+    return type === "http" ? /^bearer$/i.test(String(scheme)) : type !== "apiKey" && type !== "mutualTLS";
+  };
   return (
     Array.isArray(security) &&
     security.length > 0 &&
-    security.every((each) => isObject(each) && Object.keys(each).length > 0)
+    security.every((each) => isObject(each) && Object.keys(each).some(isBearer))
   );
 }
 

@@ -42,6 +42,79 @@ describe("the routes that /openapi.json names", function () {
     expect(told(failures(await checked(document, "ERR-9")))[0]).to.contain("404 for PUT /v1/orders,");
   });
 
+  it("lie below the path of a server of another origin only where the service has them", async () => {
+    const servers = [{ url: "https://api.example/v1" }];
+    const gateway = { servers, paths: { "/health": { get: {} } } };
+    expect(told(failures(await checked(gateway, "ERR-9", "ERR-11")))).to.deep.equal([]);
+    await using below = await startHollow({
+      routes: {
+        ...systemRoutes,
+        "/v1/orders": {},
+        "/openapi.json": { servers, paths: { "/orders": { get: {} } } },
+      },
+    });
+    const own = await checkConformance({ url: below.url, only: ["ERR-9"], require: ["openapi"] });
+    expect([told(failures(own)), own.conforms]).to.deep.equal([[], true]);
+    const unknown = { servers, paths: { "/orders/{id}": { get: {} } } };
+    expect((await checked(unknown, "SYS-1")).routes).to.equal(0);
+  });
+
+  it("may have methods and paths below them that the document does not name", async () => {
+    const document = { paths: { "/login": { post: {} }, "/files/{path}": { put: {} } } };
+    const differences = serveDocument(document);
+    const report = await judge(
+      "swift",
+      {
+        request: (req, res) => {
+          if (differences(req, res)) return true;
+          const isPage = req.method === "GET" && req.url?.startsWith("/login?") === true;
+          const isFile = req.url?.startsWith("/files/") === true;
+          if (isPage || isFile) res.writeHead(200).end("found");
+          return isPage || isFile;
+        },
+      },
+      { reaches: ["ERR-9", "ERR-11"] },
+    );
+    expect(told(failures(report))).to.deep.equal([]);
+    expect(report.routes).to.equal(2);
+  });
+
+  it("are not asked for a bearer token where the document asks for an API key or Basic authentication", async () => {
+    const document = {
+      components: {
+        securitySchemes: {
+          basic: { type: "http", scheme: "basic" },
+          key: { type: "apiKey", in: "header", name: "X-Key" },
+          token: { type: "http", scheme: "Bearer" },
+        },
+      },
+      paths: {
+        "/basic": { get: { security: [{ basic: [] }] } },
+        "/either": { get: { security: [{ token: [] }, { key: [] }] } },
+        "/both": { get: { security: [{ token: [], key: [] }] } },
+      },
+    };
+    const asked = new Set<string>();
+    const serve = serveDocument(document);
+    const report = await judge(
+      "swift",
+      {
+        request: (req, res) => {
+          if (serve(req, res)) return true;
+          const { pathname } = new URL(req.url ?? "", "http://x");
+          const isOurs = req.method === "GET" && Object.hasOwn(document.paths, pathname);
+          if (!isOurs) return false;
+          asked.add(pathname);
+          res.writeHead(401, { "WWW-Authenticate": "Basic" }).end();
+          return true;
+        },
+      },
+      { reaches: ["AUTH-13", "ERR-12"] },
+    );
+    expect(told(failures(report))).to.deep.equal(['ERR-12: WWW-Authenticate "Basic"']);
+    expect([...asked]).to.deep.equal(["/both"]);
+  });
+
   it("are 50 at most", async () => {
     const paths = Object.fromEntries(Array.from({ length: 80 }, (_, at) => [`/a${at}`, { get: {} }]));
     expect((await checked({ paths }, "SYS-1")).routes).to.equal(50);

@@ -11,11 +11,25 @@ export async function eachNamed(kit: Kit, status: Expectation["status"]): Promis
 
 /** The samples that `/openapi.json` names, of those that were refused with what they have to be or for nothing else. */
 async function namedSamples(kit: Kit, status: Expectation["status"]): Promise<readonly Sample[]> {
-  const elsewhere: readonly number[] = status === 401 ? notOfCallers : [401, 403, 429];
   return (await samples(kit)).filter(
-    ({ named, answer }) => named?.status === status && !elsewhere.includes(answer.status),
+    ({ named, answer }) => named?.status === status && !isOther(status, answer.status),
   );
 }
 
-/** A request without a body may be refused for that, and a document may name a route that is not there. */
-const notOfCallers = [400, 404, 405, 411, 415, 422, 429];
+/**
+ * Whether a status leaves open how the service keeps the rule. A document may name a route that is not there and lack
+ * one that is there: a method of a path, or a route that takes every path below it.
+ */
+function isOther(expected: Expectation["status"], status: number): boolean {
+  if (expected !== 401 && status < 400) return true;
+  return refusals[expected].includes(status);
+}
+
+/** A request without a body may be refused for that. */
+const ofBodies = [400, 411, 415, 422];
+
+const refusals: Readonly<Record<Expectation["status"], readonly number[]>> = {
+  401: [...ofBodies, 404, 405, 429],
+  404: [401, 403, 405, 429],
+  405: [...ofBodies, 401, 403, 429],
+};
