@@ -13,8 +13,8 @@ import { trackRequests } from "./in-flight.ts";
 import { defaultPlugins, type PluginSettings, pluginTables } from "./plugins/built.ts";
 import { reducedProfile } from "./plugins/reduced.ts";
 import { startPlugins } from "./plugins/start.ts";
+import { refusePoweredBy } from "./powered-by.ts";
 import { createRunner } from "./runner.ts";
-import { prepareResponses } from "./service-responses.ts";
 import type { Service } from "./service.ts";
 import {
   type ResolvedServiceOptions,
@@ -57,7 +57,7 @@ export async function createService(options?: ServiceOptions): Promise<Service> 
   app.set("etag", settings.etag ? "weak" : false);
   app.set("trust proxy", settings.trustedProxies.length > 0 ? [...settings.trustedProxies] : false);
   const classes = settings.tune ? tune(app) : undefined;
-  prepareResponses(app);
+  refusePoweredBy(app);
 
   const plugins = await startPlugins(config, {
     logger: log,

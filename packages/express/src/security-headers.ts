@@ -20,13 +20,9 @@ const dataKeys = new Set(forData.map(({ key }) => key));
 
 const REMOVED: unique symbol = Symbol("@svc/express/removed-headers") as never;
 
+/** A response with the names of headers that the application removed; it may not have had them yet. */
 interface WithRemovals extends ServerResponse {
   [REMOVED]?: Set<string>;
-}
-
-/** Records that the application removed a header, which the response may not have yet. */
-export function noteRemoval(res: ServerResponse, name: string): void {
-  ((res as WithRemovals)[REMOVED] ??= new Set()).add(name.toLowerCase());
 }
 
 /**
@@ -81,8 +77,16 @@ export function securityHeaders({ https }: { readonly https: boolean }): Middlew
     seedHeaders(res, forData);
     const own = res.writeHead === ServerResponse.prototype.writeHead ? undefined : ownWriteHead(res);
     res.writeHead = own === undefined ? writeSecureHead : around(own);
+    if (!Object.hasOwn(res, "removeHeader")) res.removeHeader = removeAndNote;
     next();
   };
+}
+
+/** Also notes the name. A method of the response itself, since an application that a router calls exchanges prototypes. */
+function removeAndNote(this: WithRemovals, name: string): void {
+  const { removeHeader } = Object.getPrototypeOf(this) as ServerResponse;
+  removeHeader.call(this, name);
+  (this[REMOVED] ??= new Set()).add(name.toLowerCase());
 }
 
 /** A 304 has none: they would replace those of the stored answer, which may be a page. */

@@ -166,14 +166,16 @@ onBothMajors((express) => {
           inner.get("/", (_req, res) => {
             expect(res.getHeader("X-Frame-Options")).to.equal("DENY");
             res.removeHeader("X-Frame-Options");
-            res.json({});
+            res.removeHeader("cross-origin-opener-policy");
+            res.send(page);
           });
           router.use(inner);
           app.use(router);
         },
       });
-      expect(headers).to.include({ "Referrer-Policy": "no-referrer" });
+      expect(headers).to.include({ "Referrer-Policy": "no-referrer", "Origin-Agent-Cluster": "?1" });
       expect(headers).not.to.have.property("X-Frame-Options");
+      expect(headers).not.to.have.property("Cross-Origin-Opener-Policy");
     });
   });
 

@@ -1,23 +1,18 @@
 import type { ServerResponse } from "node:http";
 import type { ExpressApp } from "./express-app.ts";
-import { addResponseLayer, type ResponseLayer } from "./response-layer.ts";
-import { noteRemoval } from "./security-headers.ts";
+import { addResponseLayer } from "./response-layer.ts";
 import { markAsPassingOn } from "./seeded-headers.ts";
-
-/** Gives the responses of a service the methods behind its headers. */
-export function prepareResponses(app: ExpressApp): void {
-  const layer = addResponseLayer(app);
-  refusePoweredBy(app, layer);
-  noteRemovals(layer);
-}
 
 type SetHeader = (this: ServerResponse, name: string, value: string) => ServerResponse;
 
 /**
- * Express sets X-Powered-By in every application whose own setting is on, mounted ones included, and does so before it
+ * Leaves X-Powered-By out of the answers of a service, unless the application enables it.
+ * Express sets the header in every application whose own setting is on, mounted ones included, and does so before it
  * gives the response the prototypes of that application.
  */
-function refusePoweredBy({ settings }: ExpressApp, { define, inherited }: ResponseLayer): void {
+export function refusePoweredBy(app: ExpressApp): void {
+  const { settings } = app;
+  const { define, inherited } = addResponseLayer(app);
   const isRefused = (name: string, value: string): boolean =>
     name === "X-Powered-By" && value === "Express" && settings["x-powered-by"] !== true;
 
@@ -36,11 +31,4 @@ function refusePoweredBy({ settings }: ExpressApp, { define, inherited }: Respon
   };
   markAsPassingOn(setHeader as ServerResponse["setHeader"]);
   define("setHeader", setHeader);
-}
-
-function noteRemovals({ define, inherited }: ResponseLayer): void {
-  define("removeHeader", function removeHeader(this: ServerResponse, name: string) {
-    inherited().removeHeader.call(this, name);
-    noteRemoval(this, name);
-  });
 }
