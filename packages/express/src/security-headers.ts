@@ -84,7 +84,9 @@ export function securityHeaders({ https }: { readonly https: boolean }): Middlew
 
 /** Also notes the name. A method of the response itself, since an application that a router calls exchanges prototypes. */
 function removeAndNote(this: WithRemovals, name: string): void {
-  const { removeHeader } = Object.getPrototypeOf(this) as ServerResponse;
+  const { removeHeader } = Object.getPrototypeOf(this) as {
+    removeHeader: (this: ServerResponse, name: string) => void;
+  };
   removeHeader.call(this, name);
   (this[REMOVED] ??= new Set()).add(name.toLowerCase());
 }
