@@ -1,6 +1,6 @@
-import type { Deadline, SqlDeadlineError } from "./deadline-error.ts";
+import { type Deadline, SqlDeadlineError } from "./deadline-error.ts";
 import { standsFor } from "./original.ts";
-import { answerOfCaller, close, lendWithin, queryWithin, within } from "./query-within.ts";
+import { answerOfCaller, close, lendWithin, queryWithin, stuckOn, within } from "./query-within.ts";
 import {
   type Connectable,
   type Database,
@@ -79,6 +79,8 @@ function guardConnection<C extends Queryable>(
     ...(release === undefined ? {} : { release }),
     query(text: string, values?: unknown[]) {
       if (call.error !== undefined) return Promise.reject(call.error);
+      // Once sent it would be carried out behind the statement that is not answered.
+      if (stuckOn(connection) !== undefined) return Promise.reject(new SqlDeadlineError(deadline, "stuck"));
       const answer = connection.query(text, values);
       // A driver answers a stream (COPY) with the stream itself: `inTime` bounds its parts.
       return isPromise(answer) ? wait(answer) : answer;

@@ -9,6 +9,7 @@ import {
   inTime,
   original,
   type PooledConnection,
+  type Queryable,
   queryWithin,
   type QueryResult,
   type Row,
@@ -94,27 +95,34 @@ describe("deadlines", function () {
     expect((await queryWithin(pool, DEADLINE, "select 'new' as it")).rows).to.deep.equal([{ it: "new" }]);
   });
 
-  it("sends nothing on a connection of the caller's before that has answered the late statement", async () => {
-    const connection = await client();
-    const sent: string[] = [];
-    const db = {
-      query<R extends Row>(text: string): Promise<QueryResult<R>> {
-        sent.push(text);
-        return connection.query<R>(text);
-      },
-    };
-    await whileFrozen(postgres.server, async () => {
-      await endingOf(queryWithin(db, DEADLINE, "select 1"));
-      const { code, error } = await endingOf(queryWithin(db, DEADLINE, "select 2"));
-      expect([code, sent]).to.deep.equal([CODE, ["select 1"]]);
-      expect((error as Error).message).to.equal(
-        "ask() was not tried: its connection has not answered an earlier statement that passed its deadline",
-      );
+  const onCaller: Readonly<Record<string, (db: Queryable, text: string) => Promise<unknown>>> = {
+    queryWithin: (db, text) => queryWithin(db, DEADLINE, text),
+    // Another call each time, as of one package after the other in a transaction.
+    bounded: (db, text) => bounded(db, DEADLINE).query(text),
+  };
+  for (const [name, ask] of Object.entries(onCaller)) {
+    it(`${name} sends nothing on a connection of the caller's before that has answered the late statement`, async () => {
+      const connection = await client();
+      const sent: string[] = [];
+      const db = {
+        query<R extends Row>(text: string): Promise<QueryResult<R>> {
+          sent.push(text);
+          return connection.query<R>(text);
+        },
+      };
+      await whileFrozen(postgres.server, async () => {
+        await endingOf(ask(db, "select 1"));
+        const { code, error } = await endingOf(ask(db, "select 2"));
+        expect([code, sent]).to.deep.equal([CODE, ["select 1"]]);
+        expect((error as Error).message).to.equal(
+          "ask() was not tried: its connection has not answered an earlier statement that passed its deadline",
+        );
+      });
+      await connection.query("select 3");
+      await ask(db, "select 4");
+      expect(sent).to.deep.equal(["select 1", "select 4"]);
     });
-    await connection.query("select 3");
-    await queryWithin(db, DEADLINE, "select 4");
-    expect(sent).to.deep.equal(["select 1", "select 4"]);
-  });
+  }
 
   for (const [hides, outcome] of [
     [false, "closes the connection of a transaction in which a call passed its deadline"],
