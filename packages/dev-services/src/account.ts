@@ -119,7 +119,11 @@ export function demoFolder(checkout: string): string {
   return keptFolder(`svc-${createHash("sha256").update(path).digest("hex").slice(0, 12)}`);
 }
 
-/** Makes a folder of our own, or takes one that exists when it is ours: nobody else can have put it there. */
+/**
+ * Makes a folder of our own, or takes one that exists when it is ours and no other user can have put anything into it.
+ *
+ * @throws Error for any other
+ */
 export function ownFolder(folder: string): void {
   mkdirSync(dirname(folder), { recursive: true });
   try {
@@ -129,6 +133,9 @@ export function ownFolder(folder: string): void {
     const found = lstatSync(folder);
     const mine = process.getuid === undefined || found.uid === process.getuid();
     if (!found.isDirectory() || !mine) throw new Error(`${folder} exists and is not a folder of this user`);
+    // Windows tells no such rights, and shows all of them.
+    if (process.getuid !== undefined && (found.mode & 0o022) !== 0)
+      throw new Error(`${folder} exists, and other users may write to it`);
   }
 }
 

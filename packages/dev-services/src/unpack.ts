@@ -54,10 +54,12 @@ export function unpack(program: Program, attempts: Attempt[], options: UnpackOpt
   try {
     const cache = options.cache ?? keptFolder(`svc-programs-${process.getuid?.() ?? 0}`);
     const kept = join(cache, releaseOf(), program.package);
-    // Before anything in it is believed: another user may have made it.
-    if (existsSync(cache)) ownFolder(cache);
-    const existing = firstIn([join(kept, "run")], files);
-    if (existing !== undefined) return existing;
+    if (existsSync(cache)) {
+      // Before anything in it is believed: another user may have made it.
+      ownFolder(cache);
+      const existing = firstIn([join(kept, "run")], files);
+      if (existing !== undefined) return existing;
+    }
     const tools = toolsOf(options);
     ownFolder(cache);
     mkdirSync(dirname(kept), { recursive: true });
@@ -65,7 +67,7 @@ export function unpack(program: Program, attempts: Attempt[], options: UnpackOpt
     return withLock(join(cache, "unpacking"), LOCK_MS, () => {
       const done = firstIn([join(kept, "run")], files);
       if (done !== undefined) return done;
-      for (const file of failures) throwIfFailed(file);
+      for (const file of failures) throwIfFailedInThisRun(file);
       try {
         unpackInto(kept, packages, program, tools);
       } catch (error) {
@@ -114,11 +116,19 @@ function releaseOf(): string {
   return `${value("ID")}-${value("VERSION_ID")}-${process.arch}`;
 }
 
-function throwIfFailed(file: string): void {
-  if (!existsSync(file)) return;
-  const { run, reason } = JSON.parse(readFileSync(file, "utf8")) as Failure;
-  if (run === runName()) throw new Error(reason);
-  rmSync(file);
+function throwIfFailedInThisRun(file: string): void {
+  const failure = failureIn(file);
+  if (failure?.run === runName()) throw new Error(failure.reason);
+  rmSync(file, { force: true });
+}
+
+/** Undefined where there is none, or a machine that went down has left half of one. */
+function failureIn(file: string): Failure | undefined {
+  try {
+    return JSON.parse(readFileSync(file, "utf8")) as Failure;
+  } catch {
+    return undefined;
+  }
 }
 
 function unpackInto(kept: string, packages: readonly string[], program: Program, tools: Tools): void {

@@ -1,5 +1,6 @@
 import { execFile, spawnSync } from "node:child_process";
 import {
+  chmodSync,
   chownSync,
   existsSync,
   globSync,
@@ -106,6 +107,13 @@ describe("unpack()", () => {
     expect(calls()).to.have.length(2);
   });
 
+  it("unpacks where half of a note about a failure is left", () => {
+    const env = standIns({ "apt-get": downloads, dpkg: unpacks, ldd: "true" });
+    mkdirSync(join(folder, "cache"), { mode: 0o700 });
+    writeFileSync(join(folder, "cache", "offline.json"), '{"run":"a');
+    expect(attempt(env)).to.deep.include({ reasons: [] });
+  });
+
   it("asks for no other package in a run in which the mirror could not be reached", () => {
     const env = standIns({
       "apt-get": `echo "E: Failed to fetch svc-server: could not connect" >&2; exit 100`,
@@ -171,6 +179,17 @@ console.log(unpack(${JSON.stringify(server)}, [], { env: ${JSON.stringify(env)},
       `apt-get download svc-server: ${join(folder, "cache")} exists and is not a folder of this user`,
     ]);
   });
+
+  if (process.getuid !== undefined) {
+    it("starts no program of a folder to which other users may write", () => {
+      const env = standIns({ "apt-get": downloads, dpkg: unpacks, ldd: "true" });
+      expect(attempt(env).path).to.be.a("string");
+      chmodSync(join(folder, "cache"), 0o777);
+      const { path, reasons } = attempt(env);
+      expect(path).to.equal(undefined);
+      expect(reasons[0]).to.match(/exists, and other users may write to it$/);
+    });
+  }
 
   if (process.getuid?.() === 0) {
     it("starts no program that another user has put where ours would be", () => {
