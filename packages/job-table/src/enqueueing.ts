@@ -1,4 +1,4 @@
-import type { Queryable, Row } from "@svc/sql";
+import { type Queryable, type Row, SqlDeadlineError } from "@svc/sql";
 import type { Enqueued } from "./job.ts";
 import type { NewRow } from "./new-job.ts";
 import type { ResolvedOptions } from "./options.ts";
@@ -22,10 +22,11 @@ export function createEnqueueing(
   options: ResolvedOptions,
   told: (tx: Queryable | undefined, rows: readonly NewRow[]) => string | undefined,
 ): Enqueueing {
-  const { db, quotedTable, visibilityTimeoutSeconds, takers } = options;
-  const send = sending(options, "enqueue()");
-  // Where the worker's own connection hangs, another one has the second half of the time.
-  const half = sending(options, "enqueue()", 0.5);
+  const { db, name, quotedTable, visibilityTimeoutSeconds, commandTimeoutMs, takers } = options;
+  const operation = "enqueue()";
+  const send = sending(options, operation);
+  // Where the worker's own connection hangs, another one has the rest of the time.
+  const half = sending(options, operation, Math.ceil(commandTimeoutMs / 2));
 
   async function insert(row: NewRow, tx?: Queryable): Promise<boolean> {
     const { text, values } = enqueueOne(quotedTable, row, told(tx, [row]));
@@ -47,7 +48,7 @@ export function createEnqueueing(
         ? send<ClaimedRow>(text, values)
         : half<ClaimedRow>(text, values, through(place.send)));
     } catch (error) {
-      if (place.send !== undefined) return insertAgain(place, row);
+      if (place.send !== undefined) return insertAgain(place, row, claimedAt);
       place.lose(row.id);
       throw error;
     }
@@ -61,13 +62,19 @@ export function createEnqueueing(
   }
 
   /** The worker's connection has failed. This one waits for what that one did and gives it back, or has it do nothing. */
-  async function insertAgain(place: Place, row: NewRow): Promise<Enqueued> {
+  async function insertAgain(place: Place, row: NewRow, startedAt: number): Promise<Enqueued> {
     const { text, values } = enqueueAgain(quotedTable, row, visibilityTimeoutSeconds, told(undefined, [row]));
+    const restMs = Math.max(1, Math.ceil(startedAt + commandTimeoutMs - performance.now()));
     try {
-      await half(text, values);
+      await sending(options, operation, restMs)(text, values);
     } catch (error) {
       place.lose(row.id);
-      throw error;
+      if (!(error instanceof SqlDeadlineError)) throw error;
+      // Whatever became of this statement, the first one was sent and may have queued the job.
+      throw new SqlDeadlineError(
+        { operation: `${operation} of ${name}`, timeoutMs: commandTimeoutMs },
+        "answer",
+      );
     }
     place.pass();
     return { id: row.id, enqueued: true };

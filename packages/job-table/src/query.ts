@@ -23,13 +23,17 @@ export function transactionOf(given: InTransaction | undefined, ...others: strin
 /** Sends a statement to a transaction or, without one, to the table's database. */
 export type Send = <R extends Row>(text: string, values: unknown[], tx?: Queryable) => Promise<R[]>;
 
-/** How the statements of an operation are sent: each within the time of a call, of which they may have a share. */
+/**
+ * How the statements of an operation are sent: each within its time, which includes the wait for a connection.
+ *
+ * @param timeoutMs of an operation that has less than a call has. Default: that of the table's calls
+ */
 export function sending(
   { db, name, commandTimeoutMs }: Pick<ResolvedOptions, "db" | "name" | "commandTimeoutMs">,
   operation: string,
-  share = 1,
+  timeoutMs: number = commandTimeoutMs,
 ): Send {
-  const deadline = { operation: `${operation} of ${name}`, timeoutMs: Math.ceil(share * commandTimeoutMs) };
+  const deadline = { operation: `${operation} of ${name}`, timeoutMs };
   return async <R extends Row>(text: string, values: unknown[], tx?: Queryable) =>
     (await queryWithin<R>(tx ?? db, deadline, text, values)).rows;
 }

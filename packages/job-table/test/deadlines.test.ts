@@ -131,6 +131,23 @@ describe("deadlines of a job table on a plain pool", function () {
     await large.end();
   });
 
+  it("says that the job may be queued where the worker's connection did not answer and the pool has no other", async () => {
+    const small = openPool(postgres.url, 2);
+    const busy = createJobTable({ db: small, ...TIMEOUTS });
+    const worker = createWorker({ table: busy, handlers: { a: () => undefined }, commandTimeoutMs: 5000 });
+    worker.start();
+    await busy.enqueue({ task: "a" });
+    await until("the job is done", async () => (await small.query("select from svc_jobs")).rowCount === 0);
+    const other = await small.connect();
+    const { code, error } = await whileFrozen(postgres.server, () => busy.enqueue({ task: "a" }));
+    other.release();
+    await worker.stop();
+    await small.end();
+    expect(code).to.equal(CODE);
+    expect(error).to.include({ sent: true, timeoutMs: 300 });
+    expect((error as Error).message).to.match(/^enqueue\(\) of svc_jobs got no answer .* within 0\.3 s;/);
+  });
+
   it("stops a worker while the database is frozen", async () => {
     const large = openPool(postgres.url, 4);
     const busy = createJobTable({ db: large, ...TIMEOUTS });
