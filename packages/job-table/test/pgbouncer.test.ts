@@ -3,7 +3,7 @@ import { createJobTable } from "@svc/job-table";
 import { collectingLogger } from "@svc/test-support";
 import { expect } from "chai";
 import { openBench, openPool } from "./support/bench.ts";
-import { work } from "./support/working.ts";
+import { gate, work } from "./support/working.ts";
 
 describe("a worker behind PgBouncer in transaction mode", function () {
   this.timeout(60_000);
@@ -47,12 +47,14 @@ describe("a worker behind PgBouncer in transaction mode", function () {
     const table = createJobTable({ db: pool, name: bench.table.name });
     const behind = collectingLogger();
     const direct = collectingLogger();
-    await using pooled = work({ ...bench, table }, { logger: behind, handlers: { a: () => undefined } });
-    await using plain = work(bench, { logger: direct, handlers: { a: () => undefined } });
-    while (pooled.ids("done").length === 0 || plain.ids("done").length === 0) {
-      await bench.table.enqueue({ task: "a" });
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
+    // A worker has four jobs in hand until the other one has some too, so neither can do all eight.
+    const { opened, open } = gate();
+    await bench.table.enqueueMany(Array.from({ length: 8 }, () => ({ task: "a" })));
+    await using pooled = work({ ...bench, table }, { logger: behind, handlers: { a: () => opened } });
+    await using plain = work(bench, { logger: direct, handlers: { a: () => opened } });
+    await Promise.all([pooled.told("claimed"), plain.told("claimed")]);
+    open();
+    await Promise.all([pooled.told("done"), plain.told("done")]);
     await Promise.all([pooled.worker.stop(), plain.worker.stop()]);
     expect(behind.at("warn")[0]).to.include("goes through a pooler").and.include("listen must be false");
     expect(direct.at("warn")).to.deep.equal([]);
