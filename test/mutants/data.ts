@@ -71,8 +71,8 @@ export const data: Mutants = {
   },
   "SEARCH-6": {
     file: "packages/search-store/src/checks.ts",
-    find: 'typeof tenant !== "string" || tenant.trim() === ""',
-    replace: 'typeof tenant !== "string" || tenant === ""',
+    find: "if (!isTenantId(tenant)) {",
+    replace: "if (false as boolean) {",
     test: "packages/search-store/test/bad-input.test.ts",
   },
 };
