@@ -96,7 +96,7 @@ export async function startService(
     };
   } catch (error) {
     await end();
-    throw new Error(`${file} did not start: ${errors}`, { cause: error });
+    throw new Error(`${file} did not start: ${String(error)} ${errors}`, { cause: error });
   }
 }
 
