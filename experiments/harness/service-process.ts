@@ -112,6 +112,10 @@ function collectLines(stream: Socket, lines: string[]): void {
   stream.on("error", () => undefined);
 }
 
+/**
+ * Waits for a message of the child. The end of its channel comes after all that it sent; its `exit` may come before, when
+ * another child ends at the same time.
+ */
 async function message<T extends object>(
   child: ChildProcess,
   key: string,
@@ -120,7 +124,12 @@ async function message<T extends object>(
 ): Promise<T> {
   const over = new AbortController();
   const timer = setTimeout(() => over.abort(new Error(`said no ${key} within ${ms} ms`)), ms);
-  void exited.then(() => over.abort(new Error(`ended before it said ${key}`)));
+  const ended = (): void =>
+    void exited.then(({ code, signal }) =>
+      over.abort(new Error(`ended with ${code ?? signal} before it said ${key}`)),
+    );
+  if (child.connected) child.once("disconnect", ended);
+  else ended();
   try {
     for (;;) {
       const [told] = (await once(child, "message", { signal: over.signal })) as [object];
@@ -130,5 +139,6 @@ async function message<T extends object>(
     throw over.signal.aborted ? over.signal.reason : error;
   } finally {
     clearTimeout(timer);
+    child.off("disconnect", ended);
   }
 }

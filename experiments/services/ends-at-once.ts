@@ -1,0 +1,5 @@
+import { announce } from "../harness/within-service.ts";
+
+/** A service that ends as soon as it has announced itself. */
+announce(1);
+process.exit(0);
