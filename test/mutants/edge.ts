@@ -366,7 +366,7 @@ export const edge: Mutants = {
     replace: "",
   },
   "MET-8": {
-    file: "packages/context/src/path-template.ts",
+    file: "packages/route-template/src/path-template.ts",
     find: "const text = prefix.text + rooted;",
     replace: "const text = rooted;",
   },

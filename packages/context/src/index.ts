@@ -9,7 +9,7 @@ export {
   type TraceReader,
 } from "./request-context.ts";
 export { type CalmLogger, calmLogger } from "./calm-logger.ts";
-export { routeTemplateOf, setRouteTemplate } from "./route-template.ts";
+export { setRouteTemplate, statedRouteTemplate } from "./stated-route-template.ts";
 export { isPlainText, isTenantId, TENANT_ID_EXPECTED } from "./identity-texts.ts";
 export { isRequestId, mintRequestId } from "./request-ids.ts";
 export { onResponseEnd, type ResponseEndListener } from "./response-end.ts";

@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { health, type HealthOptions } from "@svc/health";
 import { notFound, problemHandler } from "@svc/problem";
-import { onResponseEnd, routeTemplateOf } from "@svc/context";
+import { onResponseEnd } from "@svc/context";
+import { routeTemplateOf } from "@svc/route-template";
 import { expressMajors, listen, rawRequest } from "@svc/test-support";
 import { expect } from "chai";
 import request from "supertest";

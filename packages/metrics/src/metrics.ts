@@ -5,8 +5,8 @@ import {
   openContext,
   type ReadinessCheck,
   type ResponseEndListener,
-  routeTemplateOf,
 } from "@svc/context";
+import { routeTemplateOf } from "@svc/route-template";
 import type { Registry } from "prom-client";
 import { EVENT_LOOP_METRICS, registerEventLoopDelay } from "./event-loop-delay.ts";
 import { openMetricsText, OPENMETRICS_TYPE, TEXT_TYPE, wantsOpenMetrics } from "./exposition.ts";

@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { once } from "node:events";
-import { contextOf, type Middleware, routeTemplateOf } from "@svc/context";
+import { contextOf, type Middleware } from "@svc/context";
+import { routeTemplateOf } from "@svc/route-template";
 import { createKeyRing, type TokenPair } from "@svc/token-issuer";
 import { rawRequest } from "@svc/test-support";
 import { expect } from "chai";

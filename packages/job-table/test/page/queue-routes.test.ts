@@ -1,4 +1,5 @@
-import { openContext, type Middleware, type Principal, routeTemplateOf } from "@svc/context";
+import { openContext, type Middleware, type Principal } from "@svc/context";
+import { routeTemplateOf } from "@svc/route-template";
 import { testDatabase } from "@svc/dev-services";
 import { createJobTable, queueRoutes, type QueueRoutesOptions } from "@svc/job-table";
 import { forbidden, type ProblemError } from "@svc/problem";

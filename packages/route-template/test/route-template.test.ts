@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { routeTemplateOf, setRouteTemplate } from "@svc/context";
+import { setRouteTemplate } from "@svc/context";
+import { routeTemplateOf } from "@svc/route-template";
 import { expressMajors, listen } from "@svc/test-support";
 import { expect } from "chai";
 import connect from "connect";

@@ -1,5 +1,6 @@
 import type { RequestListener } from "node:http";
-import { contextOf, onResponseEnd, openContext, routeTemplateOf } from "@svc/context";
+import { contextOf, onResponseEnd, openContext } from "@svc/context";
+import { routeTemplateOf } from "@svc/route-template";
 import { listen } from "@svc/test-support";
 import { request } from "node:http";
 

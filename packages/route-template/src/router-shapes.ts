@@ -1,8 +1,8 @@
 import { alternatives, type Path } from "./path-template.ts";
 
 /**
- * The parts of Express that a template is read from, as far as they are looked at: the routers of Express 4
- * and of Express 5 keep the same facts under different names.
+ * The parts of Express that routes are read from. The routers of Express 4 and Express 5 keep the same facts under
+ * different names.
  */
 export interface AppShape {
   /** The application that this one was mounted in with `use`, the last one when there are several. */
@@ -23,6 +23,8 @@ export interface LayerShape {
   readonly name?: string;
   readonly route?: RouteShape | undefined;
   readonly handle?: unknown;
+  /** A handler of a route: its method in lower case, undefined for each method. */
+  readonly method?: string | undefined;
   /** Express 5: mounted at `/`. */
   readonly slash?: boolean;
   /** Express 5, from router 2.3: the path as it was given. */
@@ -35,6 +37,20 @@ export interface LayerShape {
 
 export interface RouteShape {
   readonly path?: unknown;
+  /** Its handlers. */
+  readonly stack?: readonly LayerShape[];
+}
+
+/** Whether a value is an application of Express. */
+export function isAppShape(value: unknown): value is AppShape {
+  if (typeof value !== "function") return false;
+  return "settings" in value && "mountpath" in value && "handle" in value;
+}
+
+/** Returns a value that is a router of Express, else undefined. */
+export function routerOf(value: unknown): RouterShape | undefined {
+  const router = value as Partial<RouterShape> | null | undefined;
+  return Array.isArray(router?.stack) ? (router as RouterShape) : undefined;
 }
 
 const NO_LAYERS: readonly LayerShape[] = [];
@@ -45,10 +61,9 @@ export function layersOf(app: AppShape): readonly LayerShape[] {
   return router?.stack ?? NO_LAYERS;
 }
 
-/** The layers of the router that a layer leads to, or undefined when it leads to anything else. */
+/** Returns the layers of the router that a layer leads to, or undefined when it leads to another handler. */
 export function layersBehind(layer: LayerShape): readonly LayerShape[] | undefined {
-  const handle = layer.handle as Partial<RouterShape> | undefined;
-  return Array.isArray(handle?.stack) ? handle.stack : undefined;
+  return routerOf(layer.handle)?.stack;
 }
 
 /** The paths that a layer is mounted at, as they were given or as near to that as can be read back. */

@@ -1,0 +1,136 @@
+import type { IncomingMessage } from "node:http";
+import { statedRouteTemplate } from "@svc/context";
+import {
+  alternatives,
+  bestMatch,
+  type PathTemplate,
+  ROOT,
+  routed,
+  shown,
+  unplaced,
+} from "./path-template.ts";
+import { type AppShape, layersOf, type LayerShape, type RouteShape } from "./router-shapes.ts";
+import { keepPlace, MAX_PLACES, placesOf, walkRouter } from "./walk-router.ts";
+
+/** The routes of one application: read once, and again when a route is missing. */
+interface RouteIndex {
+  /** The application at the top, which has no parent. */
+  readonly top: AppShape;
+  readonly layers: readonly LayerShape[];
+  readonly layerCount: number;
+  /** A route's template, or all its possible templates when it has several or was not found. */
+  readonly routes: WeakMap<RouteShape, string | readonly PathTemplate[]>;
+  /** The mount paths of handlers whose routes cannot be read: applications, functions around a router. */
+  readonly closed: readonly PathTemplate[];
+}
+
+interface RoutedRequest extends IncomingMessage {
+  readonly app?: AppShape;
+  readonly route?: RouteShape;
+  readonly baseUrl?: string;
+  readonly originalUrl?: string;
+}
+
+const indexes = new WeakMap<AppShape, RouteIndex>();
+/** The index in which each route was found: an error leaves a sub-application before the response ends. */
+const owners = new WeakMap<RouteShape, RouteIndex>();
+
+/**
+ * Returns the template of the route that Express 4 or 5 matched, with the paths of its mounts: `/t/:tenant/items/:id`.
+ * Returns what `setRouteTemplate` has set when no route has matched, else undefined. A part that cannot be known is
+ * `<mount>`. The raw path is never in a template, so the number of templates is bounded by the application's code, as
+ * the label of a metric must be (MET-8, MET-10). Call it at the end of the response, also on error paths.
+ */
+export function routeTemplateOf(req: IncomingMessage): string | undefined {
+  const { route, app } = req as RoutedRequest;
+  if (typeof route !== "object" || route === null) return statedRouteTemplate(req);
+  const index = app && indexes.get(app);
+  const known = index === undefined || isStale(index) ? undefined : index.routes.get(route);
+  return typeof known === "string" ? known : resolve(req as RoutedRequest, route, known);
+}
+
+function isStale(index: RouteIndex): boolean {
+  return index.layers.length !== index.layerCount || index.top.parent !== undefined;
+}
+
+function resolve(
+  req: RoutedRequest,
+  route: RouteShape,
+  known: string | readonly PathTemplate[] | undefined,
+): string {
+  const places = known ?? (req.app === undefined ? guesses(route, []) : learn(req.app, route));
+  if (typeof places === "string") return places;
+  // The router matched the current URL. The original URL helps when a handler has rewritten it since.
+  const best =
+    bestMatch(places, `${req.baseUrl ?? ""}${req.url ?? ""}`) ?? bestMatch(places, req.originalUrl ?? "");
+  return best === undefined ? unplaced(route.path) : shown(best);
+}
+
+function learn(app: AppShape, route: RouteShape): string | readonly PathTemplate[] {
+  const index = readRoutes(app);
+  let places = index.routes.get(route);
+  if (places === undefined) {
+    const owner = owners.get(route);
+    places = owner?.top === index.top ? owner.routes.get(route) : undefined;
+    // Keep the guesses, so that the routers are not read again for every request.
+    index.routes.set(route, (places ??= guesses(route, index.closed)));
+  }
+  return places;
+}
+
+function guesses(route: RouteShape, closed: readonly PathTemplate[]): readonly PathTemplate[] {
+  const paths = alternatives(route.path);
+  return [ROOT, ...closed].flatMap((prefix) => paths.map((path) => routed(prefix, path)));
+}
+
+function readRoutes(app: AppShape): RouteIndex {
+  const found = new Map<RouteShape, Map<string, PathTemplate>>();
+  const closed = new Map<string, PathTemplate>();
+  const layers = layersOf(app);
+  for (const prefix of placesOf(app)) {
+    walkRouter(layers, prefix, {
+      route(route, template) {
+        let places = found.get(route);
+        if (places === undefined) found.set(route, (places = new Map()));
+        keepPlace(places, template);
+      },
+      closed(_handle, place) {
+        if (place !== prefix) keepPlace(closed, place);
+      },
+    });
+  }
+  const routes = new WeakMap<RouteShape, string | readonly PathTemplate[]>();
+  const index: RouteIndex = {
+    top: topOf(app),
+    layers,
+    layerCount: layers.length,
+    routes,
+    closed: [...closed.values()],
+  };
+  indexes.set(app, index);
+  const above = indexesAbove(app);
+  for (const [route, places] of found) {
+    const [only, ...others] = [...places.values()];
+    const known = only !== undefined && others.length === 0 ? shown(only) : [...places.values()];
+    owners.set(route, index);
+    for (const each of [index, ...above]) each.routes.set(route, known);
+  }
+  return index;
+}
+
+/** Returns the indexes of the parent applications, which hold guesses about the routes of this one. */
+function indexesAbove(app: AppShape): readonly RouteIndex[] {
+  const above: RouteIndex[] = [];
+  let up = app.parent;
+  for (let depth = 0; up !== undefined && depth < MAX_PLACES; depth++, up = up.parent) {
+    const index = indexes.get(up);
+    if (index !== undefined) above.push(index);
+  }
+  return above;
+}
+
+function topOf(app: AppShape): AppShape {
+  let top = app;
+  for (let depth = 0; top.parent !== undefined && depth < MAX_PLACES; depth++) top = top.parent;
+  return top;
+}

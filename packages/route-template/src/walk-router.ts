@@ -1,0 +1,81 @@
+import { alternatives, mounted, type PathTemplate, ROOT, routed } from "./path-template.ts";
+import {
+  type AppShape,
+  layersBehind,
+  layersOf,
+  type LayerShape,
+  mountPathsOf,
+  type RouteShape,
+} from "./router-shapes.ts";
+
+// Bounds for applications that mount routers in each other many times over. Routes beyond them are not found.
+const MAX_LAYERS = 50_000;
+export const MAX_PLACES = 64;
+
+/** Receives what a router holds, in the order in which a request meets it. */
+export interface RouterVisitor {
+  /** Called once for each path of a route. */
+  route(route: RouteShape, template: PathTemplate): void;
+  /** Called for a handler whose routes cannot be read: middleware, an application, a function around a router. */
+  closed(handle: unknown, place: PathTemplate): void;
+}
+
+/** Visits the layers of a router and of the routers in it. */
+export function walkRouter(
+  layers: readonly LayerShape[],
+  prefix: PathTemplate,
+  visitor: RouterVisitor,
+): void {
+  // The routers on the way down to the current one, because a router may contain itself.
+  const above = new Set<readonly LayerShape[]>();
+  let left = MAX_LAYERS;
+
+  function walk(stack: readonly LayerShape[], at: PathTemplate): void {
+    if (above.has(stack) || above.size > MAX_PLACES) return;
+    above.add(stack);
+    for (const layer of stack) {
+      if (left-- <= 0) break;
+      if (layer.route === undefined) mount(layer, at);
+      else for (const path of alternatives(layer.route.path)) visitor.route(layer.route, routed(at, path));
+    }
+    above.delete(stack);
+  }
+
+  function mount(layer: LayerShape, at: PathTemplate): void {
+    const behind = layersBehind(layer);
+    for (const path of mountPathsOf(layer)) {
+      const place = mounted(at, path);
+      if (behind === undefined) visitor.closed(layer.handle, place);
+      else walk(behind, place);
+    }
+  }
+
+  walk(layers, prefix);
+}
+
+/**
+ * Returns the prefixes under which an application is mounted. An application keeps its last mount only. The others are
+ * guessed from the layers of its parent, which do not say which application they lead to.
+ */
+export function placesOf(app: AppShape): readonly PathTemplate[] {
+  return placesWithin(app, 0);
+}
+
+function placesWithin({ parent, mountpath }: AppShape, depth: number): readonly PathTemplate[] {
+  if (parent === undefined || depth > MAX_PLACES) return [ROOT];
+  const layers = layersOf(parent).filter((layer) => layer.name === "mounted_app");
+  const paths = [
+    ...alternatives(mountpath),
+    ...layers.flatMap(mountPathsOf).filter((path) => path !== undefined),
+  ];
+  const places = new Map<string, PathTemplate>();
+  for (const prefix of placesWithin(parent, depth + 1)) {
+    for (const path of paths) keepPlace(places, mounted(prefix, path));
+  }
+  return [...places.values()];
+}
+
+/** Keeps a place by its text, up to `MAX_PLACES`. */
+export function keepPlace(places: Map<string, PathTemplate>, place: PathTemplate): void {
+  if (places.size < MAX_PLACES && !places.has(place.text)) places.set(place.text, place);
+}
