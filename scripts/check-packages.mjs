@@ -52,10 +52,6 @@ function build() {
   command("build", "tsc", ["-b"], root);
 }
 
-function mapped(files) {
-  return files.some(({ path }) => path === "dist/index.js.map");
-}
-
 /** Tarball by folder name. */
 function pack() {
   const folders = [...packages.values()].map(({ folder }) => `./${folder}`);
@@ -69,12 +65,10 @@ function pack() {
   return new Map(
     packed.map(({ name, filename, size, files }) => {
       const folder = name.slice("@svc/".length);
-      // A command that is run, not stepped through, is published without its sources and their maps.
-      const sources = mapped(files) ? ["src/index.ts"] : [];
-      for (const wanted of ["README.md", "LICENSE", "dist/index.js", "dist/index.d.ts", ...sources]) {
+      for (const wanted of ["README.md", "LICENSE", "dist/index.js", "dist/index.d.ts"]) {
         if (!files.some(({ path }) => path === wanted)) faults.push(`${name}: its tarball lacks ${wanted}`);
       }
-      const stray = files.find(({ path }) => /(^|\/)test\/|tsbuildinfo|\.test\./.test(path));
+      const stray = files.find(({ path }) => /(^|\/)(test|src)\/|tsbuildinfo|\.(test|map)(\.|$)/.test(path));
       if (stray !== undefined) faults.push(`${name}: its tarball holds ${stray.path}`);
       const largest = lookedAt[folder] ?? largestTarballBytes;
       if (size > largest) faults.push(`${name}: its tarball has ${size} bytes, more than ${largest}`);
