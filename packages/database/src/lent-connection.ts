@@ -1,4 +1,11 @@
-import type { PooledConnection, QueryResult, Row } from "@svc/sql";
+import {
+  type Database,
+  type PlannedStatement,
+  type PooledConnection,
+  type QueryResult,
+  type Row,
+  standsFor,
+} from "@svc/sql";
 import type { PoolClient } from "pg";
 import { notAnswering, tooSlow, verdictOf } from "./problems.ts";
 import type { Watch } from "./tenant.ts";
@@ -39,15 +46,19 @@ export function lend(client: PoolClient, onStuck: () => void, watch?: Watch): Le
 
   const status = (): string | null => (client as WithStatus).getTransactionStatus?.() ?? null;
 
-  return {
+  const lent: LentConnection = {
     getTransactionStatus: status,
-    async query<R extends Row = Row>(text: string, values?: unknown[]): Promise<QueryResult<R>> {
+    async query<R extends Row = Row>(
+      statement: string | PlannedStatement,
+      values?: unknown[],
+    ): Promise<QueryResult<R>> {
       if (returned) throw new Error("a connection was used after it was given back to the pool");
       // A statement would queue up behind the one that hangs.
       if (broken !== undefined) throw broken;
+      const text = typeof statement === "string" ? statement : statement.text;
       if (watch?.(text, values) === true) spoilt = true;
       try {
-        return await client.query<R>(text, values);
+        return await client.query<R>(statement as string, values);
       } catch (error) {
         throw judged(error);
       }
@@ -61,4 +72,5 @@ export function lend(client: PoolClient, onStuck: () => void, watch?: Watch): Le
       client.release(open || spoilt || broken !== undefined || (error !== undefined && error !== false));
     },
   };
+  return standsFor(lent, client as Database);
 }

@@ -2,9 +2,9 @@ import { type Queryable, type Row, SqlDeadlineError } from "@svc/sql";
 import type { Enqueued } from "./job.ts";
 import type { NewRow } from "./new-job.ts";
 import type { ResolvedOptions } from "./options.ts";
-import { isShared, sending } from "./query.ts";
+import { isShared, sending, sendingPlanned } from "./query.ts";
 import { type ClaimedRow, jobOf } from "./sql/claim.ts";
-import { enqueueAgain, enqueueClaimed, enqueueOne } from "./sql/enqueue.ts";
+import { enqueueAgain, enqueueClaimed, enqueueOneWith } from "./sql/enqueue.ts";
 import { type Place, reserve } from "./taker.ts";
 
 /** Queues jobs one by one. */
@@ -25,12 +25,14 @@ export function createEnqueueing(
   const { db, name, quotedTable, visibilityTimeoutSeconds, commandTimeoutMs, takers } = options;
   const operation = "enqueue()";
   const send = sending(options, operation);
+  const sendPlanned = sendingPlanned(options, operation);
+  const enqueueOne = enqueueOneWith(quotedTable);
   // Where the worker's own connection hangs, another one has the rest of the time.
   const half = sending(options, operation, Math.ceil(commandTimeoutMs / 2));
 
   async function insert(row: NewRow, tx?: Queryable): Promise<boolean> {
-    const { text, values } = enqueueOne(quotedTable, row, told(tx, [row]));
-    return (await send(text, values, tx)).length === 1;
+    const statement = enqueueOne(row, told(tx, [row]));
+    return (await sendPlanned(statement, tx)).length === 1;
   }
 
   function placeFor({ task, delaySeconds, availableAt }: NewRow): Place | undefined {

@@ -1,6 +1,8 @@
 import {
   type Database,
   isPool,
+  type PlannedStatement,
+  plannedWithin,
   type Queryable,
   queryWithin,
   type Row,
@@ -36,6 +38,15 @@ export function sending(
   const deadline = { operation: `${operation} of ${name}`, timeoutMs };
   return async <R extends Row>(text: string, values: unknown[], tx?: Queryable) =>
     (await queryWithin<R>(tx ?? db, deadline, text, values)).rows;
+}
+
+/** The same for a statement that is planned once on each connection of a pool; on a transaction it is sent as a text. */
+export function sendingPlanned(
+  { db, name, commandTimeoutMs }: Pick<ResolvedOptions, "db" | "name" | "commandTimeoutMs">,
+  operation: string,
+): (statement: PlannedStatement, tx?: Queryable) => Promise<Row[]> {
+  const deadline = { operation: `${operation} of ${name}`, timeoutMs: commandTimeoutMs };
+  return async (statement, tx) => (await plannedWithin(tx ?? db, deadline, statement)).rows;
 }
 
 /** Whether statements may go to any of several connections, so that none of them is part of a transaction. */

@@ -60,4 +60,20 @@ describe("a worker behind PgBouncer in transaction mode", function () {
     expect(direct.at("warn")).to.deep.equal([]);
     await pool.end();
   });
+
+  it("queues jobs one by one on connections that share sessions", async () => {
+    await using bench = await openBench(database.url);
+    await using login = await openTestLogin({
+      url: database.url,
+      grants: [`grant all on ${bench.table.name} to login`],
+    });
+    await using bouncer = await pgBouncer.start(login.url, 2);
+    const pool = openPool(bouncer.url, 10);
+    const table = createJobTable({ db: pool, name: bench.table.name });
+    for (let round = 0; round < 5; round++) {
+      await Promise.all(Array.from({ length: 20 }, () => table.enqueue({ task: "a" })));
+    }
+    expect(await bench.rows()).to.have.length(100);
+    await pool.end();
+  });
 });

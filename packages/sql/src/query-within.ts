@@ -2,6 +2,7 @@ import { type Deadline, type DeadlineReason, SqlDeadlineError } from "./deadline
 import { isConnectionError, sqlStateOf } from "./error-class.ts";
 import { lend } from "./lend.ts";
 import { original } from "./original.ts";
+import { type PlannedStatement, queryPlanned } from "./planned.ts";
 import {
   type Connectable,
   type Database,
@@ -36,14 +37,23 @@ export function queryWithin<R extends Row>(
   values?: unknown[],
 ): Promise<QueryResult<R>> {
   if (!isPool(db)) return answerOfCaller(db, deadline, () => db.query<R>(text, values));
-  return queryOnPool(db, deadline, text, values);
+  return queryOnPool(db, deadline, (connection) => connection.query<R>(text, values));
+}
+
+/** Sends one planned statement as {@link queryWithin} does; by its name only on connections of a pool. */
+export function plannedWithin<R extends Row>(
+  db: Database,
+  deadline: Deadline,
+  statement: PlannedStatement,
+): Promise<QueryResult<R>> {
+  if (!isPool(db)) return queryWithin(db, deadline, statement.text, statement.values);
+  return queryOnPool(db, deadline, (connection) => queryPlanned<R>(connection, statement));
 }
 
 function queryOnPool<R extends Row>(
   pool: Connectable,
   deadline: Deadline,
-  text: string,
-  values?: unknown[],
+  query: (connection: PooledConnection) => Promise<QueryResult<R>>,
 ): Promise<QueryResult<R>> {
   if (isCrowded(pool)) return Promise.reject(new SqlDeadlineError(deadline, "crowded"));
   return new Promise((resolve, reject) => {
@@ -66,7 +76,7 @@ function queryOnPool<R extends Row>(
       lent = connection;
       let broken: Error | undefined;
       try {
-        resolve(await connection.query<R>(text, values));
+        resolve(await query(connection));
       } catch (error) {
         broken = isUsableAfter(error) ? undefined : asError(error);
         reject(error);

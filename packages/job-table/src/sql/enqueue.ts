@@ -1,3 +1,5 @@
+import { type PlannedStatement, SESSION_COLUMN } from "@svc/sql";
+import { createHash } from "node:crypto";
 import type { NewRow } from "../new-job.ts";
 import { returned } from "./claim.ts";
 import { orphanUpdate } from "./end.ts";
@@ -16,16 +18,27 @@ export interface Query {
 // when the transaction is committed, and are none when it is rolled back.
 const TOLD = ", case when count(*) > 0 then pg_notify($11, '') end";
 
-/** One job. Answers one row when it was queued, and none when its id was there. */
-export function enqueueOne(table: string, row: NewRow, channel: string | undefined): Query {
+/** Makes the statements that queue one job. Each returns one row when the job was queued, and none when its id was there. */
+export function enqueueOneWith(
+  table: string,
+): (row: NewRow, channel: string | undefined) => PlannedStatement {
   const insert = `insert into ${table} (${COLUMNS})
   values (${rowSql(1)})
-  on conflict (id) do nothing returning id`;
-  // Nothing is told where nothing was inserted.
-  const text = channel === undefined ? insert : `${insert}, pg_notify($10, '')`;
-  const values = valuesOf(row);
-  if (channel !== undefined) values.push(channel);
-  return { text, values };
+  on conflict (id) do nothing returning id, ${SESSION_COLUMN}`;
+  const quiet = named(insert);
+  // The call is evaluated for an inserted row only.
+  const notifying = named(`${insert}, pg_notify($10, '')`);
+  return (row, channel) => {
+    const values = valuesOf(row);
+    if (channel === undefined) return { ...quiet, values };
+    return { ...notifying, values: [...values, channel] };
+  };
+}
+
+/** A pool's connections may serve several tables, so the name follows from the text. */
+function named(text: string): { readonly name: string; readonly text: string } {
+  const hash = createHash("sha256").update(text).digest("hex").slice(0, 16);
+  return { name: `svc_job_enqueue_${hash}`, text };
 }
 
 /** One job that is claimed as it is queued, for so many seconds: it answers what a claim would. */
