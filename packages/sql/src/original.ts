@@ -2,12 +2,12 @@ import type { Database } from "./queryable.ts";
 
 const originals = new WeakMap<Database, Database>();
 
-/** The pool or connection behind one that `bounded()` has made; any other one is its own. */
+/** Returns the pool or connection behind a wrapper of `bounded()`, and any other value unchanged. */
 export function original<D extends Database>(db: D): D {
   return (originals.get(db) as D | undefined) ?? db;
 }
 
-/** Notes what stands for a pool or connection. */
+/** Records which pool or connection a wrapper stands for. */
 export function standsFor<D extends Database>(stand: D, db: D): D {
   originals.set(stand, original(db));
   return stand;
