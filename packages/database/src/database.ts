@@ -25,27 +25,27 @@ import { createProbe } from "./readiness.ts";
 import { createWatch, createWithTenant, type Watch } from "./tenant.ts";
 
 /**
- * A pool of connections whose waits all end. Also what `withTransaction` and `ensureSchema` of `@svc/sql` take, and
- * every package that asks for a `Queryable` or `Connectable`.
+ * A pool of connections on which every wait has a deadline. Fits `withTransaction` and `ensureSchema` of `@svc/sql`, and
+ * every package that takes a `Queryable` or `Connectable`.
  */
 export interface Database extends Queryable, Connectable, AsyncDisposable {
   /**
    * Runs one statement on any connection.
    *
-   * @throws ProblemError 503 with `Retry-After` when there is no connection, when it is lost, or when the statement takes
-   *   too long; every other error of the server as `pg` gives it
+   * @throws ProblemError 503 with `Retry-After` when no connection is available, when it is lost, or when the statement
+   *   takes too long; every other error of the server unchanged from `pg`
    */
   query<R extends Row = Row>(text: string, values?: unknown[]): Promise<QueryResult<R>>;
   /**
-   * Runs `work` in a transaction: committed when it returns, rolled back when it throws.
+   * Runs `work` in a transaction: commits when it returns, rolls back when it throws.
    *
-   * @throws as `query`, and whatever `work` throws
+   * @throws as `query`, and the error of `work`
    */
   transaction<T>(work: (tx: Queryable) => T | Promise<T>, options?: TransactionOptions): Promise<T>;
   /**
-   * Runs `work` in a transaction of a tenant: in tables with row security it sees and writes that tenant's rows and no
-   * others, whatever its statements forget. The tenant ends with the transaction, however it ends. It costs no round trip
-   * more than `transaction`.
+   * Runs `work` in a transaction of a tenant: in tables with row security it sees and writes only that tenant's rows, even
+   * if a statement has no condition on the tenant. The tenant is unset when the transaction ends, however it ends. Takes
+   * no more round trips than `transaction`.
    *
    * @throws TenantError for a tenant that `isTenantId()` of `@svc/context` rejects, and inside of another `withTenant` of the
    *   same database; and as `transaction`
@@ -56,31 +56,31 @@ export interface Database extends Queryable, Connectable, AsyncDisposable {
     options?: TransactionOptions,
   ): Promise<T>;
   /**
-   * Lends a connection; give it back with `release()`. One that was given back inside of a transaction is closed, and one on
-   * which a statement named the tenant's setting. A statement that sets it is a `TenantError`, here and in `query` and
-   * `transaction`.
+   * Lends a connection; return it with `release()`. A connection that is returned with a transaction open, or after a
+   * statement that named the tenant's setting, is closed. A statement that sets it is a `TenantError`, here and in `query`
+   * and `transaction`.
    *
    * @throws ProblemError 503
    */
   connect(): Promise<LentConnection>;
-  /** The pool itself, for data mappers. It has the same deadlines; its errors are those of `pg`. */
+  /** The pool itself, for data mappers. It has the same deadlines, but its errors are those of `pg`. */
   readonly pool: Pool;
-  /** The check for `/ready`. Always the same object. */
+  /** Returns the check for `/ready`, always the same object. */
   readiness(): ReadinessCheck;
-  /** Closes all connections, and cuts those that are still in use at the deadline. Never rejects. */
+  /** Closes all connections, and cuts those that are still in use after `stopTimeoutMs`. Never rejects. */
   stop(): Promise<void>;
 }
 
 const WARN_EVERY_MS = 5000;
 
 /**
- * Makes a pool that connects when it is first used: nothing is thrown here because a database is missing.
+ * Creates a pool that connects on first use, so it does not throw when the database is down.
  *
  * @throws ConfigurationError
  */
 export function createDatabase(given: DatabaseOptions): Database {
   const resolved = resolveDatabaseOptions(given);
-  // Lines are written when connections break and when a probe asks: neither may fail by them.
+  // A logger that throws must not break a connection handler or a readiness check.
   const logger = calmLogger(resolved.logger);
   const options = { ...resolved, logger };
   const { name, max, stopTimeoutMs, breakerCoolDownMs, tenantSetting } = options;
@@ -115,7 +115,7 @@ export function createDatabase(given: DatabaseOptions): Database {
       ),
     { now: options.now },
   );
-  // Without a listener the end of one idle connection would be the end of the process.
+  // Without a listener, an error of an idle connection would end the process.
   pool.on("error", (error) => void warn(error));
 
   let rowSecurity = options.rowSecurity ?? false;
@@ -134,7 +134,7 @@ export function createDatabase(given: DatabaseOptions): Database {
   }
 
   function onStuck(): void {
-    // All connections of before lead to the same server that hangs.
+    // All earlier connections lead to the same frozen server.
     guard.generation += 1;
     breaker.attempt()?.failed();
   }
@@ -159,7 +159,7 @@ export function createDatabase(given: DatabaseOptions): Database {
       return await pool.connect();
     } catch (error) {
       if (error instanceof BreakerOpenError) throw notAnswering(error, error.retryAfterMs);
-      // Whoever uses the pool itself holds connections too. One that is being made is nobody's yet.
+      // Users of the pool itself hold connections too. A connection that is still being opened is not in use.
       const inUse = pool.totalCount - pool.idleCount - guard.connecting;
       throw inUse >= max ? exhausted(error) : notAnswering(error, breaker.retryAfterMs);
     }
@@ -190,7 +190,7 @@ export function createDatabase(given: DatabaseOptions): Database {
     }
   }
 
-  // Its transactions reset the setting themselves.
+  // Skip the watch: these transactions set the tenant and reset it.
   const inTenant = createWithTenant({ connect: () => connectWith() }, tenantSetting);
 
   const database: Database = {

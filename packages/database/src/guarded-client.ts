@@ -4,28 +4,28 @@ import { Client, type ClientBase, type ClientConfig } from "pg";
 
 type Connected = (error: Error | null, client?: Client) => void;
 
-/** Watches over all connections of one pool. */
+/** State shared by all connections of one pool. */
 export interface Guard {
   readonly breaker: Breaker;
   readonly connectTimeoutMs: number;
-  /** Goes up when the server was found to hang: connections of before are suspect. */
+  /** Incremented when the server hangs: connections of earlier generations are suspect. */
   generation: number;
   /** Connections that are open or being opened. */
   readonly open: Set<ClientBase>;
-  /** How many are being opened. */
+  /** Number of connections being opened. */
   connecting: number;
-  /** For every connection the generation that it was made in. */
+  /** Generation in which each connection was opened. */
   readonly madeIn: WeakMap<ClientBase, number>;
 }
 
 /**
- * The class of a pool's clients: it tries no connection while the breaker is open, and gives up a connection attempt at its
- * own deadline.
+ * Returns the client class of a pool: it opens no connection while the breaker is open, and aborts a connection attempt
+ * after `connectTimeoutMs`.
  */
 export function guardedClient(guard: Guard): new (config?: ClientConfig) => Client {
   return class GuardedClient extends Client {
     constructor(config: ClientConfig = {}) {
-      // The pool hides the password from copies of its options.
+      // The pool makes the password non-enumerable, so the spread does not copy it.
       super({ ...config, password: config.password, connectionTimeoutMillis: guard.connectTimeoutMs });
     }
 
@@ -68,7 +68,7 @@ async function connectGuarded(
   }
 }
 
-/** Cuts a connection without a word to the server. */
+/** Destroys a connection's socket without the protocol's goodbye. */
 export function cut(client: ClientBase): void {
   (client as Partial<WithSocket>).connection?.stream?.destroy();
 }

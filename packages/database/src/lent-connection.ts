@@ -10,9 +10,9 @@ import type { PoolClient } from "pg";
 import { notAnswering, tooSlow, verdictOf } from "./problems.ts";
 import type { Watch } from "./tenant.ts";
 
-/** A connection out of the pool. Its errors are problems where the connection is at fault. */
+/** A connection lent by the pool. Throws problems where the connection is at fault. */
 export interface LentConnection extends PooledConnection {
-  /** `I` outside of a transaction, `T` inside of one, `E` inside of one that has failed. */
+  /** Returns `I` outside a transaction, `T` inside one, `E` inside a failed one. */
   getTransactionStatus(): string | null;
 }
 
@@ -21,14 +21,14 @@ interface WithStatus {
 }
 
 /**
- * @param onStuck called when the server is found to hang
- * @param watch sees every statement before it is sent: it throws, or says that the connection must not be reused
+ * @param onStuck called when the server turns out to hang
+ * @param watch called with every statement before it is sent; throws, or returns true to close the connection afterwards
  */
 export function lend(client: PoolClient, onStuck: () => void, watch?: Watch): LentConnection {
   let spoilt = false;
   let broken: Error | undefined;
   let returned = false;
-  // A connection that breaks between two statements emits an error, which ends the process when nobody listens.
+  // A connection that breaks between two statements emits an error, which ends the process if it has no listener.
   const onError = (error: Error): void => {
     broken ??= notAnswering(error);
   };
@@ -53,7 +53,7 @@ export function lend(client: PoolClient, onStuck: () => void, watch?: Watch): Le
       values?: unknown[],
     ): Promise<QueryResult<R>> {
       if (returned) throw new Error("a connection was used after it was given back to the pool");
-      // A statement would queue up behind the one that hangs.
+      // A further statement would queue behind the one that hangs.
       if (broken !== undefined) throw broken;
       const text = typeof statement === "string" ? statement : statement.text;
       if (watch?.(text, values) === true) spoilt = true;
@@ -67,7 +67,7 @@ export function lend(client: PoolClient, onStuck: () => void, watch?: Watch): Le
       if (returned) return;
       returned = true;
       client.removeListener("error", onError);
-      // Whoever is next must not go on in a transaction that was left open.
+      // The next user must not continue in a transaction that was left open.
       const open = status() !== "I";
       client.release(open || spoilt || broken !== undefined || (error !== undefined && error !== false));
     },

@@ -15,66 +15,66 @@ import {
 } from "@svc/options";
 import { Client, type ClientConfig, type PoolConfig } from "pg";
 
-/** What {@link createDatabase} takes. All times are in milliseconds. */
+/** Options of {@link createDatabase}. All times are in milliseconds. */
 export interface DatabaseOptions {
   /**
-   * `postgres://user:password@host:5432/database`; what its parameters say (`?sslmode=...`) wins over the options here.
+   * `postgres://user:password@host:5432/database`; its parameters (`?sslmode=...`) override the options here.
    * Default: none; then `host`, `user` and `database` are required.
    */
   readonly url?: string | undefined;
   /** Name or address of the server, or the folder of its socket. Default: that of the URL. */
   readonly host?: string | undefined;
-  /** Default: 5432. */
+  /** TCP port. Default: 5432. */
   readonly port?: number | undefined;
   /** Name of the database. Default: that of the URL. */
   readonly database?: string | undefined;
-  /** Default: that of the URL. */
+  /** Name of the login. Default: that of the URL. */
   readonly user?: string | undefined;
-  /** Default: none. */
+  /** Password of the login. Default: none. */
   readonly password?: string | undefined;
-  /** TLS: true, or what `tls.connect` takes. Default: what the URL says, else no TLS. */
+  /** TLS: true, or options of `tls.connect`. Default: as in the URL, else no TLS. */
   readonly ssl?: boolean | object | undefined;
-  /** Name of the readiness check, and of the database in log lines. Default: `database`. */
+  /** Name of the readiness check, and of the database in log messages. Default: `database`. */
   readonly name?: string | undefined;
-  /** What the server shows as the name of the client. Default: `svc`. */
+  /** Name of the client in `pg_stat_activity`. Default: `svc`. */
   readonly applicationName?: string | undefined;
-  /** Connections at most. Default: 10. */
+  /** Largest number of connections. Default: 10. */
   readonly max?: number | undefined;
-  /** How long making a new connection may take. Default: 2,000. */
+  /** Time limit for opening a connection. Default: 2,000. */
   readonly connectTimeoutMs?: number | undefined;
-  /** How long a request waits until it has a connection, an idle one or a new one. Default: 2,000. */
+  /** How long a request waits for a connection, idle or new. Default: 2,000. */
   readonly acquireTimeoutMs?: number | undefined;
   /**
-   * How long a statement may take: the server ends it then. A server that does not even do that has half a second more.
-   * Default: 10,000.
+   * Time limit of a statement, after which the server cancels it. A server that does not cancel it counts as hung half a
+   * second later. Default: 10,000.
    */
   readonly statementTimeoutMs?: number | undefined;
-  /** After how long without use a connection is closed. Default: 30,000. */
+  /** Time after which an unused connection is closed. Default: 30,000. */
   readonly idleTimeoutMs?: number | undefined;
-  /** How long the readiness check waits; keep it under the deadline that `/ready` gives a check. Default: 1,500. */
+  /** Time limit of the readiness check; keep it below the deadline of `/ready` for one check. Default: 1,500. */
   readonly readinessTimeoutMs?: number | undefined;
-  /** How long `stop()` waits for connections that are in use, before it cuts them. Default: 5,000. */
+  /** How long `stop()` waits for connections in use before it cuts them. Default: 5,000. */
   readonly stopTimeoutMs?: number | undefined;
-  /** Failed connection attempts in a row after which no new connection is tried for a while. Default: 2. */
+  /** Failed connection attempts in a row that open the circuit breaker. Default: 2. */
   readonly breakerFailures?: number | undefined;
-  /** For how long none is tried then. Default: 5,000. */
+  /** How long the open breaker allows no connection attempt. Default: 5,000. */
   readonly breakerCoolDownMs?: number | undefined;
-  /** Whether the service is of no use without the database (RDY-13). Default: true. */
+  /** Whether the service cannot work without the database (RDY-13). Default: true. */
   readonly critical?: boolean | undefined;
   /**
-   * Whether tables are protected by row security: then `/ready` says so when the login passes it (a superuser, or one with
-   * BYPASSRLS). Default: from the first `withTenant` on.
+   * Whether tables rely on row security: `/ready` then reports a login that bypasses it (a superuser, or one with
+   * BYPASSRLS). Default: false until the first `withTenant`, true afterwards.
    */
   readonly rowSecurity?: boolean | undefined;
-  /** The setting that holds the tenant of a transaction; policies ask for the same one. Default: `svc.tenant`. */
+  /** Setting that holds the tenant of a transaction; policies must use the same one. Default: `svc.tenant`. */
   readonly tenantSetting?: string | undefined;
-  /** Gets a line when the database stops answering and when it answers again. Default: none. */
+  /** Logs when the database stops answering and when it answers again. Default: none. */
   readonly logger?: Logger | undefined;
-  /** A clock that never goes back, in milliseconds; for tests. Default: `performance.now`. */
+  /** Monotonic clock in milliseconds, for tests. Default: `performance.now`. */
   readonly now?: (() => number) | undefined;
 }
 
-/** The options with every default filled in, and what `pg` is to be given. */
+/** The options with every default filled in, and the configuration for `pg`. */
 export interface ResolvedOptions {
   readonly name: string;
   readonly max: number;
@@ -95,7 +95,7 @@ export interface ResolvedOptions {
 
 const SUBJECT = "createDatabase()";
 const LONGEST_MS = 2 ** 31 - 1;
-/** What a server that works needs to end a statement by itself, before it counts as one that hangs. */
+/** Time a healthy server gets to cancel a statement by itself, before it counts as hung. */
 const GRACE_MS = 500;
 
 const milliseconds = number({ min: 1, max: LONGEST_MS });
@@ -174,7 +174,7 @@ function checkPlace(url: string | undefined, where: Readonly<Record<string, unkn
   );
 }
 
-/** Wrong escapes and files of certificates that are not there: `pg` looks at them when it makes a client. */
+/** Creates a client once, since `pg` rejects wrong escapes and missing certificate files only then. */
 function checkClient(client: ClientConfig): void {
   try {
     new Client(client);

@@ -1,7 +1,7 @@
 import { type ProblemError, serviceUnavailable } from "@svc/problem";
 import { isConnectionError, sqlStateOf } from "@svc/sql";
 
-/** There is no connection to be had, or it was lost. */
+/** Returns the problem for a connection that failed or was lost. */
 export function notAnswering(cause: unknown, retryAfterMs = 0): ProblemError {
   return unavailable(
     "the database is not answering; retry shortly",
@@ -11,7 +11,7 @@ export function notAnswering(cause: unknown, retryAfterMs = 0): ProblemError {
   );
 }
 
-/** All connections were in use for as long as a request waits. */
+/** Returns the problem for a pool whose connections all stayed in use for `acquireTimeoutMs`. */
 export function exhausted(cause: unknown): ProblemError {
   return unavailable(
     "all database connections are in use; retry shortly",
@@ -20,7 +20,7 @@ export function exhausted(cause: unknown): ProblemError {
   );
 }
 
-/** A statement took longer than it may. */
+/** Returns the problem for a statement that passed its deadline. */
 export function tooSlow(cause: unknown): ProblemError {
   return unavailable("the database did not answer in time; retry shortly", "ERR_SVC_DATABASE_TIMEOUT", cause);
 }
@@ -30,12 +30,12 @@ function unavailable(detail: string, code: string, cause: unknown, retryAfterMs 
 }
 
 /**
- * What an error of a statement says about its connection. `stuck`: the server did not even end the statement when its
- * time was up. `lost`: there is no connection any more. `late`: the server ended the statement. `fine`: the statement
- * was wrong.
+ * Returns what an error of a statement means for its connection. `stuck`: the server did not cancel the statement at its
+ * deadline. `lost`: the connection is gone. `late`: the server cancelled the statement. `fine`: the statement itself
+ * failed.
  */
 export function verdictOf(error: unknown): "stuck" | "lost" | "late" | "fine" {
-  // The text of pg's `query_timeout`, which has no code.
+  // Matches the text of pg's `query_timeout`, which has no code.
   if (error instanceof Error && error.message === "Query read timeout") return "stuck";
   if (isConnectionError(error)) return "lost";
   return sqlStateOf(error) === "57014" ? "late" : "fine";

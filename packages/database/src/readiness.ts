@@ -5,7 +5,7 @@ import { Client, type ClientBase } from "pg";
 import { cut } from "./guarded-client.ts";
 import type { ResolvedOptions } from "./options.ts";
 
-/** The readiness check of a database, and how to end it. */
+/** The readiness check of a database, with the function that closes its connection. */
 export interface Probe {
   readonly check: ReadinessCheck;
   close(): void;
@@ -21,11 +21,11 @@ const WORDS: ReadonlyMap<string, string> = new Map([
   ["57P03", "the server is starting or stopping"],
 ]);
 
-/** What the check wants to know. */
+/** What the check reads from the database object. */
 export interface Asked {
-  /** Whether the service relies on row security. */
+  /** Returns whether the service relies on row security. */
   readonly rowSecurity: () => boolean;
-  /** What is worth knowing about the pool. */
+  /** Returns the pool's numbers for the check's `meta`. */
   readonly meta: () => Readonly<Record<string, number>>;
 }
 
@@ -33,10 +33,10 @@ const BYPASSES = `
 select rolsuper or rolbypassrls as bypasses from pg_catalog.pg_roles where rolname = current_user`;
 
 /**
- * Asks on a connection of its own: a check that waited in the application's pool would say of a busy service that its
- * database is gone.
+ * Creates a readiness check with its own connection: in the application's pool it would have to queue, and a busy
+ * service would report that its database is down.
  *
- * @param open where the connection is noted while it is open
+ * @param open set of open connections to which the check adds its own
  */
 export function createProbe(
   options: ResolvedOptions,
@@ -91,7 +91,7 @@ export function createProbe(
         return;
       } catch (error) {
         drop(old);
-        // It may have broken long ago, while nobody asked.
+        // The connection may have broken between two checks, so try a new one.
         if (!isConnectionError(error) || closed || givenUp === old) throw error;
       }
     }

@@ -2,20 +2,20 @@ import { isTenantId, TENANT_ID_EXPECTED } from "@svc/context";
 import { type Connectable, type Queryable, type TransactionOptions, withTransaction } from "@svc/sql";
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** Thrown when `withTenant` is called without a tenant, or inside of itself. A mistake of the program, so a 500. */
+/** Thrown when `withTenant` is called without a tenant or inside another `withTenant`: a bug in the caller, so a 500. */
 export class TenantError extends Error {
   override readonly name = "TenantError";
   readonly code = "ERR_SVC_DATABASE_TENANT";
 }
 
-/** Runs work as a tenant, on connections that others give. */
+/** Runs work as a tenant. */
 export type WithTenant = <T>(
   tenant: string,
   work: (tx: Queryable) => T | Promise<T>,
   options?: TransactionOptions,
 ) => Promise<T>;
 
-/** A call of `withTenant`; work that was started in it and not awaited may see it when it has ended. */
+/** A running `withTenant`. Work that was started in it and not awaited may still see it after its end. */
 interface Call {
   readonly pool: Connectable;
   readonly outer: Call | undefined;
@@ -25,7 +25,7 @@ interface Call {
 const CALL = /\bset_config\s*\(/i;
 const calls = new AsyncLocalStorage<Call>();
 
-/** @param setting the name of the setting that row security asks for */
+/** @param setting name of the setting that the row security policies read */
 export function createWithTenant(pool: Connectable, setting: string): WithTenant {
   return async (tenant, work, options = {}) => {
     checkTenant(tenant);
@@ -51,16 +51,16 @@ function checkTenant(tenant: unknown): void {
   }
   if (tenant.trim() === "") throw new TenantError("withTenant(): there is no tenant: it is empty");
   if (!isTenantId(tenant)) {
-    throw new TenantError(`withTenant(): this is no tenant: it must have ${TENANT_ID_EXPECTED}`);
+    throw new TenantError(`withTenant(): the tenant is invalid: it must have ${TENANT_ID_EXPECTED}`);
   }
 }
 
-// Work that starts its own successor would leave a chain of calls that ended long ago.
+// Skip ended calls: work that keeps starting new work would otherwise build an endless chain of them.
 function living(call: Call | undefined): Call | undefined {
   return call?.ended === true ? living(call.outer) : call;
 }
 
-// A second transaction would wait for a connection while the first one holds one, and the two would not see each other.
+// A nested transaction would wait for a second connection while it holds the first, and neither would see the other's rows.
 function refuseNested(pool: Connectable, innermost: Call | undefined): void {
   for (let call = innermost; call !== undefined; call = call.outer) {
     if (call.ended || call.pool !== pool) continue;
@@ -71,11 +71,11 @@ function refuseNested(pool: Connectable, innermost: Call | undefined): void {
 }
 
 /**
- * Watches statements outside of `withTenant` for the setting's name. One that sets it is refused: it would hold for whoever
- * uses the connection next, and behind a pooler for other processes too. One that only names it may still set it in ways
- * that are not seen here.
+ * Inspects statements outside `withTenant` for the setting's name. Rejects one that sets it: the setting would stay for
+ * the next user of the connection, and behind a pooler for other processes. A statement that only names the setting may
+ * set it in a way that this function does not detect.
  *
- * @returns whether the connection must not be used again
+ * @returns whether to close the connection after use
  * @throws TenantError
  */
 export type Watch = (text: unknown, values: unknown) => boolean;
@@ -89,10 +89,10 @@ export function createWatch(setting: string): Watch {
     const { text, values } = statementOf(given, parameters);
     if (typeof text !== "string") return false;
     const inText = named.test(text);
-    // Of parameters only those of set_config count: what clients send must not cost a connection.
+    // Check parameters only for set_config: other values come from clients and must not close a connection.
     const inCall = CALL.test(text) && (inText || (Array.isArray(values) && values.some(isNamed)));
     if (inCall || (inText && sets.test(text))) {
-      throw new TenantError(`${setting} is set by withTenant() and by nobody else`);
+      throw new TenantError(`only withTenant() may set ${setting}`);
     }
     return inText;
   };
@@ -103,7 +103,7 @@ interface Statement {
   readonly values?: unknown;
 }
 
-// `pg` takes objects too, and hands them on: data mappers and cursors are such.
+// `pg` also accepts objects, which data mappers and cursors pass.
 function statementOf(given: unknown, parameters: unknown): Statement {
   if (typeof given !== "object" || given === null) return { text: given, values: parameters };
   const { text, values } = given as Statement;

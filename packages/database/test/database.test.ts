@@ -43,7 +43,7 @@ describe("createDatabase", () => {
     expect(rows).to.deep.equal([{ id: 1 }]);
   });
 
-  it("leaves errors of a statement as they are, and the connection in the pool", async () => {
+  it("passes on errors of a statement unchanged, and keeps its connection in the pool", async () => {
     const one = createDatabase({ url: postgres.url, max: 1 });
     const pid = async (): Promise<unknown> => (await one.query("select pg_backend_pid() as pid")).rows[0];
     const before = await pid();
@@ -54,9 +54,9 @@ describe("createDatabase", () => {
     await one.stop();
   });
 
-  it("answers 503 for a statement that takes too long, and goes on with the same connection", async () => {
+  it("returns 503 for a statement that takes too long, and keeps its connection", async () => {
     await using hurried = createDatabase({ url: postgres.url, max: 1, statementTimeoutMs: 500 });
-    // The client gives up half a second later: first where the machine is held up, and then with the connection.
+    // On a slow machine the client's own limit, half a second later, may end the statement first and close its connection.
     const pid = async (): Promise<unknown> => (await hurried.query("select pg_backend_pid() as pid")).rows[0];
     await until("the server has ended it, and nothing else", async () => {
       const before = await pid().catch(() => undefined);
@@ -76,7 +76,7 @@ describe("createDatabase", () => {
     expect(hurried.pool.totalCount).to.equal(1);
   });
 
-  it("gives nobody a connection with the transaction of somebody else", async () => {
+  it("closes a connection that is released with an open transaction", async () => {
     const one = createDatabase({ url: postgres.url, max: 1 });
     const first = await one.connect();
     await first.query("begin");
@@ -92,7 +92,7 @@ describe("createDatabase", () => {
     await one.stop();
   });
 
-  it("is what packages that make their own tables take", async () => {
+  it("works with packages that create their own tables", async () => {
     const schema = {
       name: "made",
       statements: ["create table made (id int)"],
@@ -102,7 +102,7 @@ describe("createDatabase", () => {
     expect(await ensureSchema(database, schema)).to.equal("present");
   });
 
-  it("answers 503 after it was stopped, as often as it is stopped", async () => {
+  it("returns 503 after stop(), which may be called repeatedly", async () => {
     const short = createDatabase({ url: postgres.url });
     await short.query("select 1");
     await Promise.all([short.stop(), short.stop()]);
@@ -112,7 +112,7 @@ describe("createDatabase", () => {
     expect(result).to.include({ healthy: false, detail: "closed" });
   });
 
-  it("cuts connections that are still in use when stopping takes too long, and says so", async () => {
+  it("cuts connections that are still in use when stopping takes too long, and logs it", async () => {
     const logger = collectingLogger();
     const busy = createDatabase({ url: postgres.url, stopTimeoutMs: 50, logger });
     const running = problem(busy.query("select pg_sleep(60)"));
@@ -121,7 +121,7 @@ describe("createDatabase", () => {
     await new Promise((resolve) => setTimeout(resolve, 50));
     await busy.stop();
     expect((await running).status).to.equal(503);
-    // The one of the readiness check may still be closing.
+    // The connection of the readiness check may still be closing.
     expect(logger.texts.join("\n"))
       .to.match(/"connections":[12]\}/)
       .and.to.contain("in use at the deadline");

@@ -9,13 +9,13 @@ import { Client } from "pg";
 import { PATIENT } from "./support/patient.ts";
 import { problem } from "./support/problem.ts";
 
-// Far above every deadline that has to pass below, far below for ever.
+// Far above every deadline below, but finite.
 const SOON_MS = 20_000;
 
-// Nobody listens there, nor will: a free port may be somebody's by then.
+// Port 1 stays closed; another process might take a free port meanwhile.
 const NOBODYS_PORT = 1;
 
-// Where the server hangs: they have to pass.
+// For a hung server: each of these deadlines has to pass in a test.
 const DEADLINES = {
   connectTimeoutMs: 300,
   acquireTimeoutMs: 300,
@@ -41,7 +41,7 @@ async function soon<T>(promise: Promise<T>): Promise<T> {
   }
 }
 
-/** What a statement answers as soon as one succeeds; in between nothing but 503. */
+/** Returns the rows of a statement once it succeeds; until then it must fail with 503. */
 async function answer(database: Database, text = "select 1 as one"): Promise<unknown> {
   const { rows } = await until("the database answers", async () => {
     const result = database.query(text);
@@ -55,7 +55,7 @@ async function answer(database: Database, text = "select 1 as one"): Promise<unk
   return rows;
 }
 
-/** Until the check says so: one that the machine was too slow for is made again. */
+/** Waits until the check is healthy; repeats a check that was too slow on a busy machine. */
 function healthy(database: Database): Promise<true> {
   return until("the check is healthy", async () => (await ask(database)).healthy);
 }
@@ -69,7 +69,7 @@ describe("a database with faults", function () {
     readonly logger: CollectingLogger;
   }
 
-  /** One with so many idle connections, and that of its check. When the machine was too slow for it, another one is made. */
+  /** Opens a database with `count` idle connections and that of its check; repeats when the machine was too slow. */
   function warm(connections: number, options: Partial<DatabaseOptions> = {}): Promise<Warm> {
     return until("it is connected", async () => {
       const logger = collectingLogger();
@@ -84,12 +84,12 @@ describe("a database with faults", function () {
     });
   }
 
-  it("answers 503 in bounded time while the server hangs, tries seldom, and heals by itself", async () => {
+  it("returns 503 in bounded time while the server hangs, tries rarely, and recovers without a restart", async () => {
     await using up = await warm(4, { max: 4, breakerCoolDownMs: 2000 });
     const { database, logger } = up;
     postgres.server.pause();
     try {
-      // Connections that were idle when the server began to hang.
+      // These connections were idle when the server began to hang.
       const first = await soon(
         Promise.all(Array.from({ length: 12 }, () => problem(database.query("select 1")))),
       );
@@ -122,7 +122,7 @@ describe("a database with faults", function () {
     expect(logger.texts.at(-1)).to.contain("answering again");
   });
 
-  it("a logger that throws ends neither the process nor a query nor a stop", async () => {
+  it("survives a logger that throws, in the process, a query and a stop", async () => {
     const fail = (): never => {
       throw new Error("the disk is full");
     };
@@ -135,7 +135,7 @@ describe("a database with faults", function () {
     await database.stop();
   });
 
-  it("never reuses a connection whose statement was given up", async () => {
+  it("does not reuse a connection whose statement passed its deadline", async () => {
     await using up = await warm(1, { max: 1 });
     const { database } = up;
     const pid = (): Promise<unknown> => answer(database, "select pg_backend_pid() as pid");
@@ -150,7 +150,7 @@ describe("a database with faults", function () {
     expect(await pid()).not.to.deep.equal(before);
   });
 
-  it("ends a transaction whose connection hangs, without waiting for its rollback", async () => {
+  it("ends a transaction on a hung connection without waiting for its rollback", async () => {
     await using up = await warm(1, { max: 1 });
     const { database } = up;
     let hangs = false;
@@ -164,7 +164,7 @@ describe("a database with faults", function () {
         }),
       );
     try {
-      // Where the server does not hang yet the machine was held up before.
+      // If the server does not hang yet, the machine was too slow before.
       const last = await until("the server hangs", async () => {
         const fault = await soon(failed());
         return hangs && fault;
@@ -188,7 +188,7 @@ describe("a database with faults", function () {
     }
   });
 
-  it("keeps its deadlines and its breaker for data mappers that use the pool itself", async () => {
+  it("applies its deadlines and its breaker to data mappers that use the pool itself", async () => {
     await using database = createDatabase({
       url: postgres.url,
       max: 3,
@@ -207,7 +207,7 @@ describe("a database with faults", function () {
     }
   });
 
-  it("survives that the server dies, and heals when it is back", async () => {
+  it("survives a crash of the server, and recovers when it is back", async () => {
     const logger = collectingLogger();
     await using database = createDatabase({ url: postgres.url, max: 3, logger, ...PATIENT });
     await Promise.all(Array.from({ length: 3 }, () => database.query("select pg_sleep(0.02)")));
@@ -228,7 +228,7 @@ describe("a database with faults", function () {
     expect(logger.texts.some((line) => line.startsWith("warn a database connection broke"))).to.equal(true);
   });
 
-  it("survives that idle connections are ended by the server", async () => {
+  it("survives when the server ends idle connections", async () => {
     await using database = createDatabase({
       url: postgres.url,
       max: 2,
@@ -247,8 +247,8 @@ describe("a database with faults", function () {
     expect((await ask(database)).healthy).to.equal(true);
   });
 
-  it("answers 503 when slow handlers hold all connections, while readiness answers and says how many wait", async () => {
-    // Those that wait are to be counted before their time is up.
+  it("returns 503 when slow handlers hold all connections, while readiness reports how many wait", async () => {
+    // Long enough to count the waiting requests before their deadline.
     await using database = createDatabase({ url: postgres.url, max: 2, ...PATIENT, acquireTimeoutMs: 3000 });
     const slow = [await database.connect(), await database.connect()];
     const waiting = Array.from({ length: 5 }, () => problem(database.query("select 1")));
@@ -268,7 +268,7 @@ describe("a database with faults", function () {
     expect((await database.query("select 1 as one")).rows).to.deep.equal([{ one: 1 }]);
   });
 
-  it("says that all connections are in use also where a data mapper holds them", async () => {
+  it("reports that all connections are in use, also when a data mapper holds them", async () => {
     await using up = await warm(2, { max: 2 });
     const { database } = up;
     const held = [await database.pool.connect(), await database.connect()];
@@ -279,7 +279,7 @@ describe("a database with faults", function () {
     expect(await answer(database)).to.deep.equal([{ one: 1 }]);
   });
 
-  it("answers 503 when the server has no connection left, with the connections it has still in use", async () => {
+  it("returns 503 when the server has no connection left, and keeps using its open connections", async () => {
     await using hog = createDatabase({ url: postgres.url, max: 30, ...PATIENT });
     await using database = createDatabase({ url: postgres.url, max: 5, ...PATIENT });
     const own = await database.connect();
@@ -300,7 +300,7 @@ describe("a database with faults", function () {
     for (const connection of taken) connection.release();
   });
 
-  it("RDY-13 is critical unless it was declared otherwise, and is named", () => {
+  it("RDY-13 is critical unless declared otherwise, and has a name", () => {
     const url = postgres.url;
     const check = createDatabase({ url }).readiness();
     expect({ name: check.name, critical: check.critical }).to.deep.equal({
@@ -314,7 +314,7 @@ describe("a database with faults", function () {
     });
   });
 
-  it("throws nothing when the database is missing at the start, and finds it when it is there", async () => {
+  it("does not throw when the database is missing at the start, and uses it when it appears", async () => {
     await using database = createDatabase({
       host: "127.0.0.1",
       port: NOBODYS_PORT,
@@ -338,7 +338,7 @@ describe("a database whose login is wrong", function () {
     ["password", (url: string) => url.replace("right-one", "s3cret"), "the password was refused"],
     ["database", (url: string) => url.replace(/postgres$/, "n0where"), "the database does not exist"],
   ] as const) {
-    it(`says that the ${what} is wrong without showing it`, async () => {
+    it(`reports a wrong ${what} without revealing it`, async () => {
       const url = change(postgres.url);
       expect(url).not.to.equal(postgres.url);
       await using database = createDatabase({ url, ...PATIENT });

@@ -16,7 +16,7 @@ type Handler = (tx: Queryable, tenant: string) => unknown;
 
 const select = "select tenant_id, made_by from items";
 
-/** What a handler may do, most of them without `where tenant_id`. */
+/** What a handler may do; most have no `where tenant_id`. */
 const handlers: Readonly<Record<string, Handler>> = {
   careful: (tx, tenant) => tx.query(`${select} where tenant_id = $1 limit 20`, [tenant]),
   forgetful: (tx) => tx.query(`${select} order by id desc limit 20`),
@@ -49,7 +49,7 @@ describe("two tenants on one pool", function () {
   const postgres = testDatabase({ name: "interleaved" });
   before(async () => {
     login = await makeLogin(postgres.url);
-    // What is lost on purpose must not end the test by the breaker, nor a machine that is held up while all connect anew.
+    // Long timeouts: neither the deliberate failures nor a slow machine may open the breaker.
     const times = { acquireTimeoutMs: 10_000, connectTimeoutMs: 10_000 };
     db = createDatabase({ url: login.url, max: 4, ...times, logger: collectingLogger() });
     await db.query(`create table items (id int generated always as identity, tenant_id text not null,
@@ -57,7 +57,7 @@ describe("two tenants on one pool", function () {
     await enableRowSecurity(db, { table: "items" });
   });
 
-  it(`see no row of each other in ${REQUESTS} requests with errors and aborts among them`, async () => {
+  it(`do not see each other's rows in ${REQUESTS} requests with errors and aborts among them`, async () => {
     const rows = { own: 0, foreign: 0, without: 0 };
     const count = (found: unknown, tenant: string): unknown => {
       const list = (found as { rows?: { tenant_id?: string }[] } | undefined)?.rows ?? [];
@@ -79,7 +79,7 @@ describe("two tenants on one pool", function () {
       if (handler === undefined) throw new Error("no such handler");
       const tenant = tenantOf(req);
       const found = await db.withTenant(tenant, async (tx) => handler(tx, tenant));
-      // Counted here as well: nobody reads the answer of a request that was aborted.
+      // Count here too: no client reads the response of an aborted request.
       res.json(count(found, tenant));
     });
     app.use(problemHandler());

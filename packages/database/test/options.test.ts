@@ -18,7 +18,7 @@ function faultsOf(options: object): readonly string[] {
 describe("createDatabase's options", () => {
   const url = "postgres://app:s3cret@127.0.0.1:1/x";
 
-  it("CFG-12 lists every fault at once", () => {
+  it("CFG-12 lists all faults together", () => {
     const faults = faultsOf({ url, max: 0, connectTimeoutMs: -1, statementTimeout: 5, name: "a b" });
     expect(faults).to.have.lengthOf(4);
     expect(faults.join("\n"))
@@ -28,7 +28,7 @@ describe("createDatabase's options", () => {
       .and.to.contain("name must be 1 to 64 letters");
   });
 
-  it("never shows a URL or a password in a fault", () => {
+  it("does not show a URL or a password in a fault", () => {
     const faults = [
       ...faultsOf({ url: "mysql://app:s3cret@h/x" }),
       ...faultsOf({ url: "postgres://app:s3cret@h:port/x" }),
@@ -40,7 +40,7 @@ describe("createDatabase's options", () => {
     expect(faults.join("\n")).to.not.contain("s3cret").and.not.to.contain("53000");
   });
 
-  it("wants a URL, or host, user and database, and not both", () => {
+  it("requires either a URL, or host, user and database", () => {
     expect(faultsOf({})).to.deep.equal(["url is required, or host, user and database"]);
     expect(faultsOf({ host: "h" })).to.deep.equal([
       "user is required where there is no url",
@@ -52,7 +52,7 @@ describe("createDatabase's options", () => {
     ]);
   });
 
-  it("connects to nothing by itself, and throws nothing because a database is missing", async () => {
+  it("does not connect by itself, and does not throw when the database is missing", async () => {
     const database = createDatabase({ host: "127.0.0.1", port: 1, user: "u", database: "d", password: "" });
     expect(database.pool.totalCount).to.equal(0);
     await database.stop();

@@ -14,7 +14,7 @@ describe("withTenant through PgBouncer in transaction mode", function () {
   after(() => login?.drop());
   const postgres = testDatabase({ name: "pgbouncer" });
 
-  it("keeps tenants of three pools apart on two connections that all of them share", async () => {
+  it("keeps tenants of three pools apart on two shared connections", async () => {
     login = await makeLogin(postgres.url);
     await using bouncer = await pgBouncer.start(login.url, 2);
     const open = (): Database =>
@@ -25,7 +25,7 @@ describe("withTenant through PgBouncer in transaction mode", function () {
     await first.query("create table items (tenant_id text not null)");
     expect(await enableRowSecurity(first, { table: "items" })).to.equal("created");
     expect(await enableRowSecurity(second, { table: "items" })).to.equal("present");
-    // Both connections are there before they are shared: one that comes late might serve too few.
+    // Open both connections before sharing them: otherwise one may serve nearly all requests.
     await first.transaction(() => second.query("select 1"));
 
     const select = "select tenant_id, pg_backend_pid() as pid from items";

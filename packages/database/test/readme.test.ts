@@ -22,8 +22,8 @@ describe("README of @svc/database", function () {
     expect(await (await fetch(`${url}/ready`)).json()).to.deep.equal({ healthy: true, detail: "connected" });
   });
 
-  it("ERR-1 shows a service that answers a 503 problem with Retry-After while there is no database", async () => {
-    // A free port may be somebody's by then; this one is nobody's.
+  it("ERR-1 shows a service that returns a 503 problem with Retry-After while the database is down", async () => {
+    // Port 1 stays closed; another process might take a free port meanwhile.
     const nowhere = "postgres://app:secret@127.0.0.1:1/app";
     await using sample = await runSample(readme, 0, { replace: { [sampleUrl]: nowhere } });
     const url = await sample.url;
@@ -41,7 +41,7 @@ describe("README of @svc/database", function () {
     expect(await ready.json()).to.deep.equal({ healthy: false, detail: "not answering (ECONNREFUSED)" });
   });
 
-  it("shows tenants that see their own rows, in a program and behind their tokens, and logins for it", async () => {
+  it("shows tenants that see only their own rows, in a program and behind tokens, and the logins for it", async () => {
     login = await makeLogin(postgres.url);
     const replace = { [sampleUrl]: login.url };
     {

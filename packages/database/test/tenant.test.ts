@@ -10,7 +10,7 @@ import { problem } from "./support/problem.ts";
 describe("withTenant", () => {
   let login: Login;
   let db: Database;
-  // Before the database is dropped, which is what the next line does at the end.
+  // Registered first, so that it runs before the database is dropped.
   after(async () => {
     await db.stop();
     await login.drop();
@@ -18,7 +18,7 @@ describe("withTenant", () => {
   const postgres = testDatabase({ name: "tenant" });
   before(async () => {
     login = await makeLogin(postgres.url);
-    // More than a machine may be held up for.
+    // Longer than any pause of a slow machine.
     db = createDatabase({ url: login.url, max: 1, statementTimeoutMs: 3000 });
     await db.query("create table items (tenant_id text not null, id int generated always as identity)");
     await enableRowSecurity(db, { table: "items" });
@@ -32,17 +32,17 @@ describe("withTenant", () => {
     (await on.query("select tenant_id from items")).rows.map((row) => row["tenant_id"]);
   const pid = async (on: Queryable): Promise<unknown> =>
     (await on.query("select pg_backend_pid() as pid")).rows[0]?.["pid"];
-  /** Whether the client was first to end a statement, and its connection with it: so it is where the machine is held up. */
+  /** Returns whether the client ended a statement before the server did, as happens on a slow machine. */
   const isGivenUp = (fault: unknown): boolean =>
     ((fault as Error | undefined)?.cause as Error | undefined)?.message === "Query read timeout";
-  /** What the next one on the only connection sees. */
+  /** Expects that the next user of the only connection sees no tenant. */
   async function expectNothingLeft(of: Database = db): Promise<void> {
     const { rows } = await of.query("select current_setting('svc' || '.ten' || 'ant', true) as left_over");
     expect(rows[0]?.["left_over"]).to.be.oneOf([null, ""]);
     expect(await tenants(of)).to.deep.equal([]);
   }
 
-  it("shows and writes the rows of its tenant and no others, and answers what the function answers", async () => {
+  it("sees and writes only the rows of its tenant, and returns the result of the function", async () => {
     expect(await db.withTenant("acme", tenants)).to.deep.equal(["acme"]);
     expect(await db.withTenant("globex", tenants)).to.deep.equal(["globex", "globex"]);
     expect(await db.withTenant("nobody", tenants)).to.deep.equal([]);
@@ -51,7 +51,7 @@ describe("withTenant", () => {
     await expectNothingLeft();
   });
 
-  it("costs no round trip more than a transaction", async () => {
+  it("takes no more round trips than a transaction", async () => {
     const texts: string[] = [];
     await using counted = createDatabase({ url: login.url, max: 1 });
     counted.pool.on("connect", (client) => {
@@ -81,7 +81,7 @@ describe("withTenant", () => {
     ["half a character", "a\ud800"],
     ...Object.entries(badTenantIds).map(([what, tenant]) => [`${what} (AUTH-39)`, tenant] as const),
   ] as const) {
-    it(`refuses a tenant that is ${what}, before it takes a connection`, async () => {
+    it(`rejects a tenant that is ${what}, before it takes a connection`, async () => {
       await using fresh = createDatabase({ url: login.url });
       const error = await rejection(fresh.withTenant(tenant as string, () => expect.fail("it ran")));
       expect(error).to.be.instanceOf(TenantError).with.property("code", "ERR_SVC_DATABASE_TENANT");
@@ -89,14 +89,14 @@ describe("withTenant", () => {
     });
   }
 
-  it("accepts every tenant id, and shows its rows alone (AUTH-39)", async () => {
+  it("accepts every tenant id, and shows only its rows (AUTH-39)", async () => {
     for (const tenant of goodTenantIds.filter((each) => each !== "acme")) {
       await db.withTenant(tenant, (tx) => insert(tx, tenant));
       expect(await db.withTenant(tenant, tenants)).to.deep.equal([tenant]);
     }
   });
 
-  it("refuses a second one inside of it, whoever its tenant is, and not one of another database", async () => {
+  it("rejects a nested call for any tenant, but not one of another database", async () => {
     await using other = createDatabase({ url: login.url });
     for (const tenant of ["acme", "globex"]) {
       const error = await rejection(db.withTenant("acme", () => db.withTenant(tenant, tenants)));
@@ -114,7 +114,7 @@ describe("withTenant", () => {
     expect(both).to.deep.equal([["globex", "globex"], ["acme"]]);
   });
 
-  it("lets work that was started inside go on by itself when it has ended", async () => {
+  it("allows a call in work that continues after the outer call has ended", async () => {
     let end!: () => void;
     const ended = new Promise<void>((resolve) => (end = resolve));
     let later: Promise<unknown[]> | undefined;
@@ -145,7 +145,7 @@ describe("withTenant", () => {
     expect(twice).to.be.instanceOf(TenantError);
   });
 
-  describe("leaves nothing behind on its connection", () => {
+  describe("leaves no setting on its connection", () => {
     const cases: [string, (tx: Queryable) => unknown][] = [
       ["returns", tenants],
       [
@@ -162,7 +162,7 @@ describe("withTenant", () => {
       ["begins again by hand", (tx) => tx.query("commit; begin")],
       ["sets another tenant for the session", (tx) => tx.query("set svc.tenant = 'globex'")],
       [
-        "sets another tenant by parameters",
+        "sets another tenant through parameters",
         (tx) => tx.query("select set_config($1, $2, false)", ["svc.tenant", "globex"]),
       ],
       [
@@ -209,8 +209,8 @@ describe("withTenant", () => {
     });
   });
 
-  describe("is the only one that may set the tenant: refuses", () => {
-    // What plain JavaScript and data mappers hand over where the types ask for a text.
+  describe("rejects other ways to set the tenant:", () => {
+    // Objects that plain JavaScript and data mappers pass in place of the typed text.
     const object = (config: object): string => config as never;
     const sets: [string, (on: Database) => Promise<unknown>][] = [
       ["a statement", (on) => on.query("set svc.tenant = 'acme'")],
@@ -225,7 +225,7 @@ describe("withTenant", () => {
       ],
       ["a transaction", (on) => on.transaction((tx) => tx.query("set local svc.tenant = 'acme'"))],
       [
-        "a connection that was lent",
+        "a lent connection",
         async (on) => {
           const lent = await on.connect();
           try {
@@ -240,20 +240,20 @@ describe("withTenant", () => {
       it(what, async () => {
         const error = await rejection(set(db));
         expect(error).to.be.instanceOf(TenantError);
-        expect(error.message).to.equal("svc.tenant is set by withTenant() and by nobody else");
+        expect(error.message).to.equal("only withTenant() may set svc.tenant");
         await expectNothingLeft();
       });
     }
   });
 
-  it("closes a connection on which a statement of others has named the setting in another way", async () => {
+  it("closes a connection after a statement outside withTenant named the setting in another way", async () => {
     const before = await pid(db);
     await db.query("do $$ begin set svc.tenant = 'acme'; end $$");
     await expectNothingLeft();
     expect(await pid(db)).not.to.equal(before);
   });
 
-  it("leaves settings of other names, and statements that say nothing of it, alone", async () => {
+  it("ignores settings with other names, and statements that do not name the setting", async () => {
     const before = await pid(db);
     await db.query("select set_config('lock_timeout', '1s', false), 'tenant', 'svc'");
     await db.query("reset lock_timeout");
@@ -261,15 +261,15 @@ describe("withTenant", () => {
     expect(await pid(db)).to.equal(before);
   });
 
-  it("is not misled by a tenant that a data mapper has set on the pool for a whole session", async () => {
+  it("overrides a tenant that a data mapper has set on the pool for the session", async () => {
     await using mapped = createDatabase({ url: login.url, max: 1 });
     await mapped.pool.query("set svc.tenant = 'globex'");
     expect(await mapped.withTenant("acme", tenants)).to.deep.equal(["acme"]);
-    // And the end of the transaction takes it away.
+    // The end of the transaction clears it.
     await expectNothingLeft(mapped);
   });
 
-  it("keeps a login apart that does not own the tables, which can check row security and not make it", async () => {
+  it("lets a login without ownership of the tables check row security, but not create it", async () => {
     const guest = await makeLogin(postgres.url);
     try {
       await db.query(`create table guarded (tenant_id text not null);
@@ -285,7 +285,7 @@ describe("withTenant", () => {
     }
   });
 
-  it("goes by a setting of another name, for policies that ask for it", async () => {
+  it("uses another setting when the policies read that one", async () => {
     await using named = createDatabase({ url: login.url, tenantSetting: "app.customer" });
     await named.query("create table named (tenant_id text not null)");
     await enableRowSecurity(named, { table: "named", setting: "app.customer" });
@@ -299,7 +299,7 @@ describe("withTenant", () => {
     const ask = async (of: Database): Promise<object> => of.readiness().check(new AbortController().signal);
     const pool = { total: 0, idle: 0, waiting: 0, max: 10 };
 
-    it("says nothing of row security to services that do not use it", async () => {
+    it("does not mention row security for services that do not use it", async () => {
       await using plain = createDatabase({ url: postgres.url, ...PATIENT });
       expect(await ask(plain)).to.deep.equal({ healthy: true, detail: "connected", meta: pool });
       await using off = createDatabase({ url: postgres.url, rowSecurity: false, ...PATIENT });
@@ -307,7 +307,7 @@ describe("withTenant", () => {
       expect(await ask(off)).to.include({ healthy: true, detail: "connected" });
     });
 
-    it("says from the first withTenant on that a superuser bypasses it, healthy all the same, and logs it once", async () => {
+    it("reports from the first withTenant on that a superuser bypasses it, stays healthy, and logs it once", async () => {
       const logger = collectingLogger();
       await using passing = createDatabase({ url: postgres.url, logger, ...PATIENT });
       await passing.withTenant("acme", () => undefined);
@@ -322,7 +322,7 @@ describe("withTenant", () => {
       expect(logger.texts[0]).to.match(/^warn the login bypasses row security/);
     });
 
-    it("says that a login with BYPASSRLS bypasses it, and that another does not, as soon as it is told to ask", async () => {
+    it("reports a login with BYPASSRLS from the start with rowSecurity: true, and no other login", async () => {
       const bypassing = await makeLogin(postgres.url, "nosuperuser bypassrls");
       try {
         await using passing = createDatabase({ url: bypassing.url, rowSecurity: true, ...PATIENT });

@@ -3,25 +3,25 @@ import { refused } from "./errors.ts";
 import type { Definition } from "./definition.ts";
 import type { TenantType } from "./options.ts";
 
-/** A bucket by any moment in it. */
+/** A bucket, named by any moment in it. */
 export interface Moment {
-  /** Null: rows of no tenant. */
+  /** The tenant; null for rows without one. */
   readonly tenant: string | number | bigint | null;
   /** A `Date`, or ISO 8601 text with an offset; of the years 1000 to 9998. */
   readonly at: Date | string;
 }
 
-/** A range of local dates, both inclusive; it is widened to whole months (ROLL-7). */
+/** A range of local dates, both inclusive, widened to whole months (ROLL-7). */
 export interface LocalDates {
-  /** `YYYY-MM-DD`. */
+  /** First day, `YYYY-MM-DD`. */
   readonly from: string;
-  /** `YYYY-MM-DD`. */
+  /** Last day, `YYYY-MM-DD`. */
   readonly to: string;
 }
 
-/** What `rebuild` and `verify` take. */
+/** Arguments of `rebuild` and `verify`. */
 export interface TenantDates extends LocalDates {
-  /** Null: rows of no tenant. */
+  /** The tenant; null for rows without one. */
   readonly tenant: string | number | bigint | null;
 }
 
@@ -30,7 +30,7 @@ export const UUID: RegExp = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const BITS: Partial<Record<TenantType, number>> = { integer: 32, bigint: 64 };
 const ISO = /^(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?)\d*(Z|[+-]\d\d:\d\d)$/i;
 
-/** Refuses what is no object with just these members. */
+/** Rejects a value that is not an object, or has members other than `known`. */
 export function checkMembers(what: string, given: unknown, known: readonly string[]): void {
   const isObject = typeof given === "object" && given !== null && !Array.isArray(given);
   if (!isObject) throw refused(`${what} must be an object with ${known.join(", ")}`);
@@ -40,7 +40,7 @@ export function checkMembers(what: string, given: unknown, known: readonly strin
   }
 }
 
-/** The tenant as PostgreSQL would write it. @throws RollupError `ERR_SVC_ROLLUP_ARGUMENT` */
+/** Returns the tenant as PostgreSQL would write it. @throws RollupError `ERR_SVC_ROLLUP_ARGUMENT` */
 export function tenantOf(definition: Definition, given: unknown): string | null {
   if (given === null) return null;
   if (definition.tenant === undefined) throw refused("tenant must be null: the rows belong to no tenant");
@@ -61,7 +61,7 @@ export function tenantOf(definition: Definition, given: unknown): string | null 
   return given;
 }
 
-/** Whether a text is a whole number that so many bits hold. */
+/** Returns whether a text is a whole number that fits into so many bits. */
 export function isInteger(text: string, bits: number): boolean {
   return /^-?\d{1,19}$/.test(text) && BigInt.asIntN(bits, BigInt(text)) === BigInt(text);
 }
@@ -70,7 +70,7 @@ function isWhole(value: unknown): value is number {
   return Number.isSafeInteger(value);
 }
 
-/** The moment as ISO text in UTC. @throws RollupError `ERR_SVC_ROLLUP_ARGUMENT` */
+/** Returns the moment as ISO 8601 text in UTC. @throws RollupError `ERR_SVC_ROLLUP_ARGUMENT` */
 export function instantOf(given: unknown): string {
   const text = given instanceof Date ? given : typeof given === "string" ? exact(given) : undefined;
   if (text === undefined)
@@ -87,7 +87,7 @@ function exact(text: string): string | undefined {
   return `${parts[1]}${parts[2]}`.toUpperCase();
 }
 
-/** The first days of the first and the last month. @throws RollupError `ERR_SVC_ROLLUP_ARGUMENT` */
+/** Returns the first days of the first and the last month. @throws RollupError `ERR_SVC_ROLLUP_ARGUMENT` */
 export function monthsOf(given: LocalDates, { bounded }: { readonly bounded: boolean }): [string, string] {
   const [from, to] = [dateOf("from", given.from), dateOf("to", given.to)];
   if (from > to) throw refused(`from must not be after to; ${from} is after ${to}`);
@@ -97,7 +97,7 @@ export function monthsOf(given: LocalDates, { bounded }: { readonly bounded: boo
   return [`${from.slice(0, 7)}-01`, `${to.slice(0, 7)}-01`];
 }
 
-/** All months from one to another, by their first days. */
+/** Returns the first days of all months of a range. */
 export function eachMonth([first, last]: readonly [string, string]): string[] {
   const from = monthNumber(first);
   return Array.from({ length: monthNumber(last) - from + 1 }, (_, index) => {

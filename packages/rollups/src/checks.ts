@@ -2,7 +2,7 @@ import { ConfigurationError } from "@svc/options";
 import { isInteger, UUID } from "./arguments.ts";
 import { isBalanced } from "./combine.ts";
 
-// What PostgreSQL keeps in no text, and what has no UTF-8.
+// PostgreSQL texts cannot contain NUL, and half a surrogate pair has no UTF-8 form.
 const NO_TEXT = /[\0\p{Surrogate}]/u;
 const BITS: ReadonlyMap<string, number> = new Map([
   ["smallint", 16],
@@ -10,14 +10,14 @@ const BITS: ReadonlyMap<string, number> = new Map([
   ["bigint", 64],
 ]);
 
-/** Refuses SQL that would not stay in the parentheses that it is put in. @throws ConfigurationError */
+/** Rejects SQL that would break out of the parentheses around it. @throws ConfigurationError */
 export function checkSql(subject: string, key: string, sql: string): void {
   if (!/\S/.test(sql)) throw fault(subject, key, "must be SQL; it is blank");
   if (NO_TEXT.test(sql)) throw fault(subject, key, "must be text without NUL");
   if (!isBalanced(sql)) throw fault(subject, key, "has a parenthesis that is not closed, or not opened");
 }
 
-/** Refuses what is no value of the type of a group. @throws ConfigurationError */
+/** Rejects a value that does not fit the type of a group. @throws ConfigurationError */
 export function checkWhenNull(
   subject: string,
   key: string,
@@ -39,7 +39,7 @@ export function checkWhenNull(
     throw fault(subject, key, `must be a value of ${type}; it is ${JSON.stringify(whenNull.slice(0, 80))}`);
 }
 
-/** Refuses sums that are another figure whenever the rows come in another order. @throws ConfigurationError */
+/** Rejects floating-point sums: their result depends on the order of the rows. @throws ConfigurationError */
 export function checkFloats(subject: string, key: string, type: string): void {
   if (!/^(?:real|double|float)/.test(type)) return;
   const message = `must not add up ${type}: such a sum depends on the order of the rows. Use sum(x::numeric), type numeric`;

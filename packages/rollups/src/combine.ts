@@ -1,4 +1,4 @@
-/** How the totals of two months become those of both. */
+/** How to combine the totals of several months. */
 export type Combine = "sum" | "min" | "max";
 
 const BY_FUNCTION: ReadonlyMap<string, Combine> = new Map([
@@ -9,14 +9,14 @@ const BY_FUNCTION: ReadonlyMap<string, Combine> = new Map([
 ]);
 
 /**
- * How an aggregate adds up, where its text is one call of count, sum, min or max and nothing else; undefined where it takes a
- * person to say. `sum(a) / count(*)` begins like a sum and is none.
+ * Returns how to combine the results of an aggregate, if its text is a single call of count, sum, min or max; otherwise
+ * undefined, and the definition must state it. `sum(a) / count(*)` begins like a sum but is not one.
  */
 export function combineOf(sql: string): Combine | undefined {
   const call = /^\s*(\w+)\s*\(\s*(distinct\b)?/i.exec(sql);
   const combine = BY_FUNCTION.get(call?.[1]?.toLowerCase() ?? "");
   if (call === null || combine === undefined) return undefined;
-  // The smallest of different values is the smallest of all; their number and sum are not.
+  // With distinct, min and max still combine; a count or sum does not.
   if (call[2] !== undefined && combine === "sum") return undefined;
   const rest = afterParenthesis(sql);
   if (rest === undefined) return undefined;
@@ -25,13 +25,13 @@ export function combineOf(sql: string): Combine | undefined {
   return end?.replaceAll(COMMENTS, "").trim() === "" ? combine : undefined;
 }
 
-// Texts, names, comments, and what stands between them: a parenthesis.
+// Matches texts, names and comments, which may contain parentheses, and the parentheses between them.
 const TOKENS =
   /\be'(?:[^'\\]|''|\\[\s\S])*'|'(?:[^']|'')*'|"[^"]*"|\$([a-z_]\w*)?\$[\s\S]*?\$\1\$|--[^\n]*|\/\*[\s\S]*?\*\/|[()]/gi;
 
 const COMMENTS = /--[^\n]*|\/\*[\s\S]*?\*\//g;
 
-/** What follows the first parenthesis when it is closed; undefined where it never is. */
+/** Returns the text after the first balanced pair of parentheses, or undefined if the first one is never closed. */
 function afterParenthesis(sql: string): string | undefined {
   let depth = 0;
   for (const { 0: token, index } of sql.matchAll(TOKENS)) {
@@ -41,7 +41,7 @@ function afterParenthesis(sql: string): string | undefined {
   return undefined;
 }
 
-/** Whether every parenthesis of a text is closed in it: what is put in parentheses stays in them then. */
+/** Returns whether all parentheses of a text are balanced, so that it stays inside parentheses put around it. */
 export function isBalanced(sql: string): boolean {
   let depth = 0;
   for (const { 0: token } of sql.matchAll(TOKENS)) {

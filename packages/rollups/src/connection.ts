@@ -11,17 +11,17 @@ import {
 import type { Definition } from "./definition.ts";
 import { RollupError } from "./errors.ts";
 
-/** How long each statement of a call may take. */
+/** Returns the deadline for each statement of a call. */
 export function command({ name, commandTimeoutMs }: Definition, operation: string): Deadline {
   return { operation: `${operation} of ${name}`, timeoutMs: commandTimeoutMs };
 }
 
-/** The same for a call that reads the source as a whole. */
+/** Returns the deadline for each statement of a call that reads much of the source. */
 export function maintenance({ name, maintenanceTimeoutMs }: Definition, operation: string): Deadline {
   return { operation: `${operation} of ${name}`, timeoutMs: maintenanceTimeoutMs };
 }
 
-/** Runs on the connection that is given, or on one of the pool's. */
+/** Runs `work` on the given connection, or on one lent by the given pool. */
 export async function onConnection<T>(
   given: Database,
   deadline: Deadline,
@@ -42,10 +42,10 @@ interface WithTenant {
 }
 
 /**
- * Runs in a transaction of the tenant: that of a `@svc/database`, else one with the setting that row security asks for. On a
- * single connection it is the caller's transaction, and the caller's tenant.
+ * Runs `work` in a transaction of the tenant: `withTenant` of a `@svc/database`, or a transaction with the setting that row
+ * security reads. Given a single connection, it runs in the caller's transaction, with the caller's tenant.
  *
- * @throws whatever `work` throws
+ * @throws the error of `work`
  */
 export async function asTenant<T>(
   given: Database,
@@ -58,7 +58,7 @@ export async function asTenant<T>(
   if (!isPool(db)) return withTransaction(db, work);
   const options: TransactionOptions = { isolation: "read committed" };
   if (setting === undefined || tenant === null) return withTransaction(db, work, options);
-  // It alone may set the tenant on its connections.
+  // Only `withTenant` may set the tenant on connections of a `@svc/database`.
   if (hasTenants(given)) return given.withTenant(tenant, (tx) => work(bounded(tx, deadline)), options);
   return withTransaction(db, work, { ...options, settings: { [setting]: tenant } });
 }
@@ -67,7 +67,7 @@ function hasTenants(db: object): db is WithTenant {
   return typeof (db as Partial<WithTenant>).withTenant === "function";
 }
 
-/** The transaction of a call, with its deadline. @throws RollupError `ERR_SVC_ROLLUP_TRANSACTION` for what can be no transaction */
+/** Returns the caller's transaction with a deadline. @throws RollupError `ERR_SVC_ROLLUP_TRANSACTION` for other values */
 export function inTransaction(definition: Definition, operation: string, tx: unknown): Queryable {
   checkConnection(operation, tx);
   return bounded(tx, command(definition, operation));
@@ -79,11 +79,11 @@ function checkConnection(subject: string, tx: unknown): asserts tx is Queryable 
   if (isConnection && !isPool(tx as Database)) return;
   throw new RollupError(
     "ERR_SVC_ROLLUP_TRANSACTION",
-    `${subject} must be given the connection of a transaction, as withTransaction() hands it over: what is sent over a pool is part of none`,
+    `${subject} needs the connection of a transaction, as withTransaction() passes it; statements sent over a pool are not part of one`,
   );
 }
 
-/** @throws RollupError `ERR_SVC_ROLLUP_TRANSACTION`: an older snapshot would be older than the lock */
+/** @throws RollupError `ERR_SVC_ROLLUP_TRANSACTION` in other isolation levels: their snapshot may be older than the lock */
 export function checkReadCommitted<T extends { readonly isolation: string }>(
   answer: T | undefined,
 ): asserts answer is T {

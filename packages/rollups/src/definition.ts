@@ -7,23 +7,23 @@ export interface Group {
   readonly sql: string;
   readonly column: string;
   readonly type: string;
-  /** Characters that fit; undefined where it is no text. */
+  /** Largest number of characters; undefined for other types than text. */
   readonly length: number | undefined;
   readonly whenNull: string | undefined;
   readonly cut: boolean;
 }
 
-/** A figure with what its options mean. */
+/** A figure, with its options resolved. */
 export interface Measure {
   readonly name: string;
   readonly sql: string;
   readonly aggregate: string;
   readonly type: string;
-  /** Undefined where months do not add up. */
+  /** Undefined if the figures of months cannot be combined. */
   readonly combine: Combine | undefined;
 }
 
-/** A rollup with every default filled in; names of tables and columns are quoted, except for those that begin with `given`. */
+/** A rollup with all defaults. Names of tables and columns are quoted, except for those that begin with `given`. */
 export interface Definition {
   readonly name: string;
   readonly givenTable: string;

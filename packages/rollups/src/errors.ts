@@ -1,6 +1,6 @@
 import { sqlStateOf } from "@svc/sql";
 
-/** What a {@link RollupError} is about. */
+/** Codes of {@link RollupError}. */
 export type RollupErrorCode =
   | "ERR_SVC_ROLLUP_ARGUMENT"
   | "ERR_SVC_ROLLUP_GROUP"
@@ -10,11 +10,11 @@ export type RollupErrorCode =
   | "ERR_SVC_ROLLUP_ZONE";
 
 /**
- * `_ARGUMENT`: a tenant, moment, date, group or measure that is none; nothing was sent to the database. `_TRANSACTION`: no
- * transaction, or one of another isolation level than READ COMMITTED. `_TENANT`: row security is on, and the transaction
- * is another tenant's. `_GROUP`: a value to group by is too long. `_ZONE`: the totals were made for another time zone, or
- * the server does not know this one. `_SCHEMA`: the tables are not there, or not as they must be. After all of them the
- * totals are as they were.
+ * Thrown by the calls of a rollup; the totals stay unchanged. `_ARGUMENT`: an invalid tenant, moment, date, group or measure;
+ * nothing was sent to the database. `_TRANSACTION`: not a transaction, or not READ COMMITTED. `_TENANT`: row security is on,
+ * and the transaction belongs to another tenant. `_GROUP`: a value to group by is too long. `_ZONE`: the totals belong to
+ * another time zone, or the server does not know this one. `_SCHEMA`: the tables are missing or do not match the
+ * definition.
  */
 export class RollupError extends Error {
   override readonly name = "RollupError";
@@ -30,16 +30,16 @@ export function refused(message: string): RollupError {
   return new RollupError("ERR_SVC_ROLLUP_ARGUMENT", message);
 }
 
-// No such schema, table, column, operator or function; types that do not fit; not an aggregate; no such key.
+// Missing schema, table, column, operator or function; type mismatch; not an aggregate; missing unique key.
 const NOT_AS_DEFINED: ReadonlySet<string | undefined> = new Set(
   "3F000 42P01 42703 42883 42804 42803 42P10".split(" "),
 );
 
 /**
- * Runs a statement of ours.
+ * Runs a statement of this package and translates its errors.
  *
- * @throws RollupError `ERR_SVC_ROLLUP_ZONE` where the server does not know the zone, `ERR_SVC_ROLLUP_SCHEMA` where tables or
- *   columns are missing or other ones; everything else as it comes
+ * @throws RollupError `ERR_SVC_ROLLUP_ZONE` if the server does not know the zone, `ERR_SVC_ROLLUP_SCHEMA` if tables or
+ *   columns are missing or different; other errors unchanged
  */
 export async function explained<T>({ zone }: { readonly zone: string }, work: () => Promise<T>): Promise<T> {
   try {

@@ -9,7 +9,7 @@ import type { Refreshed, Refresher } from "./refresh.ts";
 import type { Bucket } from "./sql/lock.ts";
 import { ownName, sharedTables } from "./sql/pieces.ts";
 
-/** What queues jobs: a table of `@svc/job-table`, or something with its `enqueue`. */
+/** A queue for refresh jobs: a table of `@svc/job-table`, or another object with its `enqueue`. */
 export interface RefreshQueue {
   enqueue(
     job: {
@@ -20,36 +20,36 @@ export interface RefreshQueue {
     },
     options?: { readonly tx?: Queryable | undefined },
   ): Promise<{ readonly id: string; readonly enqueued: boolean }>;
-  /** Makes dead jobs pending; answers the ids of those that were dead. Default: a dead job hides later changes of its bucket. */
+  /** Makes dead jobs pending and returns their ids. Default: a dead job blocks later refresh jobs of its bucket. */
   retryDead?(
     ids: readonly string[],
     options?: { readonly tx?: Queryable | undefined },
   ): Promise<readonly string[]>;
 }
 
-/** What a job carries. */
+/** Payload of a refresh job. */
 export interface RefreshPayload {
   readonly tenant: string | null;
-  /** ISO 8601 in UTC. */
+  /** Moment in the bucket, ISO 8601 in UTC. */
   readonly at: string;
 }
 
-/** What a handler is told beside its payload. */
+/** Facts about a job that its handler receives with the payload. */
 export interface RefreshJob {
   readonly attempts: number;
   readonly maxAttempts: number;
 }
 
-/** Does the work of a job. */
+/** Handles one refresh job. */
 export type RefreshHandler = (payload: unknown, job: RefreshJob) => Promise<Refreshed>;
 
-/** What {@link Rollup.enqueueRefresh} takes beside the moment. */
+/** Options of {@link Rollup.enqueueRefresh}. */
 export interface EnqueueOptions {
-  /** The READ COMMITTED transaction that writes the rows. Default: none; the job is then one more, whatever is pending. */
+  /** READ COMMITTED transaction that writes the rows. Default: none; the call then always queues another job. */
   readonly tx?: Queryable | undefined;
 }
 
-/** The job of a bucket is known by how often the bucket was refreshed by jobs. */
+/** Queues and handles refresh jobs. The id of a job contains its bucket's generation: the number of refreshes by jobs. */
 export interface RefreshJobs {
   enqueue(
     jobs: RefreshQueue,
@@ -69,11 +69,11 @@ export function taskOf({ name }: Definition): string {
 }
 
 /**
- * One pending job per bucket, and no change that is committed without a refresh after it.
+ * Keeps one pending job per bucket, and guarantees a refresh after every committed change.
  *
- * A job that is in the queue already stands for a change only if it has still to look. So whoever queues one locks the bucket
- * with others of his kind until his commit, and names the job by the bucket's generation; a job locks it for itself before
- * it looks, and counts the generation up. Who locked first is seen by the job; who comes after it gets another name.
+ * A pending job covers a change only if it has not read the rows yet. So `enqueue` takes a shared lock on the bucket until its
+ * transaction commits, and puts the bucket's generation into the job's id. A running job takes the exclusive lock before it
+ * reads, and increments the generation. A writer that locked first is visible to the job; a later one gets a new id.
  */
 export function createRefreshJobs(definition: Definition, refresher: Refresher): RefreshJobs {
   const refreshes = qualified(sharedTables(definition).refreshes);
@@ -112,7 +112,7 @@ on conflict (rollup, tenant, month) do update set generation = kept.generation +
     return bucket;
   }
 
-  /** In the transaction that holds the lock of the bucket. */
+  /** Queues a job in the transaction that holds the lock of the bucket. */
   async function queue(
     jobs: RefreshQueue,
     bound: Queryable,
@@ -121,17 +121,17 @@ on conflict (rollup, tenant, month) do update set generation = kept.generation +
   ): Promise<{ id: string; enqueued: boolean }> {
     const job = jobOf(payload);
     const counted = await generation(bound, bucket);
-    // The queue gets the transaction that the caller has given.
+    // Pass the caller's own transaction to the queue, not the wrapper with the deadline.
     const tx = original(bound);
-    // With a snapshot that is older than the lock the generation may be too: such a job is one more.
+    // With a snapshot older than the lock, the generation may be outdated: queue a job without an id.
     if (bucket.isolation !== "read committed") return jobs.enqueue(job, { tx });
-    // Of another zone, the moment of a job that is there may be in another month.
+    // Include the zone: in another zone the same moment may belong to another month.
     const zone = definition.zone.toLowerCase();
     const parts = [definition.givenTable, zone, bucket.tenant, bucket.month, counted];
     const id = `rollup-${createHash("sha256").update(JSON.stringify(parts)).digest("hex")}`;
     const queued = await jobs.enqueue({ ...job, id }, { tx });
     if (queued.enqueued) return queued;
-    // It may be dead without ever having counted: its workers were lost, or knew no such task.
+    // The job may have died without incrementing the generation: its workers were lost, or did not know the task.
     const revived = await jobs.retryDead?.([id], { tx });
     return { id, enqueued: revived?.includes(id) === true };
   }
@@ -169,7 +169,7 @@ on conflict (rollup, tenant, month) do update set generation = kept.generation +
         asTenant(db, command(definition, "a refresh job"), definition, tenant, async (tx) =>
           work(tx, await lockOne(tx, moment, "refresh")),
         );
-      // A dead job keeps its name: what is changed from here on must not be taken for its work.
+      // A dead job keeps its id: increment the generation, so that later changes get a new job.
       if (job.attempts >= job.maxAttempts) await run(countUp);
       const { month, written, removed } = await run(async (tx, bucket) => {
         await countUp(tx, bucket);

@@ -1,4 +1,4 @@
-/** A text as a constant in SQL, whatever is in it and whatever `standard_conforming_strings` says. */
+/** Returns a text as a SQL constant, safe for any text and for both values of `standard_conforming_strings`. */
 export function literal(text: string): string {
   const quoted = `'${text.replaceAll("'", "''")}'`;
   return quoted.includes("\\") ? `E${quoted.replaceAll("\\", "\\\\")}` : quoted;

@@ -22,86 +22,86 @@ import { type Combine, combineOf } from "./combine.ts";
 import type { Definition, Group, Measure } from "./definition.ts";
 import { checkZone } from "./zone.ts";
 
-/** The rows that are added up. */
+/** The source: the rows to add up. */
 export interface RollupSource {
-  /** The table, by name or `schema.name`. Required. */
+  /** Name of the table, or `schema.name`. Required. */
   readonly table: string;
-  /** The column with the tenant; null: rows belong to no tenant, and every call says `tenant: null`. Required. */
+  /** Column with the tenant; null if rows have no tenant, and every call passes `tenant: null`. Required. */
   readonly tenantColumn: string | null;
-  /** Its type: `text` (`varchar` too), `uuid`, `integer` or `bigint`. Default: `text`. */
+  /** Type of that column: `text` (also for `varchar`), `uuid`, `integer` or `bigint`. Default: `text`. */
   readonly tenantType?: TenantType | undefined;
-  /** The column, a `timestamptz`, that says which month a row belongs to. Required. */
+  /** Column of type `timestamptz` that determines the month of a row. Required. */
   readonly timeColumn: string;
-  /** Which rows count: SQL of a developer, never of a request. The table is called `source` in it. Default: all. */
+  /** SQL condition for the rows to count, where the table is `source`; never build it from a request. Default: all rows. */
   readonly where?: string | undefined;
 }
 
 export type TenantType = "text" | "uuid" | "integer" | "bigint";
 
-/** A column that totals are kept apart by. */
+/** A column to group totals by. */
 export interface RollupGroup {
-  /** The column of the source. Required. */
+  /** Column of the source. Required. */
   readonly column: string;
   /** `varchar(n)`, `smallint`, `integer`, `bigint`, `boolean` or `uuid`. Default: `varchar(64)`. */
   readonly type?: string | undefined;
-  /** A value that stands for NULL. Default: none; NULL is a group of its own (ROLL-6). */
+  /** Value to use for NULL. Default: none; NULL is a group of its own (ROLL-6). */
   readonly whenNull?: string | undefined;
   /**
-   * What becomes of a text of more than `n` characters: `refuse` throws and leaves the bucket as it was, `cut` adds it to the
+   * How to treat a text of more than `n` characters: `refuse` throws and leaves the bucket unchanged, `cut` adds it to the
    * group of its first `n` characters. Default: `refuse`.
    */
   readonly tooLong?: "refuse" | "cut" | undefined;
 }
 
-/** A figure. */
+/** A figure computed by an aggregate. */
 export interface RollupMeasure {
-  /** An aggregate over rows of the table, which is called `source`: SQL of a developer, never of a request. Required. */
+  /** SQL aggregate over rows of the table, named `source`; never build it from a request. Required. */
   readonly sql: string;
-  /** Its type, as `numeric(14, 2)`. A sum is no `real` and no `double precision`. Required. */
+  /** Type of the result, for example `numeric(14, 2)`. A sum must not be `real` or `double precision`. Required. */
   readonly type: string;
-  /** How months add up. Default: what follows from a single `count`, `sum`, `min` or `max`; otherwise it must be said. */
+  /** How to combine months. Default: derived from a single `count`, `sum`, `min` or `max`; otherwise required. */
   readonly combine?: Combine | undefined;
-  /** Whether months and groups do not add up, as with `count(distinct ...)` and averages. Default: false. */
+  /** Set if months and groups cannot be combined, as with `count(distinct ...)` and averages. Default: false. */
   readonly nonAdditive?: boolean | undefined;
 }
 
-/** What {@link defineRollup} takes. */
+/** Options of {@link defineRollup}. */
 export interface RollupOptions {
   /** Lower-case letters, digits and underscores, at most 40; the task of its jobs is `rollup.refresh.<name>`. Required. */
   readonly name: string;
-  /** The table of totals, by name (at most 48 bytes) or `schema.name`. Default: the name. */
+  /** Table of totals, by name (at most 48 bytes) or `schema.name`. Default: the name. */
   readonly table?: string | undefined;
-  /** The rows that are added up. Required. */
+  /** The rows to add up. Required. */
   readonly source: RollupSource;
-  /** Columns that totals are kept apart by, by their name in the table of totals, up to 8. Default: none. */
+  /** Columns to group by, keyed by their name in the table of totals; up to 8. Default: none. */
   readonly groupBy?: Readonly<Record<string, RollupGroup>> | undefined;
-  /** Figures by their name in the table of totals, 1 to 50. Required. */
+  /** Figures, keyed by their name in the table of totals; 1 to 50. Required. */
   readonly measures: Readonly<Record<string, RollupMeasure>>;
-  /** The zone whose months these are, as `Europe/Berlin` (ROLL-4). Required. */
+  /** Time zone that defines the months, for example `Europe/Berlin` (ROLL-4). Required. */
   readonly timeZone: string;
   /**
-   * The setting that row security asks for the tenant; null: the policies are of another kind, and nothing is set or checked.
+   * Setting from which row security reads the tenant; null if the policies work differently: then nothing is set or checked.
    * Default: `svc.tenant`.
    */
   readonly tenantSetting?: string | null | undefined;
   /**
-   * Milliseconds that a statement may take, and the wait for a connection of a pool, 10 to 600,000. The call rejects with a
-   * `SqlDeadlineError` then, and what was sent may still take effect. Default: 15,000.
+   * Milliseconds for a statement, and for the wait for a connection of a pool, 10 to 600,000. After that the call rejects with
+   * a `SqlDeadlineError`; a statement that was sent may still take effect. Default: 15,000.
    */
   readonly commandTimeoutMs?: number | undefined;
   /**
-   * The same for each statement of `rebuild()`, `rebuildAll()` and `verify()`, and for those of `ensureSchema()` that make
-   * something, 10 to 86,400,000. Default: 600,000.
+   * Milliseconds for each statement of `rebuild()`, `rebuildAll()` and `verify()`, and for those of `ensureSchema()` that
+   * create something, 10 to 86,400,000. Default: 600,000.
    */
   readonly maintenanceTimeoutMs?: number | undefined;
 }
 
 const SUBJECT = "defineRollup()";
 const NAME = /^[a-z][a-z0-9_]{0,39}$/;
-// Columns of ours, and those that every table has.
+// Columns that every table of totals has, and system columns.
 const RESERVED: ReadonlySet<string> = new Set("tenant_id month tableoid xmin cmin xmax cmax ctid".split(" "));
 const MAX_TABLE_BYTES = 48;
-// An entry of an index has at most 2,704 bytes; a tenant has up to 1,020 of them.
+// An index entry has at most 2,704 bytes; a tenant takes up to 1,020 of them.
 const MAX_GROUP_CHARACTERS = 400;
 const MEASURE_TYPE = /^[a-z][a-z0-9]*(?: precision)?(?:\(\s*\d{1,4}\s*(?:,\s*\d{1,4}\s*)?\))?$/;
 const PLAIN_TYPES: readonly string[] = ["smallint", "integer", "bigint", "boolean", "uuid"];
@@ -229,10 +229,10 @@ function checkNames(groups: readonly Group[], measures: readonly Measure[]): voi
     if (!NAME.test(each)) {
       throw fault(
         "groupBy, measures",
-        `${JSON.stringify(each.slice(0, 80))} is no name: up to 40 lower-case letters, digits and underscores, a letter first`,
+        `${JSON.stringify(each.slice(0, 80))} is not a valid name: up to 40 lower-case letters, digits and underscores, a letter first`,
       );
     }
-    // Columns of our answers begin with svc_.
+    // Internal columns of query results begin with svc_.
     if (seen.has(each) || each.startsWith("svc_"))
       throw fault("groupBy, measures", `the name ${each} is taken; choose another one`);
     seen.add(each);
@@ -250,7 +250,7 @@ function quoted(key: string, given: string, quote: (name: string) => string = id
   try {
     return quote(given);
   } catch (error) {
-    throw fault(key, error instanceof Error ? error.message : "is no name");
+    throw fault(key, error instanceof Error ? error.message : "is not a valid name");
   }
 }
 

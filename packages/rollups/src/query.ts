@@ -8,15 +8,15 @@ import { checkZoneOf } from "./refresh.ts";
 import { combinedSql } from "./sql/combined.ts";
 import { ofTenant, ownName, sharedTables } from "./sql/pieces.ts";
 
-/** What totals are asked for. */
+/** Range, grouping and measures of a query. */
 export interface RollupQuery extends LocalDates {
-  /** What they are kept apart by: `month` and names of groups. Default: all of them. */
+  /** Columns to group by: `month` and names of groups. Default: all of them. */
   readonly by?: readonly string[] | undefined;
-  /** Names of measures. Default: all. */
+  /** Names of the measures to return. Default: all. */
   readonly measures?: readonly string[] | undefined;
 }
 
-/** A total: its month as `YYYY-MM-DD`, its groups and its measures, as the driver reads their types. */
+/** A total with its month as `YYYY-MM-DD`, its groups and its measures, as the driver parses their types. */
 export interface Total extends Row {
   readonly month?: string;
 }
@@ -52,7 +52,7 @@ export async function queryTotals(
   );
 }
 
-/** `$1` the first month, `$2` the last one, `$3` the tenant where there is one. Names that are given are looked up, never sent. */
+/** Returns the query; `$1` first month, `$2` last month, `$3` the tenant if there is one. Contains no text from the caller. */
 function totalsSql(definition: Definition, hasTenant: boolean, { by, measures: given }: RollupQuery): string {
   const known = ["month", ...definition.groups.map(({ name }) => name)];
   const dimensions = chosen("by", by, known);

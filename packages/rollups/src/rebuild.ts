@@ -7,17 +7,17 @@ import { checkAnswer, type Refresher } from "./refresh.ts";
 import type { Recomputed } from "./sql/recompute.ts";
 import { lockAllSql, recomputeAllSql, setZoneSql } from "./sql/recompute-all.ts";
 
-/** What a rebuild of a range did. */
+/** Result of a rebuild. */
 export interface Rebuilt {
-  /** How many months were computed anew. */
+  /** Number of months recomputed. */
   readonly months: number;
-  /** Rows of the totals that were made or changed. */
+  /** Rows of the totals inserted or updated. */
   readonly written: number;
-  /** Rows whose group has no rows any more. */
+  /** Rows of the totals deleted because their group has no rows any more. */
   readonly removed: number;
 }
 
-/** Computes the months of a range anew, each in a transaction of its own (ROLL-5, ROLL-7). */
+/** Recomputes the months of a range, each in its own transaction (ROLL-5, ROLL-7). */
 export async function rebuildRange(
   db: Database,
   definition: Definition,
@@ -38,7 +38,7 @@ export async function rebuildRange(
   return { months: months.length, written, removed };
 }
 
-/** Computes everything anew in one transaction, and makes the totals those of the zone (ROLL-2, ROLL-4). */
+/** Recomputes all buckets in one transaction, and stores the definition's time zone (ROLL-2, ROLL-4). */
 export async function rebuildEverything(
   given: Database,
   definition: Definition,

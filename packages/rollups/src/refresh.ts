@@ -6,30 +6,30 @@ import type { Definition } from "./definition.ts";
 import { type Bucket, type LockMode, lockSql, MAX_BUCKETS } from "./sql/lock.ts";
 import { type Recomputed, recomputeSql } from "./sql/recompute.ts";
 
-/** What a refresh did. */
+/** Result of a refresh. */
 export interface Refreshed {
-  /** The first day of the local month, `YYYY-MM-DD`. */
+  /** First day of the local month, `YYYY-MM-DD`. */
   readonly month: string;
-  /** Rows of the totals that were made or changed. */
+  /** Rows of the totals inserted or updated. */
   readonly written: number;
-  /** Rows whose group has no rows any more. */
+  /** Rows of the totals deleted because their group has no rows any more. */
   readonly removed: number;
 }
 
-/** A refreshed bucket of several. */
+/** Result for one bucket of several. */
 export interface RefreshedBucket extends Refreshed {
   readonly tenant: string | null;
 }
 
-/** Statements of a rollup, made once. */
+/** The statements of a rollup, prepared once. */
 export interface Refresher {
-  /** In the order in which they were locked, each once. */
+  /** Refreshes each bucket once and returns them in the order in which they were locked. */
   refresh(tx: Queryable, moments: readonly Moment[]): Promise<RefreshedBucket[]>;
-  /** Locks buckets in the order of tenant and month, without a recompute. @throws RollupError */
+  /** Locks buckets in the order of tenant and month, without recomputing them. @throws RollupError */
   lock(tx: Queryable, moments: readonly Moment[], mode: LockMode): Promise<Bucket[]>;
-  /** Locks the bucket of a month by its first day. @throws RollupError */
+  /** Locks the bucket of a month, given the first day of the month. @throws RollupError */
   lockMonth(tx: Queryable, tenant: string | null, month: string): Promise<Bucket>;
-  /** Recomputes a bucket that is locked. @throws RollupError */
+  /** Recomputes a locked bucket. @throws RollupError */
   recompute(tx: Queryable, bucket: Bucket): Promise<RefreshedBucket>;
 }
 
@@ -93,7 +93,7 @@ export function createRefresher(definition: Definition): Refresher {
   };
 }
 
-/** @throws RollupError that says why a recompute has done nothing */
+/** @throws RollupError with the reason if a recompute changed nothing because a check failed */
 export function checkAnswer(
   definition: Definition,
   tenant: string | null | undefined,
@@ -130,7 +130,7 @@ export function checkZoneOf({ name, zone }: Definition, stored: string | null): 
   );
 }
 
-/** @throws RollupError `ERR_SVC_ROLLUP_TENANT`; `tenant` is undefined where all tenants are meant */
+/** @throws RollupError `ERR_SVC_ROLLUP_TENANT`; `tenant` is undefined for a call over all tenants */
 export function checkSecured(
   answer: Pick<Recomputed, "secured" | "as_tenant">,
   tenant: string | null | undefined,

@@ -14,59 +14,59 @@ import { createRefresher, type Refreshed, type RefreshedBucket } from "./refresh
 import { ddlOf, ensureRollup, type Migration, migrationsOf } from "./schema.ts";
 import { type Verified, verifyRange } from "./verify.ts";
 
-/** Totals of local months that always equal their rows. Errors of the server are passed on as they are. */
+/** Totals of local months that always equal their rows. Errors of the server are passed on unchanged. */
 export interface Rollup {
   readonly name: string;
   readonly table: string;
   readonly timeZone: string;
-  /** The schema as one text, with the index that the source needs as a comment. */
+  /** Returns the schema as one text, with the recommended index of the source as a comment. */
   ddl(): string;
   /**
-   * Makes what is missing of the tables (ROLL-1, ROLL-6).
+   * Creates the missing tables (ROLL-1, ROLL-6).
    *
-   * @throws SchemaError for tables that are other ones; RollupError `_SCHEMA`, `_ZONE`
+   * @throws SchemaError for existing tables that differ; RollupError `_SCHEMA`, `_ZONE`
    */
   ensureSchema(db: Database): Promise<"present" | "created">;
-  /** The same for a migration tool. */
+  /** Returns the same schema for a migration tool. */
   migrations(): readonly Migration[];
   /**
-   * Computes the bucket of a moment anew, in the caller's READ COMMITTED transaction and after the rows were written (ROLL-2,
-   * ROLL-3, ROLL-5). Nothing is written where nothing has changed.
+   * Recomputes the bucket of a moment, in the caller's READ COMMITTED transaction; call it after writing the rows (ROLL-2,
+   * ROLL-3, ROLL-5). Writes only what differs.
    *
    * @throws RollupError `_ARGUMENT`, `_TRANSACTION`, `_TENANT`, `_GROUP`, `_ZONE`, `_SCHEMA`
    */
   refresh(tx: Queryable, moment: Moment): Promise<Refreshed>;
   /**
-   * The same for several moments, up to 10,000 in up to 1,000 buckets: each bucket once, all locked in one order before the
-   * first is computed. For a row that moved, its old and its new moment.
+   * Does the same for up to 10,000 moments in up to 1,000 buckets. Locks all buckets in one order, then recomputes each one
+   * once. For a row that moved, pass its old and its new moment.
    */
   refreshMany(tx: Queryable, moments: readonly Moment[]): Promise<readonly RefreshedBucket[]>;
-  /** Computes months of a tenant anew, each in a transaction of its own (ROLL-5, ROLL-7), up to 1,200. */
+  /** Recomputes up to 1,200 months of a tenant, each in its own transaction (ROLL-5, ROLL-7). */
   rebuild(db: Database, range: TenantDates): Promise<Rebuilt>;
-  /** Computes everything anew in one transaction; also what a change of zone takes. No refresh runs beside it. */
+  /** Recomputes everything in one transaction, while refreshes wait. Required after a change of the time zone. */
   rebuildAll(db: Database): Promise<Omit<Rebuilt, "months">>;
-  /** Compares totals with their rows, both ways, and looks for the index of the source. Changes nothing. */
+  /** Compares totals with their rows in both directions, and checks for the index of the source. Changes nothing. */
   verify(db: Database, range: TenantDates): Promise<Verified>;
-  /** Totals in the order of month and groups. Measures are added up over what `by` leaves out. */
+  /** Returns totals ordered by month and groups. Combines measures over the columns that `by` omits. */
   query(db: Database, tenant: Moment["tenant"], query: RollupQuery): Promise<Total[]>;
-  /** Queues a refresh in the transaction that writes the rows; one job per bucket is pending. */
+  /** Queues a refresh in the transaction that writes the rows; a bucket has one pending job at most. */
   enqueueRefresh(
     jobs: RefreshQueue,
     moment: Moment,
     options?: EnqueueOptions,
   ): Promise<{ id: string; enqueued: boolean }>;
-  /** The same for several moments, each bucket once, in an order in which no two callers wait for each other in a ring. */
+  /** Does the same for several moments, once per bucket, in an order that prevents deadlocks between callers. */
   enqueueRefreshMany(
     jobs: RefreshQueue,
     moments: readonly Moment[],
     options: Required<EnqueueOptions>,
   ): Promise<readonly { id: string; enqueued: boolean }[]>;
-  /** Handlers of those jobs, for a worker of `@svc/job-table`. */
+  /** Returns the handlers of those jobs, for a worker of `@svc/job-table`. */
   handlers(db: Database): Record<string, RefreshHandler>;
 }
 
 /**
- * Defines totals. Nothing is sent.
+ * Defines a rollup, without sending any statement.
  *
  * @throws ConfigurationError
  */

@@ -6,19 +6,19 @@ import { checkSource, checkTotals } from "./tables.ts";
 import { ownName, sharedTables } from "./sql/pieces.ts";
 import { indexName } from "./sql/tables.ts";
 
-/** A step of the schema, for a migration tool. */
+/** A schema step for a migration tool. */
 export interface Migration {
-  /** Sorts after the one before it. */
+  /** Sorts after the name of the previous step. */
   readonly name: string;
-  /** Statements that do no harm where their part is there already. */
+  /** Statements that are harmless when their part exists already. */
   readonly statements: readonly string[];
 }
 
-/** The statements that make the totals and the two tables that all rollups of a schema share (ROLL-1, ROLL-6). */
+/** Returns the statements that create the totals and the two tables shared by all rollups of a schema (ROLL-1, ROLL-6). */
 export function statementsOf(definition: Definition): readonly string[] {
   const { table, groups, measures, tenantType, zone } = definition;
   const { zones, refreshes } = sharedTables(definition);
-  // Keys are compared and never sorted for people; an index of this collation survives an upgrade of the system's library.
+  // Collation "C": keys are only compared, and their index survives upgrades of the system's collation library.
   const collation = (type: string): string => (/^(?:text|varchar)/.test(type) ? ' collate "C"' : "");
   const columns = [
     `tenant_id ${tenantType}${collation(tenantType)}`,
@@ -42,7 +42,7 @@ export function statementsOf(definition: Definition): readonly string[] {
   ];
 }
 
-/** All of it as text, with the index that the source needs as a comment: it is not ours to lock that table. */
+/** Returns the schema as text. The source's index is only a comment, since creating it locks the caller's table. */
 export function ddlOf(definition: Definition): string {
   return [
     ...statementsOf(definition).map((statement) => `${statement};`),
@@ -51,7 +51,7 @@ export function ddlOf(definition: Definition): string {
   ].join("\n");
 }
 
-/** The index that a refresh reads the source by. */
+/** Returns the statement for the index with which a refresh reads the source. */
 export function adviceOf({ source, tenant, time }: Definition): string {
   return `create index concurrently on ${source} (${tenant === undefined ? "" : `${tenant}, `}${time})`;
 }
@@ -66,10 +66,10 @@ export function migrationsOf(definition: Definition): readonly Migration[] {
 }
 
 /**
- * Makes what is missing, after a look at the source.
+ * Creates the missing tables, after checking the source.
  *
- * @throws SchemaError for tables that are other ones; RollupError `ERR_SVC_ROLLUP_SCHEMA` for a source that cannot be added
- *   up, `ERR_SVC_ROLLUP_ZONE` for a zone that the server does not know
+ * @throws SchemaError for existing tables that differ; RollupError `ERR_SVC_ROLLUP_SCHEMA` for a source that cannot be
+ *   added up, `ERR_SVC_ROLLUP_ZONE` for a zone that the server does not know
  */
 export async function ensureRollup(db: Database, definition: Definition): Promise<"present" | "created"> {
   const { givenTable, groups, measures, tenantType, commandTimeoutMs, maintenanceTimeoutMs } = definition;

@@ -11,12 +11,12 @@ interface SourceRow extends Record<string, unknown> {
   readonly readable: boolean;
 }
 
-// Syntax, names, types, aggregates: what is wrong with SQL as such. Not permissions.
+// Errors in the SQL itself: syntax, names, types, aggregates. Not missing permissions.
 const WRONG_SQL = /^(?:0A|22|42(?!501))/;
 
 /**
- * Looks at the source, and has the server look at the statements about it, without reading a row. Who makes the tables may have
- * no right to read the source: then the first refresh is the one to find out.
+ * Checks the source, and lets the server parse the statements about it, without reading a row. Skips the parsing if the role
+ * has no right to read the source; then the first refresh reports errors.
  *
  * @throws RollupError `ERR_SVC_ROLLUP_SCHEMA`, `ERR_SVC_ROLLUP_ZONE`
  */
@@ -36,7 +36,7 @@ export async function checkSource(db: Queryable, definition: Definition): Promis
   if (!found.tenant) throw schema(`the source has no column ${givenSource}.${givenTenant ?? ""}`);
   if (!found.exact) {
     throw schema(
-      `${givenSource}.${givenTenant ?? ""} takes different texts for equal: its collation must be deterministic`,
+      `${givenSource}.${givenTenant ?? ""} treats different texts as equal: its collation must be deterministic`,
     );
   }
   if (found.readable) await probe(db, definition);
@@ -44,19 +44,19 @@ export async function checkSource(db: Queryable, definition: Definition): Promis
 
 async function probe(db: Queryable, definition: Definition): Promise<void> {
   try {
-    // Without values: no placeholder is known to it.
+    // Send it without values, so that a placeholder in the caller's SQL is an error.
     await db.query(probeSql(definition));
   } catch (error) {
     if (!(error instanceof Error) || !WRONG_SQL.test(sqlStateOf(error) ?? "")) throw error;
-    // What is not closed is shown to its end, and that is ours.
+    // Keep the first line: for unclosed SQL the message quotes the rest of the statement, which is internal.
     const [first = ""] = error.message.split("\n");
     throw schema(`the source cannot be added up as defined: ${first}`, { cause: error });
   }
 }
 
 /**
- * @throws RollupError `ERR_SVC_ROLLUP_SCHEMA` for totals of other groups, which an index of their name tells, and for a figure whose
- *   column has room for fewer digits: it would differ for ever
+ * @throws RollupError `ERR_SVC_ROLLUP_SCHEMA` if the existing index shows that the totals have other groups, or if a measure's
+ *   column has fewer digits than the measure, since such totals would always differ
  */
 export async function checkTotals(db: Queryable, definition: Definition): Promise<void> {
   const { table, givenTable, groups, measures } = definition;
@@ -64,7 +64,7 @@ export async function checkTotals(db: Queryable, definition: Definition): Promis
   const wanted = ["tenant_id", "month", ...groups.map(({ name }) => name)].join(", ");
   const columns = key?.columns?.join(", ") ?? wanted;
   if (columns !== wanted) {
-    throw schema(`${givenTable} is of other groups, by ${columns} and not by ${wanted}: name another table`);
+    throw schema(`${givenTable} is grouped by ${columns}, not by ${wanted}: name another table`);
   }
   const { rows } = await db.query<{ name: string; digits: string }>(totalsSql, [table]);
   for (const { name, type } of measures) {

@@ -8,23 +8,23 @@ import { adviceOf } from "./schema.ts";
 import type { Recomputed } from "./sql/recompute.ts";
 import { driftSql, guardOnlySql, hasIndexSql } from "./sql/drift.ts";
 
-/** A row of the totals that is not what its rows add up to. */
+/** A row of the totals that differs from the sum of its source rows. */
 export interface Drift {
-  /** The first day of the local month, `YYYY-MM-DD`. */
+  /** First day of the local month, `YYYY-MM-DD`. */
   readonly month: string;
-  /** The groups by name. */
+  /** Groups by name. */
   readonly group: Row;
-  /** The measures by name that the rows add up to; null where there are no rows. */
+  /** Measures by name, computed from the rows; null if there are no rows. */
   readonly expected: Row | null;
-  /** The measures by name that the totals have; null where they have none. */
+  /** Measures by name, as stored in the totals; null if there are none. */
   readonly stored: Row | null;
 }
 
-/** What `verify` found. */
+/** Result of `verify`. */
 export interface Verified {
-  /** Empty where every bucket equals its rows. */
+  /** Differences; empty if every bucket equals its rows. */
   readonly drift: readonly Drift[];
-  /** What makes refreshes slow, in words. */
+  /** Texts about causes of slow refreshes. */
   readonly warnings: readonly string[];
 }
 
@@ -33,7 +33,7 @@ interface DriftRow extends Row {
   readonly month: string;
 }
 
-/** Compares both ways, in one snapshot, without a lock. */
+/** Compares in both directions, in one snapshot, without a lock. */
 export async function verifyRange(
   db: Database,
   definition: Definition,
@@ -65,17 +65,17 @@ async function compare(
       definition.givenTime,
     ])
   ).rows;
-  const warning = `the source has no index that a month of a tenant is read by: ${adviceOf(definition)}`;
+  const warning = `the source has no index for reading a month of a tenant: ${adviceOf(definition)}`;
   return { drift: pairs(definition, rows), warnings: index?.present === false ? [warning] : [] };
 }
 
-/** The two sides of one group beside each other. */
+/** Joins the expected and the stored side of each group. */
 function pairs({ groups, measures }: Definition, rows: readonly DriftRow[]): Drift[] {
   const found = new Map<string, Drift>();
   for (const row of rows) {
     const group = Object.fromEntries(groups.map(({ name }) => [name, row[name]]));
     const figures = Object.fromEntries(measures.map(({ name }) => [name, row[name]]));
-    // A driver may have been told to read a bigint as one, and JSON has none.
+    // A driver may be configured to return bigint values, which JSON.stringify rejects.
     const key = JSON.stringify([row.month, group], (_, value: unknown) =>
       typeof value === "bigint" ? String(value) : value,
     );

@@ -1,14 +1,14 @@
 import { ConfigurationError } from "@svc/options";
 import { literal } from "./literal.ts";
 
-// Other names of three letters are fixed offsets to PostgreSQL, and to Node zones whose clocks change, or of other countries:
-// BST is British summer here and Dhaka there.
+// Other three-letter names are fixed offsets in PostgreSQL, but in Node they are zones with clock changes, or zones of
+// other countries: BST can be British summer time or Bangladesh time.
 const SHORT: ReadonlySet<string> = new Set(["gmt", "prc", "roc", "rok", "uct", "utc"]);
 const AMBIGUOUS = /^(?:[a-z]{3}$|systemv\/)/i;
 
 /**
- * Refuses what is no zone of the time zone database. The server is the one that computes with it; but it takes `Foo+5` too,
- * and reads the sign of `+05:00` the other way round.
+ * Rejects a name that is not in the time zone database. The server computes with the zone, but it also accepts `Foo+5`, and
+ * reads the sign of `+05:00` the other way round.
  *
  * @throws ConfigurationError
  */
@@ -35,10 +35,10 @@ function isKnown(zone: string): boolean {
 }
 
 /**
- * The first instant whose local date is that of `month`, a `timestamp` of its first midnight (ROLL-4). That midnight may come
- * twice, when clocks go back across it, and PostgreSQL answers the second one; or never, and it may answer a later instant
- * than the first. So instants before it are tried: by the steps that clocks were changed by, and by the offset of the day
- * before. Of those that are in the month already the first one counts.
+ * Returns the first instant whose local date is that of `month`, a `timestamp` of its first midnight (ROLL-4). If clocks go
+ * back across midnight, it occurs twice and PostgreSQL returns the second one; if it is skipped, PostgreSQL may return a
+ * later instant than the first. So the expression also tries earlier instants, by the usual steps of clock changes and by
+ * the previous day's offset, and takes the first that is in the month.
  */
 export function startSql(month: string, zone: string): string {
   const z = literal(zone);
@@ -52,11 +52,11 @@ export function startSql(month: string, zone: string): string {
   return `least(${[answered, ...tried].join(", ")})`;
 }
 
-/** Between these instants a row is in a month; before and after them, and at infinity, it is in none. */
+/** Rows from this instant until END belong to a month; rows outside, and at infinity, belong to none. */
 export const FIRST = "timestamptz '1000-01-01 00:00+00'";
 export const END = "timestamptz '9999-01-01 00:00+00'";
 
-/** Where a month begins and ends, as columns of these names. */
+/** Returns the start and end of a month, as columns of the given names. */
 export function boundsSql(
   month: string,
   next: string,
@@ -66,7 +66,7 @@ export function boundsSql(
   return `greatest(${startSql(month, zone)}, ${FIRST}) as ${from}, least(${startSql(next, zone)}, ${END}) as ${to}`;
 }
 
-/** The month, as `timestamp`, that an instant is in, given its local date's month and where that begins and ends. */
+/** Returns the month of an instant as `timestamp`, given the month of its local date and that month's start and end. */
 export function monthSql(at: string, guess: string, from: string, to: string): string {
   return `case when ${at} < ${from} then ${guess} - interval '1 month'
     when ${at} >= ${to} then ${guess} + interval '1 month' else ${guess} end`;

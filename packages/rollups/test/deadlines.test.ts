@@ -13,7 +13,7 @@ const TIMEOUTS = { commandTimeoutMs: 300, maintenanceTimeoutMs: 300 };
 const MOMENT = { tenant: "acme", at: "2026-01-05T12:00:00Z" };
 const RANGE = { tenant: "acme", from: "2026-01-01", to: "2026-01-31" };
 
-/** Calls on a database, by their names. */
+/** Calls that take a database, by name. */
 const CALLS: Readonly<Record<string, (rollup: Rollup, db: Database) => Promise<unknown>>> = {
   ensureSchema: (rollup, db) => rollup.ensureSchema(db),
   rebuild: (rollup, db) => rollup.rebuild(db, RANGE),
@@ -25,7 +25,7 @@ const CALLS: Readonly<Record<string, (rollup: Rollup, db: Database) => Promise<u
     return handle!(MOMENT, { attempts: 1, maxAttempts: 3 });
   },
 };
-/** Calls in a transaction of the caller. */
+/** Calls that take the caller's transaction. */
 const IN_TRANSACTION: Readonly<
   Record<string, (rollup: Rollup, tx: Queryable, jobs: JobTable) => Promise<unknown>>
 > = {
@@ -85,7 +85,7 @@ describe("deadlines of a rollup on a plain pool", function () {
       await call(patient, pool);
     });
 
-    it(`${name} rejects on a frozen connection of the caller's, and leaves it open`, async () => {
+    it(`${name} rejects on the caller's frozen connection, and leaves it open`, async () => {
       await using client = await openClient(postgres.url);
       expect((await whileFrozen(postgres.server, () => call(rollup, client))).code).to.equal(CODE);
       await client.query("rollback");
@@ -93,7 +93,7 @@ describe("deadlines of a rollup on a plain pool", function () {
   }
 
   for (const [name, call] of Object.entries(IN_TRANSACTION)) {
-    it(`${name} rejects in a frozen transaction of the caller, which stays open for its rollback`, async () => {
+    it(`${name} rejects in the caller's frozen transaction, and leaves it open for a rollback`, async () => {
       const jobs = createJobTable({ db: pool });
       await using client = await openClient(postgres.url);
       await client.query("begin");
@@ -103,7 +103,7 @@ describe("deadlines of a rollup on a plain pool", function () {
     });
   }
 
-  it("rejects at its own deadline in a tenant's transaction of a database whose statements may take longer", async () => {
+  it("rejects at its own deadline in a tenant's transaction of a database with a longer statement timeout", async () => {
     await using db = createDatabase({ url: postgres.url, max: 1 });
     await using holder = await openClient(postgres.url);
     await holder.query("begin");

@@ -31,7 +31,7 @@ describe("refreshes by jobs", function () {
     });
   }
 
-  /** What a worker does with one job, up to its end. */
+  /** Does what a worker does with one job until the job ends. */
   async function run(each: Expenses, jobs: JobTable): Promise<() => Promise<unknown>> {
     const [job] = await jobs.claim(1);
     if (job === undefined) throw new Error("there is no job");
@@ -72,7 +72,7 @@ describe("refreshes by jobs", function () {
     expect(done).to.deep.equal([4, 1]);
   });
 
-  it("ROLL-2 queues several buckets in one order, whatever order they are told in", async () => {
+  it("ROLL-2 queues several buckets in one order, for any order of the moments", async () => {
     await using each = await openExpenses(database.url);
     const jobs = await queue(each);
     const [first, second] = [
@@ -103,12 +103,12 @@ describe("refreshes by jobs", function () {
     expect(await counts(each)).to.deep.equal([1]);
   });
 
-  it("ROLL-2 loses no change that commits while the job of its bucket is running", async () => {
+  it("ROLL-2 refreshes again for a change that commits while the job of its bucket is running", async () => {
     await using each = await openExpenses(database.url);
     const jobs = await queue(each);
     expect(await change(each, jobs)).to.equal(true);
     const end = await run(each, jobs);
-    // The job has looked already, and is still in the table.
+    // The job has read the rows already, and is still in the table.
     expect(await change(each, jobs)).to.equal(true);
     expect(await change(each, jobs)).to.equal(false);
     expect(await jobs.stats()).to.deep.equal({ pending: 1, running: 1, dead: 0 });
@@ -120,7 +120,7 @@ describe("refreshes by jobs", function () {
     expect(await jobs.stats()).to.deep.equal({ pending: 0, running: 0, dead: 0 });
   });
 
-  it("ROLL-3 waits for who has queued nothing because the job was pending, and is about to commit", async () => {
+  it("ROLL-3 makes a job wait for a writer that found the job pending and has not committed yet", async () => {
     await using each = await openExpenses(database.url);
     const jobs = await queue(each);
     await change(each, jobs);
@@ -142,7 +142,7 @@ describe("refreshes by jobs", function () {
     expect(await counts(each)).to.deep.equal([1, 1]);
   });
 
-  it("ROLL-2 loses no change of many writers beside a worker", async () => {
+  it("ROLL-2 loses no change of many concurrent writers and a worker", async () => {
     await using each = await openExpenses(database.url);
     const jobs = await queue(each);
     const worker = createWorker({ table: jobs, handlers: each.rollup.handlers(each.pool), concurrency: 3 });
@@ -160,7 +160,7 @@ describe("refreshes by jobs", function () {
     expect(await counts(each)).to.deep.equal([40]);
   });
 
-  it("queues a new job beside one that is on its last attempt or dead", async () => {
+  it("queues a new job when the existing one is dead or on its last attempt", async () => {
     await using each = await openExpenses(database.url);
     const jobs = await queue(each);
     await change(each, jobs);
@@ -179,7 +179,7 @@ describe("refreshes by jobs", function () {
     expect(await jobs.stats()).to.deep.equal({ pending: 1, running: 0, dead: 1 });
   });
 
-  it("makes a job pending again that is dead and has never looked: its worker was lost, or knew no such task", async () => {
+  it("revives a dead job that never read its bucket because its worker was lost or did not know the task", async () => {
     await using each = await openExpenses(database.url);
     const jobs = await queue(each);
     expect(await change(each, jobs)).to.equal(true);
@@ -196,7 +196,7 @@ describe("refreshes by jobs", function () {
     expect(await counts(each)).to.deep.equal([3]);
   });
 
-  it("ROLL-4 queues a job of its own for every zone: a month of one is not that of another", async () => {
+  it("ROLL-4 queues a separate job for each zone, since their months differ", async () => {
     await using each = await openExpenses(database.url);
     const jobs = await queue(each);
     await change(each, jobs);
@@ -208,7 +208,7 @@ describe("refreshes by jobs", function () {
     expect(await queued).to.include({ enqueued: true });
   });
 
-  it("queues one more job, whatever is pending, where it cannot know what a pending one will see", async () => {
+  it("always queues another job without a transaction or outside READ COMMITTED", async () => {
     await using each = await openExpenses(database.url);
     const jobs = await queue(each);
     const moment = { tenant: "acme", at: new Date(at) };
@@ -223,7 +223,7 @@ describe("refreshes by jobs", function () {
     expect(job?.payload).to.deep.equal({ tenant: "acme", at: "2026-03-10T12:00:00.000Z" });
   });
 
-  it("refuses what is no transaction, no moment and no payload", async () => {
+  it("rejects an invalid transaction, moment or payload", async () => {
     await using each = await openExpenses(database.url);
     const jobs = await queue(each);
     await using client = await openClient(database.url);

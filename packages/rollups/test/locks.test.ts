@@ -11,7 +11,7 @@ describe("concurrent refreshes", function () {
   const database = testDatabase({ name: "rollup locks" });
   const at = "2026-03-10T12:00:00Z";
 
-  /** Waits until so many sessions wait for an advisory lock. */
+  /** Waits until `count` sessions wait for an advisory lock. */
   async function waiting({ pool }: Expenses, count: number): Promise<void> {
     const text = `select count(*)::int as n from pg_locks where locktype = 'advisory' and not granted
       and database = (select oid from pg_database where datname = current_database())`;
@@ -19,7 +19,7 @@ describe("concurrent refreshes", function () {
       await new Promise((done) => setTimeout(done, 5));
   }
 
-  it("ROLL-3 waits for the refresh of the same bucket, and then sees what that one has committed", async () => {
+  it("ROLL-3 waits for a refresh of the same bucket, and then sees what it committed", async () => {
     await using each = await openExpenses(database.url);
     await using first = await openClient(database.url);
     const insert = (tx: Queryable): Promise<unknown> =>
@@ -35,7 +35,7 @@ describe("concurrent refreshes", function () {
       return each.rollup.refresh(tx, { tenant: "acme", at: "2026-03-01T00:00:00Z" });
     });
     await waiting(each, 1);
-    // Another month and another tenant do not wait.
+    // A refresh of another month or another tenant does not wait.
     await withTransaction(each.pool, (tx) =>
       each.rollup.refreshMany(tx, [
         { tenant: "acme", at: "2026-04-10T12:00:00Z" },
@@ -49,7 +49,7 @@ describe("concurrent refreshes", function () {
     ]);
   });
 
-  it("ROLL-3 lets nobody refresh beside a rebuild of everything", async () => {
+  it("ROLL-3 blocks refreshes during a rebuild of everything", async () => {
     await using each = await openExpenses(database.url);
     await using first = await openClient(database.url);
     await each.add("acme", at, "food", 1);
@@ -62,7 +62,7 @@ describe("concurrent refreshes", function () {
     expect(await second).to.include({ written: 1 });
   });
 
-  it("ROLL-3 locks several buckets in one order, whatever order they are given in", async () => {
+  it("ROLL-3 locks several buckets in one order, for any order of the moments", async () => {
     await using each = await openExpenses(database.url);
     const moments = ["b", "a", null].flatMap((tenant) =>
       [1, 2, 3].map((month) => ({ tenant, at: `2026-0${month}-10T12:00:00Z` })),
@@ -79,7 +79,7 @@ describe("concurrent refreshes", function () {
   });
 
   const TENANTS = ["a", "b", null] as const;
-  // Around the ends of two months of Berlin, and in between.
+  // Around the boundaries of two months in Berlin, and between them.
   const MOMENTS = [
     "2026-02-28T22:59:59.999Z",
     "2026-02-28T23:00:00Z",
@@ -133,7 +133,7 @@ describe("concurrent refreshes", function () {
     await rollup.refreshMany(tx, [was, momentOf(each.row)]);
   }
 
-  it("ROLL-2 ROLL-3 leaves every bucket equal to its rows after any interleaving of changes, ten at a time", async () => {
+  it("ROLL-2 ROLL-3 keeps every bucket equal to its rows for any interleaving of ten concurrent changes", async () => {
     await using each = await openExpenses(database.url);
     const { pool, rollup, source } = each;
     await fc.assert(
@@ -157,7 +157,7 @@ describe("concurrent refreshes", function () {
     );
   });
 
-  it("passes errors of the server on as they are", async () => {
+  it("passes errors of the server on unchanged", async () => {
     await using each = await openExpenses(database.url);
     await each.pool.query(`drop table ${each.rollup.table}`);
     const error = await rejection(

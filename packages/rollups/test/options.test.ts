@@ -39,9 +39,9 @@ describe("defineRollup", () => {
     ["the name month is taken", { groupBy: { month: { column: "category" } } }],
     ["the name tenant_id is taken", { measures: { tenant_id: { sql: "count(*)", type: "bigint" } } }],
     ["the name xmin is taken", { groupBy: { xmin: { column: "category" } } }],
-    ["is no name", { groupBy: JSON.parse('{ "__proto__": { "column": "category" } }') as object }],
+    ["is not a valid name", { groupBy: JSON.parse('{ "__proto__": { "column": "category" } }') as object }],
     ["the name total is taken", { groupBy: { total: { column: "category" } } }],
-    ["is no name", { groupBy: { 'a"b': { column: "category" } } }],
+    ["is not a valid name", { groupBy: { 'a"b': { column: "category" } } }],
     [
       "at most 8",
       {
@@ -69,14 +69,14 @@ describe("defineRollup", () => {
     ["tableName", { tableName: "x" }],
   ];
 
-  it("refuses what cannot be added up, naming it", () => {
+  it("rejects measures that cannot be added up, with their names", () => {
     for (const [part, options] of WRONG) {
       const define = (): unknown => defineRollup({ ...EXPENSES, ...options } as unknown as RollupOptions);
       expect(define, JSON.stringify(options)).to.throw(ConfigurationError, part);
     }
   });
 
-  it("knows how single aggregates add up", () => {
+  it("derives how to combine single aggregates", () => {
     const sqls = [
       "count(*)",
       " Sum ( amount )",
@@ -94,7 +94,7 @@ describe("defineRollup", () => {
     expect(() => defineRollup({ ...EXPENSES, measures: said as RollupOptions["measures"] })).not.to.throw();
   });
 
-  it("ROLL-1 ROLL-6 shows its tables, and the index of the source as advice", () => {
+  it("ROLL-1 ROLL-6 returns its tables as text, with the index of the source as advice", () => {
     const ddl = defineRollup({ ...EXPENSES, table: "reports.spent" }).ddl();
     expect(ddl).to.equal(`create table if not exists "reports"."spent" (
   tenant_id text collate "C",

@@ -18,7 +18,7 @@ describe("plans", function () {
     return [node, ...(node.Plans ?? []).flatMap(nodes)];
   }
 
-  it("ROLL-2 reads a month of a tenant by an index, of the rows and of the totals", async () => {
+  it("ROLL-2 reads a month of a tenant by index, in the rows and in the totals", async () => {
     await using each = await openExpenses(database.url);
     const { pool, rollup, source } = each;
     await pool.query(`insert into ${source} (tenant_id, spent_at, category, amount)

@@ -39,7 +39,7 @@ describe("query", function () {
   const year = { from: "2026-01-15", to: "2026-12-31" };
   const query = (given: RollupQuery): Promise<unknown> => each.rollup.query(each.pool, "acme", given);
 
-  it("ROLL-1 answers the rows of a tenant as they are kept, by month and groups", async () => {
+  it("ROLL-1 returns the totals of a tenant as stored, by month and groups", async () => {
     expect(await query({ from: "2026-01-15", to: "2026-01-16" })).to.deep.equal([
       {
         month: "2026-01-01",
@@ -66,7 +66,7 @@ describe("query", function () {
     expect(await each.rollup.query(each.pool, null, year)).to.deep.equal([]);
   });
 
-  it("adds months and groups up by what each measure is", async () => {
+  it("combines months and groups by the rule of each measure", async () => {
     const measures = ["total", "n", "least", "most"];
     expect(await query({ ...year, by: ["category"], measures })).to.deep.equal([
       { category: "food", total: "8.01", n: "3", least: "1.005", most: 4 },
@@ -84,7 +84,7 @@ describe("query", function () {
     );
   });
 
-  it("adds up more than the type of a month has room for", async () => {
+  it("returns sums that exceed the type of a single month", async () => {
     await using full = await openExpenses(database.url, {
       measures: { total: { sql: "sum(amount)", type: "numeric(3, 1)" } },
     });
@@ -95,7 +95,7 @@ describe("query", function () {
     ]);
   });
 
-  it("answers a measure that does not add up only where nothing is added up", async () => {
+  it("returns a non-additive measure only when no totals are combined", async () => {
     const error = await rejection(query({ ...year, by: ["month"] }));
     expect(error).to.have.property("code", "ERR_SVC_ROLLUP_ARGUMENT");
     expect(error).to.have.property("message").that.contains("kinds does not add up");
@@ -104,7 +104,7 @@ describe("query", function () {
     );
   });
 
-  it("refuses unknown groups and measures, and everything else that is no query", async () => {
+  it("rejects unknown groups and measures, and other invalid queries", async () => {
     const wrong: unknown[] = [
       undefined,
       { ...year, by: ["colour"] },
@@ -130,7 +130,7 @@ describe("query", function () {
     expect(error).to.have.property("code", "ERR_SVC_ROLLUP_ARGUMENT");
   });
 
-  it("says so where the totals were never made", async () => {
+  it("rejects with a clear error when the totals were never created", async () => {
     await each.pool.query("create table bare (tenant_id text, month date, n bigint)");
     await each.pool.query("insert into bare values ('acme', '2026-01-01', 1)");
     const bare = defineRollup({

@@ -19,7 +19,7 @@ describe("rebuild and verify", function () {
     return each;
   }
 
-  it("ROLL-5 ROLL-7 computes the whole months of a range of local dates, both inclusive, for one tenant", async () => {
+  it("ROLL-5 ROLL-7 recomputes whole months of a range of local dates, both inclusive, for one tenant", async () => {
     await using each = await filled(database.url);
     const { pool, rollup } = each;
     const done = await rollup.rebuild(pool, { tenant: "acme", from: "2026-02-28", to: "2026-03-01" });
@@ -35,7 +35,7 @@ describe("rebuild and verify", function () {
     });
   });
 
-  it("ROLL-5 rebuilds in one transaction where the caller has begun one, and is undone with it", async () => {
+  it("ROLL-5 rebuilds inside the caller's transaction, and is rolled back with it", async () => {
     await using each = await filled(database.url);
     await using client = await openClient(database.url);
     const range = { tenant: "acme", from: "2026-01-01", to: "2026-12-31" };
@@ -48,7 +48,7 @@ describe("rebuild and verify", function () {
     expect(await each.rollup.rebuild(client, range)).to.include({ months: 12, written: 4 });
   });
 
-  it("ROLL-2 rebuilds everything, and leaves out moments that have no month", async () => {
+  it("ROLL-2 rebuilds everything, and leaves out rows whose time has no month", async () => {
     await using each = await filled(database.url);
     await each.pool.query(
       `insert into ${each.source} (spent_at, amount) values ('infinity', 1), ('-infinity', 1), ('12000-01-01', 1), (null, 1)`.replace(
@@ -67,7 +67,7 @@ describe("rebuild and verify", function () {
     });
     await each.pool.query(`truncate ${each.source}`);
     expect(await each.rollup.rebuildAll(each.pool)).to.deep.equal({ written: 0, removed: 9 });
-    // In Berlin the year 9999 begins an hour before the last row that counts.
+    // In Berlin the year 9999 begins an hour before END, so the second row still counts.
     for (const at of ["9998-12-31T22:59:59Z", "9998-12-31T23:00:00Z", "9999-01-01T00:00:00Z"])
       await each.add("acme", at, null, 1);
     expect(await each.rollup.rebuildAll(each.pool)).to.deep.equal({ written: 2, removed: 0 });
@@ -77,7 +77,7 @@ describe("rebuild and verify", function () {
     }
   });
 
-  it("ROLL-2 shows what differs from its rows, both ways", async () => {
+  it("ROLL-2 reports differences in both directions", async () => {
     await using each = await filled(database.url);
     const { pool, rollup } = each;
     await rollup.rebuildAll(pool);
@@ -105,7 +105,7 @@ describe("rebuild and verify", function () {
     expect((await rollup.verify(pool, { ...range, tenant: "globex" })).drift).to.deep.equal([]);
   });
 
-  it("shows what differs also where the driver reads a bigint as one", async () => {
+  it("reports differences also when the driver returns bigint values", async () => {
     await using each = await openExpenses(database.url, {
       groupBy: { id: { column: "id", type: "bigint" } },
     });
@@ -121,7 +121,7 @@ describe("rebuild and verify", function () {
     expect(drift[0]?.group).to.deep.equal({ id: 1n });
   });
 
-  it("warns where the source has no index that a month is read by", async () => {
+  it("warns when the source has no index for reading a month", async () => {
     await using each = await filled(database.url);
     const { pool, rollup, source } = each;
     const range = { tenant: null, from: "2026-01-01", to: "2026-01-01" };
@@ -137,7 +137,7 @@ describe("rebuild and verify", function () {
     expect((await rollup.verify(pool, range)).warnings).to.deep.equal([]);
   });
 
-  it("ROLL-4 refuses to mix months of two zones until everything is rebuilt", async () => {
+  it("ROLL-4 rejects calls with another zone until everything is rebuilt", async () => {
     await using each = await filled(database.url);
     const { pool, rollup } = each;
     await rollup.rebuildAll(pool);
@@ -162,12 +162,12 @@ describe("rebuild and verify", function () {
     const totals = await moved.query(pool, "acme", { from: "2026-01-01", to: "2026-02-28", measures: ["n"] });
     expect(totals.map(({ n }) => n)).to.deep.equal(["2", "1"]);
     await zone(withTransaction(pool, (tx) => rollup.refresh(tx, { tenant: "acme", at })));
-    // Upper case is no other zone.
+    // A zone name in another case is the same zone.
     const shouting = defineRollup({ ...options, timeZone: "utc" });
     await withTransaction(pool, (tx) => shouting.refresh(tx, { tenant: "acme", at }));
   });
 
-  it("ROLL-7 refuses ranges that are none, before anything is sent", async () => {
+  it("ROLL-7 rejects invalid ranges, before anything is sent", async () => {
     await using each = await openExpenses(database.url);
     const silent = { query: () => Promise.reject(new Error("sent")) };
     const wrong: unknown[] = [

@@ -13,7 +13,7 @@ describe("refresh", function () {
     withTransaction(pool, (tx) => rollup.refresh(tx, { tenant, at }));
   const acme = { tenant_id: "acme" };
 
-  it("ROLL-1 ROLL-5 computes the bucket of a moment, one row for each tenant, local month and group", async () => {
+  it("ROLL-1 ROLL-5 computes the bucket of a moment, with one row for each tenant, local month and group", async () => {
     await using each = await openExpenses(database.url);
     await each.add("acme", "2026-03-31T21:59:59.999Z", "food", 10);
     await each.add("acme", "2026-03-31T22:00:00Z", "food", 1);
@@ -31,7 +31,7 @@ describe("refresh", function () {
     ]);
   });
 
-  it("ROLL-2 writes what differs, removes groups without rows, and sends no write where nothing changed", async () => {
+  it("ROLL-2 writes what differs, removes groups without rows, and writes nothing when nothing changed", async () => {
     await using each = await openExpenses(database.url);
     const { pool, rollup, source } = each;
     const at = new Date("2026-03-15T12:00:00Z");
@@ -55,7 +55,7 @@ describe("refresh", function () {
     expect(await each.totals()).to.deep.equal([]);
   });
 
-  it("ROLL-4 computes the same in every session, whatever its settings are", async () => {
+  it("ROLL-4 computes the same for any session settings", async () => {
     await using each = await openExpenses(database.url);
     const { rollup, source } = each;
     await using client = await openClient(database.url);
@@ -81,7 +81,7 @@ describe("refresh", function () {
     }
   });
 
-  it("ROLL-2 is undone with the transaction that it is part of", async () => {
+  it("ROLL-2 is rolled back with its transaction", async () => {
     await using each = await openExpenses(database.url);
     const failed = withTransaction(each.pool, async (tx) => {
       await tx.query(
@@ -96,7 +96,7 @@ describe("refresh", function () {
     expect(await each.totals()).to.deep.equal([]);
   });
 
-  it("ROLL-6 keeps rows of no tenant and of no group apart, each once", async () => {
+  it("ROLL-6 keeps rows without a tenant and rows without a group separate, once each", async () => {
     await using each = await openExpenses(database.url);
     const at = "2026-03-10T12:00:00Z";
     for (const tenant of [null, "acme"]) {
@@ -113,7 +113,7 @@ describe("refresh", function () {
     ]);
   });
 
-  it("ROLL-6 adds rows of no group to a named one where the definition says so, and takes sources of no tenant", async () => {
+  it("ROLL-6 uses whenNull as the group of NULL, and accepts sources without a tenant", async () => {
     await using each = await openExpenses(database.url, {
       source: { table: "", tenantColumn: null, timeColumn: "spent_at", where: "amount > 0" },
       groupBy: { kind: { column: "category", type: "varchar(8)", whenNull: "none" } },
@@ -131,7 +131,7 @@ describe("refresh", function () {
     expect(error).to.have.property("message").that.contains("must be null");
   });
 
-  // Where local midnight comes twice, where there is none, and where clocks go back across it by 59 minutes.
+  // Zones where local midnight occurs twice, is skipped, or where clocks go back 59 minutes across it.
   const EDGES: readonly (readonly [zone: string, first: string, month: string])[] = [
     ["America/Havana", "2026-11-01T04:00:00Z", "2026-11-01"],
     ["Cuba", "2012-04-01T05:00:00Z", "2012-04-01"],
@@ -146,14 +146,14 @@ describe("refresh", function () {
     ["UTC", "1000-02-01T00:00:00Z", "1000-02-01"],
   ];
 
-  it("ROLL-4 begins a month at the first instant of its first day, at every change of clocks", async () => {
+  it("ROLL-4 begins a month at the first instant of its first day, for any clock change", async () => {
     for (const [timeZone, first, month] of EDGES) {
       await using each = await openExpenses(database.url, { timeZone });
       const start = new Date(first);
       const instants = [-3_600_000, -1, 0, 1_799_999, 3_600_000].map((ms) => new Date(start.getTime() + ms));
       for (const at of instants) await each.add("acme", at.toISOString(), "food", 1);
       for (const [index, at] of instants.entries()) {
-        // The bucket of a moment has the row of that moment, whichever of its rows it is asked by.
+        // Each refresh must compute the bucket that contains this moment.
         const done = await withTransaction(each.pool, (tx) =>
           each.rollup.refresh(tx, { tenant: "acme", at }),
         );
@@ -170,7 +170,7 @@ describe("refresh", function () {
     }
   });
 
-  it("refuses pools, connections without a transaction, and snapshots that are older than the lock", async () => {
+  it("rejects pools, connections without a transaction, and snapshots older than the lock", async () => {
     await using each = await openExpenses(database.url);
     const { pool, rollup } = each;
     await using client = await openClient(database.url);
@@ -196,7 +196,7 @@ describe("refresh", function () {
       expect(error).to.be.instanceOf(RollupError).and.have.property("code", "ERR_SVC_ROLLUP_TRANSACTION");
     }
     expect(await each.totals()).to.deep.equal([]);
-    // The server is shared: other databases have locks of their own.
+    // Other databases of this shared server have their own locks.
     const { rows } = await client.query(
       `select from pg_locks where locktype = 'advisory'
         and database = (select oid from pg_database where datname = current_database())`,
@@ -204,7 +204,7 @@ describe("refresh", function () {
     expect(rows).to.have.length(0);
   });
 
-  it("refuses a text that is too long before it writes, and the transaction goes on", async () => {
+  it("rejects a text that is too long before it writes, and the transaction can continue", async () => {
     await using each = await openExpenses(database.url);
     const at = "2026-03-10T12:00:00Z";
     await each.add("acme", at, "food", 1);
@@ -232,7 +232,7 @@ describe("refresh", function () {
     expect(tenant).to.have.property("message").that.contains("tenant_id is longer than 255");
   });
 
-  it("cuts a text that is too long where the definition says so, and adds what is equal then", async () => {
+  it("cuts a text that is too long if the definition allows it, and merges texts that become equal", async () => {
     await using each = await openExpenses(database.url, {
       groupBy: { category: { column: "category", type: "varchar(4)", tooLong: "cut" } },
     });
@@ -267,7 +267,7 @@ describe("refresh", function () {
     expect(await withTransaction(each.pool, (tx) => each.rollup.refreshMany(tx, []))).to.deep.equal([]);
   });
 
-  it("takes tenants of other types, and totals without groups", async () => {
+  it("supports tenants of other types, and totals without groups", async () => {
     await using each = await openExpenses(database.url);
     const { pool } = each;
     const { defineRollup } = await import("@svc/rollups");
@@ -301,7 +301,7 @@ describe("refresh", function () {
     }
   });
 
-  it("refuses tenants and moments that are none, before anything is sent", async () => {
+  it("rejects invalid tenants and moments, before anything is sent", async () => {
     await using each = await openExpenses(database.url);
     const silent: Queryable = { query: () => Promise.reject(new Error("sent")) };
     const at = "2026-03-10T12:00:00Z";
@@ -339,7 +339,7 @@ describe("refresh", function () {
     expect(many).to.have.property("code", "ERR_SVC_ROLLUP_ARGUMENT");
   });
 
-  it("refuses more buckets than a transaction may lock", async () => {
+  it("rejects more buckets than a transaction may lock", async () => {
     await using each = await openExpenses(database.url);
     const months = Array.from({ length: 1001 }, (_, month) => ({
       tenant: null,
@@ -352,7 +352,7 @@ describe("refresh", function () {
     expect(error).to.have.property("message").that.contains("more than 1000 buckets");
   });
 
-  it("passes hostile tenants and values on as values", async () => {
+  it("sends hostile tenants and texts only as values", async () => {
     await using each = await openExpenses(database.url);
     const hostile = "'; drop table expenses; -- \\ \u{1F4A3} %s $1";
     await each.add(hostile, "2026-03-10T12:00:00.123456Z", hostile, 1);

@@ -23,7 +23,7 @@ describe("row security", function () {
   const rollup: Rollup = defineRollup(EXPENSES);
 
   before(async () => {
-    // A superuser passes all row security.
+    // A superuser bypasses all row security.
     login = await openTestLogin({
       url: database.url,
       grants: ["grant usage, create on schema public to login"],
@@ -48,7 +48,7 @@ describe("row security", function () {
     expect(await rejection(attempt)).to.have.property("code", "ERR_SVC_ROLLUP_TENANT");
   };
 
-  it("ROLL-5 refreshes the tenant of the transaction and sees no other one's rows", async () => {
+  it("ROLL-5 refreshes the tenant of the transaction and sees no rows of other tenants", async () => {
     await db.withTenant("acme", async (tx) => {
       expect(await rollup.refresh(tx, { tenant: "acme", at })).to.include({ written: 1, removed: 0 });
       expect(await rollup.refresh(tx, { tenant: "acme", at })).to.include({ written: 0, removed: 0 });
@@ -58,7 +58,7 @@ describe("row security", function () {
     expect(await db.withTenant("globex", (tx) => rollup.query(tx, "acme", range))).to.deep.equal([]);
   });
 
-  it("refuses another tenant, and none, before totals are taken for empty", async () => {
+  it("rejects a transaction of another tenant, or without one, instead of deleting totals", async () => {
     await refused(db.withTenant("globex", (tx) => rollup.refresh(tx, { tenant: "acme", at })));
     await refused(db.withTenant("acme", (tx) => rollup.refresh(tx, { tenant: null, at })));
     await refused(db.transaction((tx) => rollup.refresh(tx, { tenant: "acme", at })));
@@ -67,7 +67,7 @@ describe("row security", function () {
     expect(await kept("acme")).to.deep.equal(FIVE);
   });
 
-  it("ROLL-7 rebuilds, compares and does jobs as the tenant, on a plain pool and on a database", async () => {
+  it("ROLL-7 rebuilds, verifies and runs jobs as the tenant, on a plain pool and on a database", async () => {
     const handlers = Object.values(rollup.handlers(db));
     const job = { attempts: 1, maxAttempts: 3 };
     for (const on of [db, plain]) {
@@ -86,7 +86,7 @@ describe("row security", function () {
     expect(await kept("globex")).to.have.length(2);
   });
 
-  it("leaves policies of another kind to the caller where no setting is named", async () => {
+  it("leaves other kinds of policies to the caller when tenantSetting is null", async () => {
     const own = defineRollup({ ...EXPENSES, tenantSetting: null });
     expect(await db.transaction((tx) => own.refresh(tx, { tenant: "acme", at }))).to.include({
       written: 0,

@@ -24,7 +24,7 @@ describe("schema", function () {
   const define = (options: Partial<RollupOptions>): ReturnType<typeof defineRollup> =>
     defineRollup({ ...EXPENSES, ...options });
 
-  it("ROLL-1 ROLL-6 is made once, by any number of processes, and left alone then", async () => {
+  it("ROLL-1 ROLL-6 is created once by any number of processes, and then left alone", async () => {
     const rollup = define({ table: "reports.spent" });
     const made = await Promise.all(Array.from({ length: 4 }, () => rollup.ensureSchema(pool)));
     expect(made.filter((each) => each === "created")).to.have.length(1);
@@ -34,7 +34,7 @@ describe("schema", function () {
     expect(await rejection(pool.query(nulls))).to.have.property("code", "23505");
   });
 
-  it("ROLL-1 is made by its migrations and by its text, which may be run again", async () => {
+  it("ROLL-1 is created by its migrations and by its text, which may run again", async () => {
     const rollup = define({ name: "by_hand" });
     for (const { statements } of [...rollup.migrations(), ...rollup.migrations()]) {
       for (const statement of statements) await pool.query(statement);
@@ -44,7 +44,7 @@ describe("schema", function () {
     expect(rollup.migrations().map(({ name }) => name)).to.deep.equal(["0001_rollup_by_hand"]);
   });
 
-  it("refuses a table that is another one", async () => {
+  it("rejects an existing table that differs", async () => {
     await pool.query("create table other (tenant_id text, month text)");
     expect(await rejection(define({ name: "other" }).ensureSchema(pool))).to.be.instanceOf(SchemaError);
     const month = define({ name: "grouped" });
@@ -52,7 +52,7 @@ describe("schema", function () {
     const ungrouped = define({ name: "grouped", groupBy: {} });
     const groups = await rejection(ungrouped.ensureSchema(pool));
     expect(groups).to.have.property("code", "ERR_SVC_ROLLUP_SCHEMA");
-    expect(groups).to.have.property("message").that.contains("by tenant_id, month, category and not by");
+    expect(groups).to.have.property("message").that.contains("by tenant_id, month, category, not by");
     const at = "2026-01-10T00:00:00Z";
     const refreshed = withTransaction(pool, (tx) => ungrouped.refresh(tx, { tenant: "acme", at }));
     expect(await rejection(refreshed)).to.have.property("code", "ERR_SVC_ROLLUP_SCHEMA");
@@ -63,13 +63,13 @@ describe("schema", function () {
     expect(await rejection(define({ name: "short" }).ensureSchema(pool))).to.be.instanceOf(SchemaError);
   });
 
-  it("refuses a source that cannot be added up", async () => {
+  it("rejects a source that cannot be added up", async () => {
     const wrong: readonly (readonly [string, Partial<RollupOptions["source"]>])[] = [
       ["nothing is missing", { table: "nothing" }],
       ["no column expenses.at", { timeColumn: "at" }],
       ["must be timestamptz", { timeColumn: "day" }],
       ["no column expenses.account", { tenantColumn: "account" }],
-      ["expenses.nocase takes different texts for equal", { tenantColumn: "nocase" }],
+      ["expenses.nocase treats different texts as equal", { tenantColumn: "nocase" }],
       ["operator does not exist: text = uuid", { tenantType: "uuid" }],
       ["there is no parameter $1", { where: "category = $1" }],
     ];
@@ -82,7 +82,7 @@ describe("schema", function () {
     }
   });
 
-  it("refuses groups and measures that the server cannot compute, and reads no row for it", async () => {
+  it("rejects groups and measures that the server cannot compute, without reading a row", async () => {
     const n = (sql: string, type = "bigint", more: object = {}): Partial<RollupOptions> => ({
       measures: { n: { sql, type, ...more } },
     });
@@ -103,7 +103,7 @@ describe("schema", function () {
     expect(await define({ name: "commented", source }).ensureSchema(pool)).to.equal("created");
   });
 
-  it("refuses totals with fewer digits than their measure, and with keys that are compared loosely", async () => {
+  it("rejects totals with fewer digits than their measure, and keys with a nondeterministic collation", async () => {
     const total = (type: string): RollupOptions => ({
       ...EXPENSES,
       name: "digits",
@@ -123,7 +123,7 @@ describe("schema", function () {
     expect(await rejection(define({ name: "loose" }).ensureSchema(pool))).to.be.instanceOf(SchemaError);
   });
 
-  it("says so where the totals were never made, or the source is another one than it was", async () => {
+  it("rejects when the totals were never created, or the source has changed", async () => {
     const never = define({ name: "never", table: "reports.never" });
     const range = { from: "2026-01-01", to: "2026-01-31" };
     const moment = { tenant: "acme", at: "2026-01-10T00:00:00Z" };
@@ -140,7 +140,7 @@ describe("schema", function () {
       () => never.rebuildAll(pool),
       () => withTransaction(pool, (tx) => never.refresh(tx, moment)),
       () => withTransaction(pool, (tx) => empty.enqueueRefresh(queue, moment, { tx })),
-      // A day has no month of its own: the session's time zone would say which.
+      // The month of a date would depend on the session's time zone.
       () => withTransaction(pool, (tx) => byDay.refresh(tx, moment)),
       () => byDay.verify(pool, { tenant: "acme", ...range }),
       () => byDay.rebuildAll(pool),
@@ -149,8 +149,8 @@ describe("schema", function () {
     }
   });
 
-  it("ROLL-4 refuses a zone that only the server does not know", async () => {
-    // Node and the server have their time zones from different places; no zone is surely missing in one of them.
+  it("ROLL-4 rejects a zone that only Node knows", async () => {
+    // A fake server error: Node and the server have their own time zone data, and no zone is certain to be missing in one.
     const rollup = define({ name: "zoned" });
     const unknown = {
       query: () =>

@@ -1,10 +1,10 @@
 import { isConnectionError, SqlDeadlineError } from "@svc/sql";
 
-/** Runs statements of schedules a few at a time, so that none waits long for another that fails. */
+/** Runs statements of schedules, a few at a time, so that failing schedules delay the others only briefly. */
 export interface Lanes {
-  /** Whether something of a schedule waits or runs. */
+  /** Returns whether a statement of a schedule is queued or running. */
   isBusy(name: string): boolean;
-  /** Runs it when there is room; a doubtful one only beside healthy ones, one at a time. Rejects as `run` does. */
+  /** Runs a statement when a slot is free; doubtful ones share one slot of their own. Rejects with the error of `run`. */
   enter<T>(name: string, doubtful: boolean, run: () => Promise<T>): Promise<T>;
 }
 
@@ -14,7 +14,7 @@ interface Waiting {
   drop(): void;
 }
 
-// Schedules at one moment must not take a whole pool.
+// Schedules due at the same moment must not take all connections of a pool.
 const WIDTH = 4;
 
 export function createLanes(): Lanes {
@@ -55,7 +55,7 @@ function createLane(width: number): { push(waiting: Waiting): void } {
       } catch (error) {
         lost = error instanceof SqlDeadlineError || isConnectionError(error) ? lost + 1 : 0;
       }
-      // With a database that is out, all the others would only wait as long, one after another.
+      // The database is down: reject the queue, since each of its entries would wait for its own timeout.
       if (lost >= width) for (const waiting of queue.splice(0)) waiting.drop();
     }
     running -= 1;

@@ -16,28 +16,28 @@ import { MAINTENANCE_TIMEOUT_MS, maintenanceTimeoutKind, qualified, tableNameKin
 import type { SchedulerEvent } from "./events.ts";
 import { isRecord, type ResolvedSchedule, resolveSchedules, type Schedules } from "./schedule.ts";
 
-/** The table of ticks where no other one is named. */
+/** Default name of the table of ticks. */
 export const DEFAULT_TICKS_TABLE = "svc_schedule_ticks";
 
-/** What {@link createScheduler} takes. */
+/** Options of {@link createScheduler}. */
 export interface SchedulerOptions {
-  /** What `createJobTable()` answers: jobs are queued there, and its database has the ticks. Required. */
+  /** Job table from `createJobTable()`: jobs are queued there, and its database holds the ticks. Required. */
   readonly table: JobTable;
   /** Schedules by name, up to 1,000; a name has at most 128 characters. Required. */
   readonly schedules: Schedules;
-  /** The table of ticks in the same database, by name (at most 48 bytes) or `schema.name`. Default: `svc_schedule_ticks`. */
+  /** Table of ticks in the same database, by name (at most 48 bytes) or `schema.name`. Default: `svc_schedule_ticks`. */
   readonly ticksTable?: string | undefined;
-  /** Days for which ticks are kept, 1 to 3,650; the newest of a schedule stays for ever. Default: 7. */
+  /** Days to keep ticks, 1 to 3,650; the newest tick of each schedule is kept forever. Default: 7. */
   readonly retentionDays?: number | undefined;
-  /** Milliseconds that a statement may take, its wait for a connection included, 10 to 60,000. Default: 5000. */
+  /** Milliseconds that a statement may take, including its wait for a connection, 10 to 60,000. Default: 5000. */
   readonly commandTimeoutMs?: number | undefined;
-  /** Milliseconds that `ensureSchema()` gives each statement which makes something, 10 to 86,400,000. Default: 600,000. */
+  /** Milliseconds for each statement of `ensureSchema()` that creates something, 10 to 86,400,000. Default: 600,000. */
   readonly maintenanceTimeoutMs?: number | undefined;
-  /** What time it is, in milliseconds since the Unix epoch, instead of the database's clock. Default: the database's. */
+  /** Clock in milliseconds since the Unix epoch. Default: the database's clock. */
   readonly now?: (() => number) | undefined;
-  /** Gets a line for every tick, and when something fails. Default: none. */
+  /** Logs every tick and every failure. Default: none. */
   readonly logger?: Pick<Logger, "info" | "warn" | "error"> | undefined;
-  /** Is told of everything that happens, for metrics. Default: nobody. */
+  /** Receives every event, for example for metrics. Default: none. */
   readonly onEvent?: ((event: SchedulerEvent) => void) | undefined;
 }
 
@@ -53,14 +53,14 @@ export interface ResolvedScheduler {
   readonly now: (() => number) | undefined;
   readonly logger: Pick<Logger, "info" | "warn" | "error"> | undefined;
   readonly onEvent: ((event: SchedulerEvent) => void) | undefined;
-  /** Who claims, for people who read the table. */
+  /** Host and process id, stored with each claim for people who read the table. */
   readonly claimant: string;
 }
 
 const SUBJECT = "createScheduler()";
 const tableName = tableNameKind(48);
 const MAX_CLAIMANT = 255;
-// Of a list or a Map nothing would ever run, or under names that change with their order.
+// Rejects lists, whose names would change with their order, and Maps, which have no members.
 const byName: Kind<Schedules> = {
   expects: "an object of schedules by name",
   accepts: (value): value is Schedules => isRecord(value),
@@ -111,10 +111,10 @@ export function resolveSchedulerOptions(given: SchedulerOptions): ResolvedSchedu
   };
 }
 
-// The last millisecond that both an ISO 8601 year of four digits and a server's calendar know.
+// The largest timestamp with a four-digit ISO 8601 year.
 const LAST_MS = Date.parse("9999-12-31T23:59:59.999Z");
 
-/** A clock that throws where it would show no time: with NaN nothing would ever be due, and no pause end. */
+/** Returns a clock that throws for an invalid time: with NaN, no tick would be due and no pause would end. */
 function checked(now: () => number): () => number {
   return () => {
     const ms = now();

@@ -5,29 +5,30 @@ import { jobIdOf, type ResolvedSchedule } from "./schedule.ts";
 import type { TickStore } from "./tick-store.ts";
 import { newestOf } from "./times.ts";
 
-/** What one look at all schedules has come to. */
+/** Result of one pass over all schedules. */
 export interface Pass {
-  /** Ticks that this scheduler has claimed. */
+  /** Ticks that this scheduler claimed. */
   readonly fired: readonly FiredTick[];
-  /** Schedules whose tick could not be queued; they are tried again at a later pass. */
+  /** Schedules whose tick could not be queued; a later pass tries again. */
   readonly failed: readonly { readonly name: string; readonly error: unknown }[];
 }
 
-/** A pass that is under way. */
+/** A pass in progress. */
 export interface Begun {
-  /** When all that was due is done or has failed. Never rejects. */
+  /** Resolves when all due ticks are done or have failed. Never rejects. */
   readonly ended: Promise<Pass>;
 }
 
-/** Looks at all schedules, and fires what is due. */
+/** Checks all schedules and fires the due ticks. */
 export interface Passes {
   /**
-   * Looks once and begins what is due. With `retry` also what has failed just now. `onTime` is told what time it is.
+   * Reads the last ticks once and fires the due ticks; with `retry` also those that failed recently. Calls `onTime` with
+   * the current time.
    *
-   * @throws what the database says when it is asked for the last ticks
+   * @throws the database's error on reading the last ticks
    */
   begin(options: { readonly retry: boolean; readonly onTime: (nowMs: number) => void }): Promise<Begun>;
-  /** Schedules that failed last, with the moment by `performance.now` at which they are tried again. */
+  /** Schedules that failed last, with the time of their next attempt by `performance.now()`. */
   readonly failing: ReadonlyMap<string, number>;
 }
 
@@ -38,9 +39,9 @@ interface PassOptions {
   readonly logger: CalmLogger | undefined;
 }
 
-/** How long after an error something is tried again. */
+/** Pause before the next attempt after an error. */
 export const RETRY_MS = 5000;
-// A tick that is later than this was missed, for a schedule that does not catch up.
+// For a schedule with `catchUp: false`, a tick that is later than this counts as missed.
 const MISSED_AFTER_MS = 15_000;
 const PRUNE_EVERY_MS = 3_600_000;
 const PRUNE = "";
@@ -56,7 +57,7 @@ export function createPasses(
   const skipped = new Map<string, number>();
   let pruneAt = -Infinity;
 
-  /** The tick that is due, if there is one. */
+  /** Returns the due tick of a schedule, if any. */
   function dueOf(
     { name, times, catchUp }: ResolvedSchedule,
     lastMs: number,
@@ -92,7 +93,7 @@ export function createPasses(
   }
 
   async function prune(nowMs: number): Promise<void> {
-    // A clock that was put back must not stop it for long.
+    // The second condition allows pruning after the clock was set back.
     if (lanes.isBusy(PRUNE) || (nowMs < pruneAt && nowMs >= pruneAt - PRUNE_EVERY_MS)) return;
     pruneAt = nowMs + PRUNE_EVERY_MS;
     try {
@@ -120,13 +121,13 @@ export function createPasses(
         const last = lastMs.get(name);
         const ms = last === undefined ? undefined : dueOf(schedule, last, nowMs);
         if (last !== undefined && ms === undefined) {
-          // Somebody else has done it, if it was due.
+          // If the tick was due, another scheduler has claimed it.
           failing.delete(name);
           continue;
         }
         const retryAt = failing.get(name);
         if (retryAt !== undefined && !retry && performance.now() < retryAt) continue;
-        // Until it is known what has become of it, it is not due to be tried again.
+        // No further attempt until this one ends.
         if (retryAt !== undefined) failing.set(name, Infinity);
         const attempt = lanes.enter(name, retryAt !== undefined, () =>
           ms === undefined ? greet(name, nowMs) : fire(schedule, ms, nowMs),

@@ -7,30 +7,30 @@ import { cronTimes } from "./cron/times.ts";
 import { createZones, type OffsetAt } from "./cron/zone.ts";
 import { intervalTimes, type Times } from "./times.ts";
 
-/** What a schedule queues, whatever its times are. */
+/** The job that a schedule queues. */
 export interface ScheduledJob {
-  /** The name of the job's handler. Required. */
+  /** Name of the job's handler. Required. */
   readonly task: string;
-  /** What the handler is given, an object; `scheduled_for` is added, the tick as ISO 8601 in UTC. Default: `{}`. */
+  /** Payload, an object; each job adds `scheduled_for`, its tick as ISO 8601 in UTC. Default: `{}`. */
   readonly payload?: Readonly<Record<string, unknown>> | undefined;
-  /** Whether the newest of the ticks that were missed is run late, once (SCH-5). Default: true. */
+  /** Whether to run the newest missed tick late, once (SCH-5). Default: true. */
   readonly catchUp?: boolean | undefined;
-  /** How often the job is begun before it is dead, 1 to 1,000. Default: 3. */
+  /** Largest number of attempts at the job before it is dead, 1 to 1,000. Default: 3. */
   readonly maxAttempts?: number | undefined;
 }
 
-/** At local times. */
+/** A schedule at local times. */
 export interface CronSchedule extends ScheduledJob {
   /** Five fields: minute, hour, day of month, month, day of week; or a macro such as `@daily` (SCH-3). Required. */
   readonly cron: string;
-  /** The zone that they are read in, as `Europe/Berlin`. Default: `UTC`. */
+  /** Time zone of the fields, for example `Europe/Berlin`. Default: `UTC`. */
   readonly zone?: string | undefined;
   readonly everySeconds?: undefined;
 }
 
-/** At even intervals. */
+/** A schedule at even intervals. */
 export interface IntervalSchedule extends ScheduledJob {
-  /** Seconds between two ticks, counted from the Unix epoch; whole, 1 to 31,622,400 (SCH-2). Required. */
+  /** Seconds between two ticks, counted from the Unix epoch; a whole number from 1 to 31,622,400 (SCH-2). Required. */
   readonly everySeconds: number;
   readonly cron?: undefined;
   readonly zone?: undefined;
@@ -38,7 +38,7 @@ export interface IntervalSchedule extends ScheduledJob {
 
 export type Schedule = CronSchedule | IntervalSchedule;
 
-/** Schedules by their names, which their ticks are known by for good. */
+/** Schedules by name. Ticks are stored under the name, so it must not change. */
 export type Schedules = Readonly<Record<string, Schedule>>;
 
 export interface ResolvedSchedule {
@@ -67,7 +67,7 @@ const MAX_SCHEDULES = 1000;
 const MAX_NAME = 128;
 const CONTROL = /[\p{Cc}\p{Surrogate}]/u;
 
-/** Whether a value has members by name; a list, a Map and a Date have none, or others. */
+/** Returns whether a value is an object with members by name; false for iterables, such as lists and Maps, and for a Date. */
 export function isRecord(value: unknown): boolean {
   return (
     typeof value === "object" && value !== null && !(Symbol.iterator in value) && !(value instanceof Date)
@@ -75,14 +75,14 @@ export function isRecord(value: unknown): boolean {
 }
 
 /**
- * The id of a tick's job (SCH-4): the first 32 hex digits of the SHA-256 of `<name>@<tick>`, the tick as
+ * Returns the id of a tick's job (SCH-4): the first 32 hex digits of the SHA-256 of `<name>@<tick>`, with the tick as
  * `2026-01-02T03:04:00.000Z`.
  */
 export function jobIdOf(name: string, tick: string): string {
   return createHash("sha256").update(`${name}@${tick}`).digest("hex").slice(0, 32);
 }
 
-/** The job of a tick. */
+/** Returns the job of a tick. */
 export function jobOf({ name, task, payload, maxAttempts }: ResolvedSchedule, tick: string): ScheduledNewJob {
   const id = jobIdOf(name, tick);
   return {
@@ -106,7 +106,7 @@ interface ScheduledNewJob {
   readonly trace: null;
 }
 
-/** @throws ConfigurationError naming every schedule and field at fault */
+/** @throws ConfigurationError that lists every fault with its schedule and field */
 export function resolveSchedules(
   subject: string,
   given: Schedules,
@@ -147,17 +147,17 @@ function resolveOne(
   }
   checkFields(given, say);
   if (faults.length > before) return undefined;
-  // Every member has been checked.
+  // checkFields() has checked every member.
   const schedule = given as Schedule;
   const { task, payload = {}, catchUp = true, maxAttempts = 3 } = schedule;
   const times = timesOf(schedule, zoneOf, say);
   if (times === undefined) return undefined;
   const resolved: ResolvedSchedule = { name, task, payload: { ...payload }, catchUp, maxAttempts, times };
   try {
-    // What the table does not take it says now, and not at the first tick.
+    // Detect a job that the table rejects now, not at the first tick.
     access.enqueuePart(jobOf(resolved, new Date(0).toISOString()), { from: "nothing", first: 1 });
   } catch (error) {
-    say("", error instanceof Error ? error.message : "is no job");
+    say("", error instanceof Error ? error.message : "is not a valid job");
     return undefined;
   }
   return resolved;
@@ -203,7 +203,7 @@ function timesOf(
     return cronTimes(fields, zoneOf(zone));
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    say("zone", `${JSON.stringify(zone.slice(0, 64))} is no time zone; write Europe/Berlin, say`);
+    say("zone", `${JSON.stringify(zone.slice(0, 64))} is not a time zone; write for example Europe/Berlin`);
     return undefined;
   }
 }

@@ -11,41 +11,41 @@ import { createTickStore } from "./tick-store.ts";
 
 /** The next tick of a schedule. */
 export interface NextTick {
-  /** The schedule. */
+  /** Name of the schedule. */
   readonly name: string;
   readonly task: string;
-  /** ISO 8601 in UTC. */
+  /** Time of the tick, ISO 8601 in UTC. */
   readonly at: string;
 }
 
-/** Queues a job at every tick of its schedules, however many schedulers there are (SCH-1). */
+/** Queues one job at every tick of its schedules, for any number of schedulers (SCH-1). */
 export interface Scheduler extends AsyncDisposable {
-  /** Begins to watch the time; a second call does nothing. @throws Error when it was stopped */
+  /** Starts watching the time; a second call does nothing. @throws Error after `stop()` */
   start(): void;
-  /** Fires nothing more and waits for statements under way, which are bounded. Never rejects. */
+  /** Fires no further ticks and waits for running statements, which have deadlines. Never rejects. */
   stop(): Promise<void>;
-  /** When each schedule comes next, the soonest first. Sends nothing. @throws RangeError for a `now` that shows no time */
+  /** Returns the next tick of each schedule, soonest first. Sends nothing. @throws RangeError for an invalid `now` */
   nextTicks(): readonly NextTick[];
-  /** Looks once at all schedules, started or not: for scripts and tests. @throws what the database says */
+  /** Runs one pass over all schedules, also before `start()`: for scripts and tests. @throws the database's error */
   runDue(): Promise<Pass>;
-  /** The check `scheduler`, never critical. Always the same object. */
+  /** Returns the check `scheduler`, never critical, always the same object. */
   readiness(): ReadinessCheck;
-  /** Makes the table of ticks where it is missing. @throws SchemaError for a table that is another one */
+  /** Creates the table of ticks if it is missing. @throws SchemaError if an existing table differs */
   ensureSchema(): Promise<"present" | "created">;
-  /** The same for a migration tool. */
+  /** Returns the same statements for a migration tool. */
   migrations(): readonly Migration[];
 }
 
 const MAX_SLEEP_MS = 30_000;
 const WARN_EVERY_MS = 10_000;
 
-// A scheduler that is started by a request or a job is no part of it.
+// A scheduler started in a request or job must not inherit its async context.
 const outside = AsyncLocalStorage.snapshot();
 
 /**
- * Makes a scheduler. Nothing is sent before `start()` or `runDue()`.
+ * Creates a scheduler. Sends nothing before `start()` or `runDue()`.
  *
- * @throws ConfigurationError for wrong options, naming the schedule and its field
+ * @throws ConfigurationError for wrong options, with the schedule and its field
  */
 export function createScheduler(given: SchedulerOptions): Scheduler {
   const options = resolveSchedulerOptions(given);
@@ -65,7 +65,7 @@ export function createScheduler(given: SchedulerOptions): Scheduler {
   let stopping: Promise<void> | undefined;
   let wake: (() => void) | undefined;
   let fault: string | undefined;
-  // What the clock that decides is ahead of our own, which never goes back.
+  // Offset of the deciding clock (database or `now`) from the monotonic clock.
   let ahead: number | undefined;
 
   function currentMs(): number {
@@ -73,7 +73,7 @@ export function createScheduler(given: SchedulerOptions): Scheduler {
     return ahead === undefined ? Date.now() : performance.now() + ahead;
   }
 
-  /** One look after another: two at once would only find each other's ticks claimed. */
+  /** Runs passes one after another: concurrent ones would only compete for the same ticks. */
   async function begin(retry: boolean): Promise<Begun> {
     const next = last.then(() =>
       passes.begin({
@@ -97,7 +97,7 @@ export function createScheduler(given: SchedulerOptions): Scheduler {
         const { ended } = await begin(false);
         if (fault !== undefined) logger?.info({}, "the scheduler reaches its ticks again");
         fault = undefined;
-        // What hangs must not keep others from their ticks.
+        // Do not wait for `ended`: a hanging schedule must not delay the others.
         void ended.then(report);
         pauseMs = Math.min(MAX_SLEEP_MS, untilNext());
       } catch (error) {
@@ -115,7 +115,7 @@ export function createScheduler(given: SchedulerOptions): Scheduler {
     for (const { name, error } of failed) {
       logger?.error({ schedule: name, reason: safeErrorText(error) }, "a schedule cannot queue its job");
     }
-    // Its pause knows nothing of them.
+    // End the current pause, since a retry may be due before it ends.
     wake?.();
   }
 
@@ -127,7 +127,7 @@ export function createScheduler(given: SchedulerOptions): Scheduler {
   function untilNext(): number {
     const nowMs = currentMs();
     const next = Math.min(...schedules.map(({ times }) => times.after(nowMs)));
-    // A timer may ring a little early.
+    // A timer may fire slightly early.
     return Math.max(1, Math.ceil(next - nowMs) + 1);
   }
 

@@ -16,7 +16,7 @@ const COLUMNS: Columns = {
 };
 
 export function ticksStatements(table: string): readonly string[] {
-  // Names are compared and never sorted for people; an index of this collation survives an upgrade of the system's library.
+  // Collation "C": names are only compared, and their index survives upgrades of the system's collation library.
   return [
     `create table if not exists ${qualified(table)} (
   name text collate "C" not null,
@@ -33,9 +33,9 @@ export function ticksMigrations(table: string): readonly Migration[] {
 }
 
 /**
- * Makes the table of ticks where it is missing; one made by hand is accepted as it is.
+ * Creates the table of ticks if it is missing; accepts one made by hand.
  *
- * @throws SchemaError for a table that is another one, naming its columns
+ * @throws SchemaError if an existing table differs, with its columns
  */
 export function ensureTicks(
   db: Database,

@@ -1,26 +1,26 @@
 import type { TableAccess } from "@svc/job-table";
 import { jobOf, type ResolvedSchedule } from "./schedule.ts";
 
-/** What is known of the schedules at one moment. */
+/** State of the schedules at one moment. */
 export interface Known {
   /** Milliseconds since the Unix epoch, by the server's clock. */
   readonly serverMs: number;
-  /** For every schedule that was seen before, its newest tick. */
+  /** Newest tick of each schedule that was seen before. */
   readonly lastMs: ReadonlyMap<string, number>;
 }
 
-/** The table of ticks. Every call is one statement. */
+/** The table of ticks. Each call sends one statement. */
 export interface TickStore {
   read(names: readonly string[]): Promise<Known>;
-  /** Notes that a schedule exists from a moment on: its first tick is the next one, whoever is alive then. */
+  /** Stores the start of a new schedule, so that any scheduler fires its first tick after it. */
   begin(name: string, ms: number): Promise<void>;
-  /** Claims a tick and queues its job (SCH-4). Undefined: it is somebody else's, or older than one that was claimed. */
+  /** Claims a tick and queues its job (SCH-4). Returns undefined if it or a newer tick is claimed already. */
   fire(schedule: ResolvedSchedule, ms: number): Promise<{ readonly enqueued: boolean } | undefined>;
-  /** Deletes ticks of before a moment, the newest of each schedule never. True when more are left. */
+  /** Deletes ticks before a moment, except the newest of each schedule. Returns true if more are left. */
   prune(beforeMs: number): Promise<boolean>;
 }
 
-// One statement must not take the time that ticks need.
+// Limits how long one statement delays the ticks.
 const PRUNED_AT_ONCE = 10_000;
 
 export function createTickStore(ticks: string, access: TableAccess, claimant: string): TickStore {
@@ -33,7 +33,7 @@ from unnest($1::text[]) as wanted (name)`,
         [names],
       );
       const lastMs = new Map<string, number>();
-      // A moment in milliseconds is none as a fraction of seconds.
+      // The epoch in seconds is a fraction that does not represent milliseconds exactly.
       for (const { name, last_ms: last } of rows) if (last !== null) lastMs.set(name, Math.round(last));
       return { serverMs: rows[0]?.server_ms ?? Number.NaN, lastMs };
     },
@@ -58,7 +58,7 @@ on conflict do nothing`,
         told = `, case when exists(select from made) then pg_notify($${values.length}, '') end as told`;
       }
       const [row] = await access.query<{ claimed: boolean; enqueued: boolean }>(
-        // The key alone would let a late process claim a tick again that was pruned.
+        // The primary key alone would let a late process claim a pruned tick again.
         `with claimed as (
   insert into ${ticks} (name, fire_at, claimed_by, claimed_at)
   select $1::text, $2::timestamptz, $3::text, statement_timestamp()

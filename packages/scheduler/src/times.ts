@@ -1,23 +1,23 @@
 /** The moments of a schedule, in milliseconds since the Unix epoch. */
 export interface Times {
-  /** The first one that is later; Infinity: there is none. */
+  /** Returns the first moment after `ms`, or Infinity if there is none. */
   after(ms: number): number;
 }
 
-/** Multiples of an interval since the Unix epoch (SCH-2): every process counts them alike, whenever it was started. */
+/** Returns the multiples of an interval since the Unix epoch (SCH-2), so that every process has the same ticks. */
 export function intervalTimes(everyMs: number): Times {
   return { after: (ms) => (Math.floor(ms / everyMs) + 1) * everyMs };
 }
 
 const NEAR = 3;
 
-/** The newest moment that is later than one and not later than another; undefined: there is none (SCH-5). */
+/** Returns the newest moment after `later` and not after `until`, or undefined (SCH-5). */
 export function newestOf(times: Times, later: number, until: number): number | undefined {
-  // Somebody may have written any moment into the table, infinity too.
+  // The table may contain any moment, even infinity, if it was edited by hand.
   if (!(later < until)) return undefined;
   let found = times.after(Math.max(later, 0));
   if (found > until) return undefined;
-  // Mostly it is the first one; after months of one-second ticks it is found by halves.
+  // Usually one of the first few; after months of one-second ticks, a binary search finds it.
   for (let steps = 0; steps < NEAR; steps++) {
     const next = times.after(found);
     if (next > until) return found;

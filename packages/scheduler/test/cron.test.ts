@@ -6,7 +6,7 @@ import { momentsOf, wallOf } from "./support/oracle.ts";
 
 const table = createJobTable({ db: { query: () => Promise.reject(new Error("sent")) } });
 
-/** The next `count` ticks after a moment, by the public interface alone. */
+/** Returns the next `count` ticks after a moment, through the public interface only. */
 function ticks(cron: string, zone: string | undefined, from: string | number, count: number): string[] {
   let nowMs = typeof from === "number" ? from : Date.parse(from);
   const scheduler = createScheduler({
@@ -45,7 +45,7 @@ describe("cron", () => {
     ["@Monthly", "2026-01-01T00:00Z", "02-01T00:00 03-01T00:00 04-01T00:00 05-01T00:00"],
     ["@yearly", "2026-01-01T00:00Z", "01-01T00:00 01-01T00:00 01-01T00:00 01-01T00:00"],
     [" 0\t12  * * * ", "2026-01-01T00:00Z", "01-01T12:00 01-02T12:00 01-03T12:00 01-04T12:00"],
-    // Both fields of days: either, unless one begins with a star.
+    // With both day fields restricted, either may match; a field that begins with a star requires both.
     ["0 0 13 * FRI", "2026-01-01T00:00Z", "01-02T00:00 01-09T00:00 01-13T00:00 01-16T00:00"],
     ["0 0 */2 * MON", "2026-01-01T00:00Z", "01-05T00:00 01-19T00:00 02-09T00:00 02-23T00:00"],
     ["0 0 1-7 * */2", "2026-01-01T00:00Z", "01-03T00:00 01-04T00:00 01-06T00:00 02-01T00:00"],
@@ -59,7 +59,7 @@ describe("cron", () => {
     });
   }
 
-  // What happens where clocks are changed; all moments in UTC.
+  // Clock changes; all moments in UTC.
   const changes: readonly (readonly [string, string, string, string, string])[] = [
     // Forward: 02:00 to 03:00 on March 29, at 01:00 UTC.
     [
@@ -71,21 +71,21 @@ describe("cron", () => {
     ],
     [
       "Europe/Berlin",
-      "a skipped time and one that is due then are one",
+      "a skipped time that moves to a due one is one tick",
       "30 2,3 * * *",
       "2026-03-28T12:00Z",
       "03-29T01:30 03-30T00:30 03-30T01:30",
     ],
     [
       "Europe/Berlin",
-      "every hour goes on",
+      "hourly ticks continue",
       "30 * * * *",
       "2026-03-28T23:00Z",
       "03-28T23:30 03-29T00:30 03-29T01:30 03-29T02:30",
     ],
     [
       "Europe/Berlin",
-      "every minute goes on",
+      "half-hourly ticks continue",
       "*/30 * * * *",
       "2026-03-29T00:29Z",
       "03-29T00:30 03-29T01:00 03-29T01:30 03-29T02:00",
@@ -93,28 +93,28 @@ describe("cron", () => {
     // Back: 03:00 to 02:00 on October 25, at 01:00 UTC.
     [
       "Europe/Berlin",
-      "a time that comes twice is the first one",
+      "a repeated time fires at its first occurrence",
       "30 2 * * *",
       "2026-10-24T12:00Z",
       "10-25T00:30 10-26T01:30 10-27T01:30",
     ],
     [
       "Europe/Berlin",
-      "some hours: the first ones",
+      "listed hours: only the first occurrences",
       "0,30 2,4 * * *",
       "2026-10-24T12:00Z",
       "10-25T00:00 10-25T00:30 10-25T03:00 10-25T03:30",
     ],
     [
       "Europe/Berlin",
-      "steps of hours: the first ones",
+      "steps of hours: only the first occurrences",
       "0 */2 * * *",
       "2026-10-24T21:00Z",
       "10-24T22:00 10-25T00:00 10-25T03:00 10-25T05:00",
     ],
     [
       "Europe/Berlin",
-      "every hour: both",
+      "every hour: both occurrences",
       "30 * * * *",
       "2026-10-24T23:00Z",
       "10-24T23:30 10-25T00:30 10-25T01:30 10-25T02:30",
@@ -129,19 +129,20 @@ describe("cron", () => {
     ],
     [
       "America/New_York",
-      "a time that comes twice is the first one",
+      "a repeated time fires at its first occurrence",
       "15 1 * * *",
       "2026-10-31T12:00Z",
       "11-01T05:15 11-02T06:15",
     ],
     [
       "America/New_York",
-      "every hour: both",
+      "every hour: both occurrences",
       "15 * * * *",
       "2026-11-01T05:00Z",
       "11-01T05:15 11-01T06:15 11-01T07:15",
     ],
-    // By half an hour. Back: 02:00 to 01:30 on April 5, at 15:00 UTC of the 4th; forward: 02:00 to 02:30 on October 4, at 15:30 UTC of the 3rd.
+    // By half an hour. Back: 02:00 to 01:30 on April 5 (15:00 UTC on the 4th); forward: 02:00 to 02:30 on October 4 (15:30
+    // UTC on the 3rd).
     [
       "Australia/Lord_Howe",
       "a skipped time comes half an hour later",
@@ -151,50 +152,56 @@ describe("cron", () => {
     ],
     [
       "Australia/Lord_Howe",
-      "a time that comes twice is the first one",
+      "a repeated time fires at its first occurrence",
       "45 1 * * *",
       "2026-04-04T00:00Z",
       "04-04T14:45 04-05T15:15",
     ],
     [
       "Australia/Lord_Howe",
-      "every hour: both",
+      "every hour: both occurrences",
       "45 * * * *",
       "2026-04-04T14:00Z",
       "04-04T14:45 04-04T15:15 04-04T16:15",
     ],
     [
       "Asia/Kolkata",
-      "has half an hour and no changes",
+      "a half-hour offset without clock changes",
       "0 9 * * *",
       "2026-03-28T00:00Z",
       "03-28T03:30 03-29T03:30 03-30T03:30",
     ],
     ["Asia/Kolkata", "every hour", "0 * * * *", "2026-03-28T00:00Z", "03-28T00:30 03-28T01:30"],
-    // Midnight was skipped on November 4, 2018, and came twice, as 23:00, on February 17, 2018. Since 2019 there are no changes.
+    // Midnight was skipped on November 4, 2018; 23:00 was repeated on February 17, 2018. No clock changes since 2019.
     [
       "America/Sao_Paulo",
-      "midnight that is skipped comes at one",
+      "a skipped midnight comes at 01:00",
       "0 0 * * *",
       "2018-11-03T12:00Z",
       "11-04T03:00 11-05T02:00",
     ],
     [
       "America/Sao_Paulo",
-      "the end of a day that comes twice is the first one",
+      "a repeated 23:30 fires at its first occurrence",
       "30 23 * * *",
       "2018-02-17T12:00Z",
       "02-18T01:30 02-19T02:30",
     ],
     [
       "America/Sao_Paulo",
-      "every hour: both",
+      "every hour: both occurrences",
       "30 * * * *",
       "2018-02-18T01:00Z",
       "02-18T01:30 02-18T02:30 02-18T03:30",
     ],
-    ["America/Sao_Paulo", "no changes today", "0 0 * * *", "2026-11-01T12:00Z", "11-02T03:00 11-03T03:00"],
-    // A whole day was left out: December 30, 2011.
+    [
+      "America/Sao_Paulo",
+      "no clock changes since 2019",
+      "0 0 * * *",
+      "2026-11-01T12:00Z",
+      "11-02T03:00 11-03T03:00",
+    ],
+    // A whole day was skipped: December 30, 2011.
     ["Pacific/Apia", "a skipped day comes a day later", "0 12 30 12 *", "2011-12-01T00:00Z", "12-30T22:00"],
   ];
   for (const [zone, what, cron, from, expected] of changes) {
@@ -203,7 +210,7 @@ describe("cron", () => {
     });
   }
 
-  it("SCH-3 agrees with clocks that are read minute by minute, over random expressions around changes", () => {
+  it("SCH-3 agrees with a minute-by-minute reading of the clocks, for random expressions around clock changes", () => {
     const DAYS = 3;
     const MOST = 30;
     const spans = (
@@ -259,7 +266,7 @@ describe("cron", () => {
         ({ zone, from, wall }, cron, start) => {
           const begin = from + 720 * 60_000 + start * 60_000;
           const end = from + (DAYS - 1) * 86_400_000;
-          // The clocks of a day before are needed for what is skipped, and so are those of a day after.
+          // Skipped times need the clocks of the day before and the day after.
           const expected = momentsOf(cron, wall)
             .filter((ms) => ms > begin && ms <= end)
             .slice(0, MOST);

@@ -66,7 +66,7 @@ describe("deadlines of a scheduler on a plain pool", function () {
     });
   }
 
-  it("queues the job of a tick once that passed its deadline", async () => {
+  it("queues the job of a tick only once after it passed its deadline", async () => {
     nowMs += MINUTE_MS;
     expect((await whileFrozen(postgres.server, () => open().runDue())).code).to.equal(CODE);
     await open({}).runDue();

@@ -28,11 +28,11 @@ function on(db: FakeDatabase, options: Partial<SchedulerOptions> = {}): Schedule
 const health = async (scheduler: Scheduler): Promise<string | undefined> =>
   (await scheduler.readiness().check(AbortSignal.timeout(10_000))).detail;
 
-describe("a scheduler in trouble", function () {
+describe("a scheduler with faults", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "scheduler-faults" });
 
-  it("a schedule that the database refuses blocks no other, and is tried again", async () => {
+  it("a schedule that the database rejects does not block others, and is tried again", async () => {
     await using bench = await openBench(database.url);
     await bench.pool.query(`create function refuse() returns trigger language plpgsql as
       $$ begin if new.task = 'bad' then raise 'no such task here'; end if; return new; end $$`);
@@ -50,14 +50,14 @@ describe("a scheduler in trouble", function () {
     expect(fired.map(({ name }) => name).sort()).to.deep.equal(["good", "other"]);
     expect(failed.map(({ name }) => name)).to.deep.equal(["bad"]);
     expect(events.filter(({ type }) => type === "failed")).to.have.lengthOf(1);
-    // Nothing was claimed of it: a statement is done whole, or not at all.
+    // Claim and job are one statement, so the failed schedule has no claim.
     expect((await bench.claims()).map(({ name }) => name).sort()).to.deep.equal(["good", "other"]);
     await bench.pool.query(`drop trigger refuse on ${bench.table.name}`);
     bench.nowMs += 5000;
     expect((await scheduler.runDue()).fired.map(({ name }) => name)).to.deep.equal(["bad"]);
   });
 
-  it("a new schedule whose name the table does not take blocks no other", async () => {
+  it("a new schedule whose name does not fit the table does not block others", async () => {
     await using bench = await openBench(database.url);
     await bench.pool.query(`alter table ${bench.ticks} alter name type varchar(8)`);
     const scheduler = bench.scheduler({ schedules: { "a name that is long": beat, beat } });
@@ -66,9 +66,9 @@ describe("a scheduler in trouble", function () {
     expect((await scheduler.runDue()).fired.map(({ name }) => name)).to.deep.equal(["beat"]);
   });
 
-  it("a schedule that waits for a lock blocks no other, and is given up in bounded time", async () => {
+  it("a schedule that waits for a lock does not block others, and fails in bounded time", async () => {
     await using bench = await openBench(database.url);
-    // Time enough for what waits for nobody, however busy the machine is.
+    // Long enough for statements that wait for no lock, even on a busy machine.
     const scheduler = bench.scheduler({ schedules: { stuck: beat, good: beat }, commandTimeoutMs: 3000 });
     await scheduler.runDue();
     bench.nowMs += MINUTE_MS;
@@ -84,12 +84,12 @@ describe("a scheduler in trouble", function () {
     await holder.query("rollback");
     holder.release();
     await scheduler.runDue();
-    // The statement that was given up may have been done by the server in the meantime: by one of the two, once.
+    // The server may have completed the timed-out statement: the job exists once, from either of the two.
     await until("the tick", async () => (await bench.claims()).length === 2);
     expect(await bench.jobs()).to.have.lengthOf(2);
   });
 
-  it("started, it fires what is due by the database's clock, says so in the log, and stops", async () => {
+  it("after start() fires due ticks by the database's clock, logs them, and stops", async () => {
     await using bench = await openBench(database.url);
     const logger = collectingLogger();
     const scheduler = bench.scheduler({
@@ -113,7 +113,7 @@ describe("a scheduler in trouble", function () {
     expect((await rejection(() => scheduler.start())).message).to.include("does not start again");
   });
 
-  it("a server that is restarted loses no tick", async () => {
+  it("loses no tick when the server restarts", async () => {
     const pool = openPool(database.url, 2);
     await using bench = await openBench(database.url, pool);
     const scheduler = bench.scheduler({ schedules: { beat } });
@@ -126,7 +126,7 @@ describe("a scheduler in trouble", function () {
     await admin.end();
     const fired: number[] = [];
     let failures = 0;
-    // Each connection of the pool may be found broken once.
+    // Each connection of the pool may turn out to be broken once.
     for (let look = 0; look < 4; look++) {
       try {
         fired.push(...minutes((await scheduler.runDue()).fired));
@@ -139,7 +139,7 @@ describe("a scheduler in trouble", function () {
     expect(await bench.jobs()).to.have.lengthOf(1);
   });
 
-  it("a database that hangs costs bounded time: of a pass, of the check and of stopping", async () => {
+  it("a hanging database delays a pass, the check and stop() only by a bounded time", async () => {
     const db = fakeDatabase();
     db.fate.read = "hangs";
     const events: string[] = [];
@@ -157,7 +157,7 @@ describe("a scheduler in trouble", function () {
     expect(db.sent.read).to.equal(2);
   });
 
-  it("when the statements of many schedules hang, those behind them are not waited for", async () => {
+  it("rejects queued statements when those of many schedules hang", async () => {
     const db = fakeDatabase();
     db.fate.fire = "hangs";
     const names = Array.from({ length: 20 }, (_, n) => `s${n}`);
@@ -171,7 +171,7 @@ describe("a scheduler in trouble", function () {
     );
   });
 
-  it("a schedule that fails is not tried at every look at the others", async () => {
+  it("a failing schedule is not tried on every pass over the others", async () => {
     const db = fakeDatabase();
     db.fate.fire = "fails";
     db.last.set("beat", NOON - 2 * MINUTE_MS);
@@ -185,7 +185,7 @@ describe("a scheduler in trouble", function () {
     expect(db.sent.fire).to.equal(1);
   });
 
-  it("listeners and loggers that throw change nothing", async () => {
+  it("ignores errors of listeners and loggers", async () => {
     const db = fakeDatabase();
     db.last.set("beat", NOON - 2 * MINUTE_MS);
     const fail = (): never => {
@@ -198,7 +198,7 @@ describe("a scheduler in trouble", function () {
     expect((await rejecting.runDue()).fired).to.have.lengthOf(1);
   });
 
-  it("deleting old ticks that fails is told, and takes nothing from the ticks", async () => {
+  it("reports a failed deletion of old ticks, and still fires ticks", async () => {
     const db = fakeDatabase();
     db.fate.prune = "fails";
     db.last.set("beat", NOON - 2 * MINUTE_MS);
@@ -208,7 +208,7 @@ describe("a scheduler in trouble", function () {
     expect(events.sort()).to.deep.equal(["fault", "fired"]);
   });
 
-  it("goes on deleting at its next look while there are more than one statement takes", async () => {
+  it("continues deleting in the next pass while a full batch was deleted", async () => {
     const db = fakeDatabase();
     db.old = 10_000;
     const scheduler = on(db);
@@ -220,7 +220,7 @@ describe("a scheduler in trouble", function () {
     expect(db.sent.prune).to.equal(3);
   });
 
-  it("a table with moments that no clock shows does no harm", async () => {
+  it("accepts a table with timestamps that no clock can show", async () => {
     const db = fakeDatabase();
     for (const [name, last] of [
       ["a", Infinity],
@@ -233,11 +233,11 @@ describe("a scheduler in trouble", function () {
     expect(fired.map(({ name, at }) => `${name} ${at}`)).to.deep.equal(["b 2026-01-05T00:00:00.000Z"]);
   });
 
-  describe("between its looks", () => {
+  describe("between passes", () => {
     beforeEach(() => mock.timers.enable({ apis: ["setTimeout"] }));
     afterEach(() => mock.timers.reset());
 
-    /** Lets time pass, and all that follows from it happen. */
+    /** Advances the clock and runs all resulting callbacks. */
     async function pass(clock: { ms: number }, ms: number): Promise<void> {
       clock.ms += ms;
       mock.timers.tick(ms);
@@ -270,10 +270,10 @@ describe("a scheduler in trouble", function () {
       await scheduler.stop();
     });
 
-    it("a clock that shows no time, at any of its readings, is a fault that passes", async () => {
+    it("an invalid time from the clock, at any reading, is a temporary fault", async () => {
       const clock = { ms: NOON };
       const db = fakeDatabase();
-      // One reading of a look, and one of the pause behind it.
+      // One reading in a pass, and one in the pause after it.
       const readings = [NOON, Number.NaN, Infinity, -1];
       const faults: string[] = [];
       const scheduler = on(db, {

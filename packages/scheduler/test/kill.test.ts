@@ -12,7 +12,7 @@ const schedules = { beat: { everySeconds: 60, task: "beat" } } as const;
 const PROGRAM = new URL("support/dying-scheduler.ts", import.meta.url).pathname;
 const MOMENTS = ["before", "while", "after"] as const;
 
-/** A process that is told the time and dies at a boundary. */
+/** Starts a process that receives the time and dies at a boundary. */
 async function dying(url: string, bench: Bench, boundary: string): Promise<ChildProcess> {
   const args = [
     "--conditions=@svc/source",
@@ -34,7 +34,7 @@ async function killed(child: ChildProcess, nowMs: number): Promise<void> {
 
 function ignore(): void {}
 
-/** A pool whose connection is ended by the server before, while or after a claim. */
+/** Returns a pool whose connection the server ends before, while or after a claim. */
 function breaking(
   pool: Pool,
   admin: Pool,
@@ -75,7 +75,7 @@ describe("schedulers that are killed", function () {
     for (const child of started) child.kill("SIGKILL");
   });
 
-  it("SCH-1 SCH-4 at every boundary of a statement, over 39 ticks: 39 jobs, each once", async () => {
+  it("SCH-1 SCH-4 queues each of 39 ticks exactly once when schedulers die at every statement boundary", async () => {
     const pool = openPool(database.url);
     const admin = openPool(database.url, 1);
     await using bench = await openBench(database.url, pool);
@@ -87,8 +87,8 @@ describe("schedulers that are killed", function () {
       }
     };
     const next = (): Scheduler => bench.scheduler({ schedules });
-    // What is after one statement is before the next one. What is sent while its sender dies may be done some
-    // time later, when the ticks must not be taken away any more.
+    // After one statement equals before the next. A statement whose sender dies may still run later, when the test must
+    // not delete ticks any more.
     const children = await Promise.all(
       ["begin after", "begin while", "read while", "fire before", "fire while", "fire after"].map(
         (boundary) => dying(database.url, bench, boundary),
@@ -114,14 +114,14 @@ describe("schedulers that are killed", function () {
         claims.push(fired.length, failed.length);
       }
       await work();
-      // Whoever takes over, and one more at the same moment.
+      // Two schedulers take over at the same moment.
       await Promise.all([next().runDue(), next().runDue()]);
       await work();
     }
     expect(new Set(done).size).to.equal(39);
     expect(done).to.have.lengthOf(39);
     expect(await bench.claims()).to.have.lengthOf(39);
-    // The connections did break.
+    // Some connections must have broken.
     expect(claims.filter((_, index) => index % 2 === 1)).to.include(1);
     await admin.end();
   });

@@ -14,20 +14,20 @@ describe("createScheduler()", () => {
     ["* * * *", "must have 5 fields (minute, hour, day of month, month, day of week); it has 4"],
     ["0 * * * * *", "it has 6; there are no seconds and no years"],
     [" ", "it has 0"],
-    ["@reboot", '"@reboot" is no macro; there are @yearly'],
+    ["@reboot", '"@reboot" is not a macro; known are @yearly'],
     ["60 * * * *", 'minute: "60" is not from 0 to 59'],
     ["* 24 * * *", 'hour: "24" is not from 0 to 23'],
     ["* * 0 * *", 'day of month: "0" is not from 1 to 31'],
     ["* * * 13 *", 'month: "13" is not from 1 to 12'],
     ["* * * * 8", 'day of week: "8" is not from 0 to 7'],
-    ["* * * MOON *", 'month: "MOON" is no number from 1 to 12 or a name such as FEB'],
-    ["* * * * MON2", 'day of week: "MON2" is no number'],
-    ["MON * * * *", 'minute: "MON" is no number from 0 to 59'],
-    ["0 0 ? * *", 'day of month: "?" is no number from 1 to 31; ?, L, W, # and H are not supported'],
-    ["0 0 L * *", 'day of month: "L" is no number from 1 to 31; ?, L, W, # and H'],
-    ["0 0 15W * *", 'day of month: "15W" is no number from 1 to 31; ?, L, W, # and H'],
-    ["0 0 * * FRI#2", 'day of week: "FRI#2" is no number'],
-    ["H * * * *", 'minute: "H" is no number from 0 to 59; ?, L, W, # and H are not supported'],
+    ["* * * MOON *", 'month: "MOON" is not a number from 1 to 12 or a name such as FEB'],
+    ["* * * * MON2", 'day of week: "MON2" is not a number'],
+    ["MON * * * *", 'minute: "MON" is not a number from 0 to 59'],
+    ["0 0 ? * *", 'day of month: "?" is not a number from 1 to 31; ?, L, W, # and H are not supported'],
+    ["0 0 L * *", 'day of month: "L" is not a number from 1 to 31; ?, L, W, # and H'],
+    ["0 0 15W * *", 'day of month: "15W" is not a number from 1 to 31; ?, L, W, # and H'],
+    ["0 0 * * FRI#2", 'day of week: "FRI#2" is not a number'],
+    ["H * * * *", 'minute: "H" is not a number from 0 to 59; ?, L, W, # and H are not supported'],
     ["30-10 * * * *", 'minute: "30-10" runs backward'],
     ["0 0 * * FRI-MON", 'day of week: "FRI-MON" runs backward'],
     ["0 0 * * 6-0", 'day of week: "6-0" runs backward'],
@@ -35,16 +35,16 @@ describe("createScheduler()", () => {
     ["*/0 * * * *", 'minute: "*/0" has a step that is not from 1 to 59'],
     ["*/60 * * * *", 'minute: "*/60" has a step that is not from 1 to 59'],
     ["*/5/5 * * * *", 'minute: "*/5/5" has two steps'],
-    ["1-2-3 * * * *", 'minute: "1-2-3" is no range'],
+    ["1-2-3 * * * *", 'minute: "1-2-3" is not a range'],
     ["1,,2 * * * *", "minute: has an empty part"],
-    ["-5 * * * *", 'minute: "-5" is no number'],
-    ["1.5 * * * *", 'minute: "1.5" is no number'],
+    ["-5 * * * *", 'minute: "-5" is not a number'],
+    ["1.5 * * * *", 'minute: "1.5" is not a number'],
     ["0 0 30 2 *", 'day of month: no month in "2" has a day 30'],
     ["0 0 31 2,4,JUN */2", 'day of month: no month in "2,4,JUN" has a day 31'],
     ["0 ".repeat(400), "is longer than 512 characters"],
   ];
   for (const [cron, message] of expressions) {
-    it(`SCH-3 refuses ${JSON.stringify(cron.slice(0, 40))}, naming the schedule and the field`, async () => {
+    it(`SCH-3 rejects ${JSON.stringify(cron.slice(0, 40))}, with the schedule and the field`, async () => {
       const error = await refusal({ schedules: { nightly: { cron, task: "a" } } });
       expect(error).to.include({ code: "ERR_SVC_CONFIGURATION" });
       expect(error.message).to.include(
@@ -63,7 +63,7 @@ describe("createScheduler()", () => {
     [{ task: "a", everySeconds: 0 }, "schedules.it.everySeconds: must be a whole number from 1"],
     [{ task: "a", everySeconds: 0.5 }, "schedules.it.everySeconds: must be a whole number from 1"],
     [{ task: "a", everySeconds: 5, zone: "UTC" }, "schedules.it.zone: belongs to cron"],
-    [{ task: "a", cron: "@daily", zone: "Mars/Base" }, 'schedules.it.zone: "Mars/Base" is no time zone'],
+    [{ task: "a", cron: "@daily", zone: "Mars/Base" }, 'schedules.it.zone: "Mars/Base" is not a time zone'],
     [{ task: "a", cron: "@daily", payload: [] }, "schedules.it.payload: must be an object"],
     [{ task: "a", cron: "@daily", payload: new Map([["a", 1]]) }, "schedules.it.payload: must be an object"],
     [{ task: "a", cron: "@daily", payload: { a: 1n } }, "schedules.it: payload is nothing that JSON can say"],
@@ -75,7 +75,7 @@ describe("createScheduler()", () => {
   ];
   for (const [schedule, message] of schedules) {
     const what = typeof schedule === "string" ? schedule : Object.entries(schedule as object).join(" ");
-    it(`SCH-2 SCH-3 refuses a schedule with ${JSON.stringify(what)}`, async () => {
+    it(`SCH-2 SCH-3 rejects a schedule with ${JSON.stringify(what)}`, async () => {
       expect((await refusal({ schedules: { it: schedule } })).message).to.include(message);
     });
   }
@@ -104,21 +104,21 @@ describe("createScheduler()", () => {
     [{ zone: "UTC" }, "zone: is unknown"],
   ];
   for (const [given, message] of options) {
-    it(`refuses ${JSON.stringify(given).slice(0, 60)}, saying ${message}`, async () => {
+    it(`rejects ${JSON.stringify(given).slice(0, 60)} with ${message}`, async () => {
       const error = await refusal(given);
       expect(error).to.include({ code: "ERR_SVC_CONFIGURATION" });
       expect(error.message).to.include(message);
     });
   }
 
-  it("does not repeat ten thousand characters of a name", async () => {
+  it("truncates a name of ten thousand characters", async () => {
     const { message } = await refusal({
       schedules: { ["x".repeat(10_000)]: { task: "a", everySeconds: 1 } },
     });
     expect(message.length).to.be.below(400);
   });
 
-  it("tells all faults at once", async () => {
+  it("lists all faults together", async () => {
     const wrong = {
       a: { cron: "x", task: "a" },
       b: { everySeconds: 0, task: "a" },

@@ -47,7 +47,7 @@ describe("the table of ticks", function () {
     expect(keys.rows).to.deep.equal([{ key: "PRIMARY KEY (name, fire_at)" }]);
   });
 
-  it("comes from the migrations as well, into a schema of one's own, and from eight starts at once", async () => {
+  it("is created by the migrations, in another schema, and once by eight concurrent starts", async () => {
     await pool.query("create schema later");
     const scheduler = on("later.Ticks");
     const [migration] = scheduler.migrations();
@@ -59,7 +59,7 @@ describe("the table of ticks", function () {
     expect(made.filter((each) => each === "created")).to.have.lengthOf(1);
   });
 
-  it("may be made by hand; the scheduler works with it", async () => {
+  it("may be created by hand, and works with the scheduler", async () => {
     await pool.query(BY_HAND.replace("%s", "by_hand"));
     const scheduler = on("by_hand");
     expect(await scheduler.ensureSchema()).to.equal("present");
@@ -85,7 +85,7 @@ describe("the table of ticks", function () {
     ],
   ];
   for (const [name, part, replacement, message] of faults) {
-    it(`is refused when it is another one, naming the column: ${message}`, async () => {
+    it(`rejects another table, with its fault: ${message}`, async () => {
       await pool.query(BY_HAND.replace("%s", name).replace(part, replacement));
       const error = await rejection(on(name).ensureSchema());
       expect(error).to.include({ code: "ERR_SVC_SCHEMA" });

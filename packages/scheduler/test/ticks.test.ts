@@ -18,7 +18,7 @@ describe("ticks", function () {
   });
   afterEach(() => bench[Symbol.asyncDispose]());
 
-  it("SCH-4 a new schedule begins with its next tick; its job has the id of the tick, and what is scheduled", async () => {
+  it("SCH-4 begins a new schedule with its next tick, whose job has the tick's id and the scheduled payload", async () => {
     const scheduler = bench.scheduler({
       schedules: { beat: { ...everyMinute, payload: { of: "mine" }, maxAttempts: 7 } },
     });
@@ -49,7 +49,7 @@ describe("ticks", function () {
     expect(Math.abs(Date.now() - (claim?.claimed_at.getTime() ?? 0))).to.be.below(MINUTE_MS);
   });
 
-  it("takes nothing of the request that it runs in", async () => {
+  it("does not inherit the context of the request that it runs in", async () => {
     const scheduler = bench.scheduler({ schedules: { beat: everyMinute } });
     await scheduler.runDue();
     bench.nowMs += MINUTE_MS;
@@ -60,7 +60,7 @@ describe("ticks", function () {
     expect([job?.request_id, job?.tenant_id]).to.deep.equal([job?.id, null]);
   });
 
-  it("SCH-5 after downtime the newest missed tick is run once, by a new process too", async () => {
+  it("SCH-5 runs the newest missed tick once after downtime, also in a new process", async () => {
     await bench.scheduler({ schedules: { beat: everyMinute } }).runDue();
     bench.nowMs += 10 * MINUTE_MS + 30_000;
     const later = bench.scheduler({ schedules: { beat: everyMinute } });
@@ -71,7 +71,7 @@ describe("ticks", function () {
     expect(await bench.jobs()).to.have.lengthOf(2);
   });
 
-  it("SCH-5 with catchUp: false none of them is run, and the next tick is", async () => {
+  it("SCH-5 runs no missed tick with catchUp: false, but the next one", async () => {
     const events: SchedulerEvent[] = [];
     const options = { schedules: { beat: { ...everyMinute, catchUp: false } } };
     await bench.scheduler(options).runDue();
@@ -81,11 +81,11 @@ describe("ticks", function () {
     expect((await later.runDue()).fired).to.deep.equal([]);
     expect(events).to.deep.equal([{ type: "skipped", name: "beat", at: "2026-01-05T12:10:00.000Z" }]);
     bench.nowMs += 30_000 + 14_000;
-    // Late by less than a statement and its retry may take.
+    // Later than scheduled, but less than one statement and its retry may take.
     expect(minutes((await later.runDue()).fired)).to.deep.equal([11]);
   });
 
-  it("SCH-2 counts intervals from the Unix epoch, whenever a process was started", async () => {
+  it("SCH-2 counts intervals from the Unix epoch, independent of the start of the process", async () => {
     bench.nowMs = Date.parse("2026-01-05T12:00:05.500Z");
     const schedules = { odd: { everySeconds: 7, task: "beat" } };
     const [next] = bench.scheduler({ schedules }).nextTicks();
@@ -97,7 +97,7 @@ describe("ticks", function () {
     expect(second - first).to.be.oneOf([0, 7000]);
   });
 
-  it("SCH-1 SCH-4 two schedulers at the same instants, over 39 ticks, and workers that delete jobs at once: 39 jobs", async () => {
+  it("SCH-1 SCH-4 queues 39 jobs for 39 ticks with two concurrent schedulers, and workers that delete jobs at once", async () => {
     const two = [0, 1].map(() => bench.scheduler({ schedules: { beat: everyMinute } }));
     const done: string[] = [];
     const fired: number[][] = [];
@@ -108,7 +108,7 @@ describe("ticks", function () {
         done.push(String((job.payload as { scheduled_for: string }).scheduled_for));
         await bench.table.ack(job);
       }
-      // Whoever looks again finds nothing, though the job is gone.
+      // Another pass finds nothing, although the job is gone.
       expect(
         (await Promise.all(two.map((each) => each.runDue()))).flatMap((each) => each.fired),
       ).to.deep.equal([]);
@@ -120,7 +120,7 @@ describe("ticks", function () {
     expect(await bench.claims()).to.have.lengthOf(39);
   });
 
-  it("SCH-1 a process whose clock is an hour wrong claims no tick again", async () => {
+  it("SCH-1 claims no tick twice when the clock of a process is an hour wrong", async () => {
     const right = bench.scheduler({ schedules: { beat: everyMinute } });
     const slow = bench.scheduler({
       schedules: { beat: everyMinute },
@@ -138,7 +138,7 @@ describe("ticks", function () {
     };
     for (let pass = 0; pass < 5; pass++) await step(right, slow);
     expect(at).to.deep.equal([1, 2, 3, 4]);
-    // One that is ahead claims ticks of the future: until they come, the others have nothing to do.
+    // A process that is ahead claims future ticks: until then, the others have nothing to do.
     for (let pass = 0; pass < 5; pass++) await step(right, slow, fast);
     expect(at.slice(4)).to.deep.equal([5, 65, 66, 67, 68, 69]);
     for (let pass = 0; pass < 60; pass++) await step(right);
@@ -148,7 +148,7 @@ describe("ticks", function () {
     expect(await bench.claims()).to.have.lengthOf(at.length);
   });
 
-  it("SCH-1 by default the clock of the database decides, whatever the process believes", async () => {
+  it("SCH-1 uses the clock of the database by default, even if the process's clock differs", async () => {
     const scheduler = bench.scheduler({
       schedules: { beat: { everySeconds: 1, task: "beat" } },
       now: undefined,
@@ -167,7 +167,7 @@ describe("ticks", function () {
     }
   });
 
-  it("deletes old ticks once an hour, keeps the newest of each schedule, also of those that are gone", async () => {
+  it("deletes old ticks once an hour, and keeps the newest of each schedule, also of removed ones", async () => {
     const schedules = { beat: everyMinute };
     await bench.pool.query(
       `insert into ${bench.ticks} (name, fire_at, claimed_by)
@@ -196,7 +196,7 @@ describe("ticks", function () {
       .and.include("gone 9");
   });
 
-  it("a tick that was pruned is not claimed again by a process that is late", async () => {
+  it("does not let a late process claim a pruned tick again", async () => {
     const schedules = { beat: everyMinute };
     const scheduler = bench.scheduler({ schedules });
     await scheduler.runDue();
@@ -211,7 +211,7 @@ describe("ticks", function () {
     expect(await bench.jobs()).to.deep.equal([]);
   });
 
-  it("SCH-1 SCH-4 a process that is held up between looking and claiming claims nothing older than what others have", async () => {
+  it("SCH-1 SCH-4 does not let a process that stalled before its claim take an older tick than others have claimed", async () => {
     const schedules = { beat: everyMinute };
     const others = bench.scheduler({ schedules });
     await others.runDue();
@@ -237,13 +237,13 @@ describe("ticks", function () {
       table: createJobTable({ db, name: bench.table.name }),
       now: () => then,
     });
-    // The same tick, whose job is done and gone.
+    // The same tick, after its job is done and deleted.
     meanwhile = async () => {
       await others.runDue();
       await bench.pool.query(`delete from ${bench.table.name}`);
     };
     expect((await slow.runDue()).fired).to.deep.equal([]);
-    // An older one, which nobody has claimed.
+    // An older tick that no process has claimed.
     meanwhile = async () => {
       bench.nowMs += MINUTE_MS;
       await others.runDue();
@@ -256,7 +256,7 @@ describe("ticks", function () {
     expect(await bench.claims()).to.have.lengthOf(1);
   });
 
-  it("wakes a worker that listens, within the same statement", async () => {
+  it("wakes a listening worker within the same statement", async () => {
     const scheduler = bench.scheduler({ schedules: { beat: everyMinute } });
     await scheduler.runDue();
     const client = await bench.pool.connect();
@@ -269,7 +269,7 @@ describe("ticks", function () {
     client.release(true);
   });
 
-  it("a job that bears the id already is left as it is, and the tick is claimed", async () => {
+  it("keeps an existing job with the same id, and claims the tick", async () => {
     const scheduler = bench.scheduler({ schedules: { beat: everyMinute } });
     await scheduler.runDue();
     bench.nowMs += MINUTE_MS;
@@ -280,7 +280,7 @@ describe("ticks", function () {
     expect(await bench.claims()).to.have.lengthOf(1);
   });
 
-  it("lists the next tick of every schedule, the soonest first", () => {
+  it("lists the next tick of every schedule, soonest first", () => {
     const scheduler = bench.scheduler({
       schedules: {
         nightly: { cron: "30 2 * * *", zone: "Europe/Berlin", task: "report" },

@@ -15,17 +15,17 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 type Access = Pick<ResolvedOptions, "db" | "rowSecurity" | "deadline">;
 
-/** The options of one call whose statements are short. */
+/** Returns the options for one call with short statements. */
 export function command(options: ResolvedOptions, operation: string): ResolvedOptions {
   return within(options, operation, options.commandTimeoutMs);
 }
 
-/** Those of one call that may have to do with many rows or an index. */
+/** Returns the options for one call that may affect many rows or an index. */
 export function maintenance(options: ResolvedOptions, operation: string): ResolvedOptions {
   return within(options, operation, options.maintenanceTimeoutMs);
 }
 
-/** The same for a schema. */
+/** Returns the time limits for creating the schema. */
 export function schemaTimeouts({
   db,
   commandTimeoutMs,
@@ -36,20 +36,20 @@ export function schemaTimeouts({
 }
 
 function within(options: ResolvedOptions, operation: string, timeoutMs: number): ResolvedOptions {
-  // It works in this thread: it cannot hang while a timer runs.
+  // The embedded database runs in this thread: it cannot hang while a timer runs.
   if (isEmbedded(options.db)) return options;
   const deadline = { operation: `${operation} of ${options.table}`, timeoutMs };
   return { ...options, db: bounded(options.db, deadline), deadline };
 }
 
-/** Whether a database runs in this process. */
+/** Returns whether a database runs in this process. */
 export function isEmbedded(db: Database): boolean {
   return "embedded" in db && db.embedded === true;
 }
 
 /**
- * One statement inside a tenant. With row security it is in a transaction that names the tenant to the server; `tenant` goes
- * into the statement's own condition all the same, which is the caller's to write (SEARCH-1).
+ * Runs one statement for a tenant. With row security it runs in a transaction that sets the tenant on the server. The
+ * statement must have its own condition on the tenant in any case (SEARCH-1).
  */
 export function queryAs<R extends Row>(
   access: Access,
@@ -61,7 +61,7 @@ export function queryAs<R extends Row>(
   return transactionAs(access, tenant, (tx) => tx.query<R>(text, values));
 }
 
-/** Several statements inside a tenant, in one transaction. */
+/** Runs several statements for a tenant, in one transaction. */
 export function transactionAs<T>(
   { db, rowSecurity, deadline }: Access,
   tenant: string,
@@ -78,12 +78,12 @@ interface NamesTenants {
   withTenant<T>(tenant: string, work: (tx: Queryable) => Promise<T>): Promise<T>;
 }
 
-/** Whether a database names the tenant of a transaction by itself, as that of `@svc/database` does, and lets nobody else do it. */
+/** Returns whether only the database itself may set a transaction's tenant, as in `@svc/database`. */
 export function namesTenants(db: Database): db is Database & NamesTenants {
   return "withTenant" in db && typeof db.withTenant === "function";
 }
 
-/** One statement that is about no tenant's rows: of the catalogue, or one that makes or drops an index. */
+/** Runs one statement without a tenant: on the catalogue, or to create or drop an index. */
 export async function query<R extends Row>(
   db: Database,
   text: string,
@@ -92,7 +92,7 @@ export async function query<R extends Row>(
   return onConnection(db, (connection) => connection.query<R>(text, values));
 }
 
-/** Several statements on one connection, outside of a transaction. */
+/** Runs several statements on one connection, outside a transaction. */
 export async function onConnection<T>(db: Database, work: (connection: Queryable) => Promise<T>): Promise<T> {
   if (!isPool(db)) return work(db);
   const connection = await lend(db);
@@ -100,7 +100,7 @@ export async function onConnection<T>(db: Database, work: (connection: Queryable
   try {
     return await work(connection);
   } catch (error) {
-    // A statement that the server refused has a code; after anything else the connection may be of no use.
+    // An error of the server has a code; after any other error the connection may be unusable.
     if (typeof (error as { code?: unknown }).code !== "string") broken = error as Error;
     throw error;
   } finally {

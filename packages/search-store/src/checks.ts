@@ -2,12 +2,12 @@ import { isTenantId, TENANT_ID_EXPECTED } from "@svc/context";
 import { refused, SearchError } from "./errors.ts";
 
 const MAX_DOCUMENT_BYTES = 1024;
-/** Most bytes of a chunk's text: more words than that no text search vector holds. */
+/** Largest size of a chunk's text in bytes: a text search vector cannot hold more words. */
 export const MAX_CONTENT_BYTES = 262_144;
-/** Most bytes of a chunk's metadata, as JSON. */
+/** Largest size of a chunk's metadata in bytes, as JSON. */
 export const MAX_META_BYTES = 65_536;
 
-/** @throws SearchError `ERR_SVC_SEARCH_TENANT` for anything but a text that names somebody (SEARCH-6) */
+/** @throws SearchError `ERR_SVC_SEARCH_TENANT` for a value that is not a tenant id (SEARCH-6) */
 export function checkTenant(tenant: unknown): asserts tenant is string {
   if (typeof tenant !== "string" || tenant.trim() === "") {
     throw new SearchError("ERR_SVC_SEARCH_TENANT", "a tenant is required: a text that is not empty");
@@ -26,7 +26,7 @@ export function checkDocumentId(documentId: unknown): asserts documentId is stri
   if (fault !== undefined) throw refused(`the document's id ${fault}`);
 }
 
-/** @throws SearchError `ERR_SVC_SEARCH_ARGUMENT`, naming `what`, without the text */
+/** @throws SearchError `ERR_SVC_SEARCH_ARGUMENT`, with `what` and without the text */
 export function checkContent(content: unknown, what: string): asserts content is string {
   if (typeof content !== "string" || content.trim() === "") {
     throw refused(`${what} must have a content: a text that is not empty`);
@@ -42,7 +42,7 @@ export function checkWhole(value: unknown, what: string, min: number, max: numbe
   throw refused(`${what} must be a whole number from ${min} to ${max}; it is ${shown}`);
 }
 
-/** @throws SearchError `ERR_SVC_SEARCH_ARGUMENT` for a name that the call does not know */
+/** @throws SearchError `ERR_SVC_SEARCH_ARGUMENT` for an unknown member */
 export function checkMembers(given: unknown, what: string, known: readonly string[]): void {
   if (typeof given !== "object" || given === null || Array.isArray(given))
     throw refused(`${what} must be an object`);
@@ -52,7 +52,7 @@ export function checkMembers(given: unknown, what: string, known: readonly strin
   }
 }
 
-/** What keeps a text from being kept as it is. */
+/** Returns why a text cannot be stored unchanged, or undefined. */
 export function faultOf(text: string, maxBytes: number): string | undefined {
   if (text.includes("\0")) return "must not contain NUL";
   if (!text.isWellFormed()) return "must not contain half a surrogate pair";

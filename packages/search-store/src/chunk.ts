@@ -4,35 +4,35 @@ import { checkVector, type Vector } from "./embedding.ts";
 import { refused } from "./errors.ts";
 import type { ResolvedOptions } from "./options.ts";
 
-/** The JSON object that is kept beside a chunk. */
+/** JSON object stored with a chunk. */
 export type Meta = Readonly<Record<string, unknown>>;
 
-/** A chunk of a document as it is handed in. */
+/** A chunk of a document, as the caller passes it. */
 export interface NewChunk {
-  /** The text, not empty, at most 262,144 bytes. */
+  /** Text, not empty, at most 262,144 bytes. */
   readonly content: string;
-  /** Default `{}`. */
+  /** Metadata, at most 65,536 bytes as JSON. Default `{}`. */
   readonly meta?: Meta | undefined;
-  /** Default: what `embed` answers for the content, or what the same content had before. */
+  /** Default: the stored embedding of the same content, else the result of `embed`. */
   readonly embedding?: Vector | undefined;
 }
 
-/** A chunk that was looked at and found good. */
+/** A validated chunk. */
 export interface CheckedChunk {
   readonly content: string;
-  /** SHA-256 of the content, and of the embedder's name where the store has one, in hex. */
+  /** SHA-256 of the content, preceded by the embedder's name if the store has one, in hex. */
   readonly hash: string;
-  /** JSON. */
+  /** JSON text. */
   readonly meta: string;
   readonly embedding: Vector | undefined;
 }
 
 const MAX_KEY_VALUE_BYTES = 500;
-// What JSON may say and a jsonb cannot keep. An escape counts when the backslashes before it are pairs.
+// Matches escapes that JSON allows but jsonb cannot store. An odd number of backslashes before the u makes it an escape.
 const UNKEPT = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f][0-9a-f]{2})/i;
 
 /**
- * @param what names the chunk in errors
+ * @param what name of the chunk in errors
  * @throws SearchError `ERR_SVC_SEARCH_ARGUMENT`, `ERR_SVC_SEARCH_VECTOR`
  */
 export function checkChunk(
@@ -62,10 +62,10 @@ function hashOf(content: string, embedder: string | undefined): string {
 function metaText(meta: Meta, what: string, filterKeys: readonly string[]): string {
   let text: string | undefined;
   try {
-    // Of these JSON keeps nothing, and says nothing.
+    // JSON.stringify would silently turn these into {}.
     if (!(meta instanceof Map || meta instanceof Set)) text = JSON.stringify(meta);
   } catch {
-    // Said below.
+    // Reported below.
   }
   if (text === undefined || !text.startsWith("{")) throw refused(`the meta of ${what} must be a JSON object`);
   if (UNKEPT.test(text)) throw refused(`the meta of ${what} must not contain NUL or half a surrogate pair`);

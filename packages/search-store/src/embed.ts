@@ -3,8 +3,8 @@ import { SearchError } from "./errors.ts";
 import type { ResolvedOptions } from "./options.ts";
 
 /**
- * Turns texts into embeddings, one each and in their order. The signal aborts when the caller gave up or the time of
- * `embedTimeoutSeconds` is over; what comes later is dropped.
+ * Computes the embeddings of texts, one each in the same order. The signal aborts when the caller cancels or after
+ * `embedTimeoutSeconds`; a later result is ignored.
  */
 export type Embed = (
   texts: readonly string[],
@@ -17,11 +17,11 @@ type Embedding = Pick<
 >;
 
 /**
- * Embeddings of texts, one each, by the store's callback and in batches of it.
+ * Returns one embedding for each text, by calling the store's callback in batches.
  *
- * @throws SearchError `ERR_SVC_SEARCH_EMBED` when there is no callback, when it fails, hangs or answers another number of embeddings,
- *   `ERR_SVC_SEARCH_VECTOR` for an embedding that the store does not take
- * @throws the reason of `signal` when that aborts
+ * @throws SearchError `ERR_SVC_SEARCH_EMBED` if there is no callback, if it fails, hangs or returns a wrong number of embeddings;
+ *   `ERR_SVC_SEARCH_VECTOR` for an invalid embedding
+ * @throws the reason of `signal` when it aborts
  */
 export async function embedTexts(
   options: Embedding,
@@ -64,7 +64,7 @@ async function embedBatch(
   return vectors;
 }
 
-/** Ends at the time limit or with the signal, whether or not the callback looks at either. */
+/** Stops waiting at the time limit or when the signal aborts, even if the callback ignores both. */
 async function bounded<T>(
   seconds: number,
   outer: AbortSignal | undefined,

@@ -1,22 +1,22 @@
 import { SearchError } from "./errors.ts";
 import type { ResolvedOptions } from "./options.ts";
 
-/** An embedding: as many finite numbers as the store has dimensions, not all of them zero. */
+/** An embedding: finite numbers, one for each dimension of the store, not all of them zero. */
 export type Vector = readonly number[] | Float32Array;
 
 const MAX_HALF = 65_504;
-// Half of the least number that two bytes can hold: what is not above it is kept as zero.
+// Half of the smallest positive half-precision number: values up to this are rounded to zero.
 const MIN_HALF = 2 ** -25;
-// The server sums squares in four bytes; outside of these the cosine would be no number.
+// The server sums squares in single precision; outside these limits the cosine would be NaN.
 const MIN_SQUARES = 2 ** -126;
 const MAX_SQUARES = 2 ** 127;
 
 type Shape = Pick<ResolvedOptions, "dimensions" | "precision">;
 
 /**
- * Checks an embedding before it goes anywhere near SQL.
+ * Checks an embedding before it is sent to the database.
  *
- * @throws SearchError `ERR_SVC_SEARCH_VECTOR`, naming `what`, without the numbers
+ * @throws SearchError `ERR_SVC_SEARCH_VECTOR`, with `what` and without the numbers
  */
 export function checkVector(
   { dimensions, precision }: Shape,
@@ -35,7 +35,7 @@ export function checkVector(
   for (let index = 0; index < dimensions; index++) {
     const value = numbers[index];
     if (typeof value !== "number" || !Number.isFinite(value)) {
-      throw wrong(what, `must hold finite numbers only; number ${index} is none`);
+      throw wrong(what, `must hold finite numbers only; number ${index} is not finite`);
     }
     squares += value * value;
     const size = Math.abs(value);
@@ -51,7 +51,7 @@ export function checkVector(
   }
 }
 
-/** As the server reads a vector: `[0.1,0.2]`. */
+/** Returns a vector in the server's text format: `[0.1,0.2]`. */
 export function vectorText(vector: Vector): string {
   return `[${vector.join(",")}]`;
 }

@@ -1,4 +1,4 @@
-/** What a {@link SearchError} is about. */
+/** Codes of {@link SearchError}. */
 export type SearchErrorCode =
   | "ERR_SVC_SEARCH_TENANT"
   | "ERR_SVC_SEARCH_ARGUMENT"
@@ -13,14 +13,16 @@ export type SearchErrorCode =
   | "ERR_SVC_SEARCH_EMBEDDED";
 
 /**
- * - `_TENANT`: a call without a tenant (SEARCH-6). `_ARGUMENT`: anything else that the store does not take. `_VECTOR`: an embedding of
- *   the wrong length, of zeros, with NaN or out of range. `_FILTER`: a filter that cannot be understood. Of all these nothing was
- *   sent to the database.
- * - `_EMBED`: `embed` is missing, failed, took too long or answered something else than was asked for.
- * - `_EXTENSION`: the server has no pgvector, or one that is too old. `_SCHEMA`: the table is missing or another one.
- * - `_DUPLICATE`: a bulk load met a chunk that is there already; nothing of it was kept.
- * - `_INDEX`: an approximate index could not be made.
- * - `_PEER`: an optional package is not installed. `_EMBEDDED`: the embedded database cannot be had.
+ * Thrown by a search store, with one of these codes:
+ *
+ * - `_TENANT`: a call without a valid tenant (SEARCH-6). `_ARGUMENT`: another invalid argument. `_VECTOR`: an embedding of the
+ *   wrong length, of zeros, with NaN or out of range. `_FILTER`: an invalid filter. With these codes, nothing was sent to the
+ *   database.
+ * - `_EMBED`: `embed` is missing, failed, took too long or returned an invalid result.
+ * - `_EXTENSION`: the server has no pgvector, or one that is too old. `_SCHEMA`: the table is missing or different.
+ * - `_DUPLICATE`: a bulk load contained a chunk that exists already, and was rolled back.
+ * - `_INDEX`: an approximate index could not be created.
+ * - `_PEER`: an optional package is not installed. `_EMBEDDED`: the embedded database is not available.
  */
 export class SearchError extends Error {
   override readonly name = "SearchError";

@@ -2,20 +2,20 @@ import { type Database, sqlStateOf } from "@svc/sql";
 import { query } from "./access.ts";
 import { SearchError } from "./errors.ts";
 
-/** What a server has of pgvector. */
+/** State of pgvector on a server. */
 export interface Extension {
-  /** The version in this database, where the extension was created. */
+  /** Version in this database, if the extension is created. */
   readonly installed: string | undefined;
-  /** The version that `create extension` would make. */
+  /** Version that `create extension` would create. */
   readonly available: string | undefined;
-  /** Whether its types are found without naming their schema. */
+  /** Whether the search_path finds its types. */
   readonly reachable: boolean;
 }
 
-/** The command that makes it. */
+/** The command that creates the extension. */
 export const CREATE_EXTENSION = "create extension if not exists vector";
 
-// Scans that go on until enough rows are found came with it.
+// Version 0.8 introduced iterative scans, which continue until enough rows are found.
 const LEAST = [0, 8];
 const SELECT = `
 select (select extversion from pg_catalog.pg_extension where extname = 'vector') as installed,
@@ -37,14 +37,14 @@ export async function extensionOf(db: Database): Promise<Extension> {
   };
 }
 
-/** Whether a store can work on a server: whether it has pgvector 0.8 or later, created in this database or to be created. */
+/** Returns whether a server has pgvector 0.8 or later, created in this database or available to create. */
 export async function hasVector(db: Database): Promise<boolean> {
   const { installed, available } = await extensionOf(db);
   const version = installed ?? available;
   return version !== undefined && isEnough(version);
 }
 
-/** @throws SearchError `ERR_SVC_SEARCH_EXTENSION`, saying what is to be done */
+/** @throws SearchError `ERR_SVC_SEARCH_EXTENSION` that states what to do */
 export function checkExtension({ installed, available, reachable }: Extension): void {
   const version = installed ?? available;
   if (version === undefined) {
@@ -66,13 +66,13 @@ export function checkExtension({ installed, available, reachable }: Extension): 
   }
 }
 
-/** The error for a `create extension` that the server refused; anything else as it was. */
+/** Returns a clear error for a refused `create extension`, and any other error unchanged. */
 export function explained(error: unknown, before: Extension): unknown {
   const state = sqlStateOf(error);
   if (before.installed !== undefined || (state !== "42501" && state !== "58P01" && state !== "0A000"))
     return error;
   return lacking(
-    "this login may not make pgvector: have somebody who may run `create extension vector` in this database",
+    "this login may not create pgvector: use a login that may, and run `create extension vector` in this database",
     error,
   );
 }

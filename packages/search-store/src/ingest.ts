@@ -10,30 +10,30 @@ import type { ResolvedOptions } from "./options.ts";
 import { deleteAfter, LOCK_DOCUMENT, selectHashes, upsertChunks } from "./sql/chunks.ts";
 
 export interface IngestOptions {
-  /** Gives up, also while embeddings are awaited. Default: none. */
+  /** Cancels the ingest, even while it waits for embeddings. Default: none. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What an ingest did. */
+/** Result of an ingest. */
 export interface Ingested {
-  /** Chunks that the document has now. */
+  /** Number of chunks of the document now. */
   readonly chunks: number;
-  /** Texts that were embedded; the same text twice counts once. */
+  /** Number of embedded texts; equal texts count once. */
   readonly embedded: number;
-  /** Chunks that kept the embedding which their content had already. */
+  /** Chunks that reused the stored embedding of the same content. */
   readonly reused: number;
-  /** Chunks at the end of the document that are gone. */
+  /** Chunks removed from the end of the document. */
   readonly removed: number;
 }
 
-/** Most chunks of one document in one ingest: it is one statement. */
+/** Largest number of chunks in one ingest, which writes them in one statement. */
 export const MAX_CHUNKS = 10_000;
 
 /**
- * Makes a document what `chunks` says, in their order, and embeds what it does not know yet (SEARCH-2).
+ * Replaces the chunks of a document, in the given order, and embeds the new contents (SEARCH-2).
  *
- * Nothing is locked while embeddings are made. Two at once for one document end with one of both whole: where the other one
- * has meanwhile taken away a chunk whose embedding was to be kept, its content is embedded after all.
+ * Holds no lock while it waits for embeddings. After two concurrent ingests, the document has the chunks of one of them. If
+ * the other ingest has removed a chunk whose embedding was to be reused, the content is embedded after all.
  */
 export async function ingestDocument(
   options: ResolvedOptions,
@@ -46,7 +46,7 @@ export async function ingestDocument(
   if (given.length > MAX_CHUNKS) {
     throw refused(`a document takes at most ${MAX_CHUNKS} chunks; use ingestBulk() for more`);
   }
-  // From what has holes too: each of them is a chunk that is none.
+  // Array.from() visits holes too, and a hole is not a valid chunk.
   const chunks = Array.from(given, (chunk, index) => checkChunk(options, chunk, `chunk ${index}`));
   signal?.throwIfAborted();
   const open = new Map(
@@ -84,7 +84,7 @@ interface Write {
   readonly hashes: readonly string[];
 }
 
-/** What was removed, or what is kept where that is no longer all that is needed. */
+/** Returns the number of removed chunks, or the stored hashes if some of the needed ones are gone. */
 async function write(
   tx: Queryable,
   options: ResolvedOptions,

@@ -8,13 +8,13 @@ import type { ResolvedOptions } from "./options.ts";
 import { selectPage } from "./sql/chunks.ts";
 
 export interface ListRequest {
-  /** Default: all documents. */
+  /** Restricts the list to one document. Default: all documents. */
   readonly documentId?: string | undefined;
-  /** Default: none. */
+  /** Condition on the metadata. Default: none. */
   readonly filter?: Filter | undefined;
-  /** How many, 1 to 1,000. Default 100. */
+  /** Chunks per page, 1 to 1,000. Default 100. */
   readonly limit?: number | undefined;
-  /** The `next` of the page before. Default: the first page. */
+  /** `next` of the previous page. Default: the first page. */
   readonly after?: string | undefined;
 }
 
@@ -27,19 +27,19 @@ export interface ListedChunk {
 }
 
 export interface Page {
-  /** By document and ordinal. */
+  /** Ordered by document and ordinal. */
   readonly chunks: readonly ListedChunk[];
-  /** What to hand in as `after` for the next page; without it this is the last one. */
+  /** Value for `after` of the next page; missing on the last page. */
   readonly next?: string | undefined;
 }
 
 const MAX_LIMIT = 1000;
-// A document's id of 1,024 bytes as JSON at its longest, in base64.
+// The longest cursor: a document id of 1,024 bytes as escaped JSON, in base64.
 const MAX_CURSOR = 8500;
 
 type ChunkRow = { document_id: string; ordinal: number; content: string; meta: Meta; created_at: Date };
 
-/** A page of a tenant's chunks by document and ordinal, after the last one of the page before (SEARCH-1). */
+/** Returns a page of a tenant's chunks, ordered by document and ordinal (SEARCH-1). */
 export async function listChunks(
   options: ResolvedOptions,
   tenant: string,
@@ -87,7 +87,7 @@ function positionOf(cursor: unknown): [string, number] {
       }
     }
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw refused("after must be the next of the page before");
 }

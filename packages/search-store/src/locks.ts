@@ -1,4 +1,4 @@
-/** What the advisory lock of a tenant is keyed by. A tenant's name may hold anything but NUL, so a space could be part of it. */
+/** Returns the key of a tenant's advisory lock. JSON keeps the parts apart, since a tenant may contain spaces and quotes. */
 export function tenantLock(table: string, tenant: string): string {
   return `svc/search/${JSON.stringify([table, tenant])}`;
 }

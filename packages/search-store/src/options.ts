@@ -29,77 +29,77 @@ import type { Embed } from "./embed.ts";
 import type { StoreEvent } from "./index-care/report.ts";
 import type { SpanHook } from "./span.ts";
 
-/** Where the transaction's tenant is kept when row security is on. */
+/** Settings of row security. */
 export interface StoreRowSecurity {
-  /** The setting that holds the tenant of a transaction. Default `svc.tenant`. */
+  /** Setting that holds the tenant of a transaction. Default `svc.tenant`. */
   readonly setting?: string | undefined;
-  /** The name of the policy. Default `svc_tenant`. */
+  /** Name of the policy. Default `svc_tenant`. */
   readonly policy?: string | undefined;
 }
 
-/** What `createSearchStore` takes. */
+/** Options of {@link createSearchStore}. */
 export interface SearchStoreOptions {
-  /** A pool or client of `pg`, what `openEmbedded()` answers, whatever `@svc/sql` calls a database. It stays the caller's. Required. */
+  /** Pool or client of `pg`, result of `openEmbedded()`, or another `Database` of `@svc/sql`; the caller closes it. Required. */
   readonly db: Database;
-  /** Numbers of an embedding, 1 to 4,000. Required. */
+  /** Length of an embedding, 1 to 4,000. Required. */
   readonly dimensions: number;
-  /** The table, by name (at most 40 bytes) or `schema.name`. Default `svc_chunks`. */
+  /** Table, by name (at most 40 bytes) or `schema.name`. Default `svc_chunks`. */
   readonly table?: string | undefined;
-  /** The text search configuration of PostgreSQL by which words are cut, such as `english`. Default `simple`. */
+  /** PostgreSQL text search configuration that splits texts into words, such as `english`. Default `simple`. */
   readonly textConfig?: string | undefined;
-  /** Whether embeddings are kept in two bytes a number (`half`) or four (`full`). Default `half`. */
+  /** Precision of stored embeddings: two bytes per number (`half`) or four (`full`). Default `half`. */
   readonly precision?: "half" | "full" | undefined;
-  /** Makes embeddings of texts that come without. Default: none, and every chunk must bring its own. */
+  /** Computes embeddings for texts without one. Default: none; then every chunk needs its own. */
   readonly embed?: Embed | undefined;
-  /** Names the model behind `embed`: under another name a text is embedded again when it is ingested again. Default: none. */
+  /** Name of the model behind `embed`; after a change, the next ingest embeds a text again. Default: none. */
   readonly embedder?: string | undefined;
-  /** Most texts of one call of `embed`, 1 to 2,048. Default 64. */
+  /** Largest number of texts per call of `embed`, 1 to 2,048. Default 64. */
   readonly embedBatch?: number | undefined;
-  /** Seconds that one call of `embed` may take, 0.05 to 3,600. Default 30. */
+  /** Time limit of one call of `embed` in seconds, 0.05 to 3,600. Default 30. */
   readonly embedTimeoutSeconds?: number | undefined;
-  /** Keys of the metadata that get an index of their own; their values are texts of at most 500 bytes. Default none. */
+  /** Metadata keys with their own index; their values are texts of at most 500 bytes. Default none. */
   readonly filterKeys?: readonly string[] | undefined;
-  /** Chunks from which on `maintainIndexes()` gives a tenant an approximate index. Default 5000. */
+  /** Number of chunks from which `maintainIndexes()` creates a tenant's approximate index. Default 5000. */
   readonly indexAbove?: number | undefined;
-  /** Chunks below which it takes the index away again. Default 2500. */
+  /** Number of chunks below which it drops the index. Default 2500. */
   readonly indexBelow?: number | undefined;
-  /** Whether the table gets forced row security, and every statement its tenant as a setting. Default false. */
+  /** Whether to force row security on the table and set the tenant for every statement. Default false. */
   readonly rowSecurity?: boolean | StoreRowSecurity | undefined;
   /**
-   * Milliseconds that a statement may take, and the wait for a connection of a pool, 10 to 600,000. The call rejects with a
-   * `SqlDeadlineError` then, and what was sent may still take effect. An embedded database has none. Default 15,000.
+   * Milliseconds for a statement, and for the wait for a connection of a pool, 10 to 600,000. After that the call rejects with
+   * a `SqlDeadlineError`; a statement that was sent may still take effect. No limit for an embedded database. Default 15,000.
    */
   readonly commandTimeoutMs?: number | undefined;
   /**
-   * The same for each statement of `ingestBulk()`, `deleteTenant()`, `recall()` and of the calls about indexes, for each part of a
-   * bulk load, and for those of `ensureSchema()` that make something, 10 to 86,400,000. Default 3,600,000.
+   * Milliseconds for each statement of `ingestBulk()`, `deleteTenant()`, `recall()` and of index operations, for each part of a
+   * bulk load, and for statements of `ensureSchema()` that create something, 10 to 86,400,000. Default 3,600,000.
    */
   readonly maintenanceTimeoutMs?: number | undefined;
   /**
-   * Starts a span around a search and an ingest. What it throws changes nothing about them; one that hangs holds them up for a
+   * Starts a span around a search or ingest. Its errors do not affect the operation; a hook that hangs delays it by at most a
    * second. Default: none.
    */
   readonly span?: SpanHook | undefined;
-  /** Hears of indexes made and dropped. Default: nobody. */
+  /** Receives events about created and dropped indexes. Default: none. */
   readonly onEvent?: ((event: StoreEvent) => void) | undefined;
-  /** Gets a line for each of these events. Default: none. */
+  /** Logs each of these events. Default: none. */
   readonly logger?: Logger | undefined;
 }
 
-/** The table where no other one is named. */
+/** Default name of the table. */
 export const DEFAULT_TABLE = "svc_chunks";
 
-/** The options with every default filled in, and the parts of SQL that follow from them. */
+/** The options with every default filled in, and the SQL fragments derived from them. */
 export interface ResolvedOptions {
   readonly db: Database;
   readonly dimensions: number;
-  /** As given: `svc_chunks` or `schema.name`. */
+  /** As the caller passed it: `svc_chunks` or `schema.name`. */
   readonly table: string;
   /** Quoted for use in SQL. */
   readonly quotedTable: string;
   readonly textConfig: string;
   readonly precision: "half" | "full";
-  /** The type of the column: `halfvec(384)` or `vector(384)`. */
+  /** Type of the column `embedding`: `halfvec(384)` or `vector(384)`. */
   readonly vectorType: string;
   readonly embed: Embed | undefined;
   readonly embedder: string | undefined;
@@ -108,11 +108,11 @@ export interface ResolvedOptions {
   readonly filterKeys: readonly string[];
   readonly indexAbove: number;
   readonly indexBelow: number;
-  /** Undefined where it is off. */
+  /** Undefined if row security is off. */
   readonly rowSecurity: { readonly setting: string; readonly policy: string } | undefined;
   readonly commandTimeoutMs: number;
   readonly maintenanceTimeoutMs: number;
-  /** Of the call that these options are for; undefined where it has none. */
+  /** Deadline of the current call; undefined if it has none. */
   readonly deadline?: Deadline | undefined;
   readonly span: SpanHook | undefined;
   readonly onEvent: ((event: StoreEvent) => void) | undefined;
@@ -120,7 +120,7 @@ export interface ResolvedOptions {
 }
 
 const SUBJECT = "createSearchStore()";
-// The names of its indexes are longer.
+// Leaves room for the longer names of its indexes.
 const tableName = tableNameKind(40);
 const MAX_KEY_BYTES = 200;
 const SETTING = /^[a-z_][a-z0-9_]*\.[a-z_][a-z0-9_]*$/;
@@ -155,7 +155,7 @@ export function resolveStoreOptions(given: SearchStoreOptions): ResolvedOptions 
     indexBelow: withDefault(integer({ min: 0, max: 1_000_000_000 }), 2500),
     rowSecurity: withDefault(either(boolean(), rowSecurity), false),
     commandTimeoutMs: withDefault(commandTimeoutKind, COMMAND_TIMEOUT_MS),
-    // An approximate index of millions of chunks takes longer to make than any other statement.
+    // Building an approximate index over millions of chunks takes longer than any other statement.
     maintenanceTimeoutMs: withDefault(maintenanceTimeoutKind, 3_600_000),
     span: optional(func<SpanHook>()),
     onEvent: optional(func<(event: StoreEvent) => void>()),

@@ -7,7 +7,7 @@ const SELECT = `
 select (select extversion from pg_catalog.pg_extension where extname = 'vector') as version,
   to_regclass($1) is not null as present`;
 
-/** Says which pgvector there is, and where. A service is of use without its search: never critical. */
+/** Creates a check of pgvector and the table. Never critical, since a service can work without its search. */
 export function createReadiness(options: ResolvedOptions): ReadinessCheck {
   const { quotedTable } = options;
   let looking: Promise<CheckResult> | undefined;
@@ -28,7 +28,7 @@ export function createReadiness(options: ResolvedOptions): ReadinessCheck {
       return down(`not answering (${safeErrorText(error)})`);
     }
   };
-  // A check that has run into its deadline must not leave one more statement behind every time.
+  // Share a running query: a check that timed out must not leave one more statement each time.
   const check = (signal?: AbortSignal): Promise<CheckResult> => {
     looking ??= look().finally(() => {
       looking = undefined;

@@ -13,7 +13,7 @@ export interface Stats {
 
 const INSUFFICIENT_PRIVILEGE = "42501";
 
-/** Deletes the chunks of a document (SEARCH-2); after an ingest of it that is under way, not into it. */
+/** Deletes the chunks of a document (SEARCH-2). Waits for a running ingest of the document. */
 export function deleteDocument(
   options: ResolvedOptions,
   tenant: string,
@@ -27,8 +27,8 @@ export function deleteDocument(
 }
 
 /**
- * Deletes all that a tenant has, and its approximate index (SEARCH-2). One that only its owner may drop is left to
- * `maintainIndexes()`: the rows are gone.
+ * Deletes all chunks of a tenant and its approximate index (SEARCH-2). If only the index's owner may drop it, leaves it to
+ * `maintainIndexes()`.
  */
 export async function deleteTenant(options: ResolvedOptions, tenant: string): Promise<number> {
   const deleted = await transactionAs(options, tenant, async (tx) => {

@@ -14,11 +14,11 @@ import { checkExtension, CREATE_EXTENSION, explained, extensionOf } from "./exte
 import type { ResolvedOptions } from "./options.ts";
 import { literal } from "./sql/literal.ts";
 
-/** A step of the schema, for a migration tool. */
+/** A schema step for a migration tool. */
 export interface Migration {
-  /** Sorts after the one before it. */
+  /** Sorts after the name of the previous step. */
   readonly name: string;
-  /** Statements that do no harm where their part is there already. */
+  /** Statements that are harmless when their part exists already. */
   readonly statements: readonly string[];
 }
 
@@ -38,12 +38,12 @@ function columns({ precision }: ResolvedOptions): Columns {
   };
 }
 
-/** The statements that make the table and its indexes, without those of the tenants. */
+/** Returns the statements that create the table and its indexes, without the tenants' approximate indexes. */
 export function tableStatements(options: ResolvedOptions): readonly string[] {
   const { table, quotedTable, vectorType, textConfig, filterKeys } = options;
   const name = bareName(table);
-  // Ids are compared and never sorted for people; an index of this collation survives an upgrade of the system's library.
-  // Without "main" a long embedding would be kept apart from its row, and every distance would fetch it from there.
+  // Collation "C": ids are only compared, and their index survives upgrades of the system's collation library.
+  // Storage "main" keeps long embeddings in the row; otherwise every distance would fetch one from the TOAST table.
   return [
     `create table if not exists ${quotedTable} (
   tenant_id text collate "C" not null,
@@ -66,7 +66,7 @@ export function tableStatements(options: ResolvedOptions): readonly string[] {
   ];
 }
 
-/** Steps for a migration tool: the extension, which needs a login that may make it, and the table. */
+/** Returns steps for a migration tool: the extension, which needs a login that may create it, and the table. */
 export function storeMigrations(options: ResolvedOptions): readonly Migration[] {
   const { table, rowSecurity } = options;
   const security = rowSecurity === undefined ? [] : rowSecurityStatements({ table, ...rowSecurity });
@@ -77,9 +77,9 @@ export function storeMigrations(options: ResolvedOptions): readonly Migration[] 
 }
 
 /**
- * Makes what is missing of the extension, the table, its indexes and its row security.
+ * Creates the missing parts of the extension, the table, its indexes and its row security.
  *
- * @throws SearchError `ERR_SVC_SEARCH_EXTENSION` without pgvector, `ERR_SVC_SEARCH_SCHEMA` for a table that is another one
+ * @throws SearchError `ERR_SVC_SEARCH_EXTENSION` without pgvector, `ERR_SVC_SEARCH_SCHEMA` for an existing table that differs
  */
 export async function ensureStore(options: ResolvedOptions): Promise<"present" | "created"> {
   const { db, table, rowSecurity, filterKeys } = options;
@@ -117,7 +117,7 @@ select format_type(attribute.atttypid, attribute.atttypmod) as type,
 from pg_catalog.pg_attribute as attribute
 where attribute.attrelid = to_regclass($1) and attribute.attname = 'embedding' and not attribute.attisdropped`;
 
-/** What no comparison of columns says: how many dimensions, and which configuration. */
+/** Checks what a comparison of columns cannot: the number of dimensions and the text search configuration. */
 async function checkTable({
   db,
   table,
@@ -134,7 +134,7 @@ async function checkTable({
   const config = found.words === null ? undefined : /'([^']+)'::regconfig/.exec(found.words)?.[1];
   const bare = (name: string): string => name.replace(/^pg_catalog\./, "");
   if (config !== undefined && bare(config) !== bare(textConfig)) {
-    throw another(`${table}.tsv must be cut by ${textConfig}; it is cut by ${config}`);
+    throw another(`${table}.tsv must use the text configuration ${textConfig}; it uses ${config}`);
   }
 }
 
@@ -151,7 +151,7 @@ join pg_catalog.pg_am as access on access.oid = class.relam
 where index.indrelid = to_regclass(${literal(quotedTable)}) and index.indisvalid`;
 }
 
-/** The index of a declared key of the metadata. */
+/** Returns the name of the index of a metadata key. */
 function keyIndex(table: string, key: string): string {
   return `${bareName(table)}_meta_${hash("sha256", key).slice(0, 8)}_idx`;
 }

@@ -1,22 +1,22 @@
 /** Attributes of a span: numbers, flags and short names, never a query or a text. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
 
-/** Runs one operation inside a span. `set` adds the attributes that are known at its end. */
+/** Runs one operation inside a span. `set` adds attributes that are known at its end. */
 export type SpanHook = <T>(
   name: "rag.search" | "rag.ingest",
   attributes: SpanAttributes,
   run: (set: (attributes: SpanAttributes) => void) => Promise<T>,
 ) => Promise<T>;
 
-// How long a hook may keep an operation from its begin, and its caller from the outcome, in milliseconds.
+// Longest delay that a hook may add before an operation and after it, in milliseconds.
 const HOOK_MS = 1000;
 
 type Name = Parameters<SpanHook>[0];
 type Run<T> = (set: (attributes: SpanAttributes) => void) => Promise<T>;
 
 /**
- * Runs an operation once, inside a span where there is a hook. What the hook throws changes nothing about the operation: by
- * then it may have been committed. One that does not run it, or does not end after it, is not waited for longer than a second.
+ * Runs an operation exactly once, inside a span if there is a hook. Errors of the hook do not affect the operation, which may
+ * already be committed. A hook that does not start or finish delays it by at most a second each.
  */
 export async function inSpan<T>(
   hook: SpanHook | undefined,
@@ -32,10 +32,10 @@ export async function inSpan<T>(
       try {
         set(more);
       } catch {
-        // The span lacks these.
+        // Ignore: the span lacks these attributes.
       }
     });
-    // A hook that does not wait for it is waited for first.
+    // Prevent an unhandled rejection: the hook may end before the caller awaits the outcome.
     outcome.catch(() => undefined);
     begun.resolve();
     return outcome;
@@ -49,12 +49,12 @@ export async function inSpan<T>(
   }
 }
 
-/** Resolves when the hook has ended, however it does. What the operation itself rejects with is its caller's to see. */
+/** Waits for the end of the hook and ignores its error. The caller receives an error of the operation itself. */
 async function ended<T>(hook: SpanHook, name: Name, attributes: SpanAttributes, run: Run<T>): Promise<void> {
   try {
     await hook(name, attributes, run);
   } catch {
-    // The operation goes on without it.
+    // Ignore: the operation continues without a span.
   }
 }
 

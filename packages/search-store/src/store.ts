@@ -18,7 +18,7 @@ import type { SearchRequest } from "./search/check-request.ts";
 import { type Hit, searchTenant } from "./search/search.ts";
 import { inSpan } from "./span.ts";
 
-/** Chunks of documents by tenant; every operation on them is inside one tenant (SEARCH-1, SEARCH-2, SEARCH-6). */
+/** Chunks of documents by tenant; every operation affects one tenant only (SEARCH-1, SEARCH-2, SEARCH-6). */
 export interface SearchStore {
   ensureSchema(): Promise<"present" | "created">;
   migrations(): readonly Migration[];
@@ -46,7 +46,7 @@ export interface SearchStore {
 }
 
 /**
- * A store of texts that are found by meaning and by word, inside one tenant. Every operation takes the tenant first, and
+ * Creates a store of texts to find by meaning and by word, inside one tenant. Every operation takes the tenant first, and
  * rejects with `ERR_SVC_SEARCH_TENANT` without one (SEARCH-6).
  *
  * @throws ConfigurationError for options that are unknown or wrong
@@ -55,7 +55,7 @@ export function createSearchStore(given: SearchStoreOptions): SearchStore {
   const options = resolveStoreOptions(given);
   const { table, span } = options;
 
-  /** Checks the tenant, and says in words what is wrong with the table. */
+  /** Checks the tenant, and explains an error about a missing table. */
   const inTenant = async <T>(tenant: string, work: () => Promise<T>): Promise<T> => {
     checkTenant(tenant);
     return explaining(options, work);

@@ -9,7 +9,7 @@ import { badTenantIds, goodTenantIds } from "@svc/test-support";
 import { expect } from "chai";
 import { failureOf } from "./support/failure.ts";
 
-/** A database that counts what it is asked, and answers nothing. */
+/** A database that records the statements it receives, and rejects them. */
 function silent(): { readonly db: SearchStoreOptions["db"]; readonly asked: string[] } {
   const asked: string[] = [];
   const query = (text: string): Promise<never> => {
@@ -19,12 +19,12 @@ function silent(): { readonly db: SearchStoreOptions["db"]; readonly asked: stri
   return { asked, db: { query } };
 }
 
-/** A value of a wrong type, as plain JavaScript may hand it in. */
+/** Casts a value of a wrong type, as plain JavaScript may pass it. */
 function wrong<T>(value: unknown): T {
   return value as T;
 }
 
-describe("what a search store refuses", () => {
+describe("bad input for a search store", () => {
   const { db, asked } = silent();
   const store = createSearchStore({ db, dimensions: 2 });
   const full = createSearchStore({ db, dimensions: 2, precision: "full" });
@@ -46,7 +46,7 @@ describe("what a search store refuses", () => {
     recall: (each, tenant) => each.recall(tenant),
   };
   for (const [name, run] of Object.entries(operations)) {
-    it(`SEARCH-6 ${name}() without a tenant`, async () => {
+    it(`SEARCH-6 is rejected by ${name}() without a tenant`, async () => {
       for (const tenant of ["", undefined, null, 5, {}, ["a"], ...Object.values(badTenantIds)]) {
         const error = await failureOf(run(store, wrong(tenant)));
         expect(error.code, JSON.stringify(tenant)).to.equal("ERR_SVC_SEARCH_TENANT");
@@ -54,7 +54,7 @@ describe("what a search store refuses", () => {
     });
   }
 
-  it("asks the database for every tenant id (AUTH-39)", async () => {
+  it("does not include valid tenant ids, which reach the database (AUTH-39)", async () => {
     for (const tenant of goodTenantIds) {
       const each = silent();
       await createSearchStore({ db: each.db, dimensions: 2 })
@@ -64,7 +64,7 @@ describe("what a search store refuses", () => {
     }
   });
 
-  it("a document without an id that can be kept", async () => {
+  it("is rejected for a document with an id that cannot be stored", async () => {
     for (const id of ["", undefined, 7, "a\0", "\udc00", "é".repeat(513)]) {
       for (const run of [
         () => store.ingest("t", wrong(id), []),
@@ -75,7 +75,7 @@ describe("what a search store refuses", () => {
     }
   });
 
-  it("chunks that are none, empty texts, and what no text can be", async () => {
+  it("is rejected for malformed chunks, empty texts, and characters that PostgreSQL cannot store", async () => {
     const circular: Record<string, unknown> = {};
     circular["self"] = circular;
     const chunks = [
@@ -116,7 +116,7 @@ describe("what a search store refuses", () => {
     }
   });
 
-  it("embeddings of a wrong length, of zeros, without numbers or out of range", async () => {
+  it("is rejected for embeddings of a wrong length, of zeros, without numbers or out of range", async () => {
     const cases: [SearchStore, unknown][] = [
       [store, [1]],
       [store, [1, 2, 3]],
@@ -142,7 +142,7 @@ describe("what a search store refuses", () => {
     }
   });
 
-  it("pages of no size, and marks that no page gave", async () => {
+  it("is rejected for pages with an invalid size, and for invalid cursors", async () => {
     for (const limit of [0, -1, 1.5, 1001, 1e9, NaN, "5"]) {
       const error = await failureOf(store.list("t", { limit: wrong(limit) }));
       expect(error.code, String(limit)).to.equal("ERR_SVC_SEARCH_ARGUMENT");
@@ -161,7 +161,7 @@ describe("what a search store refuses", () => {
     expect((await failureOf(store.list("t", wrong({ offset: 5 })))).message).to.contain('knows no "offset"');
   });
 
-  it("a signal that is none, and does nothing for one that has aborted", async () => {
+  it("is rejected for an invalid signal; an aborted one sends nothing", async () => {
     const error = await failureOf(store.ingest("t", "d", [], { signal: wrong({}) }));
     expect(error.code).to.equal("ERR_SVC_SEARCH_ARGUMENT");
     const reason = new Error("enough");
@@ -169,7 +169,7 @@ describe("what a search store refuses", () => {
     expect(await failureOf(store.ingest("t", "d", [{ content: "x" }], { signal }))).to.equal(reason);
   });
 
-  it("options that are unknown, wrong or do not go together", () => {
+  it("is rejected for options that are unknown, wrong or contradict each other", () => {
     const cases: [Record<string, unknown>, RegExp][] = [
       [{}, /dimensions/],
       [{ dimensions: 0 }, /dimensions/],

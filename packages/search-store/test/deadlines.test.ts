@@ -27,7 +27,7 @@ const CALLS: Readonly<Record<string, (store: SearchStore) => Promise<unknown>>> 
 const WITH_VECTOR = globSync("/usr/{lib,share}/postgresql/*/{lib/vector.so,extension/vector.control}");
 const WITHOUT_STATEMENTS = ["migrations", "readiness"];
 
-// Until a call is answered it needs no pgvector; what it does then is tried where the server has one.
+// These calls fail before they need pgvector; the later success is tested only on a server that has it.
 describe("deadlines of a search store on a plain pool", function () {
   this.timeout(60_000);
   const postgres = testPostgresServer(WITH_VECTOR.length > 0 ? { only: "system" } : {});
@@ -86,7 +86,7 @@ describe("deadlines of a search store on a plain pool", function () {
       await worksAgain(call);
     });
 
-    it(`${name} rejects on a frozen connection of the caller's, and leaves it open`, async () => {
+    it(`${name} rejects on the caller's frozen connection, and leaves it open`, async () => {
       const client = new Client({ connectionString: postgres.url });
       await client.connect();
       expect((await whileFrozen(postgres.server, () => call(open(client)))).code).to.equal(CODE);
@@ -95,7 +95,7 @@ describe("deadlines of a search store on a plain pool", function () {
     });
   }
 
-  it("readiness is unhealthy while the database is frozen and while the pool is exhausted", async () => {
+  it("report readiness as unhealthy while the database is frozen and while the pool is exhausted", async () => {
     const check = (): Promise<unknown> =>
       Promise.resolve(open().readiness().check(new AbortController().signal));
     const unhealthy = { healthy: false, critical: false, detail: "no answer within 300 ms" };
@@ -103,7 +103,7 @@ describe("deadlines of a search store on a plain pool", function () {
     expect((await whileExhausted(pool, check)).value).to.deep.equal(unhealthy);
   });
 
-  it("ingestBulk rejects when the database freezes in the middle of the load, and nothing of it is kept", async function () {
+  it("end ingestBulk when the database freezes during the load, and keep no rows", async function () {
     if (!canAnswer) this.skip();
     async function* load(): AsyncGenerator<typeof CHUNK & { documentId: string }> {
       const content = "x".repeat(100_000);
@@ -120,7 +120,7 @@ describe("deadlines of a search store on a plain pool", function () {
     await CALLS["ingestBulk"]!(open(pool, {}));
   });
 
-  it("gives up the index of a tenant whose build passes its deadline, and makes it afterwards", async function () {
+  it("drop the unfinished index of a tenant whose build takes too long, and allow another build", async function () {
     if (!canAnswer) this.skip();
     const large = new Pool({ connectionString: postgres.url, max: 3 });
     const holder = await large.connect();

@@ -6,7 +6,7 @@ import { failureOf } from "./support/failure.ts";
 const options = { dimensions: 2, precision: "half", embedBatch: 3, embedTimeoutSeconds: 3600 } as const;
 
 describe("the embed callback", () => {
-  it("gets texts in batches and answers in their order", async () => {
+  it("receives texts in batches, and its results keep their order", async () => {
     const sizes: number[] = [];
     const embed: Embed = (texts) => {
       sizes.push(texts.length);
@@ -22,13 +22,13 @@ describe("the embed callback", () => {
     expect(sizes).to.deep.equal([3, 1]);
   });
 
-  it("is needed where no embedding comes along", async () => {
+  it("is required for texts without an embedding", async () => {
     const error = await failureOf(embedTexts({ ...options, embed: undefined }, ["a"]));
     expect(error.code).to.equal("ERR_SVC_SEARCH_EMBED");
     expect(await embedTexts({ ...options, embed: undefined }, [])).to.deep.equal([]);
   });
 
-  it("may fail, which is the cause of the error", async () => {
+  it("may fail, and its error becomes the cause", async () => {
     const cause = new Error("the model is away");
     for (const embed of [
       () => {
@@ -42,7 +42,7 @@ describe("the embed callback", () => {
     }
   });
 
-  it("must answer as many embeddings as there are texts, each one fit to be kept", async () => {
+  it("must return one valid embedding for each text", async () => {
     const answers: [unknown, string][] = [
       [undefined, "ERR_SVC_SEARCH_EMBED"],
       [{ data: [] }, "ERR_SVC_SEARCH_EMBED"],
@@ -68,7 +68,7 @@ describe("the embed callback", () => {
     }
   });
 
-  it("is given up when it hangs, and told so", async () => {
+  it("is cancelled through its signal when it hangs", async () => {
     let told: AbortSignal | undefined;
     const embed: Embed = (_texts, { signal }) => {
       told = signal;
@@ -80,7 +80,7 @@ describe("the embed callback", () => {
     expect(told?.aborted).to.equal(true);
   });
 
-  it("is given up when the caller gives up, with the caller's reason", async () => {
+  it("is cancelled when the caller aborts, with the caller's reason", async () => {
     const caller = new AbortController();
     const reason = new Error("gone");
     const embed: Embed = () => {

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { COPY_HEADER, COPY_TRAILER, createEncoder } from "../src/bulk/encoder.ts";
 import { halfBits } from "../src/bulk/half.ts";
 
-/** What sixteen bits of half precision stand for. */
+/** Returns the number that 16 bits of half precision represent. */
 function halfValue(bits: number): number {
   const sign = bits & 0x8000 ? -1 : 1;
   const exponent = (bits >>> 10) & 0x1f;
@@ -11,16 +11,16 @@ function halfValue(bits: number): number {
 }
 
 describe("numbers in half precision", () => {
-  it("are themselves where a half can hold them", () => {
+  it("are unchanged if half precision can represent them", () => {
     const wrong: number[] = [];
     for (let bits = 0; bits < 0x1_0000; bits++) {
-      // All but infinities and what is no number.
+      // All except infinities and NaN.
       if ((bits & 0x7c00) !== 0x7c00 && halfBits(halfValue(bits)) !== bits) wrong.push(bits);
     }
     expect(wrong).to.deep.equal([]);
   });
 
-  it("are the nearest ones otherwise, and of two as near the even one", () => {
+  it("are rounded to the nearest value, and halfway to the even one", () => {
     for (let bits = 0; bits < 0x7bff; bits += 31) {
       const [low, high] = [halfValue(bits), halfValue(bits + 1)];
       expect(halfBits(low + (high - low) * 0.49), `above ${low}`).to.equal(bits);
@@ -44,7 +44,7 @@ describe("rows of a binary COPY", () => {
     embedding: [1, -2, 0.5],
   };
 
-  it("are the fields in order, each its length and its bytes", () => {
+  it("consist of their fields in order, each with its length and bytes", () => {
     const bytes = createEncoder("t", "half")([row]);
     const expected = Buffer.concat([
       Buffer.from([0, 7]),
@@ -59,14 +59,14 @@ describe("rows of a binary COPY", () => {
     expect(bytes.toString("hex")).to.equal(expected.toString("hex"));
   });
 
-  it("have four bytes a number in full precision", () => {
+  it("have four bytes per number in full precision", () => {
     const bytes = createEncoder("t", "full")([{ ...row, embedding: new Float32Array([1, -2]) }]);
     expect(bytes.subarray(-16).toString("hex")).to.equal(
       "0000000c" + "0002" + "0000" + "3f800000" + "c0000000",
     );
   });
 
-  it("have one zero, as texts do", () => {
+  it("store -0 as 0, as texts do", () => {
     for (const precision of ["half", "full"] as const) {
       const encode = createEncoder("t", precision);
       const [minus, plain] = [
@@ -77,7 +77,7 @@ describe("rows of a binary COPY", () => {
     }
   });
 
-  it("follow each other, between the header and the trailer", () => {
+  it("follow each other between the header and the trailer", () => {
     const encode = createEncoder("t", "half");
     expect(encode([row, row]).equals(Buffer.concat([encode([row]), encode([row])]))).to.equal(true);
     expect(COPY_HEADER.toString("latin1")).to.equal("PGCOPY\n\xff\r\n\0" + "\0".repeat(8));

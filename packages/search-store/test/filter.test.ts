@@ -14,13 +14,13 @@ const REFUSED: readonly (readonly [title: string, filter: unknown, says: RegExp]
   ["a function", { kind: () => 1 }, /^filter\.kind must be/],
   ["NaN", { price: Number.NaN }, /^filter\.price must be/],
   ["infinity", { price: { lt: Infinity } }, /^filter\.price\.lt must be/],
-  ["an operator that is unknown", { price: { $gt: 5 } }, /^filter\.price\["\$gt"\] is no operator/],
+  ["an unknown operator", { price: { $gt: 5 } }, /^filter\.price\["\$gt"\] is not an operator/],
+  ["a misspelt operator", { price: { gtt: 5 } }, /^filter\.price\.gtt is not an operator; did you mean gt/],
   [
-    "an operator that is misspelt",
-    { price: { gtt: 5 } },
-    /^filter\.price\.gtt is no operator; did you mean gt/,
+    "an operator of a prototype",
+    { price: { constructor: 5 } },
+    /^filter\.price\.constructor is not an operator/,
   ],
-  ["an operator of a prototype", { price: { constructor: 5 } }, /^filter\.price\.constructor is no operator/],
   ["no operator", { price: {} }, /^filter\.price names no operator/],
   ["a range of booleans", { paid: { gt: true } }, /^filter\.paid\.gt must be a text or a finite number/],
   ["in without a list", { kind: { in: "a" } }, /^filter\.kind\.in must be a list/],
@@ -31,7 +31,7 @@ const REFUSED: readonly (readonly [title: string, filter: unknown, says: RegExp]
   ["and without a list", { and: { a: 1 } }, /^filter\.and must be a list of filters/],
   ["not with a list", { not: [{ a: 1 }] }, /^filter\.not must be an object/],
   [
-    "a fault deep inside",
+    "a fault in a nested filter",
     { and: [{ a: 1 }, { or: [{ not: { "a b": { x: 1 } } }] }] },
     /^filter\.and\[1\]\.or\[0\]\.not\["a b"\]\.x is no/,
   ],
@@ -39,7 +39,7 @@ const REFUSED: readonly (readonly [title: string, filter: unknown, says: RegExp]
   ["NUL in a text", { a: "\0" }, /^filter\.a must not contain NUL/],
   ["half a character", { a: { eq: "\ud800" } }, /^filter\.a\.eq must not contain NUL or half a character/],
   [
-    "a key that is too long",
+    "a key that exceeds its limit",
     { ["k".repeat(257)]: 1 },
     /^filter\["k{60}\.\.\."\] has a key of more than 256 bytes/,
   ],
@@ -52,7 +52,7 @@ const REFUSED: readonly (readonly [title: string, filter: unknown, says: RegExp]
     /^filter\.k100 makes more than 100 conditions/,
   ],
   [
-    "too many empty ones",
+    "too many empty conditions",
     { or: Array.from({ length: 101 }, () => ({})) },
     /^filter\.or makes more than 100 conditions/,
   ],
@@ -63,7 +63,7 @@ const REFUSED: readonly (readonly [title: string, filter: unknown, says: RegExp]
   ],
 ];
 
-describe("what is no filter", () => {
+describe("an invalid filter", () => {
   const queries: string[] = [];
   const store = createSearchStore({
     db: { query: (text: string) => Promise.reject(new Error(`sent: ${queries.push(text)}`)) },
@@ -71,7 +71,7 @@ describe("what is no filter", () => {
   });
 
   for (const [title, filter, says] of REFUSED) {
-    it(`SEARCH-1 is refused before anything is sent, naming the place: ${title}`, async () => {
+    it(`SEARCH-1 is rejected before anything is sent, with the position of the fault: ${title}`, async () => {
       const error = await refusal(() => store.search("a", { vector: [1, 0, 0], filter: filter as never }));
       expect(error.code).to.equal("ERR_SVC_SEARCH_FILTER");
       expect(error.message).to.match(says);
@@ -80,7 +80,7 @@ describe("what is no filter", () => {
     });
   }
 
-  it("SEARCH-1 is refused without showing a value that may be somebody's", async () => {
+  it("SEARCH-1 is rejected without its values, which may be confidential", async () => {
     const error = await refusal(() =>
       store.search("a", { vector: [1, 0, 0], filter: { a: { eq: ["secret"] as never } } }),
     );

@@ -23,9 +23,9 @@ import { failureOf } from "./support/failure.ts";
 const SOURCE = new URL("../src/embedded/lock-file.ts", import.meta.url).href;
 const EMBEDDED = "ERR_SVC_SEARCH_EMBEDDED";
 
-// Of a process that is gone: none has such a number.
+// The lock of a process that has ended: this id is above the largest possible one.
 const gone = (token: string): string => JSON.stringify({ pid: 2 ** 22 + 1, host: hostname(), token });
-// Of one that is there.
+// The lock of a running process.
 const running = (token: string): string => JSON.stringify({ pid: process.ppid, host: hostname(), token });
 const successor = (file: string, token: string): string => `${file}.${hash("sha256", token).slice(0, 16)}`;
 
@@ -38,7 +38,7 @@ describe("the folder of an embedded database", () => {
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  it("is one opener's at a time, and the next one's after that", async () => {
+  it("is locked by one opener at a time", async () => {
     const unlock = await lockFolder(data);
     const error = await failureOf(openEmbedded({ dataDir: data }));
     expect(error).to.include({ code: EMBEDDED });
@@ -52,7 +52,7 @@ describe("the folder of an embedded database", () => {
     )();
   });
 
-  it("is another process's until that ends, however it ends", async () => {
+  it("is locked by another process until that ends, even by a kill", async () => {
     const code = `import { lockFolder } from ${JSON.stringify(SOURCE)};
       await lockFolder(${JSON.stringify(data)}); process.stdout.write("held"); setInterval(() => {}, 1000);`;
     const child = spawn(process.execPath, ["--input-type=module", "-e", code], {
@@ -71,7 +71,7 @@ describe("the folder of an embedded database", () => {
     for (const each of [first, second]) if (each.status === "fulfilled") await each.value();
   });
 
-  // Nothing, a lock that was left behind, one whose successor ended as well, and one with the successor of that.
+  // By round: no lock; an abandoned one; one whose successor ended too; one whose second successor ended too.
   const leave = (round: number): void => {
     const tokens = [`${round}`, `../${round}`, `${round}\0`].slice(0, round % 4);
     let file = `${data}.lock`;
@@ -81,7 +81,7 @@ describe("the folder of an embedded database", () => {
     }
   };
 
-  it("is one's of many who find it left behind at the same moment, again and again", async function () {
+  it("is locked by one of many callers that find an abandoned lock at the same moment, repeatedly", async function () {
     this.timeout(60_000);
     for (let round = 0; round < 100; round++) {
       leave(round);
@@ -94,7 +94,7 @@ describe("the folder of an embedded database", () => {
     }
   });
 
-  it("is one process's of four that find it left behind at the same moment, again and again", async function () {
+  it("is locked by one of four processes that find an abandoned lock at the same moment, repeatedly", async function () {
     this.timeout(60_000);
     const code = `import { lockFolder } from ${JSON.stringify(SOURCE)};
       let unlock;
@@ -126,11 +126,11 @@ describe("the folder of an embedded database", () => {
     }
   });
 
-  it("is not taken over by who was slower than somebody else, or finds somebody at it", async () => {
+  it("is not taken over by a process that was slower than another, or finds another taking over", async () => {
     const file = `${data}.lock`;
     const mark = successor(file, "left");
     const kill = process.kill.bind(process);
-    // Between the two looks at the lock.
+    // Between the two reads of the lock file.
     const meanwhile = async (change: () => void): Promise<Error & { code?: unknown }> => {
       writeFileSync(file, gone("left"));
       process.kill = () => {
@@ -156,7 +156,7 @@ describe("the folder of an embedded database", () => {
     for (const text of [running("other"), ""]) {
       const busy = await meanwhile(() => writeFileSync(mark, text));
       expect(busy).to.include({ code: EMBEDDED });
-      expect(busy.message.endsWith(`when that is gone, delete ${mark}`), busy.message).to.equal(true);
+      expect(busy.message.endsWith(`if it has ended, delete ${mark}`), busy.message).to.equal(true);
       expect([readFileSync(file, "utf8"), readFileSync(mark, "utf8")]).to.deep.equal([gone("left"), text]);
       rmSync(mark);
       await (
@@ -166,7 +166,7 @@ describe("the folder of an embedded database", () => {
     }
   });
 
-  it("is taken over from an earlier process of the same number", async () => {
+  it("is taken over from an earlier process with the same id", async () => {
     writeFileSync(`${data}.lock`, JSON.stringify({ pid: process.pid, host: hostname(), token: "x" }));
     const unlock = await lockFolder(data);
     expect((await failureOf(lockFolder(data))).message).to.contain(`process ${process.pid} on`);
@@ -174,7 +174,7 @@ describe("the folder of an embedded database", () => {
     expect(readdirSync(folder)).to.deep.equal([]);
   });
 
-  it("is not let go of for somebody else", async () => {
+  it("stays locked when another process has taken over before the release", async () => {
     const unlock = await lockFolder(data);
     writeFileSync(`${data}.lock`, running("other"));
     await unlock();
@@ -183,7 +183,7 @@ describe("the folder of an embedded database", () => {
     await unlock();
   });
 
-  it("is left to another computer, and to what is no lock file", async () => {
+  it("stays locked by a process of another host, and by a file that is not a lock file", async () => {
     for (const text of [
       JSON.stringify({ pid: 2 ** 22 + 1, host: `not-${hostname()}`, token: "x" }),
       "",
@@ -201,7 +201,7 @@ describe("the folder of an embedded database", () => {
     expect(await failureOf(lockFolder(data)), "what the system says of it").to.include({ code: "EISDIR" });
   });
 
-  it("is a folder, and no address", async () => {
+  it("must be a folder, not a URL", async () => {
     for (const dataDir of ["memory://", "idb://x", "", 5, "a\0b"]) {
       const error = await failureOf(openEmbedded({ dataDir } as { dataDir: string }));
       expect(error.name, String(dataDir)).to.equal("ConfigurationError");
@@ -218,7 +218,7 @@ async function ask(child: ChildProcess, wanted: boolean): Promise<string> {
 }
 
 describe("turns", () => {
-  it("come in the order in which they were asked for, one at a time", async () => {
+  it("are taken one at a time, in the order of the requests", async () => {
     const turns = createTurns(10_000);
     const order: number[] = [];
     let busy = 0;
@@ -237,7 +237,7 @@ describe("turns", () => {
     expect(order).to.deep.equal([1, 2, 3]);
   });
 
-  it("are waited for no longer than allowed, and a place in the line is given up then", async () => {
+  it("reject a request that waits too long, and remove it from the queue", async () => {
     const turns = createTurns(10);
     const end = await turns.take();
     const error = await failureOf(turns.take());
@@ -249,7 +249,7 @@ describe("turns", () => {
 });
 
 describe("a package that is not installed", () => {
-  it("is named, with the command that installs it", async () => {
+  it("is named in the error, with the command that installs it", async () => {
     const cause = new Error("Cannot find package");
     const missing = (): Promise<never> => Promise.reject(cause);
     const pglite = await failureOf(loadPglite(missing));

@@ -8,7 +8,7 @@ import { openSink, wayOf } from "../src/bulk/sinks.ts";
 import { useServer } from "./support/backends.ts";
 import { failureOf } from "./support/failure.ts";
 
-// The columns of a store, where the server needs no pgvector for them: an embedding is its bytes.
+// The columns of a store on a server without pgvector: the embedding is a bytea.
 const TABLE = `
 create table if not exists plain (tenant_id text, document_id text, ordinal int, content text, content_sha256 bytea, meta jsonb,
   embedding bytea, primary key (tenant_id, document_id, ordinal))`;
@@ -25,7 +25,7 @@ const target = { tenant: "t", quotedTable: "plain", vectorType: "halfvec(2)", pr
 describe("a binary COPY to a real server", () => {
   let pool: Pool;
   let client: PoolClient;
-  // Before the server's own hook: its pool ends when every connection is back.
+  // Registered before the server's own hook: the pool can end only after all connections are released.
   after(async () => {
     await client.query("drop table plain");
     client.release();
@@ -41,7 +41,7 @@ describe("a binary COPY to a real server", () => {
   const count = async (): Promise<unknown> =>
     (await client.query<{ n: number }>("select count(*)::int as n from plain")).rows[0]?.n;
 
-  it("brings every field over as it is", async () => {
+  it("transfers every field unchanged", async () => {
     expect(wayOf(client, false)).to.equal("stream");
     const sink = await openSink(client, "stream", target);
     await sink.write([{ ...ROW, ordinal: 0 }]);
@@ -61,7 +61,7 @@ describe("a binary COPY to a real server", () => {
     expect(rows.map((row: { ordinal: number }) => row.ordinal)).to.deep.equal([0, 2 ** 31 - 1]);
   });
 
-  it("may have no rows, and many bytes", async () => {
+  it("may have no rows, or many bytes", async () => {
     const none = await openSink(client, "stream", target);
     await none.end();
     expect(await count()).to.equal(0);
@@ -76,7 +76,7 @@ describe("a binary COPY to a real server", () => {
     expect(await count()).to.equal(1000);
   });
 
-  it("keeps nothing when it is given up, and leaves the connection fit for use", async () => {
+  it("keeps nothing when it is aborted, and leaves the connection usable", async () => {
     for (const rows of [0, 1, 1000]) {
       const sink = await openSink(client, "stream", target);
       if (rows > 0) await sink.write(Array.from({ length: rows }, (_, ordinal) => ({ ...ROW, ordinal })));
@@ -86,7 +86,7 @@ describe("a binary COPY to a real server", () => {
     }
   });
 
-  it("says what the server refused, early or late, and leaves the connection fit for use", async () => {
+  it("rejects with the server's error, early or late, and leaves the connection usable", async () => {
     const twice = await openSink(client, "stream", target);
     await twice.write([
       { ...ROW, ordinal: 1 },
@@ -128,12 +128,12 @@ describe("a binary COPY to a real server", () => {
 });
 
 describe("a server without pgvector", () => {
-  /** Answers what the catalogue would say. */
+  /** Returns a database that answers with these catalogue values. */
   function server(installed: string | null, available: string | null, reachable = true): Queryable {
     return { query: () => Promise.resolve({ rows: [{ installed, available, reachable } as never] }) };
   }
 
-  it("is told from one that has it, or could have it", async () => {
+  it("is distinguished from one where pgvector exists or can be created", async () => {
     expect(await hasVector(server("0.8.0", "0.8.0"))).to.equal(true);
     expect(await hasVector(server(null, "0.10.1", false))).to.equal(true);
     expect(await hasVector(server(null, null, false))).to.equal(false);
@@ -141,7 +141,7 @@ describe("a server without pgvector", () => {
     expect(await hasVector(server("1.0", null))).to.equal(true);
   });
 
-  it("is refused with the command that helps", async () => {
+  it("is rejected with the command to run", async () => {
     const messages: [Queryable, RegExp][] = [
       [server(null, null, false), /has no pgvector: install it there, then run `create extension vector`/],
       [
@@ -158,7 +158,7 @@ describe("a server without pgvector", () => {
     }
   });
 
-  it("that lets this login not make it says so", () => {
+  it("is rejected with a clear error if the login may not create pgvector", () => {
     const before = { installed: undefined, available: "0.8.0", reachable: false };
     checkExtension(before);
     const denied = Object.assign(new Error("permission denied to create extension"), { code: "42501" });
@@ -167,7 +167,7 @@ describe("a server without pgvector", () => {
     expect(explained(denied, { ...before, installed: "0.8.0" }), "about something else").to.equal(denied);
   });
 
-  it("is named by /ready, as is one that does not answer", async () => {
+  it("is reported by /ready, as is one that does not answer", async () => {
     const ready = (db: Queryable): unknown =>
       createSearchStore({ db, dimensions: 3 }).readiness().check(new AbortController().signal);
     const rows = [{ version: null, present: false } as never];

@@ -9,8 +9,8 @@ import { tableCases } from "./cases/table.ts";
 import { tenantCases } from "./cases/tenants.ts";
 import { useBackends } from "./support/backends.ts";
 
-// One file, because every file that needs an embedded server pays seconds for it.
-describe("on every server that has pgvector", function () {
+// One file, because each file that starts an embedded server takes seconds for it.
+describe("on every server with pgvector", function () {
   this.timeout(30_000);
   const backends = useBackends();
   describe("the embedded database", () => embeddedCases(backends));

@@ -8,7 +8,7 @@ async function outcomeOf(span: unknown, run: () => Promise<string>): Promise<str
 }
 
 describe("a span around an operation", () => {
-  it("changes nothing about it, whatever the hook does: it runs once, and its outcome is what the caller gets", async () => {
+  it("does not affect it for any hook: the operation runs once, and the caller gets its outcome", async () => {
     type Run = () => Promise<string>;
     const hooks: Readonly<Record<string, (name: string, attributes: object, run: Run) => unknown>> = {
       "calls it twice": async (_name, _attributes, run) => [await run(), await run()],
@@ -38,7 +38,7 @@ describe("a span around an operation", () => {
     );
   });
 
-  it("has ended by then, where its hook ends", async () => {
+  it("ends before the operation's result is returned", async () => {
     let ended = false;
     const answer = await outcomeOf(
       async (_name: string, _attributes: object, run: () => Promise<string>) => {

@@ -9,10 +9,10 @@ import {
   type Queryable,
 } from "./queryable.ts";
 
-/** One call of several statements. */
+/** The state of one call that sends several statements. */
 interface Call {
   readonly deadline: Deadline;
-  /** Why nothing more is sent. */
+  /** Set once the deadline has passed; nothing more is sent then. */
   error: SqlDeadlineError | undefined;
 }
 
@@ -20,9 +20,9 @@ type Wait = <T>(something: Promise<T>) => Promise<T>;
 const waits = new WeakMap<Queryable, Wait>();
 
 /**
- * The same database for one call of several statements: each wait for a connection or an answer has the time of the deadline.
- * After a deadline nothing more is sent: every further statement of the call is rejected with the same error, also a commit or
- * rollback. Connections are treated as `queryWithin` treats them. Everything else of the database is as it was.
+ * Returns the same database for one call of several statements; each wait for a connection or an answer ends at the deadline.
+ * After a deadline nothing more is sent: every further statement of the call, also a commit or rollback, is rejected with
+ * the same error. Connections are treated as `queryWithin` treats them. All other members of the database are unchanged.
  */
 export function bounded<D extends Database>(db: D, deadline: Deadline): D {
   const call: Call = { deadline, error: undefined };
@@ -34,7 +34,7 @@ export function bounded<D extends Database>(db: D, deadline: Deadline): D {
   });
 }
 
-/** Waits for something that a connection of {@link bounded} does beside answering, a stream say, as long as for an answer. */
+/** Waits for other work of a connection from {@link bounded}, such as a stream, with the same deadline as an answer. */
 export function inTime<T>(connection: Queryable, something: Promise<T>): Promise<T> {
   const wait = waits.get(connection);
   return wait === undefined ? something : wait(something);
@@ -49,13 +49,13 @@ async function connect(pool: Connectable, call: Call): Promise<PooledConnection>
   return guardConnection(connection, call, (error) => {
     if (released) return;
     released = true;
-    // Nothing more is sent in the call: a transaction on it could not be rolled back.
+    // After a deadline nothing more is sent, so an open transaction on it could not be rolled back: close it.
     if (call.error === undefined) connection.release(error);
     else close(connection, call.error);
   });
 }
 
-/** @param release of a connection that a pool has lent; without it the connection is the caller's */
+/** @param release set for a connection that a pool lent; without it the connection belongs to the caller */
 function guardConnection<C extends Queryable>(
   connection: C,
   call: Call,
@@ -79,10 +79,10 @@ function guardConnection<C extends Queryable>(
     ...(release === undefined ? {} : { release }),
     query(text: string, values?: unknown[]) {
       if (call.error !== undefined) return Promise.reject(call.error);
-      // Once sent it would be carried out behind the statement that is not answered.
+      // PostgreSQL would still execute it after the unanswered statement.
       if (stuckOn(connection) !== undefined) return Promise.reject(new SqlDeadlineError(deadline, "stuck"));
       const answer = connection.query(text, values);
-      // A driver answers a stream (COPY) with the stream itself: `inTime` bounds its parts.
+      // For a stream (COPY) the driver returns the stream, not a promise: `inTime` bounds its parts.
       return isPromise(answer) ? wait(answer) : answer;
     },
   });
@@ -90,7 +90,7 @@ function guardConnection<C extends Queryable>(
   return guarded;
 }
 
-/** The same object with other methods. Its own work on the object itself, which may have private members. */
+/** Returns a proxy with replaced methods. Other methods run on the object itself, which may have private members. */
 function guard<D extends Database>(db: D, methods: object): D {
   return standsFor(
     new Proxy(db, {

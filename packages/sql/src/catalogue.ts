@@ -3,15 +3,15 @@ import type { ResolvedSchema, Wanted } from "./schema-options.ts";
 
 /** How a schema in the database differs from the wanted one. */
 export interface Findings {
-  /** What is not there at all. */
+  /** Relations that do not exist. */
   readonly missing: readonly string[];
-  /** What `isPresent` asks for and is not so. */
+  /** Conditions of `isPresent` that are not met. */
   readonly unmet: readonly string[];
-  /** What is there and is something else. */
+  /** Parts that exist but differ. */
   readonly faults: readonly string[];
 }
 
-// What has columns too, and may stand where a table is wanted.
+// Relations that also have columns and can occupy the name of a table.
 const NO_TABLE: Readonly<Record<string, string>> = {
   v: "a view",
   m: "a materialized view",
@@ -19,9 +19,9 @@ const NO_TABLE: Readonly<Record<string, string>> = {
   c: "a type",
 };
 
-// to_regclass() and the catalogues take ACCESS SHARE on themselves and nothing on the relations asked about. to_regclass()
-// sees what was committed this instant, the tables of the catalogue what was when the query began: without pg_class a
-// table that is being made by somebody else would have a name and no columns yet.
+// to_regclass() and the catalogues lock only themselves (ACCESS SHARE), not the relations in question. to_regclass()
+// also sees commits after the query's snapshot. Without pg_class a table that another session is creating would have
+// a name and no columns yet.
 const SELECT_COLUMNS = `
 select wanted.sql as relation, class.oid is not null as present, class.relkind as kind,
   attribute.attname as name, format_type(attribute.atttypid, null) as type,
@@ -31,7 +31,7 @@ left join pg_catalog.pg_class as class on class.oid = to_regclass(wanted.sql)
 left join pg_catalog.pg_attribute as attribute
   on attribute.attrelid = class.oid and attribute.attnum > 0 and not attribute.attisdropped`;
 
-// `timestamptz` and `timestamp with time zone` are one type; a type that does not exist here has no name.
+// `timestamptz` and `timestamp with time zone` are one type; an unknown type has no name.
 const SELECT_TYPES = `
 select type, format_type(to_regtype(type), null) as name from unnest($1::text[]) as type where to_regtype(type) is not null`;
 
@@ -44,7 +44,7 @@ interface ColumnRow extends Record<string, unknown> {
   readonly required: boolean;
 }
 
-/** Asks the catalogue, and the schema's own query, what is there. Takes no lock above ACCESS SHARE. */
+/** Reads the catalogue and runs the schema's own query. Takes no lock above ACCESS SHARE. */
 export async function inspect(db: Queryable, schema: ResolvedSchema): Promise<Findings> {
   const { wanted } = schema;
   const missing: string[] = [];
@@ -56,9 +56,9 @@ export async function inspect(db: Queryable, schema: ResolvedSchema): Promise<Fi
     if (found.some((row) => row.present)) faults.push(...compare(relation, found, types));
     else missing.push(relation.name);
   }
-  // The query may name tables that are not there yet.
+  // The query may name tables that do not exist yet.
   const unmet = missing.length === 0 ? await unmetNeeds(db, schema) : [];
-  // A view is as good as a table while nothing has to be made for it.
+  // A view may replace a table as long as no statement has to run for it.
   for (const { sql, name, columns } of unmet.length === 0 ? [] : wanted) {
     const kind = NO_TABLE[rows.find((row) => row.relation === sql)?.kind ?? ""];
     if (kind !== undefined && Object.keys(columns).length > 0)

@@ -1,26 +1,26 @@
-/** How long a call waits for the database. */
+/** Time limit of a call to the database. */
 export interface Deadline {
-  /** The call, as the error names it: `enqueue()`. */
+  /** Name of the call in the error: `enqueue()`. */
   readonly operation: string;
   /** Milliseconds, from 1 to 2,147,483,647. */
   readonly timeoutMs: number;
 }
 
 /**
- * What a call waited for: a connection of the pool; the answer to a statement; the same on a connection of the caller's.
- * `crowded`, `stuck`: it was not tried, as too many earlier calls still wait, or one on this connection does.
+ * Where a call waited: for a connection of the pool, for an answer, or for an answer on the caller's connection.
+ * `crowded` and `stuck`: nothing was sent, since too many earlier calls still wait, or an earlier one on this connection.
  */
 export type DeadlineReason = "connection" | "answer" | "caller" | "crowded" | "stuck";
 
 /**
- * Thrown when the database did not answer a call in time. It is answered as a 503 where it reaches an HTTP client.
+ * Thrown when the database did not answer a call in time. Reaches an HTTP client as a 503.
  */
 export class SqlDeadlineError extends Error {
   override readonly name = "SqlDeadlineError";
   readonly code = "ERR_SVC_SQL_DEADLINE";
   readonly operation: string;
   readonly timeoutMs: number;
-  /** Whether a statement was sent that got no answer: it may take effect, now or later. */
+  /** Whether a statement was sent and not answered: it may still take effect. */
   readonly sent: boolean;
   readonly status = 503;
   readonly expose = false;

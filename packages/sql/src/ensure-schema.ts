@@ -7,21 +7,21 @@ import { type Database, isPool, type Queryable } from "./queryable.ts";
 import { type ResolvedSchema, resolveSchema, type SchemaOptions } from "./schema-options.ts";
 import { runTransaction } from "./transaction.ts";
 
-// Somebody who does not take our lock has made the same thing at the same moment: 23505 is what two concurrent
-// `create ... if not exists` end with, the others are what a plain `create` says.
+// Another session without our lock created the same object meanwhile. 23505: two concurrent `create ... if not exists`;
+// the other states: a plain `create`.
 const MADE_MEANWHILE: ReadonlySet<string | undefined> = new Set(["23505", "42P06", "42P07", "42710"]);
 const ROUNDS = 3;
 
 /**
- * Makes a schema that is missing, and leaves one alone that is there.
+ * Creates the missing parts of a schema, and leaves a complete schema alone.
  *
- * The catalogue is asked first. When nothing is missing that is all: no lock above ACCESS SHARE, no advisory lock, no
- * transaction (JOB-29). Otherwise all statements run in one transaction, under an advisory lock of the schema's name, after
- * the catalogue has been asked again: any number of processes may do this at once. Given a connection in a transaction
- * it all happens inside that one, and the lock is held to its end.
+ * Reads the catalogue first. If nothing is missing, it takes no lock above ACCESS SHARE, no advisory lock and opens no
+ * transaction (JOB-29). Otherwise it takes an advisory lock on the schema's name, reads the catalogue again and runs all
+ * statements in one transaction, so any number of processes may call it at once. On a connection that already has a
+ * transaction open, everything runs inside that transaction, and the lock lasts until its end.
  *
- * @returns `present` when there was nothing to do, `created` when the statements were run by this call
- * @throws SchemaError when a table is there with other columns, or something else in its place (nothing is altered), or when
+ * @returns `present` when nothing was missing, `created` when this call ran the statements
+ * @throws SchemaError when a table has other columns or another kind of relation has its name (nothing is altered), or when
  *   something is still missing after the statements (they are rolled back)
  * @throws SqlDeadlineError when the database does not answer
  * @throws OptionError, IdentifierError
@@ -35,7 +35,7 @@ export async function ensureSchema(db: Database, options: SchemaOptions): Promis
     if (await isComplete(asked, schema)) return "present";
     try {
       return await runTransaction(made, (tx) => createMissing(tx, schema), {
-        // A later snapshot than the lock's is needed to see what others have made; and the statements write.
+        // READ COMMITTED: a snapshot taken after the lock sees what other processes created. READ WRITE: the statements write.
         begin: "begin isolation level read committed read write",
         nestable: true,
         retries: 0,
@@ -61,7 +61,7 @@ async function createMissing(tx: Queryable, schema: ResolvedSchema): Promise<"pr
     ];
     if (all.length > 0) throw new SchemaError(schema.name, all);
   }
-  // The transaction may be the caller's, and go on.
+  // The transaction may belong to the caller and continue, so restore its lock_timeout.
   await setLockTimeout(tx, before);
   return present ? "present" : "created";
 }
@@ -75,7 +75,7 @@ async function setLockTimeout(tx: Queryable, value: string): Promise<void> {
   await tx.query("select set_config('lock_timeout', $1, true)", [value]);
 }
 
-/** What the advisory lock of a schema is keyed by, through `hashtextextended(..., 0)`. */
+/** Returns the key of a schema's advisory lock, before `hashtextextended(..., 0)`. */
 function lockName(name: string): string {
   return `svc/schema/${name}`;
 }

@@ -1,8 +1,8 @@
-// An error is often wrapped, by a data mapper for one; deeper than this it is hardly the same story.
+// Data mappers, for example, wrap errors; a deeper cause is unlikely to describe the same failure.
 const MAX_DEPTH = 5;
 
-// 08: connection exceptions. 53300: too many connections. 57P01 to 57P05: shut down, crashed, starting, database
-// dropped, idle session ended. 25P03: idle transaction ended. In all of them the connection is gone or never was.
+// 08: connection exceptions. 53300: too many connections. 57P01 to 57P05: shutdown, crash, starting up, database
+// dropped, idle session ended. 25P03: idle transaction ended. In each case no connection is left.
 const STATES_WITHOUT_CONNECTION = /^(?:08...|53300|57P0[1-5]|25P03)$/;
 
 const SYSTEM_CODES: ReadonlySet<string> = new Set([
@@ -22,28 +22,28 @@ const SYSTEM_CODES: ReadonlySet<string> = new Set([
   "ETIMEDOUT",
 ]);
 
-// What `pg` and its pool throw without a code.
+// Errors that `pg` and its pool throw without a code.
 const MESSAGES =
   /^(?:Connection terminated|timeout expired|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed and is not queryable|Cannot use a pool after calling end)/;
 
 /**
- * The SQLSTATE of an error, five characters, or undefined when the server did not raise it. Looks into `cause` too.
+ * Returns the SQLSTATE of an error (five characters), or undefined when the server did not raise it. Follows `cause`.
  */
 export function sqlStateOf(error: unknown): string | undefined {
   return first(error, (each) => stateIn(each.code));
 }
 
 /**
- * Whether an error says that there was no connection to the database, or that it was lost: nothing is known about a
- * statement that was under way. A refused password or an unknown database is not one (waiting does not help), nor is a
- * statement that took too long.
+ * Returns whether the connection to the database failed or was lost, so the outcome of a running statement is unknown.
+ * Returns false for a refused password or an unknown database (waiting does not help), and for a statement that took
+ * too long.
  */
 export function isConnectionError(error: unknown): boolean {
   const found = first(error, (each) => {
     const state = stateIn(each.code);
     if (state !== undefined) return STATES_WITHOUT_CONNECTION.test(state);
     if (typeof each.code === "string" && SYSTEM_CODES.has(each.code)) return true;
-    // A Unix socket that is not there; any other ENOENT is about a file.
+    // The Unix socket does not exist; an ENOENT of any other call is about a file.
     if (each.code === "ENOENT" && each.syscall === "connect") return true;
     return (typeof each.message === "string" && MESSAGES.test(each.message)) || undefined;
   });
@@ -51,8 +51,8 @@ export function isConnectionError(error: unknown): boolean {
 }
 
 /**
- * What may be shown of a database error to anybody: its SQLSTATE, the code of the system call, or the name of its class.
- * Never its message, which may hold host names, values and passwords.
+ * Returns a text that is safe to show to any client: the SQLSTATE, the code of the system call, or the error's class name.
+ * Never returns the message, which may contain host names, values and passwords.
  */
 export function safeErrorText(error: unknown): string {
   const state = sqlStateOf(error);
@@ -69,7 +69,7 @@ interface Looked {
   readonly cause?: unknown;
 }
 
-/** The first answer along the chain of causes. */
+/** Returns the first defined result along the chain of causes. */
 function first<T>(error: unknown, ask: (error: Looked) => T | undefined): T | undefined {
   let current = error;
   for (let depth = 0; depth < MAX_DEPTH; depth++) {
@@ -83,7 +83,7 @@ function first<T>(error: unknown, ask: (error: Looked) => T | undefined): T | un
 
 function stateIn(code: unknown): string | undefined {
   const state = matching(code, /^[0-9A-Z]{5}$/);
-  // EPIPE, EPERM and EBUSY have five letters as well; no class of SQLSTATE begins with E.
+  // EPIPE, EPERM and EBUSY have five letters too, but no SQLSTATE class begins with E.
   return state !== undefined && /^E[A-Z]+$/.test(state) ? undefined : state;
 }
 

@@ -1,20 +1,20 @@
-/** Thrown for a name that PostgreSQL would refuse or silently cut. */
+/** Thrown for a name that PostgreSQL would refuse or truncate. */
 export class IdentifierError extends TypeError {
   override readonly name = "IdentifierError";
   readonly code = "ERR_SVC_IDENTIFIER";
 }
 
-/** Thrown for a transaction that cannot do what was asked of it. */
+/** Thrown for a transaction that cannot run as requested. */
 export class TransactionError extends Error {
   override readonly name = "TransactionError";
   readonly code = "ERR_SVC_TRANSACTION";
 }
 
-/** Thrown for a schema that is there but is another one, or that its own statements do not make. */
+/** Thrown when an existing schema differs from the wanted one, or when its statements do not create it. */
 export class SchemaError extends Error {
   override readonly name = "SchemaError";
   readonly code = "ERR_SVC_SCHEMA";
-  /** What is wrong, one line each, at least one. */
+  /** One line for each fault; at least one. */
   readonly faults: readonly string[];
 
   constructor(schema: string, faults: readonly string[]) {
@@ -23,7 +23,7 @@ export class SchemaError extends Error {
   }
 }
 
-/** Thrown when a function of this package is given an option that it cannot work with. */
+/** Thrown for an invalid option of a function of this package. */
 export class OptionError extends TypeError {
   override readonly name = "OptionError";
   readonly code = "ERR_SVC_CONFIGURATION";

@@ -4,7 +4,7 @@ export class InexactIntegerError extends RangeError {
   readonly code = "ERR_SVC_INEXACT_INTEGER";
 }
 
-// 2^53 has 16 digits: where no number has as many, none is rounded. A string of digits alone does not match.
+// 2^53 has 16 digits: if no number is that long, none is rounded. A string that contains only digits does not match.
 const LONG_NUMBER = /(?:^|[\s:,[])-?\d{16}/;
 const INTEGER = /^-?\d+$/;
 const MAX_PATH = 200;
@@ -12,12 +12,12 @@ const NAME = /^[A-Za-z_$][\w$]*$/;
 const ROUNDED: unique symbol = Symbol("rounded");
 
 /**
- * Parses JSON that another language may have written, and refuses integers that a JavaScript number cannot hold: between
- * -(2^53 - 1) and 2^53 - 1 every integer is exact, outside of it `JSON.parse` rounds most of them without a word. Numbers that
- * JavaScript itself wrote (`1e300`, which `jsonb` stores as 301 digits) are read back unchanged and pass.
+ * Parses JSON that another language may have written, and rejects integers that a JavaScript number cannot hold.
+ * Integers from -(2^53 - 1) to 2^53 - 1 are exact; `JSON.parse` silently rounds most of the others. Accepts numbers that
+ * JavaScript itself wrote (`1e300`, which `jsonb` stores as 301 digits), since they are read back unchanged.
  *
- * @param root what the path of a refused member begins with, as `payload`
- * @param member of the outermost object, where only that one matters: integers of the others are rounded. Default: all matter.
+ * @param root how the path in the error begins, for example `payload`
+ * @param member checks only this member of the outermost object and rounds integers in the others. Default: checks all
  * @throws InexactIntegerError naming the member; SyntaxError for text that is not JSON
  */
 export function parseExactJson(text: string, root: string, member?: string): unknown {
@@ -42,7 +42,7 @@ function isRounded(value: number, source: string): boolean {
   return digitsOf(value) !== source && BigInt(value) !== BigInt(source);
 }
 
-/** How JavaScript writes a whole number, without an exponent. */
+/** Returns the digits of an integer without an exponent. */
 function digitsOf(value: number): string {
   const [digits = "", exponent] = String(value).split("e+");
   if (exponent === undefined) return digits;
@@ -50,7 +50,7 @@ function digitsOf(value: number): string {
   return whole + fraction.padEnd(Number(exponent), "0");
 }
 
-// With a list of what is left to visit: the text may be nested deeper than the stack is.
+// Iterates with an explicit stack: the JSON may be nested deeper than the call stack allows.
 function pathOfRounded(parsed: unknown, root: string): string | undefined {
   const left: [unknown, string][] = [[parsed, root]];
   for (let next = left.pop(); next !== undefined; next = left.pop()) {

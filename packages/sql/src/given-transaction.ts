@@ -1,13 +1,13 @@
 import { isPool, type Queryable } from "./queryable.ts";
 
-/** Options of a call that may be part of a transaction of the caller. */
+/** Options of a call that may run in the caller's transaction. */
 export interface Within {
   readonly tx?: Queryable | undefined;
 }
 
 /**
- * Whether something is a transaction, as far as can be known: a pool is none, nor is a connection whose driver says that it is
- * in none.
+ * Returns whether a value can be a transaction. Rejects a pool, and a connection whose driver reports that no transaction
+ * is open.
  */
 export function isTransaction(tx: unknown): tx is Queryable {
   if (typeof tx !== "object" || tx === null) return false;
@@ -17,11 +17,11 @@ export function isTransaction(tx: unknown): tx is Queryable {
 }
 
 /**
- * The transaction of a call's options. A client that is handed over in their place would otherwise go unnoticed, and what was
- * meant to be rolled back with it would stay.
+ * Returns the transaction from the options of a call. Rejects a client that was passed as the options themselves: its
+ * transaction would be ignored, and the caller's rollback would not undo the call.
  *
- * @param refuse makes the error that is thrown for anything else
- * @param others members that the call takes besides `tx`
+ * @param refuse creates the error for invalid options
+ * @param others further option names that the call accepts
  */
 export function transactionOf(
   given: Within | undefined,

@@ -1,30 +1,32 @@
 import { IdentifierError } from "./errors.ts";
 
-// NAMEDATALEN - 1: PostgreSQL cuts a longer name with no more than a notice, and two names may become one.
+// NAMEDATALEN - 1. PostgreSQL truncates a longer name with only a notice, so two names may become the same.
 const MAX_BYTES = 63;
 
 /**
- * A name quoted for use in SQL: `jobs` becomes `"jobs"`. Quoting keeps upper case, which PostgreSQL would otherwise
- * fold: `identifier("Jobs")` and `identifier("jobs")` are two tables.
+ * Returns a name quoted for use in SQL: `jobs` becomes `"jobs"`. Quoting keeps upper case, which PostgreSQL would
+ * otherwise fold: `identifier("Jobs")` and `identifier("jobs")` are two tables.
  * @throws IdentifierError for an empty name, one of more than 63 bytes in UTF-8, and one with NUL or half a surrogate pair
  */
 export function identifier(name: string): string {
   if (typeof name !== "string") throw new IdentifierError(`a name must be a string; it is ${typeof name}`);
   const fault = faultOf(name);
-  if (fault !== undefined) throw new IdentifierError(`${shown(name)} is no name: ${fault}`);
+  if (fault !== undefined) throw new IdentifierError(`${shown(name)} is not a valid name: ${fault}`);
   return `"${name.replaceAll('"', '""')}"`;
 }
 
 /**
- * A name that may have its schema in front, quoted part by part: `audit.jobs` becomes `"audit"."jobs"`. A dot always
- * separates; for a name with a dot in it use `identifier` for each part.
+ * Returns a name quoted part by part; it may begin with its schema: `audit.jobs` becomes `"audit"."jobs"`. A dot always
+ * separates, so quote each part of a name that contains a dot with `identifier`.
  * @throws IdentifierError as `identifier`, and for more than two parts
  */
 export function qualified(name: string): string {
   if (typeof name !== "string") throw new IdentifierError(`a name must be a string; it is ${typeof name}`);
   const parts = name.split(".");
   if (parts.length > 2) {
-    throw new IdentifierError(`${shown(name)} is no name: at most a schema and a name, with one dot between`);
+    throw new IdentifierError(
+      `${shown(name)} is not a valid name: at most a schema and a name, with one dot between`,
+    );
   }
   return parts.map(identifier).join(".");
 }

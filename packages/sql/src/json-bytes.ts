@@ -1,16 +1,17 @@
 /**
- * How many bytes a JSON text has with its numbers written in full, as `jsonb` keeps them and writes them: `1e308` has 309 digits
- * there. An upper bound; exact where no number has an exponent. A limit on anything less bounds nothing that is read back.
+ * Returns the size of a JSON text in bytes when `jsonb` has written its numbers in full: `1e308` becomes 309 digits. It is
+ * an upper bound that leaves out the spaces `jsonb` adds, and exact if no number has an exponent. A size limit has to use
+ * it, because `jsonb` returns the full form.
  *
- * @param json of `JSON.stringify()`
+ * @param json the result of `JSON.stringify()`
  */
 export function jsonBytes(json: string): number {
   const bytes = Buffer.byteLength(json);
-  // What follows an exponent is asked for too: the `4e5` in a hexadecimal id would have every string looked at.
+  // Also check the character after the exponent: without it the `4e5` in a hexadecimal id would make every string slow.
   return /\d[eE][+-]?\d+(?:[\s,\]}]|$)/.test(json) ? bytes + exponents(json) : bytes;
 }
 
-/** The sum of all exponents outside of strings. */
+/** Returns the sum of all exponents outside of strings. */
 function exponents(json: string): number {
   let sum = 0;
   for (let at = 0; at < json.length;) {
@@ -23,7 +24,7 @@ function exponents(json: string): number {
   return sum;
 }
 
-/** Where the string that begins with a quote has ended. */
+/** Returns the position after the string whose opening quote is at `quote`. */
 function afterString(json: string, quote: number): number {
   for (let at = quote + 1; ; at++) {
     at = json.indexOf('"', at);

@@ -11,20 +11,20 @@ const watched = new WeakSet<Connectable>();
 const heard = new WeakSet<object>();
 const ignore = (): void => undefined;
 
-/** Without a listener the error of a connection that breaks ends the process. Its queries are rejected in any case. */
+/** Adds an error listener: without one, an error of a broken connection ends the process. Its queries are rejected anyway. */
 function hear(client: object): void {
   if (heard.has(client)) return;
   heard.add(client);
   const emitter = client as Partial<Emitter>;
-  // A pool may lend one connection in another wrapper every time.
+  // A pool may lend the same connection in a different wrapper each time.
   if (emitter.listeners?.("error").includes(ignore) === false) emitter.on?.("error", ignore);
 }
 
 /**
- * Lends a connection of a pool that has a listener for errors. What a server sends with its greeting (that it stops, say) may
- * arrive in one packet with it, before the caller has the connection: so a new connection has the listener as soon as it is open.
+ * Lends a connection of a pool and gives it an error listener. One packet may carry the end of the handshake and an error
+ * (a server that shuts down, for example), so a new connection gets its listener as soon as it is open.
  *
- * @throws OptionError when the pool lends something else than a connection; what the pool throws
+ * @throws OptionError when `connect()` returns something other than a connection; errors of the pool unchanged
  */
 export async function lend(pool: Connectable): Promise<PooledConnection> {
   const own = original(pool);

@@ -9,8 +9,8 @@ interface Emitter {
 }
 
 /**
- * Takes a connection from a pool for the time of `work` and gives it back; closes it instead when it broke or `work`
- * says by `onBroken` that it did.
+ * Lends `work` a connection of a pool and releases it afterwards. Closes the connection instead when it broke or when
+ * `work` called `onBroken`.
  */
 export async function withLentConnection<T>(
   pool: Connectable,
@@ -21,7 +21,7 @@ export async function withLentConnection<T>(
   const onBroken = (error: Error): void => {
     broken ??= error;
   };
-  // A lent connection that breaks between two queries emits an error, which ends the process when nobody listens.
+  // A lent connection that breaks between two queries emits an error, which ends the process if it has no listener.
   const emitter = connection as Partial<Emitter>;
   emitter.on?.("error", onBroken);
   try {

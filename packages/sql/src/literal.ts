@@ -1,10 +1,10 @@
 import { OptionError } from "./errors.ts";
 
 /**
- * A text as a constant in SQL, whatever is in it and whatever `standard_conforming_strings` says. For statements that take
- * no parameters.
+ * Returns a text as a SQL constant, for statements that take no parameters. It is safe for any text and for both values
+ * of `standard_conforming_strings`.
  *
- * @throws OptionError for what no text of PostgreSQL can hold: NUL, and half a surrogate pair
+ * @throws OptionError for a text that PostgreSQL cannot store: with NUL or half a surrogate pair
  */
 export function literal(text: string): string {
   if (/\0|\p{Surrogate}/u.test(text)) {

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 
 /**
- * What a migration of a table is called: `0001_svc_jobs`. Tools keep names of letters, digits and `_`, so anything else is
- * replaced, and where that happened eight digits of a hash tell `a.b` from `a_b`.
+ * Returns the name of a table's migration: `0001_svc_jobs`. Migration tools accept letters, digits and `_`; other characters
+ * become `_`, and then eight digits of a hash keep `a.b` apart from `a_b`.
  *
- * @param step what the name begins with, `0001` say
+ * @param step how the name begins, for example `0001`
  */
 export function migrationName(step: string, table: string): string {
   const words = table.replaceAll(/\W/g, "_");

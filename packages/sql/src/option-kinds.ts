@@ -1,14 +1,14 @@
 import { qualified } from "./identifier.ts";
 import type { Database } from "./queryable.ts";
 
-/** What an option may be, as `resolveOptions` of `@svc/options` asks for it. */
+/** Values that an option accepts, in the form that `resolveOptions` of `@svc/options` takes. */
 export interface OptionKind<T> {
   /** Completes the sentence "must be ...". */
   readonly expects: string;
   accepts(value: unknown): value is T;
 }
 
-/** Of an option that takes a database. */
+/** Kind of an option that takes a database. */
 export const databaseKind: OptionKind<Database> = {
   expects: "a pool or a connection (an object with query() or connect())",
   accepts: (value): value is Database =>
@@ -20,17 +20,17 @@ function isMethod(value: object, name: string): boolean {
 }
 
 /**
- * Milliseconds that a call to the database may take where no other time is set: longer than a `@svc/database` waits for a
- * connection and a statement, so that its own error comes first.
+ * Default time for one call to the database, in milliseconds. It is longer than `@svc/database` waits for a connection and
+ * a statement, so that its more precise error comes first.
  */
 export const COMMAND_TIMEOUT_MS = 15_000;
-/** The same for one statement that makes, rebuilds or compares a whole table or index. */
+/** Default time for a statement that creates, rebuilds or compares a whole table or index, in milliseconds. */
 export const MAINTENANCE_TIMEOUT_MS = 600_000;
 
-/** Of `commandTimeoutMs`: milliseconds that a call may take. */
+/** Kind of `commandTimeoutMs`: milliseconds that a call may take. */
 export const commandTimeoutKind: OptionKind<number> = milliseconds(10, 600_000);
 
-/** Of `maintenanceTimeoutMs`: milliseconds that a statement over a whole table or index may take. */
+/** Kind of `maintenanceTimeoutMs`: milliseconds that a statement over a whole table or index may take. */
 export const maintenanceTimeoutKind: OptionKind<number> = milliseconds(10, 86_400_000);
 
 function milliseconds(min: number, max: number): OptionKind<number> {
@@ -42,9 +42,9 @@ function milliseconds(min: number, max: number): OptionKind<number> {
 }
 
 /**
- * Of an option that takes the name of a table, which `qualified()` takes too.
+ * Returns the kind of an option that takes a table name, with or without its schema.
  *
- * @param maxBytes of the table's own name, in UTF-8: those of its indexes are longer
+ * @param maxBytes longest allowed table name in UTF-8 bytes; names of its indexes are longer
  */
 export function tableNameKind(maxBytes: number): OptionKind<string> {
   return {

@@ -15,20 +15,20 @@ import {
 
 type OnDeadline = (error: SqlDeadlineError) => void;
 
-// A pool cannot take a caller that gave up out of its queue: so many may wait there.
+// A pool's queue keeps a request whose caller has given up; this is the most that may wait there.
 const MAX_ABANDONED = 1000;
 const abandoned = new WeakMap<Connectable, number>();
-// A connection of a caller with a statement that passed its deadline and is still not answered.
+// Connections of callers whose statement passed its deadline and still has no answer.
 const stuck = new WeakMap<Database, SqlDeadlineError>();
 
 /**
- * Sends one statement; on a pool the wait for a connection shares its time.
+ * Sends one statement. On a pool, the time includes the wait for a connection.
  *
- * At the deadline a pool's connection is closed: no later call gets the late answer, and the pool has its place back. A
- * connection of the caller's stays open; the state of its transaction is unknown, and nothing is sent on it until it has
- * answered.
+ * At the deadline a connection of a pool is closed, so no later call receives the late answer and the pool can open
+ * another. A connection of the caller stays open; the state of its transaction is unknown, and nothing is sent on it
+ * until it has answered.
  *
- * @throws SqlDeadlineError at the deadline; errors of the server and of the driver as they are
+ * @throws SqlDeadlineError at the deadline; errors of the server and the driver unchanged
  */
 export function queryWithin<R extends Row>(
   db: Database,
@@ -93,7 +93,7 @@ function queryOnPool<R extends Row>(
   });
 }
 
-/** The connection of a pool, which gets it back at once when it is lent after the deadline. */
+/** Lends a connection of a pool. One that arrives after the deadline goes straight back to the pool. */
 export function lendWithin(
   pool: Connectable,
   deadline: Deadline,
@@ -114,7 +114,7 @@ export function lendWithin(
   });
 }
 
-/** The answer on a connection of the caller's. A statement behind one that is not answered would wait as long. */
+/** Waits for an answer on the caller's connection. Rejects at once while an earlier statement there is past its deadline. */
 export function answerOfCaller<T>(
   connection: Queryable,
   deadline: Deadline,
@@ -132,12 +132,12 @@ export function answerOfCaller<T>(
   });
 }
 
-/** The error of the statement that a connection of the caller has not answered. */
+/** Returns the deadline error of the statement that the caller's connection has not answered yet. */
 export function stuckOn(connection: Queryable): SqlDeadlineError | undefined {
   return stuck.get(original(connection));
 }
 
-/** Waits for something for the time of a deadline. */
+/** Waits for a promise until the deadline. */
 export function within<T>(
   deadline: Deadline,
   reason: DeadlineReason,
@@ -163,7 +163,7 @@ export function within<T>(
   });
 }
 
-/** Closes a connection of a pool without a word to a server that does not listen. */
+/** Closes a connection of a pool and destroys its socket, since a frozen server would not close it. */
 export function close(connection: PooledConnection, error: Error): void {
   connection.release(error);
   (connection as Partial<WithSocket>).connection?.stream?.destroy();
@@ -182,7 +182,7 @@ function countAbandoned(pool: Connectable, change: number): void {
   abandoned.set(key, (abandoned.get(key) ?? 0) + change);
 }
 
-/** Whether the server has refused a statement, and its connection is as it was. */
+/** Returns whether the server itself rejected the statement, so that the connection is still usable. */
 function isUsableAfter(error: unknown): boolean {
   return sqlStateOf(error) !== undefined && !isConnectionError(error);
 }

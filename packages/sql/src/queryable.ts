@@ -1,27 +1,27 @@
-/** A row as drivers hand it over. */
+/** A row as drivers return it. */
 export type Row = Record<string, unknown>;
 
-/** What a query answers. Drivers give more; this is what the packages need. */
+/** The parts of a driver's result that the packages need. */
 export interface QueryResult<R> {
   readonly rows: R[];
-  /** Rows that were changed or selected; not every driver says. */
+  /** Number of rows changed or selected; some drivers do not set it. */
   readonly rowCount?: number | null | undefined;
 }
 
 /**
- * Whatever takes SQL with numbered parameters (`$1`) and answers rows: a `Pool`, a `Client` or a `PoolClient` of
- * `pg`, a transaction of somebody else, another driver of the same shape.
+ * Any object that takes SQL with numbered parameters (`$1`) and returns rows: a `Pool`, a `Client` or a `PoolClient` of
+ * `pg`, a transaction that the caller opened, or another driver with the same method.
  */
 export interface Queryable {
   query<R extends Row = Row>(text: string, values?: unknown[]): Promise<QueryResult<R>>;
 }
 
-/** A connection that was taken from a pool. Releasing it with an error closes it instead of reusing it. */
+/** A connection lent by a pool. Releasing it with an error closes it. */
 export interface PooledConnection extends Queryable {
   release(error?: Error | boolean): void;
 }
 
-/** A pool: every `connect()` lends a connection of its own. */
+/** A pool: each `connect()` lends one connection. */
 export interface Connectable {
   connect(): Promise<PooledConnection>;
 }
@@ -30,8 +30,8 @@ export interface Connectable {
 export type Database = Queryable | Connectable;
 
 /**
- * Whether something lends connections. A single `pg` client has `connect()` too, which opens it: it is told apart by
- * the methods that only a client has.
+ * Returns whether `db` is a pool. A single `pg` client also has `connect()`, which opens it, so methods that only a
+ * client has tell the two apart.
  */
 export function isPool(db: Database): db is Connectable {
   const seen = db as Partial<Record<"connect" | "release" | "escapeIdentifier", unknown>>;

@@ -11,20 +11,20 @@ import { checkSettingName } from "./settings.ts";
 
 /** A table whose rows belong to tenants. */
 export interface RowSecurityOptions {
-  /** The table, by name or `schema.name`. Required. */
+  /** Name of the table, or `schema.name`. Required. */
   readonly table: string;
-  /** The column with the tenant. Default `tenant_id`. */
+  /** Column with the tenant. Default `tenant_id`. */
   readonly column?: string | undefined;
-  /** The setting that holds the tenant of a transaction. Default `svc.tenant`. */
+  /** Setting that holds the tenant of a transaction. Default `svc.tenant`. */
   readonly setting?: string | undefined;
-  /** The name of the policy. Default `svc_tenant`. */
+  /** Name of the policy. Default `svc_tenant`. */
   readonly policy?: string | undefined;
 }
 
-/** What a column of tenants may be. `varchar` counts as `text`. */
+/** Type of a tenant column. `varchar` counts as `text`. */
 export type TenantType = "text" | "uuid" | "integer" | "bigint";
 
-// By their names in the catalogue.
+// Keyed by the type's name in the catalogue.
 const TYPES: ReadonlyMap<string, TenantType> = new Map([
   ["text", "text"],
   ["character varying", "text"],
@@ -43,11 +43,11 @@ interface Resolved {
 }
 
 /**
- * The statements that give a table forced row security: a row can be seen, changed and written only by a transaction whose
- * setting names its tenant, also by the owner of the table. Without the setting there are no rows, and none can be
- * written. They may be run again. Run them in one transaction.
+ * Returns the statements that force row security on a table. Every transaction, also one of the table's owner, then
+ * reads and writes only rows of the tenant in its setting; without the setting it reads no rows and can write none.
+ * The statements may run again. Run them in one transaction.
  *
- * @param options with `type`, the type of the column: `text` (the default, for `varchar` too), `uuid`, `integer` or `bigint`
+ * @param options `type` is the column's type: `text` (default, also for `varchar`), `uuid`, `integer` or `bigint`
  * @throws OptionError, IdentifierError
  */
 export function rowSecurityStatements(
@@ -63,15 +63,15 @@ export function rowSecurityStatements(
 }
 
 /**
- * Gives a table forced row security where it has none, as `rowSecurityStatements` says.
+ * Forces row security on a table that does not have it yet, with the statements of `rowSecurityStatements`.
  *
- * The catalogue is asked first. When nothing is missing that is all: no lock above ACCESS SHARE, and no rights on the table
- * are needed. Otherwise the statements run as those of `ensureSchema` do, which takes the table for itself for a
- * moment and is for its owner to do.
+ * Reads the catalogue first. If nothing is missing, it takes no lock above ACCESS SHARE and needs no rights on the table.
+ * Otherwise it runs the statements as `ensureSchema` does: they lock the table exclusively for a moment, and only its
+ * owner may run them.
  *
- * @returns `present` when there was nothing to do, `created` when the statements were run by this call
- * @throws SchemaError when the table or its column is not there, when the column has a type or collation that cannot hold a tenant, and
- *   when another policy for everybody would show more rows
+ * @returns `present` when nothing was missing, `created` when this call ran the statements
+ * @throws SchemaError when the table or its column is missing, when the column's type or collation cannot hold a tenant, or
+ *   when another policy of all roles would show more rows
  * @throws SqlDeadlineError when the database does not answer
  * @throws OptionError, IdentifierError
  */
@@ -106,7 +106,7 @@ function resolve(subject: string, options: RowSecurityOptions): Resolved {
 }
 
 function statements({ sql, column, setting, policy }: Resolved, type: TenantType): string[] {
-  // A setting that a transaction has had once is an empty text in the next ones, not null.
+  // In transactions after the first, a custom setting that was set locally reads as an empty text, not as null.
   const tenant = `nullif(current_setting(${literal(setting)}, true), '')`;
   const own = `${identifier(column)} = ${type === "text" ? tenant : `${tenant}::${type}`}`;
   return [
@@ -143,14 +143,14 @@ async function inspect(
   const { rows } = await db.query<TableRow>(SELECT_TABLE, [sql, column, policy]);
   const [found] = rows;
   if (found === undefined) throw new SchemaError(name, [`${table} is missing`]);
-  if (!found.is_table) throw new SchemaError(name, [`${table} is no table`]);
+  if (!found.is_table) throw new SchemaError(name, [`${table} is not a table`]);
   if (found.type === null) throw new SchemaError(name, [`${table}.${column} is missing`]);
   const type = TYPES.get(found.type);
   if (type === undefined) {
     const known = [...TYPES.keys()].join(", ");
     throw new SchemaError(name, [`${table}.${column} must be one of ${known}; it is ${found.type}`]);
   }
-  // Two tenants whose names it takes for equal would see each other's rows.
+  // Such a collation can treat two tenants as equal, and they would read each other's rows.
   if (!found.is_exact)
     throw new SchemaError(name, [`${table}.${column} has a collation that is not deterministic`]);
   if (found.others.length > 0) {
@@ -162,7 +162,7 @@ async function inspect(
   return type;
 }
 
-// The server shows an expression with parentheses and casts of its own, which differ by the type of the column.
+// The server adds parentheses and casts to an expression, depending on the type of the column.
 const EXTRAS = literal(String.raw`::(text|character varying|uuid|integer|bigint)|[()\s]`);
 
 function isPresent({ sql, column, setting, policy }: Resolved): string {

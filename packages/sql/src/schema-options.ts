@@ -3,38 +3,38 @@ import { qualified } from "./identifier.ts";
 import { COMMAND_TIMEOUT_MS, MAINTENANCE_TIMEOUT_MS } from "./option-kinds.ts";
 import { checkNames, checkTimeout, checkWhole } from "./options.ts";
 
-/** How long it may take to ask for a schema and to make it. */
+/** Time limits for reading and creating a schema. */
 export interface SchemaTimeouts {
-  /** Milliseconds to wait for a connection, and for each answer of the catalogue. Default 15000. */
+  /** Milliseconds to wait for a connection, and for each answer from the catalogue. Default 15000. */
   readonly commandTimeoutMs?: number | undefined;
-  /** Milliseconds that each statement may take which makes what is missing, its wait for locks included. Default 600000. */
+  /** Milliseconds for each statement that creates a missing part, including its wait for locks. Default 600000. */
   readonly maintenanceTimeoutMs?: number | undefined;
 }
 
-/** For every column its type as PostgreSQL writes it, without length; several where any of them will do. */
+/** Type of each column as PostgreSQL writes it, without length; a list allows any of its types. */
 export type Columns = Readonly<Record<string, string | readonly string[]>>;
 
 export interface SchemaOptions extends SchemaTimeouts {
-  /** What the schema is called in errors; who uses the same name waits for each other. Required. */
+  /** Name of the schema in errors and in its lock: calls with the same name run one after another. Required. */
   readonly name: string;
-  /** Tables that must be there, by name or `schema.name`, with the columns that they need. Default: none. */
+  /** Required tables by name or `schema.name`, with their required columns. Default: none. */
   readonly tables?: Readonly<Record<string, Columns>> | undefined;
-  /** Other relations (indexes, sequences, views) that must be there, by name or `schema.name`. Default: none. */
+  /** Other required relations (indexes, sequences, views), by name or `schema.name`. Default: none. */
   readonly relations?: readonly string[] | undefined;
-  /** A query whose first row has nothing but true when nothing is missing, each under a name of its own. Default: none. */
+  /** Query whose first row contains only `true` when nothing is missing; name its columns differently. Default: none. */
   readonly isPresent?: string | undefined;
   /**
-   * What `isPresent` asks for, in words: the faults when it is not so after the statements either. Where there is one for
-   * every column of the query, those of the columns that are not true. Default: none.
+   * Texts for the conditions of `isPresent`, reported when they are still false after the statements. With one text for
+   * each column of the query, only the texts of the columns that are not true. Default: none.
    */
   readonly needs?: readonly string[] | undefined;
-  /** The statements that make what is missing. Each must do no harm where its part is there already. Required. */
+  /** Statements that create the missing parts. Each must be harmless when its part exists already. Required. */
   readonly statements: readonly string[];
-  /** Milliseconds to wait for any one lock. Default 10000; 0 waits for ever. */
+  /** Milliseconds to wait for any one lock. Default 10000; 0 waits without limit. */
   readonly lockTimeoutMs?: number | undefined;
 }
 
-/** A wanted relation: its name as given and as SQL, with the columns it must have. */
+/** A required relation: its name as given and quoted for SQL, with its required columns. */
 export interface Wanted {
   readonly name: string;
   readonly sql: string;

@@ -2,15 +2,17 @@ import { OptionError } from "./errors.ts";
 import { identifier } from "./identifier.ts";
 import { literal } from "./literal.ts";
 
-/** Settings of the server by name, as `{ "svc.tenant": "acme" }`. */
+/** Server settings by name, for example `{ "svc.tenant": "acme" }`. */
 export type Settings = Readonly<Record<string, string>>;
 
 const NAME = /^[a-z_][a-z0-9_]*(?:\.[a-z_][a-z0-9_]*)?$/;
 
-/** @throws OptionError for what is no name of a setting */
+/** @throws OptionError when `name` cannot be the name of a setting */
 export function checkSettingName(subject: string, name: unknown): asserts name is string {
   if (typeof name === "string" && name.length <= 63 && NAME.test(name)) return;
-  throw new OptionError(`${subject}: ${JSON.stringify(name)} is no name of a setting, such as svc.tenant`);
+  throw new OptionError(
+    `${subject}: ${JSON.stringify(name)} is not the name of a setting, such as svc.tenant`,
+  );
 }
 
 /** @throws OptionError */
@@ -26,8 +28,8 @@ export function checkSettings(subject: string, settings: Settings): void {
 }
 
 /**
- * The statements that set them to the end of the transaction. `set local` costs the server a fifth of `set_config`, but takes a
- * list, as that of `search_path`, for one long name; a setting of somebody's own is no list.
+ * Returns the statements that set them until the end of the transaction. `set local` costs the server a fifth of
+ * `set_config`, but reads a list such as that of `search_path` as one long name; a custom setting is never a list.
  */
 export function setLocal(settings: Settings): string[] {
   return Object.entries(settings).map(([name, value]) =>
@@ -37,7 +39,7 @@ export function setLocal(settings: Settings): string[] {
   );
 }
 
-/** The statements that give them the values back that they had when the connection was made. */
+/** Returns the statements that restore the values from when the connection was opened. */
 export function resets(settings: Settings): string[] {
   return Object.keys(settings).map((name) => `reset ${quoted(name)}`);
 }

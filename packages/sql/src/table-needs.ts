@@ -2,30 +2,30 @@ import { qualified } from "./identifier.ts";
 import { literal } from "./literal.ts";
 import type { SchemaOptions } from "./schema-options.ts";
 
-/** An index that must be there, whatever it is called. */
+/** A required index; its name does not matter. */
 export interface TableIndex {
-  /** What it begins with. Required. */
+  /** Leading columns. Required. */
   readonly columns: readonly string[];
-  /** For a partial one: it has the rows of this `status`. Default: it has all rows. */
+  /** Set for a partial index over the rows of this `status`. Default: the index has all rows. */
   readonly status?: string | undefined;
 }
 
-/** What a table needs beside its columns. */
+/** Requirements of a table beyond its columns. */
 export interface TableNeeds {
-  /** The column that is unique by itself, and compared to the letter. Required. */
+  /** Column that is unique on its own, with a deterministic collation. Required. */
   readonly key: string;
   /** Required. */
   readonly indexes: readonly TableIndex[];
-  /** Columns that must take null. Required. */
+  /** Columns that must accept null. Required. */
   readonly nullable: readonly string[];
-  /** It has no partitions, and no table inherits from it: who finds a row again by where it lies (`ctid`) needs that. Default: false. */
+  /** Requires a table without partitions and child tables, for code that finds a row again by its `ctid`. Default: false. */
   readonly isOrdinary?: boolean | undefined;
 }
 
 /**
- * For `ensureSchema()`: asks whether a table that is there, perhaps made by hand, has what it needs beside its columns.
+ * Returns the query and texts with which `ensureSchema()` checks an existing table, perhaps made by hand, beyond its columns.
  *
- * @param table its name, or `schema.name`
+ * @param table name of the table, or `schema.name`
  * @throws IdentifierError, OptionError
  */
 export function tableNeeds(
@@ -58,7 +58,7 @@ export function tableNeeds(
       `${table} needs to be an ordinary table, without partitions and none that inherit from it`,
     ]);
   }
-  // One row, whatever indexes there are, and one column for each need.
+  // The aggregates return one row for any set of indexes, with one column for each requirement.
   return {
     isPresent: `
 select ${asked.map(([sql], at) => `${sql} as need_${at}`).join(",\n  ")}
@@ -71,7 +71,7 @@ where index.indrelid = ${relation} and index.indisvalid and index.indimmediate`,
   };
 }
 
-// However the condition was written: PostgreSQL keeps it in one form.
+// PostgreSQL stores every spelling of the condition in one normalized form.
 function isIndex({ columns, status }: TableIndex): string {
   const begins = columns.map(
     (column, at) => `pg_get_indexdef(index.indexrelid, ${at + 1}, true) = quote_ident(${literal(column)})`,

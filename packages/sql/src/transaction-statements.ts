@@ -1,24 +1,24 @@
 import { resets, setLocal, type Settings } from "./settings.ts";
 
-/** How a transaction is to be run. */
+/** How to run a transaction. */
 export interface Plan {
   readonly begin: string;
-  /** Whether a savepoint may stand in for what `begin` asks for. */
+  /** Whether a savepoint may replace `begin`. */
   readonly nestable: boolean;
   readonly retries: number;
   readonly settings?: Settings | undefined;
 }
 
-/** What is sent around the work. */
+/** Statements sent before and after the work. */
 export interface Statements {
   readonly begin: string;
   readonly commit: string;
   readonly rollback: readonly string[];
-  /** Whether a `begin` that failed may have begun all the same. */
+  /** Whether the transaction may be open although `begin` failed. */
   readonly mayHaveBegun: boolean;
 }
 
-/** Those of a transaction. Several statements without parameters are one query, and one round trip. */
+/** Returns the statements of a transaction. Several statements without parameters go in one query, one round trip. */
 export function whole({ begin, settings }: Plan, pooled: boolean): Statements {
   if (settings === undefined) {
     return { begin, commit: "commit", rollback: ["rollback"], mayHaveBegun: false };
@@ -32,7 +32,7 @@ export function whole({ begin, settings }: Plan, pooled: boolean): Statements {
   };
 }
 
-/** Those of a savepoint. An inner one hides an outer one of the same name until it is released, so one name is enough. */
+/** Statements of a savepoint. An inner one hides an outer one of the same name, so one name is enough. */
 export const SAVEPOINT: Statements = {
   begin: "savepoint svc",
   commit: "release savepoint svc",

@@ -10,18 +10,18 @@ import { checkSettings, type Settings } from "./settings.ts";
 import { type Plan, SAVEPOINT, type Statements, whole } from "./transaction-statements.ts";
 
 export interface TransactionOptions {
-  /** Default: the server's, usually `read committed`. Refused inside a transaction. */
+  /** Isolation level. Default: the server's, usually `read committed`. Refused inside a transaction. */
   readonly isolation?: "read committed" | "repeatable read" | "serializable" | undefined;
   /** Whether PostgreSQL refuses writes. Default false. Refused inside a transaction. */
   readonly readOnly?: boolean | undefined;
   /**
-   * How often the whole function is run again after a serialization failure (40001) or a deadlock (40P01). Inside a
-   * transaction nothing is run again: only the outermost one can be. Default 0.
+   * How often to run the whole function again after a serialization failure (40001) or a deadlock (40P01). Inside a
+   * transaction nothing runs again: only the outermost transaction can be retried. Default 0.
    */
   readonly retries?: number | undefined;
   /**
-   * Settings of the server for this transaction alone, as `{ "svc.tenant": "acme" }`; they cost no round trip. A connection of
-   * a pool is given back without them, also where `work` has set them for longer. Refused inside a transaction. Default
+   * Server settings for this transaction only, for example `{ "svc.tenant": "acme" }`; they cost no round trip. A pool's
+   * connection goes back without them, even if `work` has set them for the session. Refused inside a transaction. Default
    * none.
    */
   readonly settings?: Settings | undefined;
@@ -30,26 +30,26 @@ export interface TransactionOptions {
 const ISOLATIONS: readonly unknown[] = [undefined, "read committed", "repeatable read", "serializable"];
 const RETRYABLE: ReadonlySet<string | undefined> = new Set(["40001", "40P01"]);
 
-/** A transaction or savepoint of ours that is open on a connection. */
+/** A transaction or savepoint of this package that is open on a connection. */
 interface Frame {
   readonly outer: Frame | undefined;
   ended: boolean;
-  /** Whether one around it has ended first, or one inside of it was still open when it ended. */
+  /** Whether an outer one ended before it, or an inner one was still open when it ended. */
   overlapped: boolean;
 }
 
-// Which of our transactions is the innermost one on a connection. By the connection, because callers hand it around.
+// The innermost transaction of this package on a connection; keyed by connection, since callers pass connections around.
 const innermost = new WeakMap<Queryable, Frame>();
 
 /**
- * Runs `work` in a transaction and answers its result: committed when it returns, rolled back when it throws.
+ * Runs `work` in a transaction and returns its result. Commits when `work` returns, rolls back when it throws.
  *
- * Given a pool it takes a connection and gives it back, or closes it when it could not be rolled back. Given a single
- * connection it uses that one; where a transaction is open on it already, a savepoint takes the place of the transaction.
- * One connection does one thing at a time: transactions on it may be nested but must not overlap.
+ * Given a pool, it takes a connection and releases it, or closes it if the rollback failed. Given a connection, it uses
+ * that one; if a transaction is already open there, a savepoint replaces the transaction.
+ * Transactions on one connection may be nested but must not overlap.
  *
- * @throws whatever `work` throws, and what the server says to the commit
- * @throws TransactionError when a statement failed, `work` hid it, and so nothing could be committed
+ * @throws the error of `work`, or the server's error on commit
+ * @throws TransactionError when a statement failed and `work` swallowed its error, so that nothing could be committed
  * @throws OptionError
  */
 export async function withTransaction<T>(
@@ -77,7 +77,7 @@ export async function withTransaction<T>(
   });
 }
 
-/** As `withTransaction`, with the opening statement given. */
+/** Does the same as `withTransaction`, with a given opening statement. */
 export async function runTransaction<T>(
   db: Database,
   work: (tx: Queryable) => T | Promise<T>,
@@ -99,7 +99,7 @@ export async function runTransaction<T>(
         : onConnection(db, work, statements));
     } catch (error) {
       if (nested || failures >= plan.retries || !RETRYABLE.has(sqlStateOf(error))) throw error;
-      // Two that have just collided would collide again, were they to start again at the same moment.
+      // A random pause: two transactions that collided would collide again if both restarted at once.
       await pause(Math.random() * Math.min(200, 10 * 2 ** failures));
     }
   }
@@ -129,7 +129,7 @@ async function onConnection<T>(
     overlaps(connection, frame);
     if (innermost.get(original(connection)) !== frame) throw error;
     const unanswered = stuckOn(connection);
-    // A rollback would wait behind the statement that is not answered.
+    // A rollback would queue behind the unanswered statement.
     if (unanswered !== undefined) onBroken?.(unanswered);
     else if (onBroken !== undefined && isStuck(error)) onBroken(error);
     else await rollback(connection, statements, onBroken);
@@ -140,8 +140,8 @@ async function onConnection<T>(
 }
 
 /**
- * Whether another transaction on the connection is not nested properly in this one. Then none of them can be kept. Who ends
- * first leaves the rollback to the last one: rolled back now, the other's next statements would commit by themselves.
+ * Returns whether another transaction on the connection is not nested properly in this one; then none can be committed.
+ * The last one to end rolls back: an earlier rollback would make the other's next statements commit on their own.
  */
 function overlaps(connection: Queryable, frame: Frame): boolean {
   const top = innermost.get(original(connection));
@@ -157,7 +157,7 @@ function leave(connection: Queryable, frame: Frame): void {
   else innermost.set(original(connection), top);
 }
 
-/** What could not begin must not be rolled back: that would hit the savepoint around it. */
+/** Sends no rollback after a failed savepoint: it would undo the enclosing one. */
 async function begin(
   connection: Queryable,
   statements: Statements,
@@ -174,15 +174,15 @@ async function begin(
 
 async function commit(connection: Queryable, statements: Statements): Promise<void> {
   const answer: unknown = await connection.query(statements.commit);
-  // Drivers answer several statements with a list.
+  // Drivers return a list of results for several statements.
   const result: unknown = Array.isArray(answer) ? answer[0] : answer;
-  // PostgreSQL answers the commit of a failed transaction with a rollback, and no error.
+  // PostgreSQL answers the commit of a failed transaction with ROLLBACK and without an error.
   if (isObject(result) && result["command"] === "ROLLBACK") {
     throw new TransactionError("rolled back, not committed: a statement failed and its error was not thrown");
   }
 }
 
-/** Never throws: what went wrong first is what the caller has to know. */
+/** Never throws: the caller needs the first error. */
 async function rollback(
   connection: Queryable,
   statements: Statements,
@@ -203,7 +203,7 @@ function asError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
 }
 
-// The text of pg's `query_timeout`. The statement still runs, and a rollback would queue up behind it.
+// Matches the text of pg's `query_timeout`. The statement still runs, and a rollback would queue behind it.
 function isStuck(error: unknown): error is Error {
   return error instanceof Error && error.message === "Query read timeout";
 }
@@ -213,7 +213,7 @@ async function isInTransaction(connection: Queryable): Promise<boolean> {
   const { getTransactionStatus } = connection as { getTransactionStatus?: () => unknown };
   const status = getTransactionStatus?.call(connection);
   if (typeof status === "string") return status !== "I";
-  // A driver that does not say: the server knows.
+  // For a driver without a transaction status, ask the server.
   try {
     await connection.query("savepoint svc");
     await connection.query("release savepoint svc");

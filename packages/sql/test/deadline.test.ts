@@ -69,7 +69,7 @@ describe("deadlines", function () {
       await call(pool);
     });
 
-    it(`${name} rejects while the pool is exhausted, and gives back the connection that comes too late`, async () => {
+    it(`${name} rejects while the pool is exhausted, and releases the connection that comes too late`, async () => {
       const pool = await open();
       const { code, error } = await whileExhausted(pool, () => call(pool));
       expect(code).to.equal(CODE);
@@ -78,7 +78,7 @@ describe("deadlines", function () {
       await call(pool);
     });
 
-    it(`${name} rejects on a connection of the caller's and leaves it open`, async () => {
+    it(`${name} rejects on the caller's connection and leaves it open`, async () => {
       const connection = await client();
       const { code, error } = await whileFrozen(postgres.server, () => call(connection));
       expect(code).to.equal(CODE);
@@ -89,7 +89,7 @@ describe("deadlines", function () {
     });
   }
 
-  it("never hands a late answer to a later call", async () => {
+  it("does not deliver a late answer to a later call", async () => {
     const pool = await open();
     await whileFrozen(postgres.server, () => queryWithin(pool, DEADLINE, "select 'late' as it"));
     expect((await queryWithin(pool, DEADLINE, "select 'new' as it")).rows).to.deep.equal([{ it: "new" }]);
@@ -97,11 +97,11 @@ describe("deadlines", function () {
 
   const onCaller: Readonly<Record<string, (db: Queryable, text: string) => Promise<unknown>>> = {
     queryWithin: (db, text) => queryWithin(db, DEADLINE, text),
-    // Another call each time, as of one package after the other in a transaction.
+    // A separate call each time, like several packages in one transaction.
     bounded: (db, text) => bounded(db, DEADLINE).query(text),
   };
   for (const [name, ask] of Object.entries(onCaller)) {
-    it(`${name} sends nothing on a connection of the caller's before that has answered the late statement`, async () => {
+    it(`${name} sends nothing on the caller's connection until it has answered the late statement`, async () => {
       const connection = await client();
       const sent: string[] = [];
       const db = {
@@ -126,7 +126,7 @@ describe("deadlines", function () {
 
   for (const [hides, outcome] of [
     [false, "closes the connection of a transaction in which a call passed its deadline"],
-    [true, "does not commit a transaction that hides a passed deadline"],
+    [true, "does not commit a transaction that swallowed a deadline error"],
   ] as const) {
     it(outcome, async () => {
       const pool = await open();
@@ -144,7 +144,7 @@ describe("deadlines", function () {
     });
   }
 
-  it("does not commit a bounded transaction that hides a passed deadline", async () => {
+  it("does not commit a bounded transaction that swallowed a deadline error", async () => {
     const pool = await open();
     const { code } = await whileFrozen(postgres.server, () =>
       withTransaction(bounded(pool, DEADLINE), (tx) => tx.query("select 1").catch(() => "hidden")),
@@ -152,7 +152,7 @@ describe("deadlines", function () {
     expect(code).to.equal(CODE);
   });
 
-  it("rolls a transaction back in which a call on another database passed its deadline", async () => {
+  it("rolls back a transaction in which a call on another database passed its deadline", async () => {
     const connection = await client();
     const away = { query: () => new Promise<never>(() => undefined) };
     await connection.query("begin");
@@ -167,7 +167,7 @@ describe("deadlines", function () {
     expect((await connection.query("select from notes")).rowCount).to.equal(0);
   });
 
-  it("refuses all further statements of a call at once", async () => {
+  it("rejects all further statements of a call at once after a deadline", async () => {
     const pool = await open(2);
     const db = bounded(pool, DEADLINE);
     const errors: unknown[] = [];
@@ -181,7 +181,7 @@ describe("deadlines", function () {
     expect(errors[0]).to.include({ code: CODE });
   });
 
-  it("waits for a stream of the connection as long as for an answer", async () => {
+  it("applies the deadline to a stream of the connection", async () => {
     const pool = await open();
     const ending = await endingOf(
       withTransaction(bounded(pool, DEADLINE), (tx) => inTime(tx, new Promise(() => undefined))),
@@ -190,7 +190,7 @@ describe("deadlines", function () {
     expect(await inTime(await client(), Promise.resolve(1))).to.equal(1);
   });
 
-  it("does not add calls without end to those that wait for a connection", async () => {
+  it("limits how many timed-out calls may still wait for a connection", async () => {
     const released: string[] = [];
     const waiting: ((connection: PooledConnection) => void)[] = [];
     const pool: Connectable = { connect: () => new Promise((resolve) => waiting.push(resolve)) };
@@ -219,7 +219,7 @@ describe("deadlines", function () {
     expect(await again).to.deep.equal({ rows: [] });
   });
 
-  it("keeps a connection whose statement the server refused, and closes one that broke", async () => {
+  it("keeps a connection after a refused statement, and closes one that broke", async () => {
     const pool = await open();
     expect(await failure(queryWithin(pool, DEADLINE, "select nothing"))).to.include({ code: "42703" });
     expect(pool.totalCount).to.equal(1);
@@ -230,7 +230,7 @@ describe("deadlines", function () {
     expect(pool.totalCount).to.equal(0);
   });
 
-  it("passes on everything else of a database, and knows which one it was", async () => {
+  it("forwards all other members of a database, and finds the original behind a wrapper", async () => {
     const pool = await open();
     const db = bounded(pool, DEADLINE);
     expect(db.totalCount).to.equal(1);
@@ -250,7 +250,7 @@ describe("deadlines", function () {
     again.release();
   });
 
-  it("refuses a timeout that is no time", async () => {
+  it("rejects an invalid timeout", async () => {
     const pool = await open();
     for (const wrong of [0, 1.5, 2 ** 31, "1"]) {
       for (const name of ["commandTimeoutMs", "maintenanceTimeoutMs"]) {

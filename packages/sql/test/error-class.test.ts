@@ -17,7 +17,7 @@ describe("errors of a database", () => {
   const { client, pool, end } = connections(() => database.url);
   after(end);
 
-  it("are told by their SQLSTATE when the server raised them", async () => {
+  it("are identified by their SQLSTATE when the server raised them", async () => {
     const db = await client();
     const error = await failure(db.query("select * from nothing_there"));
     expect(sqlStateOf(error)).to.equal("42P01");
@@ -25,7 +25,7 @@ describe("errors of a database", () => {
     expect(safeErrorText(error)).to.equal("SQLSTATE 42P01");
   });
 
-  it("are recognised inside of the error of a data mapper", async () => {
+  it("are recognised inside the error of a data mapper", async () => {
     const db = await client();
     const cause = await failure(db.query("select 1/0"));
     const wrapped = new Error("query failed", { cause: new Error("driver", { cause }) });
@@ -43,15 +43,15 @@ describe("errors of a database", () => {
     expect(isConnectionError(await failure(db.query("select 1")))).to.equal(true);
   });
 
-  it("are connection errors when nobody listens", async () => {
-    // A free port may be somebody's by then; this one is nobody's.
+  it("are connection errors when no server listens on the port", async () => {
+    // Port 1 stays closed; another process might take a free port meanwhile.
     const error = await failure(new pg.Client({ host: "127.0.0.1", port: 1 }).connect());
     expect(isConnectionError(error)).to.equal(true);
     expect(sqlStateOf(error)).to.equal(undefined);
     expect(safeErrorText(error)).to.equal("ECONNREFUSED");
   });
 
-  it("are connection errors when the other side hangs up or says nothing", async () => {
+  it("are connection errors when the server hangs up or does not answer", async () => {
     const server = createServer((socket) => socket.once("data", () => socket.destroy())).listen(
       0,
       "127.0.0.1",
@@ -75,7 +75,7 @@ describe("errors of a database", () => {
     silent.close();
   });
 
-  it("are connection errors when the pool has none to lend", async () => {
+  it("are connection errors when the pool has no free connection", async () => {
     const small = pool({ max: 1, connectionTimeoutMillis: 50 });
     // Making it may take longer on a busy machine.
     const lent = await until("it has been made", () => small.connect().catch(() => undefined));
@@ -83,7 +83,7 @@ describe("errors of a database", () => {
     lent.release();
   });
 
-  it("are no connection errors when waiting would not help", async () => {
+  it("are not connection errors when waiting would not help", async () => {
     const url = new URL(database.url);
     url.pathname = "/no_such_database";
     const error = await failure(new pg.Client({ connectionString: url.href }).connect());
@@ -109,16 +109,16 @@ describe("errors of a database", () => {
   }
 
   for (const code of ["23505", "40001", "57014", "28P01", "53100", "ENOENT", "EACCES", "ERR_SVC_SCHEMA"]) {
-    it(`are no connection errors with the code ${code}`, () => {
+    it(`are not connection errors with the code ${code}`, () => {
       expect(isConnectionError(withCode(code))).to.equal(false);
     });
   }
 
-  it("are connection errors when the Unix socket is not there", () => {
+  it("are connection errors when the Unix socket does not exist", () => {
     expect(isConnectionError(withCode("ENOENT", { syscall: "connect" }))).to.equal(true);
   });
 
-  it("do not take the codes of system calls for SQLSTATEs", () => {
+  it("do not treat codes of system calls as SQLSTATEs", () => {
     for (const code of ["EPIPE", "EPERM", "EBUSY", "42p01", "425", 42_501]) {
       expect(sqlStateOf({ code })).to.equal(undefined);
     }
@@ -126,7 +126,7 @@ describe("errors of a database", () => {
     expect(sqlStateOf({ code: "P0001" })).to.equal("P0001");
   });
 
-  it("show nothing of their message", () => {
+  it("do not reveal their message", () => {
     expect(safeErrorText(new TypeError("postgres://me:secret@host/db"))).to.equal("TypeError");
     expect(safeErrorText(Object.assign(new Error("secret"), { name: "it is <secret>" }))).to.equal(
       "unknown error",
@@ -135,7 +135,7 @@ describe("errors of a database", () => {
     expect(safeErrorText(undefined)).to.equal("unknown error");
   });
 
-  it("may be anything, and go round in circles", () => {
+  it("may be any value, or have a circular chain of causes", () => {
     const round: { cause?: unknown } = {};
     round.cause = round;
     for (const odd of [round, null, 5, "08006", Object.create(null)]) {

@@ -39,13 +39,13 @@ describe("parseExactJson()", () => {
     });
   }
 
-  it("cuts the path of a member with a long name (JOB-33)", () => {
+  it("truncates the path of a member with a long name (JOB-33)", () => {
     const long = "x".repeat(10_000);
     expect(refusal(`{"${long}":{"${long}":9007199254740993}}`)).to.have.length.below(300 + outside.length);
     expect(refusal(`{"${long}-":{"${long}-":9007199254740993}}`)).to.have.length.below(500 + outside.length);
   });
 
-  it("returns what JSON.parse returns where no integer is rounded (JOB-33)", () => {
+  it("returns what JSON.parse returns when no integer would be rounded (JOB-33)", () => {
     for (const text of [
       "null",
       '"12345678901234567890"',
@@ -61,7 +61,7 @@ describe("parseExactJson()", () => {
     ]);
   });
 
-  it("rejects only what is in the member that matters, where one is named (EVT-11)", () => {
+  it("checks only the named member when one is given (EVT-11)", () => {
     const parse = (text: string): unknown => parseExactJson(text, "data", "data");
     const rounded = { seq: Number("9007199254740993"), data: { id: 1 } };
     expect(parse('{"seq":9007199254740993,"data":{"id":1}}')).to.deep.equal(rounded);
@@ -78,7 +78,7 @@ describe("parseExactJson()", () => {
     expect(() => parseExactJson("12345678901234567890,", "payload")).to.throw(SyntaxError);
   });
 
-  it("reads every number that JavaScript wrote back from jsonb unchanged (JOB-33)", async () => {
+  it("accepts every number that JavaScript wrote after a round trip through jsonb (JOB-33)", async () => {
     const client = new Client({ connectionString: database.url });
     await client.connect();
     await using _ = { [Symbol.asyncDispose]: () => client.end() };
@@ -99,7 +99,7 @@ describe("parseExactJson()", () => {
       bits.setUint32(0, random());
       bits.setUint32(4, random());
       const any = bits.getFloat64(0);
-      // The smaller half has thousands of decimals in jsonb, and says nothing about integers.
+      // Skip tiny numbers: they have thousands of decimals in jsonb and test no integers.
       if (Number.isFinite(any) && Math.abs(any) > 1e-10) numbers.push(any, Math.trunc(any) || 0);
     }
     const { rows } = await client.query<{ text: string }>("select $1::jsonb::text as text", [
@@ -108,7 +108,7 @@ describe("parseExactJson()", () => {
     expect(parseExactJson(rows[0]?.text ?? "", "payload")).to.deep.equal(numbers);
   });
 
-  it("refuses exactly the integers that a number rounds (JOB-33)", () => {
+  it("rejects exactly the integers that a number would round (JOB-33)", () => {
     for (let n = 2n ** 53n - 20n; n < 2n ** 53n + 20n; n++) {
       const isKept = BigInt(Number(n)) === n;
       expect(refusal(String(n)) === "none", String(n)).to.equal(isKept);

@@ -10,7 +10,7 @@ describe("the transaction of a call's options", () => {
   const { client, pool: newPool, end } = connections(() => database.url);
   after(end);
 
-  it("is a connection that is in one, or whose driver does not say", async () => {
+  it("is a connection with an open transaction, or one whose driver does not report its state", async () => {
     const own = await client();
     await own.query("begin");
     const other = { query: () => Promise.resolve({ rows: [] }) };
@@ -20,7 +20,7 @@ describe("the transaction of a call's options", () => {
     expect(transactionOf({ tx: other, dead: true } as Within, refuse, "dead")).to.equal(other);
   });
 
-  it("is no pool, no connection outside of one and nothing else: the error is the caller's", async () => {
+  it("rejects a pool, an idle connection and other values with the caller's error", async () => {
     const idle = await client();
     for (const tx of [newPool(), idle, {}, null, "begin", () => undefined]) {
       expect(isTransaction(tx)).to.equal(false);
@@ -32,7 +32,7 @@ describe("the transaction of a call's options", () => {
     }
   });
 
-  it("is not taken from a connection in place of the options, nor beside members that are none", async () => {
+  it("rejects a connection in place of the options, and unknown members beside tx", async () => {
     const own = await client();
     await own.query("begin");
     for (const given of [own, { tx: own, dead: true }, null, 5]) {

@@ -16,7 +16,7 @@ describe("identifier", () => {
     expect(identifier("with.dot")).to.equal('"with.dot"');
   });
 
-  it("takes 63 bytes and refuses 64, counted in UTF-8", () => {
+  it("accepts 63 bytes and rejects 64, counted in UTF-8", () => {
     expect(identifier("a".repeat(63))).to.have.lengthOf(65);
     expect(identifier("é".repeat(31))).to.have.lengthOf(33);
     expect(() => identifier("é".repeat(32))).to.throw(
@@ -25,10 +25,10 @@ describe("identifier", () => {
     );
   });
 
-  it("refuses what PostgreSQL has no name for", () => {
+  it("rejects names that PostgreSQL does not allow", () => {
     for (const [name, message] of [
-      ["", '"" is no name: it is empty'],
-      ["a\0b", String.raw`"a\u0000b" is no name: it contains NUL`],
+      ["", '"" is not a valid name: it is empty'],
+      ["a\0b", String.raw`"a\u0000b" is not a valid name: it contains NUL`],
       ["a\ud800", "half a surrogate pair"],
       [undefined, "a name must be a string; it is undefined"],
     ] as const) {
@@ -38,11 +38,11 @@ describe("identifier", () => {
     }
   });
 
-  it("shortens the name in its error", () => {
+  it("truncates the name in its error", () => {
     expect(() => identifier("x".repeat(100_000))).to.throw(/^.{0,160}$/);
   });
 
-  it("means exactly the given name to a server, whatever is in it", async () => {
+  it("names exactly the given text on a server, for any characters", async () => {
     const db = await client();
     const names = fc.string({ unit: "grapheme", minLength: 1, maxLength: 20 }).filter((name) => {
       return !name.includes("\0") && !/\p{Surrogate}/u.test(name) && Buffer.byteLength(name) <= 63;
@@ -63,7 +63,7 @@ describe("qualified", () => {
     expect(qualified("jobs")).to.equal('"jobs"');
   });
 
-  it("refuses more than two parts and empty ones", () => {
+  it("rejects more than two parts and empty parts", () => {
     expect(() => qualified("a.b.c")).to.throw(IdentifierError, "at most a schema and a name");
     expect(() => qualified(".jobs")).to.throw(IdentifierError, "it is empty");
     expect(() => qualified("audit.")).to.throw(IdentifierError, "it is empty");

@@ -12,7 +12,7 @@ const message = (type: string, body: Buffer): Buffer => {
   return Buffer.concat([head, body]);
 };
 
-/** What a server that ends says to who has just connected, in one packet: no real one does so when it is asked to. */
+/** Handshake and shutdown error in one packet; a real server does not do this on request. */
 const GREETING_AND_END = Buffer.concat([
   message("R", Buffer.alloc(4)),
   message("Z", Buffer.from("I")),
@@ -20,7 +20,7 @@ const GREETING_AND_END = Buffer.concat([
 ]);
 
 describe("lend", () => {
-  it("outlives a server that ends a connection with its greeting", async () => {
+  it("survives a server that ends a connection in the packet of its handshake", async () => {
     const fake = createServer((socket) => {
       socket.on("error", () => undefined);
       socket.once("data", () => socket.end(GREETING_AND_END));
@@ -39,7 +39,7 @@ describe("lend", () => {
     fake.close();
   });
 
-  it("watches a pool once, and lends from one that tells nothing", async () => {
+  it("adds one listener to a pool, and accepts a pool without events", async () => {
     const pool = new Pool({ host: "127.0.0.1", port: 1 });
     const silent = {
       connect: () => Promise.resolve({ query: () => Promise.reject(new Error("no")), release() {} }),
@@ -55,7 +55,7 @@ describe("lend", () => {
     await pool.end();
   });
 
-  it("adds one listener to a connection that a pool lends in another wrapper every time", async () => {
+  it("adds one listener to a connection that a pool lends in a new wrapper each time", async () => {
     const client = new EventEmitter();
     const pool = {
       connect: () =>

@@ -4,7 +4,7 @@ import { expect } from "chai";
 import type pg from "pg";
 import { connections } from "./support/connections.ts";
 
-// Checked by the compiler: what `pg` has is what the packages take.
+// The compiler checks that the types of `pg` fit those of the package.
 type Accepts<T, U extends T> = U;
 export type Accepted = [
   Accepts<Queryable & Connectable, pg.Pool>,
@@ -18,7 +18,7 @@ describe("Queryable", () => {
   const { client, pool: newPool, end } = connections(() => database.url);
   after(end);
 
-  it("is a pool, a client and a client of a pool", async () => {
+  it("accepts a pool, a client and a client of a pool", async () => {
     const pool = newPool();
     const lent = await pool.connect();
     for (const db of [pool, await client(), lent] satisfies Queryable[]) {
@@ -29,7 +29,7 @@ describe("Queryable", () => {
     lent.release();
   });
 
-  it("is told from a pool by what it can do", async () => {
+  it("is distinguished from a pool by its methods", async () => {
     const pool = newPool();
     const lent = await pool.connect();
     expect(isPool(pool)).to.equal(true);

@@ -20,7 +20,7 @@ const one = "00000000-0000-4000-8000-000000000001";
 const two = "00000000-0000-4000-8000-000000000002";
 
 describe("row security", () => {
-  // Before the database is dropped, which is what the next line does at the end.
+  // Registered first, so that it runs before the database is dropped.
   after(async () => {
     await pool.end();
     await admin.query(`drop owned by ${owner}`);
@@ -29,7 +29,7 @@ describe("row security", () => {
   });
   const database = testDatabase({ name: "row_security" });
   const { pool: newPool, end } = connections(() => database.url);
-  // A superuser passes all policies, and the tests' login may be one.
+  // The tests' login may be a superuser, which bypasses all policies.
   const owner = `owner_${randomBytes(4).toString("hex")}`;
   let admin: pg.Pool;
   let pool: pg.Pool;
@@ -79,7 +79,7 @@ describe("row security", () => {
     });
   }
 
-  it("shows and takes nothing where no tenant is set, also after one was set on the connection", async () => {
+  it("returns no rows and rejects inserts without a tenant, also after an earlier transaction set one", async () => {
     await pool.query("create table bare (tenant_id text, id int)");
     await enableRowSecurity(pool, { table: "bare" });
     await as("acme", (tx) => tx.query("insert into bare values ('acme', 1)"));
@@ -95,7 +95,7 @@ describe("row security", () => {
     expect(await as("acme", (tx) => count(tx, "bare"))).to.equal(1);
   });
 
-  it("asks the catalogue first, waits for nobody and needs no rights when nothing is missing", async () => {
+  it("reads the catalogue first, and waits for no lock and needs no rights when nothing is missing", async () => {
     await pool.query("create table held (tenant_id text)");
     await enableRowSecurity(pool, { table: "held" });
     const reader = `reader_${randomBytes(4).toString("hex")}`;
@@ -123,7 +123,7 @@ describe("row security", () => {
     }
   });
 
-  it("repairs what is missing or was changed", async () => {
+  it("repairs missing and changed parts", async () => {
     await pool.query("create table repaired (tenant_id text, other text)");
     const options = { table: "repaired" };
     await enableRowSecurity(pool, options);
@@ -143,7 +143,7 @@ describe("row security", () => {
     expect(await enableRowSecurity(pool, { ...options, setting: "app.tenant" })).to.equal("created");
   });
 
-  it("can be turned on by any number of processes at once, and inside of a transaction", async () => {
+  it("can be enabled by several processes at once, and inside a transaction", async () => {
     await pool.query("create table herd (tenant_id text)");
     const all = await Promise.all(
       Array.from({ length: 8 }, () => enableRowSecurity(pool, { table: "herd" })),
@@ -156,14 +156,14 @@ describe("row security", () => {
     expect(await enableRowSecurity(pool, { table: "migrated" })).to.equal("present");
   });
 
-  it("takes odd names as they are", async () => {
+  it("handles names with unusual characters", async () => {
     await pool.query(`create table "My ""Table" ("Tenant (uuid)" uuid)`);
     const options = { table: 'My "Table', column: "Tenant (uuid)", setting: "app.tenant", policy: "a b" };
     expect(await enableRowSecurity(pool, options)).to.equal("created");
     expect(await enableRowSecurity(pool, options)).to.equal("present");
   });
 
-  it("refuses a table that it cannot protect, and names the reason", async () => {
+  it("rejects a table that it cannot protect, and gives the reason", async () => {
     await pool.query("create table wide (tenant_id text, size money)");
     await pool.query("create view seen as select * from wide");
     await pool.query("create policy all_of_it on wide using (true)");
@@ -171,7 +171,7 @@ describe("row security", () => {
       create table loose (tenant_id text collate any_case)`);
     for (const [options, fault] of [
       [{ table: "nowhere" }, "nowhere is missing"],
-      [{ table: "seen" }, "seen is no table"],
+      [{ table: "seen" }, "seen is not a table"],
       [{ table: "wide", column: "tenant" }, "wide.tenant is missing"],
       [{ table: "wide", column: "size" }, "wide.size must be one of text, character varying, uuid"],
       [{ table: "loose" }, "loose.tenant_id has a collation that is not deterministic"],
@@ -185,7 +185,7 @@ describe("row security", () => {
     expect(await enableRowSecurity(pool, { table: "wide" })).to.equal("created");
   });
 
-  it("is a list of statements for a migration, which may run again", async () => {
+  it("returns statements for a migration, which may run again", async () => {
     await pool.query("create table listed (tenant_id uuid)");
     for (let i = 0; i < 2; i++) {
       await withTransaction(pool, async (tx) => {
@@ -196,7 +196,7 @@ describe("row security", () => {
     expect(await enableRowSecurity(pool, { table: "listed" })).to.equal("present");
   });
 
-  it("refuses names and options that are none", async () => {
+  it("rejects invalid names and options", async () => {
     for (const options of [{ table: "a.b.c" }, { table: "a", column: "" }, { table: "a", policy: "p\0" }]) {
       expect(() => rowSecurityStatements(options)).to.throw(IdentifierError);
       expect(await failure(enableRowSecurity(pool, options))).to.be.instanceOf(IdentifierError);

@@ -15,7 +15,7 @@ import type pg from "pg";
 import { connections } from "./support/connections.ts";
 import { failure } from "./support/failure.ts";
 
-/** A table with an index in a schema of its own, made by statements that fail when any of it is there already. */
+/** A table with an index in its own schema; its statements fail when any part exists. */
 function shelf(name: string): SchemaOptions {
   return {
     name,
@@ -46,14 +46,14 @@ describe("ensureSchema", () => {
     return rows.map((row) => row.column_name);
   }
 
-  it("makes what is missing, and says that there was nothing to do the next time", async () => {
+  it("creates what is missing, and reports it as present the next time", async () => {
     expect(await ensureSchema(pool, shelf("first"))).to.equal("created");
     expect(await columns("first")).to.deep.equal(["id", "pages", "read_at", "tags"]);
     expect(await ensureSchema(pool, shelf("first"))).to.equal("present");
     expect(pool.totalCount).to.equal(pool.idleCount);
   });
 
-  it("makes it once when sixteen connections ask at the same moment, again and again", async () => {
+  it("creates the schema once when sixteen connections call it at the same moment, repeatedly", async () => {
     const clients = await Promise.all(Array.from({ length: 16 }, client));
     for (let round = 0; round < 8; round++) {
       const options = shelf(`herd${round}`);
@@ -69,7 +69,7 @@ describe("ensureSchema", () => {
     }
   });
 
-  it("makes it once when four processes start on an empty database", async () => {
+  it("creates the schema once when four processes start on an empty database", async () => {
     const program = `
       import pg from "pg"; import { ensureSchema } from "@svc/sql";
       const pool = new pg.Pool({ connectionString: process.argv[1] });
@@ -102,7 +102,7 @@ describe("ensureSchema", () => {
     await db.query("rollback");
   });
 
-  it("JOB-29 waits for nobody when nothing is missing, whatever locks the others hold", async () => {
+  it("JOB-29 does not wait when nothing is missing, for any locks of other sessions", async () => {
     await ensureSchema(pool, shelf("busy"));
     const other = await client();
     await other.query("begin");
@@ -114,7 +114,7 @@ describe("ensureSchema", () => {
     await other.query("rollback");
   });
 
-  it("waits for who holds the lock of the same name, and gives up after lockTimeoutMs", async () => {
+  it("waits for the holder of the lock with the same name, and fails after lockTimeoutMs", async () => {
     const other = await client();
     await other.query("begin");
     await other.query("select pg_advisory_xact_lock(hashtextextended('svc/schema/held', 0))");
@@ -125,7 +125,7 @@ describe("ensureSchema", () => {
     expect(await waiting).to.equal("created");
   });
 
-  it("JOB-28 accepts a table made by hand, its types written another way and more columns in it", async () => {
+  it("JOB-28 accepts a table made by hand, with other spellings of its types and additional columns", async () => {
     await pool.query(`
       create schema by_hand;
       create table by_hand.books (note text, tags _text, id text primary key, pages int4 not null,
@@ -135,7 +135,7 @@ describe("ensureSchema", () => {
     expect(await ensureSchema(pool, shelf("by_hand"))).to.equal("present");
   });
 
-  it("accepts any one of several types", async () => {
+  it("accepts any of several types", async () => {
     await pool.query("create table either (id varchar(64), payload json)");
     const options = {
       name: "either",
@@ -145,7 +145,7 @@ describe("ensureSchema", () => {
     expect(await ensureSchema(pool, options)).to.equal("present");
   });
 
-  it("names every column that is not as expected, and alters nothing", async () => {
+  it("lists every unexpected column, and alters nothing", async () => {
     await pool.query(
       "create schema other; create table other.books (id uuid, pages int, owner text not null)",
     );
@@ -164,7 +164,7 @@ describe("ensureSchema", () => {
     expect(await columns("other")).to.deep.equal(["id", "pages", "owner"]);
   });
 
-  it("runs the statements when an index alone is missing", async () => {
+  it("runs the statements when only an index is missing", async () => {
     await pool.query("create table half (id text)");
     const options = {
       name: "half",
@@ -179,7 +179,7 @@ describe("ensureSchema", () => {
     expect(await ensureSchema(pool, options)).to.equal("present");
   });
 
-  it("finds names with upper case and quotes in them", async () => {
+  it("finds names with upper case and quotes", async () => {
     const options = {
       name: "odd",
       tables: { 'Odd "Table"': { "Id's": "text" } },
@@ -189,7 +189,7 @@ describe("ensureSchema", () => {
     expect(await ensureSchema(pool, options)).to.equal("present");
   });
 
-  it("asks the query of isPresent", async () => {
+  it("runs the query of isPresent", async () => {
     await pool.query("create table versions (version int)");
     const options = {
       name: "versions",
@@ -200,7 +200,7 @@ describe("ensureSchema", () => {
     expect(await ensureSchema(pool, options)).to.equal("present");
   });
 
-  it("says in words what isPresent has not found", async () => {
+  it("reports the needs text when isPresent is false", async () => {
     const options = {
       name: "needy",
       isPresent: "select false",
@@ -215,7 +215,7 @@ describe("ensureSchema", () => {
     expect(await columns("needy")).to.deep.equal([]);
   });
 
-  it("says which of them it has not found, where each has a column", async () => {
+  it("reports only the needs whose columns are false, when each need has a column", async () => {
     const options = {
       name: "needy",
       isPresent: "select true as a, null as b, false as c",
@@ -231,7 +231,7 @@ describe("ensureSchema", () => {
     ["a materialized view", "create materialized view %s as select 'a'::text as id"],
     ["a type", "create type %s as (id text)"],
   ] as const) {
-    it(`refuses ${what} in place of a table that lacks something, and takes one that lacks nothing`, async () => {
+    it(`rejects ${what} in place of an incomplete table, and accepts it when nothing is missing`, async () => {
       const name = `instead_${what.replaceAll(" ", "_")}`;
       await pool.query(sql.replace("%s", name));
       const tables = { [name]: { id: "text" } };
@@ -256,7 +256,7 @@ describe("ensureSchema", () => {
       `create index if not exists ${name}_a on ${name} (due, "Odd", note) where (status)::text = 'new'`,
       `create index if not exists ${name}_b on ${name} (due desc)`,
     ];
-    it("takes what has the key, the indexes by whatever name, and the columns that take null", async () => {
+    it("accepts a table with the key, the nullable columns and indexes of any name", async () => {
       for (const statement of make("fit")) await pool.query(statement);
       const options = { name: "fit", tables: { fit: { id: "text" } }, statements: ["select 1"] };
       const loose = { ...options, tables: { fit: { id: "text", due: "integer" } } };
@@ -281,12 +281,12 @@ describe("ensureSchema", () => {
         ["%s needs an index of (due)"],
       ],
       [
-        "a column that takes no null",
+        "a column that rejects null",
         "alter table %s alter note set not null",
         ["Odd, note of %s must take null"],
       ],
       [
-        "no index, one of whose columns takes no null",
+        "no indexes and a column that rejects null",
         "drop index %s_a, %s_b; alter table %s drop constraint %s_pkey, alter note set not null",
         [
           "%s needs a primary key or unique index of id alone, of a deterministic collation",
@@ -296,7 +296,7 @@ describe("ensureSchema", () => {
         ],
       ],
     ] as const) {
-      it(`refuses a table with ${what}, and says what it lacks`, async () => {
+      it(`rejects a table with ${what}, and lists what is missing`, async () => {
         const name = `unfit_${what.replaceAll(/\W+/g, "_")}`;
         for (const statement of make(name)) await pool.query(statement);
         await pool.query(change.replaceAll("%s", name));
@@ -312,7 +312,7 @@ describe("ensureSchema", () => {
     }
   });
 
-  it("refuses statements that do not make what they should, and rolls them back", async () => {
+  it("rolls back statements that do not create what they should", async () => {
     const options = {
       name: "liar",
       tables: { liar_a: { id: "text" }, liar_b: { id: "text" } },
@@ -328,7 +328,7 @@ describe("ensureSchema", () => {
     expect(rows).to.deep.equal([{ found: null }]);
   });
 
-  it("passes on the error of a statement and keeps none of the others", async () => {
+  it("rejects with the error of a statement and rolls back the others", async () => {
     const options = shelf("broken");
     const statements = [...options.statements, "select 1/0"];
     const error = await failure(ensureSchema(pool, { ...options, statements }));
@@ -336,7 +336,7 @@ describe("ensureSchema", () => {
     expect(await columns("broken")).to.deep.equal([]);
   });
 
-  it("sees what others have made where the server's default isolation is serializable", async () => {
+  it("sees what other sessions created when the server's default isolation is serializable", async () => {
     const clients = await Promise.all(Array.from({ length: 8 }, client));
     await Promise.all(
       clients.map((each) => each.query("set default_transaction_isolation = 'serializable'")),
@@ -345,7 +345,7 @@ describe("ensureSchema", () => {
     expect(outcomes.filter((each) => each === "created")).to.have.lengthOf(1);
   });
 
-  it("copes with two schemas of different names that share a part", async () => {
+  it("handles two schemas of different names that share a part", async () => {
     const clients = await Promise.all(Array.from({ length: 8 }, client));
     for (let round = 0; round < 8; round++) {
       const shared = `shared${round}`;
@@ -364,7 +364,7 @@ describe("ensureSchema", () => {
     }
   });
 
-  it("happens inside of the caller's transaction when it is given one, and leaves its settings alone", async () => {
+  it("runs inside the caller's transaction, and restores its settings", async () => {
     const error = await failure(
       withTransaction(pool, async (tx) => {
         await tx.query("set local lock_timeout = '7s'");
@@ -390,7 +390,7 @@ describe("ensureSchema", () => {
     [{ tables: { "a.b.c": {} } }, "at most a schema and a name"],
     [{ tables: { t: { id: 5 } } }, "tables.t.id must be a type or a list of types"],
   ] as const) {
-    it(`refuses ${JSON.stringify(wrong)}`, async () => {
+    it(`rejects ${JSON.stringify(wrong)}`, async () => {
       const options = { name: "wrong", tables: { t: {} }, statements: ["select 1"], ...wrong };
       const error = await failure(ensureSchema(pool, options as never));
       expect(error.message).to.contain(message);

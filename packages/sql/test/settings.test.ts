@@ -14,7 +14,7 @@ describe("settings of a transaction", () => {
     (await db.query("select current_setting('svc.tenant', true) as shown")).rows[0]?.["shown"];
   const settings = { "svc.tenant": "acme" };
 
-  it("hold inside of it and not after it, whether it is committed or not", async () => {
+  it("apply inside it and not after it, whether it commits or rolls back", async () => {
     const pool = newPool({ max: 1 });
     expect(await withTransaction(pool, shown, { settings })).to.equal("acme");
     expect(await shown(pool)).to.be.oneOf([null, ""]);
@@ -24,7 +24,7 @@ describe("settings of a transaction", () => {
     expect(pool.totalCount).to.equal(1);
   });
 
-  it("cost no statement of their own", async () => {
+  it("add no round trip", async () => {
     const pool = newPool({ max: 1 });
     const texts: string[] = [];
     const connection = await pool.connect();
@@ -47,7 +47,7 @@ describe("settings of a transaction", () => {
     connection.release();
   });
 
-  it("may be lists, and several", async () => {
+  it("may contain lists, and may be several", async () => {
     const pool = newPool({ max: 1 });
     const seen = await withTransaction(
       pool,
@@ -62,7 +62,7 @@ describe("settings of a transaction", () => {
     expect(rows).to.deep.equal([{ schemas: "{public}", b: "" }]);
   });
 
-  it("do not come back out of a pool when the function has set them for longer", async () => {
+  it("do not stay on a connection of a pool when the function has set them for the session", async () => {
     const pool = newPool({ max: 1 });
     const set = (tx: Queryable): Promise<unknown> => tx.query("set svc.tenant = 'poison'");
     await withTransaction(pool, set, { settings });
@@ -83,14 +83,14 @@ describe("settings of a transaction", () => {
     expect(pool.totalCount).to.equal(1);
   });
 
-  it("leave a connection of one's own as it was", async () => {
+  it("do not stay on the caller's connection", async () => {
     const db = await client();
     await db.query("set svc.tenant = 'mine'");
     expect(await withTransaction(db, shown, { settings })).to.equal("acme");
     expect(await shown(db)).to.equal("mine");
   });
 
-  it("leave a connection outside of a transaction when they are refused", async () => {
+  it("leave no transaction open on a connection when they are rejected", async () => {
     const db = await client();
     const options = { settings: { no_such_setting: "1" } };
     expect(sqlStateOf(await failure(withTransaction(db, () => 1, options)))).to.equal("42704");
@@ -100,14 +100,14 @@ describe("settings of a transaction", () => {
     expect((await pool.query<{ one: number }>("select 1 as one")).rows).to.deep.equal([{ one: 1 }]);
   });
 
-  it("tell when a failed statement was hidden, as without them", async () => {
+  it("report a swallowed statement error, as without settings", async () => {
     const pool = newPool({ max: 1 });
     const hide = (tx: Queryable): Promise<unknown> => tx.query("select 1/0").catch(() => undefined);
     expect(await failure(withTransaction(pool, hide, { settings }))).to.be.instanceOf(TransactionError);
     expect(await shown(pool)).to.be.oneOf([null, ""]);
   });
 
-  it("are refused inside of a transaction, where they would outlive their savepoint", async () => {
+  it("are rejected inside a transaction, where they would outlive their savepoint", async () => {
     const pool = newPool({ max: 1 });
     await withTransaction(pool, async (tx) => {
       const error = await failure(withTransaction(tx, () => 1, { settings }));
@@ -116,7 +116,7 @@ describe("settings of a transaction", () => {
     });
   });
 
-  it("have exactly the given value, whatever is in it", async () => {
+  it("have exactly the given value, for any characters", async () => {
     const pool = newPool({ max: 1 });
     const values = fc
       .string({ unit: fc.constantFrom("'", "\\", '"', ";", "$", "-", "\n", "a", "é", "💧", "%", "E") })
@@ -133,7 +133,7 @@ describe("settings of a transaction", () => {
     expect(await withTransaction(other, shown, { settings: { "svc.tenant": value } })).to.equal(value);
   });
 
-  it("have names and values that can be settings", async () => {
+  it("are rejected when a name or value cannot be a setting", async () => {
     const pool = newPool();
     for (const wrong of [
       { "svc.tenant'": "a" },

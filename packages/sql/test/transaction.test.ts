@@ -35,7 +35,7 @@ describe("withTransaction", () => {
   };
 
   describe("on a pool", () => {
-    it("commits what the function did and answers its result", async () => {
+    it("commits the work and returns its result", async () => {
       const result = await withTransaction(pool, async (tx) => {
         await insert(tx, "a");
         expect(await texts(), "seen from outside before the commit").to.deep.equal([]);
@@ -45,12 +45,12 @@ describe("withTransaction", () => {
       expect(await texts()).to.deep.equal(["a"]);
     });
 
-    it("rolls back and passes on what the function throws", async () => {
+    it("rolls back and rethrows what the function throws", async () => {
       expect(await failure(withTransaction(pool, (tx) => throwing(tx, "a")))).to.equal(boom);
       expect(await texts()).to.deep.equal([]);
     });
 
-    it("gives every connection back, usable and without a listener left on it", async () => {
+    it("releases every connection, usable and without additional listeners", async () => {
       const one = newPool({ max: 1 });
       for (let i = 0; i < 15; i++) {
         await withTransaction(one, (tx) => tx.query("select 1"));
@@ -64,13 +64,13 @@ describe("withTransaction", () => {
       lent.release();
     });
 
-    it("closes a connection that broke during the function, without ending the process", async () => {
+    it("closes a connection that broke during the function, and the process survives", async () => {
       const one = newPool({ max: 1 });
       const error = await failure(
         withTransaction(one, async (tx) => {
           const { rows } = await tx.query<{ pid: number }>("select pg_backend_pid() as pid");
           await pool.query("select pg_terminate_backend($1)", [rows[0]?.pid]);
-          // Idle inside of the transaction: the error is an event, of no query.
+          // The connection is idle inside the transaction, so its error is an event and belongs to no query.
           const alive = "select from pg_stat_activity where pid = $1";
           while ((await pool.query(alive, [rows[0]?.pid])).rowCount !== 0);
           await tx.query("select 1");
@@ -97,7 +97,7 @@ describe("withTransaction", () => {
       expect(released).to.deep.equal([broken]);
     });
 
-    it("does not queue a rollback behind a statement that got no answer in time", async () => {
+    it("does not queue a rollback behind a statement that timed out", async () => {
       const one = newPool({ max: 1, query_timeout: 100 });
       const error = await failure(withTransaction(one, (tx) => tx.query("select pg_sleep(30)")));
       expect(error.message).to.equal("Query read timeout");
@@ -117,14 +117,14 @@ describe("withTransaction", () => {
       expect(released).to.deep.equal([boom]);
     });
 
-    it("says so when connect() lends nothing", async () => {
+    it("rejects when connect() returns something other than a connection", async () => {
       const fake = { connect: () => Promise.resolve(undefined as never) };
       expect((await failure(withTransaction(fake, () => 1))).message).to.equal(
         "connect() must lend a connection with query() and release()",
       );
     });
 
-    it("says so when the function hid a failed statement, so that nothing was committed", async () => {
+    it("rejects when the function swallowed a failed statement, so that nothing was committed", async () => {
       const error = await failure(
         withTransaction(pool, async (tx) => {
           await insert(tx, "a");
@@ -139,7 +139,7 @@ describe("withTransaction", () => {
       expect(await texts()).to.deep.equal([]);
     });
 
-    it("passes on the refusal of a commit", async () => {
+    it("rejects with the server's error when a commit fails", async () => {
       await pool.query("create table late (id int unique deferrable initially deferred)");
       const error = await failure(
         withTransaction(pool, (tx) => tx.query("insert into late values (1), (1)")),
@@ -150,7 +150,7 @@ describe("withTransaction", () => {
   });
 
   describe("with options", () => {
-    it("runs at the isolation level and refuses writes as asked", async () => {
+    it("uses the isolation level, and rejects writes when read-only", async () => {
       const seen = await withTransaction(
         pool,
         (tx) => tx.query("select current_setting('transaction_isolation') as level"),
@@ -163,7 +163,7 @@ describe("withTransaction", () => {
       await withTransaction(pool, (tx) => tx.query("select 1"), both);
     });
 
-    it("runs the function again after a serialization failure, as often as it may", async () => {
+    it("runs the function again after a serialization failure, up to the number of retries", async () => {
       let runs = 0;
       const work = async (tx: Queryable): Promise<void> => {
         runs += 1;
@@ -182,7 +182,7 @@ describe("withTransaction", () => {
       expect(await texts()).to.deep.equal(["mine", "other"]);
     });
 
-    it("gives up after that many, and repeats nothing by default or for other errors", async () => {
+    it("fails after that many retries, and repeats nothing by default or for other errors", async () => {
       const runsOf = async (state: string, retries?: number): Promise<number> => {
         let runs = 0;
         const raise = async (tx: Queryable): Promise<void> => {
@@ -199,7 +199,7 @@ describe("withTransaction", () => {
       expect(await runsOf("23505", 5)).to.equal(1);
     });
 
-    it("refuses wrong ones", async () => {
+    it("rejects invalid options", async () => {
       const wrong = (options: object): Promise<Error> =>
         failure(withTransaction(pool, () => undefined, options as never));
       const error = await wrong({ isolation: "chaos; drop table notes" });
@@ -217,7 +217,7 @@ describe("withTransaction", () => {
   });
 
   describe("on a connection", () => {
-    it("begins and ends a transaction of its own when none is open", async () => {
+    it("begins and ends its own transaction when none is open", async () => {
       const db = await client();
       await withTransaction(db, (tx) => insert(tx, "a"));
       await failure(withTransaction(db, (tx) => throwing(tx, "b")));
@@ -225,7 +225,7 @@ describe("withTransaction", () => {
       expect(db.getTransactionStatus()).to.equal("I");
     });
 
-    it("works on one that was lent by a pool, and does not release it", async () => {
+    it("uses a connection lent by a pool, and does not release it", async () => {
       const lent = await pool.connect();
       await withTransaction(lent, (tx) => insert(tx, "a"));
       expect((await lent.query("select 1 as one")).rows).to.have.lengthOf(1);
@@ -233,7 +233,7 @@ describe("withTransaction", () => {
       expect(await texts()).to.deep.equal(["a"]);
     });
 
-    it("makes a savepoint inside of a transaction that the caller began", async () => {
+    it("makes a savepoint inside a transaction that the caller began", async () => {
       const db = await client();
       await db.query("begin");
       await withTransaction(db, (tx) => insert(tx, "kept"));
@@ -243,7 +243,7 @@ describe("withTransaction", () => {
       expect(await texts()).to.deep.equal(["kept"]);
     });
 
-    it("nests to any depth, each level undone by itself", async () => {
+    it("nests to any depth, and rolls back each level separately", async () => {
       await withTransaction(pool, async (tx) => {
         await insert(tx, "1");
         await withTransaction(tx, async (inner) => {
@@ -262,7 +262,7 @@ describe("withTransaction", () => {
       expect(await texts()).to.deep.equal(["1", "2", "4"]);
     });
 
-    it("does not undo the level around it when it cannot begin", async () => {
+    it("does not roll back the enclosing level when it cannot begin", async () => {
       await withTransaction(pool, async (tx) => {
         await insert(tx, "outer");
         const error = await failure(
@@ -278,7 +278,7 @@ describe("withTransaction", () => {
       expect(await texts()).to.deep.equal(["outer"]);
     });
 
-    it("refuses isolation and readOnly where a transaction is open", async () => {
+    it("rejects isolation and readOnly when a transaction is open", async () => {
       await withTransaction(pool, async (tx) => {
         for (const options of [{ isolation: "serializable" as const }, { readOnly: true }]) {
           const error = await failure(withTransaction(tx, () => 1, options));
@@ -288,7 +288,7 @@ describe("withTransaction", () => {
       });
     });
 
-    it("runs nothing again inside of a transaction", async () => {
+    it("retries nothing inside a transaction", async () => {
       let runs = 0;
       await withTransaction(pool, async (tx) => {
         const again = async (inner: Queryable): Promise<void> => {
@@ -300,7 +300,7 @@ describe("withTransaction", () => {
       expect(runs).to.equal(1);
     });
 
-    it("asks the server when the driver does not say whether a transaction is open", async () => {
+    it("asks the server when the driver does not report whether a transaction is open", async () => {
       const db = await client();
       const plain: Queryable = { query: (text, values) => db.query(text, values) };
       await withTransaction(plain, async (tx) => {
@@ -326,7 +326,7 @@ describe("withTransaction", () => {
         const second = withTransaction(db, async (tx) => {
           await insert(tx, "second");
           await firstEnded;
-          // Would commit by itself, had the end of the first one ended the transaction.
+          // It would commit on its own if the end of the first one had ended the transaction.
           await insert(tx, "later");
         });
         const [one, two] = await Promise.all([failure(first), failure(second)]);
@@ -340,7 +340,7 @@ describe("withTransaction", () => {
       });
     }
 
-    it("commits nothing around two savepoints that overlap, though their errors are hidden", async () => {
+    it("commits nothing around two overlapping savepoints, even if their errors are swallowed", async () => {
       const error = await failure(
         withTransaction(pool, async (tx) => {
           await Promise.allSettled([

@@ -1,4 +1,4 @@
-/** Of a server that answers, or refuses at once: none of these times has to pass, and no machine that is held up lets them pass. */
+/** Timeouts for a server that answers or refuses at once; they are too long to pass even on a slow machine. */
 export const PATIENT = {
   connectTimeoutMs: 15_000,
   acquireTimeoutMs: 15_000,

@@ -1,9 +1,9 @@
 import { isProblemError, type ProblemError } from "@svc/problem";
 import { rejection } from "@svc/test-support";
 
-/** The problem that a promise rejects with. */
+/** Returns the problem that a promise rejects with. */
 export async function problem(promise: Promise<unknown>): Promise<ProblemError> {
   const error = await rejection(promise);
   if (isProblemError(error)) return error;
-  throw new Error("it rejected with something that is no problem", { cause: error });
+  throw new Error("it rejected with an error that is not a ProblemError", { cause: error });
 }

@@ -1,6 +1,6 @@
 import type { Measure } from "../definition.ts";
 
-/** The total of several months. Their sum may have more digits than the type has for one, and keeps those after the point. */
+/** Returns the total of several months. A `numeric` sum may need more digits than one month has; its scale is kept. */
 export function combinedSql({ sql, type, combine = "sum" }: Measure): string {
   return `${combine}(kept.${sql})::${/^(?:numeric|decimal|dec)\b/.test(type) ? "numeric" : type} as ${sql}`;
 }

@@ -4,12 +4,12 @@ import { boundsSql } from "../zone.ts";
 import { aggregated, counted, list, namesOf, ofTenant } from "./pieces.ts";
 import { guardSql } from "./recompute.ts";
 
-/** What must hold before anything is compared; `$1` the setting of the tenant. */
+/** Returns the query for the checks before a comparison; `$1` the setting of the tenant. */
 export function guardOnlySql(definition: Definition): string {
   return `with ${guardSql(definition, 1)} select * from guard`;
 }
 
-/** What the rows of a tenant add up to and the totals do not have, and the other way round; `$1` and `$2` months, `$3` the tenant. */
+/** Returns the query for the differences between a tenant's rows and totals; `$1` and `$2` months, `$3` the tenant. */
 export function driftSql(definition: Definition, hasTenant: boolean): string {
   const { table, source, tenant, time, zone, groups } = definition;
   const names = namesOf(definition);
@@ -42,7 +42,7 @@ export function driftSql(definition: Definition, hasTenant: boolean): string {
 select svc_side, to_char(month, 'YYYY-MM-DD') as month${columns} from drift order by month${list(names.groups)}`;
 }
 
-/** Whether an index of the source begins with `$1`, the tenant where there is one, and `$2`, the time; true for what has none. */
+/** Returns the query for an index of the source on `$1`, the tenant if any, and `$2`, the time; true for a view. */
 export function hasIndexSql({ source }: Definition): string {
   return `select class.relkind not in ('r', 'p') or exists (
   select from pg_catalog.pg_index as index

@@ -2,30 +2,30 @@ import { literal } from "../literal.ts";
 import type { Definition } from "../definition.ts";
 import { boundsSql, monthSql, startSql } from "../zone.ts";
 
-/** A bucket: what one refresh computes. */
+/** A bucket: the unit of one refresh. */
 export interface Bucket extends Record<string, unknown> {
-  /** As the table of totals has it; null for rows of no tenant. */
+  /** As in the table of totals; null for rows without a tenant. */
   readonly tenant: string | null;
-  /** The first day of the local month, `YYYY-MM-DD`. */
+  /** First day of the local month, `YYYY-MM-DD`. */
   readonly month: string;
-  /** The first instant of the month and that of the next one, in whole seconds since the epoch: exact in every session. */
+  /** First instant of the month and of the next one, in whole seconds since the epoch, so that no setting affects them. */
   readonly from_s: string;
   readonly to_s: string;
   readonly isolation: string;
 }
 
-/** Every lock is a place in memory that all sessions share. */
+/** Limit of buckets per call, since every lock takes a slot of the server's shared memory. */
 export const MAX_BUCKETS = 1000;
 
-/** What is locked: the buckets of instants, or months by their first days. */
+/** How buckets are given: by instants in them, or by the first days of their months. */
 export type LockBy = "instants" | "months";
 
-/** Who locks a bucket: a refresh all for itself, writers that queue one beside each other. */
+/** A refresh locks its bucket exclusively; writers that queue a refresh share the lock. */
 export type LockMode = "refresh" | "queue";
 
 const oid = ({ table }: Definition): string => `to_regclass(${literal(table)})::oid::text`;
 
-/** The lock of all buckets: refreshes share it, `rebuildAll` has it for itself. */
+/** Returns the lock key of all buckets: refreshes share this lock, `rebuildAll` takes it exclusively. */
 export function wholeKey(definition: Definition): string {
   return `hashtextextended(concat_ws(chr(31), 'svc/rollup', ${oid(definition)}), 0)`;
 }
@@ -34,11 +34,11 @@ const bucketKey = (definition: Definition): string =>
   `hashtextextended(concat_ws(chr(31), 'svc/rollup', ${oid(definition)}, month_text, 't' || tenant), 0)`;
 
 /**
- * Finds the buckets of moments and locks them (ROLL-3), `$1` tenants and `$2` instants or months; in the order of tenant and
- * month, so that no two that lock several wait for each other in a ring. A statement of its own: what is read after it sees
- * all that was committed while it waited.
+ * Returns the statement that finds the buckets of moments and locks them (ROLL-3): `$1` tenants, `$2` instants or months. It
+ * locks in the order of tenant and month, which prevents deadlocks. It is a separate statement, so that the next one sees
+ * everything that was committed while it waited.
  *
- * The setting lives as long as the transaction. Where the next statement does not find it there was none.
+ * It also sets a transaction-local setting. If the next statement does not find it, no transaction was open.
  */
 export function lockSql(definition: Definition, mode: LockMode, by: LockBy): string {
   return `with ${by === "instants" ? placedSql(definition.zone) : MONTHS}, ranged as materialized (
@@ -56,7 +56,7 @@ const MONTHS = `placed as materialized (
   select tenant, month::timestamp from unnest($1::text[], $2::date[]) as asked (tenant, month)
 )`;
 
-/** The month of the local date may be that before the bucket's or after it: where clocks go back across midnight. */
+/** Around clock changes across midnight, the month of the local date may be the one before or after the bucket's. */
 function placedSql(zone: string): string {
   const start = (month: string): string => startSql(month, zone);
   return `asked as materialized (
@@ -69,7 +69,7 @@ function placedSql(zone: string): string {
 )`;
 }
 
-/** Left out of what is answered: a lock is nothing to read. */
+/** Returns a column that takes the locks; callers do not read its value. */
 function locks(definition: Definition, mode: LockMode): string {
   const shared = mode === "queue" ? "_shared" : "";
   const whole = mode === "queue" ? "" : `pg_advisory_xact_lock_shared(${wholeKey(definition)})::text, `;

@@ -1,7 +1,7 @@
 import { literal } from "../literal.ts";
 import type { Definition, Group } from "../definition.ts";
 
-/** The tables that all rollups of a schema share, beside the totals. */
+/** Returns the names of the two tables that all rollups of a schema share. */
 export function sharedTables({ givenTable }: Definition): {
   readonly zones: string;
   readonly refreshes: string;
@@ -10,18 +10,18 @@ export function sharedTables({ givenTable }: Definition): {
   return { zones: `${schema}svc_rollups`, refreshes: `${schema}svc_rollup_refreshes` };
 }
 
-/** What the totals are called in the shared tables. */
+/** Returns the name of the totals in the shared tables. */
 export function ownName({ givenTable }: Definition): string {
   return givenTable.slice(givenTable.lastIndexOf(".") + 1);
 }
 
-/** The rows of a tenant, whose number is that of the parameter; `$0` for none. By an index: no `is not distinct from`. */
+/** Returns a condition for a tenant's rows; parameter 0: no tenant. `is not distinct from` could not use the index. */
 export function ofTenant(definition: Definition, column: string | undefined, parameter: number): string {
   if (column === undefined) return "true";
   return parameter === 0 ? `${column} is null` : `${column} = $${parameter}::text::${definition.tenantType}`;
 }
 
-/** What a row of the source is grouped by: compared byte by byte, whatever the collation of its column takes for equal. */
+/** Returns the expression to group by; texts are compared byte by byte, independent of the column's collation. */
 export function groupedSql({ column, type, length, whenNull, cut }: Group): string {
   const value = `source.${column}`;
   if (length === undefined) {
@@ -32,12 +32,12 @@ export function groupedSql({ column, type, length, whenNull, cut }: Group): stri
   return `(${whenNull === undefined ? text : `coalesce(${text}, ${literal(whenNull)})`}) collate "C"`;
 }
 
-/** `, "a", "b"`, as it follows other columns. */
+/** Returns `, "a", "b"`, to append to other columns. */
 export function list(columns: readonly string[]): string {
   return columns.map((column) => `, ${column}`).join("");
 }
 
-/** Whether two rows have equal values or nulls in these columns, in words that can be hashed. */
+/** Returns a condition for equal or null values in the columns of two rows, written so that a hash join can use it. */
 export function sameSql(columns: readonly string[], a: string, b: string): string {
   return columns
     .map(
@@ -47,7 +47,7 @@ export function sameSql(columns: readonly string[], a: string, b: string): strin
     .join(" and ");
 }
 
-/** The groups and measures of rows of the source, by name and of their types; texts are still as long as they come. */
+/** Returns the groups and measures of source rows, named and cast; group texts still have their full length. */
 export function aggregated({ groups, measures }: Definition): string[] {
   return [
     ...groups.map((group) => `${groupedSql(group)} as ${group.sql}`),
@@ -56,16 +56,16 @@ export function aggregated({ groups, measures }: Definition): string[] {
 }
 
 /**
- * `and (...)` for the rows that count; a comment at its end goes no further. Of a time that is no instant, as a date, the
- * session's time zone would say which month it is in: then there is no such operator. The server looks at it when it parses
- * the statement, and never computes it.
+ * Returns `and (...)` for the rows that count, with a line break to end a trailing comment. It compares the time with a
+ * `tstzrange`, which fails to parse for a `date`: the session's time zone would determine its month. `true or` keeps the
+ * server from evaluating the comparison.
  */
 export function counted({ where, time }: Definition): string {
   const isInstant = ` and (true or tstzrange(null, null) @> source.${time})`;
   return where === undefined ? isInstant : `${isInstant} and (${where}\n)`;
 }
 
-/** Names of the groups and of the measures. */
+/** Returns the quoted names of the groups and the measures. */
 export function namesOf({ groups, measures }: Definition): {
   readonly groups: string[];
   readonly measures: string[];
@@ -73,7 +73,7 @@ export function namesOf({ groups, measures }: Definition): {
   return { groups: groups.map(({ sql }) => sql), measures: measures.map(({ sql }) => sql) };
 }
 
-/** The columns of `fresh` as those of the totals: nothing is too long by now, so the cast cuts nothing. */
+/** Returns the columns of `fresh` cast to the types of the totals; lengths are checked before, so no text is cut. */
 export function fitted({ groups, measures }: Definition): string {
   const typed = groups.map(({ sql, type, length }) =>
     length === undefined ? sql : `${sql}::${type} collate "C" as ${sql}`,
@@ -81,7 +81,7 @@ export function fitted({ groups, measures }: Definition): string {
   return list([...typed, ...measures.map(({ sql }) => sql)]);
 }
 
-/** For every text to group by that may be too long, the length of the longest, as columns of one row. */
+/** Returns an expression for the name of a group whose longest text is too long, or null. */
 export function longestSql({ groups }: Definition): string {
   const lengths = groups
     .filter(({ length, cut }) => length !== undefined && !cut)

@@ -16,13 +16,13 @@ import {
 import { conflictSql, guardSql, passesSql } from "./recompute.ts";
 import { wholeKey } from "./lock.ts";
 
-/** Keeps every refresh out until the end of the transaction. */
+/** Returns the statement that blocks all refreshes until the end of the transaction. */
 export function lockAllSql(definition: Definition): string {
   return `select current_setting('transaction_isolation') as isolation,
   concat(pg_advisory_xact_lock(${wholeKey(definition)})::text, set_config('svc.rollup', 'on', true)) as locked`;
 }
 
-/** Says that the totals are of this zone now. */
+/** Returns the statement that stores the zone of the totals. */
 export function setZoneSql(definition: Definition): string {
   const zones = qualified(sharedTables(definition).zones);
   return `insert into ${zones} as kept (rollup, zone) values (${literal(ownName(definition))}, ${literal(definition.zone)})
@@ -30,8 +30,8 @@ on conflict (rollup) do update set zone = excluded.zone where kept.zone <> exclu
 }
 
 /**
- * Computes all buckets anew in one statement: `$1` the setting of the tenant. A row is put into the month of its local date, found
- * by equality, and from there into the next one or the one before, whose range it is in.
+ * Returns the statement that recomputes all buckets; `$1` the setting of the tenant. It joins each row with the month of its
+ * local date, and moves it to the next or previous month if that month's range contains it.
  */
 export function recomputeAllSql(definition: Definition): string {
   const { table, source, tenant, tenantType, time, zone, groups } = definition;

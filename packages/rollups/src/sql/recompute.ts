@@ -14,22 +14,22 @@ import {
   sharedTables,
 } from "./pieces.ts";
 
-/** What a recompute answers: why nothing was done, or what was. */
+/** Result of a recompute: what it changed, or which check failed. */
 export interface Recomputed extends Record<string, unknown> {
   /** Whether the lock of the statement before it is still held. */
   readonly locked: boolean;
-  /** The zone that the totals are of; null where nobody has made them. */
+  /** Zone of the totals; null if they were never created. */
   readonly zone: string | null;
-  /** Whether row security hides rows of other tenants, and which tenant the transaction is of. */
+  /** Whether row security hides rows of other tenants. */
   readonly secured: boolean;
   readonly as_tenant: string | null;
-  /** The group with a value that is too long. */
+  /** Name of a group with a value that is too long. */
   readonly too_long: string | null;
   readonly written: number;
   readonly removed: number;
 }
 
-/** What must hold before a row is touched, as one row named `guard`; `$setting` and `$tenant` are numbers of parameters. */
+/** Returns the CTE `guard` with the facts to check before writing; `setting` is the number of a parameter. */
 export function guardSql(definition: Definition, setting: number): string {
   const zones = qualified(sharedTables(definition).zones);
   return `guard as materialized (
@@ -41,7 +41,7 @@ export function guardSql(definition: Definition, setting: number): string {
 )`;
 }
 
-/** @param tenant the number of the parameter with the tenant, 0 where it is null and undefined where it does not matter */
+/** @param tenant number of the tenant's parameter; 0 for no tenant, undefined for all tenants */
 export function passesSql({ zone }: Definition, tenant: number | undefined): string {
   const zoned = `locked and lower(zone) = lower(${literal(zone)})`;
   if (tenant === undefined) return `${zoned} and not secured`;
@@ -49,8 +49,8 @@ export function passesSql({ zone }: Definition, tenant: number | undefined): str
 }
 
 /**
- * Computes a bucket anew from its rows and writes what differs (ROLL-2): `$1` month, `$2` and `$3` where it begins and ends, `$4`
- * the setting of the tenant, `$5` the tenant where there is one. Rows that are right already are not even locked.
+ * Returns the statement that recomputes a bucket from its rows and writes what differs (ROLL-2): `$1` month, `$2` and `$3`
+ * its start and end, `$4` the setting of the tenant, `$5` the tenant if there is one. It does not lock rows that are correct.
  */
 export function recomputeSql(definition: Definition, hasTenant: boolean): string {
   const { table, source, time, groups } = definition;
@@ -94,7 +94,7 @@ select locked, zone, secured, as_tenant, too_long,
 from guard, fault`;
 }
 
-/** What becomes of a row whose key is there: it gets the measures. */
+/** Returns the clause that updates the measures of an existing row. */
 export function conflictSql(definition: Definition): string {
   const names = namesOf(definition);
   const set = names.measures.map((each) => `${each} = excluded.${each}`).join(", ");

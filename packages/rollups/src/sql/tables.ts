@@ -3,7 +3,7 @@ import type { Definition } from "../definition.ts";
 import { combinedSql } from "./combined.ts";
 import { aggregated, counted, list, namesOf, ownName } from "./pieces.ts";
 
-/** What the catalogue says of the source: `$1` its name, `$2` the time, `$3` the tenant where there is one, `$4` the zone. */
+/** Catalogue facts about the source: `$1` its name, `$2` the time column, `$3` the tenant column or null, `$4` the zone. */
 export const sourceSql = `select to_regclass($1) is not null as present,
   (select format_type(atttypid, null) from pg_catalog.pg_attribute
     where attrelid = to_regclass($1) and attname = $2 and not attisdropped) as time,
@@ -15,28 +15,28 @@ export const sourceSql = `select to_regclass($1) is not null as present,
   coalesce(has_table_privilege(to_regclass($1), 'select'), false) as readable,
   now() at time zone $4 is not null as zone`;
 
-/** The digits of every column of the totals that are limited, `$1` the table. */
+/** Precision and scale of the `numeric` columns of the totals; `$1` the table. */
 export const totalsSql = `select attname::text as name, substring(format_type(atttypid, atttypmod) from '\\((.*)\\)') as digits
 from pg_catalog.pg_attribute
 where attrelid = to_regclass($1) and attnum > 0 and not attisdropped and atttypid = 'numeric'::regtype and atttypmod > 0`;
 
-/** What the index of the totals is called. */
+/** Returns the name of the index of the totals. */
 export function indexName(definition: Definition): string {
   return `${ownName(definition)}_bucket_idx`;
 }
 
-/** Where to look for it, for `to_regclass()`. */
+/** Returns the quoted name of the index, with its schema, for `to_regclass()`. */
 export function keyName(definition: Definition): string {
   const dot = definition.givenTable.lastIndexOf(".");
   const index = indexName(definition);
   return dot < 0 ? identifier(index) : qualified(`${definition.givenTable.slice(0, dot)}.${index}`);
 }
 
-/** The columns of the index `$1`; null where there is none. */
+/** Columns of the index `$1`; null if it does not exist. */
 export const keySql = `select array_agg(attname::text order by attnum) as columns
 from pg_catalog.pg_attribute where attrelid = to_regclass($1)`;
 
-/** All that is sent about a source, once and of no rows: how it is found, grouped, added up, compared and combined. */
+/** Returns a query that contains every expression over the source (filter, groups, measures, casts) and reads no rows. */
 export function probeSql(definition: Definition): string {
   const { source, tenant, tenantType, time, groups, measures } = definition;
   const names = namesOf(definition);

@@ -1,7 +1,7 @@
 import { defineRollup, type Rollup, type RollupOptions } from "@svc/rollups";
 import { Client, Pool } from "pg";
 
-/** What most tests add up. */
+/** The definition that most tests use. */
 export const EXPENSES = {
   name: "expense_months",
   source: { table: "expenses", tenantColumn: "tenant_id", timeColumn: "spent_at" },
@@ -13,13 +13,13 @@ export const EXPENSES = {
   timeZone: "Europe/Berlin",
 } as const satisfies RollupOptions;
 
-/** A source and its totals, of one test. */
+/** A source and its totals for one test. */
 export interface Expenses extends AsyncDisposable {
   readonly pool: Pool;
   readonly rollup: Rollup;
   readonly source: string;
   add(tenant: string | null, at: string, category: string | null, amount: number | null): Promise<number>;
-  /** All rows of the totals. */
+  /** Returns all rows of the totals. */
   totals(): Promise<Record<string, unknown>[]>;
 }
 
@@ -64,7 +64,7 @@ export function openPool(url: string, max = 12): Pool {
   return pool;
 }
 
-/** A connection of somebody else; disposing of it closes it, and with it its transaction. */
+/** Opens a separate connection; disposing it closes it and rolls back its transaction. */
 export async function openClient(url: string): Promise<Client & AsyncDisposable> {
   const client = new Client({ connectionString: url });
   client.on("error", () => undefined);

@@ -1,12 +1,12 @@
-/** The values of the five fields, each ascending, and how the two fields of days are taken together. */
+/** The allowed values of the five fields, each in ascending order. */
 export interface CronFields {
   readonly minutes: readonly number[];
   readonly hours: readonly number[];
   readonly days: readonly number[];
   readonly months: readonly number[];
-  /** 0 is Sunday. */
+  /** From 0 to 6; 0 is Sunday. */
   readonly weekdays: readonly number[];
-  /** Whether a day must be in both fields; otherwise in either. */
+  /** Whether a day must match both day fields; otherwise either one is enough. */
   readonly bothDays: boolean;
 }
 
@@ -46,15 +46,15 @@ const MACROS: ReadonlyMap<string, string> = new Map([
 const MAX_LENGTH = 512;
 const LONGEST_MONTHS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-/** What is wrong with an expression, in words that complete its name: `hour: 25 is not from 0 to 23`. */
+/** A fault in an expression; its message completes a sentence: `hour: 25 is not from 0 to 23`. */
 export class CronFault extends Error {
   override readonly name = "CronFault";
 }
 
 /**
- * Reads an expression of five fields, or one of the macros.
+ * Parses an expression of five fields, or a macro.
  *
- * @throws CronFault naming the field
+ * @throws CronFault with the name of the field
  */
 export function parseCron(expression: string): CronFields {
   if (expression.length > MAX_LENGTH) throw new CronFault(`is longer than ${MAX_LENGTH} characters`);
@@ -64,7 +64,7 @@ export function parseCron(expression: string): CronFields {
   const days = valuesOf(DAY, day);
   const months = valuesOf(MONTH, month);
   const weekdays = [...new Set(valuesOf(WEEKDAY, weekday).map((value) => value % 7))].sort((a, b) => a - b);
-  // The rule of cron since Vixie's: what counts is how a field begins, not what it allows.
+  // Rule of Vixie cron: a field that begins with a star counts as unrestricted, also one with a step.
   const bothDays = day.startsWith("*") || weekday.startsWith("*");
   if (bothDays && !months.some((each) => days.some((value) => value <= (LONGEST_MONTHS[each - 1] ?? 0)))) {
     throw new CronFault(`day of month: no month in ${JSON.stringify(month)} has a day ${days.join(", ")}`);
@@ -79,7 +79,7 @@ function split(expression: string): Five {
   if (text.startsWith("@")) {
     const meant = MACROS.get(text.toLowerCase());
     if (meant === undefined) {
-      throw new CronFault(`${shown(text)} is no macro; there are ${[...MACROS.keys()].join(", ")}`);
+      throw new CronFault(`${shown(text)} is not a macro; known are ${[...MACROS.keys()].join(", ")}`);
     }
     return split(meant);
   }
@@ -126,11 +126,11 @@ function itemOf(field: Field, item: string): readonly number[] {
 function spanOf(field: Field, span: string, item: string): readonly [number, number] {
   if (span === "*") return [field.min, field === WEEKDAY ? 6 : field.max];
   const [from = "", to, ...more] = span.split("-");
-  if (more.length > 0) throw fault(field, `${shown(item)} is no range; write 1-5`);
+  if (more.length > 0) throw fault(field, `${shown(item)} is not a range; write 1-5`);
   const first = valueOf(field, from, item);
   if (to === undefined) return [first, first];
   const last = valueOf(field, to, item);
-  // As a name Sunday ends a week as well as it begins one.
+  // As the end of a range, SUN is day 7.
   const end = last === 0 && first > 0 && field === WEEKDAY && /^sun$/i.test(to) ? 7 : last;
   if (end < first) throw fault(field, `${shown(item)} runs backward`);
   return [first, end];
@@ -142,7 +142,7 @@ function valueOf(field: Field, text: string, item: string): number {
   if (!/^\d{1,3}$/.test(text)) {
     const foreign = /[?LW#H]/i.test(text) ? "; ?, L, W, # and H are not supported" : "";
     const names = field.names.length === 0 ? "" : ` or a name such as ${field.names[1]}`;
-    throw fault(field, `${shown(item)} is no number from ${field.min} to ${field.max}${names}${foreign}`);
+    throw fault(field, `${shown(item)} is not a number from ${field.min} to ${field.max}${names}${foreign}`);
   }
   const value = Number(text);
   if (value < field.min || value > field.max) {

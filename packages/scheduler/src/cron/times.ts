@@ -11,21 +11,21 @@ interface Offsets {
 }
 
 /**
- * The moments of a cron expression in a zone (SCH-3). A calendar without a zone says which local times there are; what the
- * clocks of the zone make of each of them is decided here:
+ * Returns the moments of a cron expression in a zone (SCH-3). croner lists the local times without a zone; this function
+ * maps each of them to moments on the clocks of the zone:
  *
- * - A local time that is skipped comes later by as much as the clocks are put forward, as if they had not been yet; it is one
- *   moment with a time that is due then anyway.
- * - A local time that comes twice is its first moment; both of them when every hour is allowed.
+ * - A skipped local time moves forward by the size of the clock change. If it then equals another due time, the two are one
+ *   tick.
+ * - A repeated local time is its first occurrence, or both occurrences if every hour is allowed.
  */
 export function cronTimes(fields: CronFields, offsetAt: OffsetAt): Times {
   const calendar = calendarOf(fields);
   const everyHour = fields.hours.length === 24;
 
-  /** The least and the greatest offset near a moment: the local times of moments beside it lie between them. */
+  /** Returns the smallest and largest offset near a moment, which bound the local times of nearby moments. */
   function offsetsNear(ms: number): Offsets {
     const wide = offsetsWithin(ms, DAY_MS);
-    // A change has an effect on twice its size before and after it, and on nothing further away.
+    // A clock change affects only moments within twice its size.
     return wide.least === wide.greatest ? wide : offsetsWithin(ms, 2 * (wide.greatest - wide.least));
   }
 
@@ -34,7 +34,7 @@ export function cronTimes(fields: CronFields, offsetAt: OffsetAt): Times {
     return { least: Math.min(...offsets), greatest: Math.max(...offsets) };
   }
 
-  /** The moments of a local time, which is given as if it were one of UTC. */
+  /** Returns the moments of a local time, which is encoded as if it were UTC. */
   function momentsOf(local: number): readonly number[] {
     const before = offsetAt(local - DAY_MS);
     const after = offsetAt(local + DAY_MS);
@@ -56,7 +56,7 @@ export function cronTimes(fields: CronFields, offsetAt: OffsetAt): Times {
       while (local !== undefined) {
         for (const moment of momentsOf(local)) if (moment > ms && moment < best) best = moment;
         if (best !== Infinity) {
-          // Around a change of clocks a later local time may be an earlier moment.
+          // Around a clock change, a later local time can be an earlier moment.
           const around = offsetsNear(best);
           if (least === greatest && around.least === around.greatest) break;
           if (local > best + around.greatest) break;
@@ -69,11 +69,11 @@ export function cronTimes(fields: CronFields, offsetAt: OffsetAt): Times {
 }
 
 interface Calendar {
-  /** The next local time, later than one; both as if they were of UTC. */
+  /** Returns the first local time after another, both encoded as if they were UTC. */
   nextAfter(local: number): number | undefined;
 }
 
-/** Lists of numbers leave nothing to be read in one way or another: no zone, no names, no steps. */
+/** Passes plain lists of numbers to croner, so that its own rules for zones, names and steps do not apply. */
 function calendarOf({ minutes, hours, days, months, weekdays, bothDays }: CronFields): Calendar {
   const pattern = [
     minutes.join(),

@@ -1,11 +1,11 @@
-/** How far the clocks of a zone are ahead of UTC, in milliseconds, at a moment. */
+/** Returns the offset of a zone from UTC at a moment, in milliseconds. */
 export type OffsetAt = (ms: number) => number;
 
 const OFFSET = /GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?$/;
 const HOUR_MS = 3_600_000;
 const MAX_HOURS = 256;
 
-/** Zones by their names, each made once: what one of them holds is the most of what a schedule costs. */
+/** Creates each zone once and caches it by name: a zone takes most of the memory of a schedule. */
 export function createZones(): (zone: string) => OffsetAt {
   const zones = new Map<string, OffsetAt>();
   return (zone) => {
@@ -15,7 +15,7 @@ export function createZones(): (zone: string) => OffsetAt {
   };
 }
 
-/** @throws RangeError for what is no zone */
+/** @throws RangeError for an unknown zone */
 export function offsetsOf(zone: string): OffsetAt {
   const format = new Intl.DateTimeFormat("en-US", { timeZone: zone, timeZoneName: "longOffset" });
   if (format.resolvedOptions().timeZone === "UTC") return () => 0;
@@ -26,7 +26,7 @@ export function offsetsOf(zone: string): OffsetAt {
     return sign === "-" ? -size : size;
   }
 
-  // By hours of UTC: reading one costs more than all the rest. NaN: the clocks are changed within it.
+  // Cached by hour of UTC, since reading an offset is by far the slowest step. NaN: the offset changes within the hour.
   const hours = new Map<number, number>();
   return (ms) => {
     const hour = Math.floor(ms / HOUR_MS);

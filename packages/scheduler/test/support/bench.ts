@@ -2,17 +2,17 @@ import { createJobTable, type JobTable } from "@svc/job-table";
 import { createScheduler, type Scheduler, type SchedulerOptions } from "@svc/scheduler";
 import { Pool } from "pg";
 
-/** A job table and a table of ticks of one test, and a clock that is driven by hand. */
+/** The job table and table of ticks of one test, with a clock that the test controls. */
 export interface Bench extends AsyncDisposable {
   readonly pool: Pool;
   readonly table: JobTable;
   readonly ticks: string;
   /** Milliseconds since the Unix epoch. */
   nowMs: number;
-  /** A scheduler on the driven clock. */
+  /** Creates a scheduler on the controlled clock. */
   scheduler(options: Partial<SchedulerOptions> & Pick<SchedulerOptions, "schedules">): Scheduler;
   jobs(): Promise<readonly JobRow[]>;
-  /** The ticks that somebody has claimed, oldest first. */
+  /** Returns the claimed ticks, oldest first. */
   claims(): Promise<readonly ClaimRow[]>;
 }
 
@@ -35,7 +35,7 @@ export interface ClaimRow {
 }
 
 export const MINUTE_MS = 60_000;
-/** A whole hour, so that ticks are easily told. */
+/** A full hour, so that ticks are easy to read. */
 export const NOON = Date.parse("2026-01-05T12:00:00Z");
 
 let benches = 0;
@@ -72,7 +72,7 @@ export async function openBench(url: string, pool: Pool = openPool(url)): Promis
   return bench;
 }
 
-/** Ticks by minutes after noon. */
+/** Returns ticks as minutes after noon. */
 export function minutes(ticks: readonly { readonly at: string }[]): number[] {
   return ticks.map(({ at }) => (Date.parse(at) - NOON) / MINUTE_MS);
 }

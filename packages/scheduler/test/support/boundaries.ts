@@ -1,4 +1,4 @@
-/** Which of the scheduler's statements this is. */
+/** Returns which kind of statement of the scheduler a text is. */
 export function boundaryOf(text: string): "read" | "begin" | "fire" | "prune" {
   if (text.startsWith("select wanted.name")) return "read";
   if (text.startsWith("insert into")) return "begin";

@@ -3,14 +3,14 @@ import { boundaryOf } from "./boundaries.ts";
 
 type Kind = ReturnType<typeof boundaryOf>;
 
-/** A database of no tables: it counts statements, and answers, fails or hangs as it is told. */
+/** A database without tables: it counts statements, and answers, fails or hangs as configured. */
 export interface FakeDatabase extends Connectable {
   readonly sent: Record<Kind, number>;
-  /** What becomes of each kind of statement; an answer where nothing is said. */
+  /** Behaviour for each kind of statement. Default: answers. */
   readonly fate: Partial<Record<Kind, "fails" | "hangs">>;
   /** The newest ticks by name, in milliseconds. */
   readonly last: Map<string, number>;
-  /** How many old ticks one statement finds. */
+  /** Number of old ticks that one statement finds. */
   old: number;
 }
 

@@ -1,14 +1,14 @@
-/** What a zone's clocks show at every minute of a span, and the local minutes that they leave out. */
+/** The local time of a zone at every minute of a span, with the local minutes that are skipped. */
 export interface Wall {
-  /** For every minute of UTC, its moment and the local time, which is given as if it were of UTC. */
+  /** For every minute, its moment in UTC and the local time, encoded as if it were UTC. */
   readonly minutes: readonly { readonly utc: number; readonly local: number; readonly second: boolean }[];
-  /** Local times that never come, with the moment that the clocks before the change would have made of them. */
+  /** Skipped local times, with the moment that they would have by the offset before the change. */
   readonly skipped: readonly { readonly utc: number; readonly local: number }[];
 }
 
 const MINUTE = 60_000;
 
-/** Reads the clocks minute by minute, by their fields: shares nothing with what it is compared to. */
+/** Reads the clocks minute by minute from their formatted fields, independently of the code under test. */
 export function wallOf(zone: string, from: number, count: number): Wall {
   const format = new Intl.DateTimeFormat("en-US", {
     timeZone: zone,
@@ -39,7 +39,7 @@ export function wallOf(zone: string, from: number, count: number): Wall {
   return { minutes, skipped };
 }
 
-/** For every value whether a list of numbers, ranges and steps allows it. */
+/** Returns for every value whether a list of numbers, ranges and steps allows it. */
 function allowed(field: string, low: number, high: number): readonly boolean[] {
   const values: boolean[] = Array.from({ length: high + 1 }, () => false);
   for (const part of field.split(",")) {
@@ -50,7 +50,7 @@ function allowed(field: string, low: number, high: number): readonly boolean[] {
   return values;
 }
 
-/** All moments of an expression in a span, in order. */
+/** Returns all moments of an expression in a span, in order. */
 export function momentsOf(expression: string, { minutes, skipped }: Wall): number[] {
   const [minute = "", hour = "", day = "", month = "", weekday = ""] = expression.split(" ");
   const ofMinute = allowed(minute, 0, 59);

@@ -2,26 +2,26 @@ import type { CheckedChunk } from "../chunk.ts";
 import type { Vector } from "../embedding.ts";
 import { halfBits } from "./half.ts";
 
-/** A chunk with all that its row holds. */
+/** A chunk with all values of its row. */
 export interface BulkRow extends CheckedChunk {
   readonly documentId: string;
   readonly ordinal: number;
   readonly embedding: Vector;
 }
 
-/** The columns of a row in the order of the encoder. */
+/** The columns of a row, in the order in which the encoder writes them. */
 export const COPY_COLUMNS = "tenant_id, document_id, ordinal, content, content_sha256, meta, embedding";
 
-/** What a binary COPY begins with: the signature, no flags, no extension of the header. */
+/** Start of a binary COPY: signature, no flags, no header extension. */
 export const COPY_HEADER: Buffer = Buffer.from("PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0", "latin1");
-/** What it ends with: a row of minus one fields. */
+/** End of a binary COPY: a field count of -1. */
 export const COPY_TRAILER: Buffer = Buffer.from([0xff, 0xff]);
 
 const FIELDS = 7;
 const HASH_BYTES = 32;
 const JSONB_VERSION = 1;
 
-/** Rows of one tenant as a binary COPY takes them: every field its length and its bytes, numbers with the high byte first. */
+/** Returns an encoder of one tenant's rows for a binary COPY: each field has its length and its bytes, in big-endian order. */
 export function createEncoder(
   tenant: string,
   precision: "half" | "full",
@@ -72,14 +72,14 @@ function sizeOf(row: BulkRow, tenantBytes: number, width: number): number {
   );
 }
 
-/** A vector and a halfvec alike: how many numbers, two bytes of nothing, the numbers. */
+/** Writes a vector or halfvec: the count of numbers, two zero bytes, the numbers. Returns the next position. */
 function writeVector(buffer: Buffer, from: number, vector: Vector, precision: "half" | "full"): number {
   const { length } = vector;
   let at = buffer.writeInt32BE(4 + length * (precision === "half" ? 2 : 4), from);
   at = buffer.writeInt16BE(length, at);
   at = buffer.writeInt16BE(0, at);
   for (let index = 0; index < length; index++) {
-    // A minus zero becomes a zero, as it does on the way through a text.
+    // Adding 0 turns -0 into 0, as the text format does.
     const value = (vector[index] ?? 0) + 0;
     if (precision === "full") {
       at = buffer.writeFloatBE(value, at);

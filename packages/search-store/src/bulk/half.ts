@@ -2,8 +2,8 @@ const word = new Float32Array(1);
 const bits = new Uint32Array(word.buffer);
 
 /**
- * The sixteen bits of a number in half precision: of the nearest one, and of two that are as near the even one. Through single
- * precision, as the server reads the same number from a text. The number is not beyond what a half can hold.
+ * Returns the 16 bits of the nearest half-precision number; of two equally near ones, the even one. Rounds to single precision
+ * first, as the server does for a number in a text. The number must be in the range of half precision.
  */
 export function halfBits(value: number): number {
   word[0] = value;
@@ -12,12 +12,12 @@ export function halfBits(value: number): number {
   const exponent = ((single >>> 23) & 0xff) - 112;
   const mantissa = single & 0x7f_ffff;
   if (exponent > 0) return sign | rounded((exponent << 23) | mantissa, 13);
-  // Below 2^-14 a half has no leading one of its own, and below 2^-25 it is zero.
+  // Below 2^-14 a half has no implicit leading 1, and below 2^-25 it is zero.
   if (exponent < -10) return sign;
   return sign | rounded(mantissa | 0x80_0000, 14 - exponent);
 }
 
-/** Without the last bits, to the nearest. A carry out of the mantissa goes up into the exponent, where it belongs. */
+/** Drops the last bits and rounds to nearest. A carry out of the mantissa correctly increments the exponent. */
 function rounded(value: number, dropped: number): number {
   const kept = value >>> dropped;
   const rest = value & ((1 << dropped) - 1);

@@ -16,7 +16,7 @@ import { readSource } from "./source.ts";
 /** A chunk of a bulk load. */
 export interface BulkChunk extends NewChunk {
   readonly documentId: string;
-  /** Its place in the document, from 0. Default: one more than the one before it of the same document, else 0. */
+  /** Position in the document, from 0. Default: one after the previous chunk of the same document, else 0. */
   readonly ordinal?: number | undefined;
 }
 
@@ -28,11 +28,11 @@ const MEMBERS = ["documentId", "ordinal", "content", "meta", "embedding"];
 type Waiting = CheckedChunk & { readonly documentId: string; readonly ordinal: number };
 
 /**
- * Adds chunks that are not there yet, all of them or none, in one transaction (SEARCH-2). No more of the source is read than the server
- * has taken.
+ * Adds new chunks, all of them or none, in one transaction (SEARCH-2). Reads from the source only as fast as the server
+ * accepts rows.
  *
- * @throws SearchError `ERR_SVC_SEARCH_DUPLICATE` for a chunk that is there
- * @throws whatever the source throws
+ * @throws SearchError `ERR_SVC_SEARCH_DUPLICATE` for a chunk that exists already
+ * @throws the error of the source
  */
 export async function ingestBulk(
   options: ResolvedOptions,
@@ -40,7 +40,7 @@ export async function ingestBulk(
   source: AsyncIterable<BulkChunk> | Iterable<BulkChunk>,
   { signal }: IngestOptions = {},
 ): Promise<{ readonly chunks: number; readonly embedded: number }> {
-  // What the server refuses ends the load also while it waits for the source, or for an embedding.
+  // A refusal by the server ends the load even while it waits for the source or an embedding.
   const refusal = new AbortController();
   const ended = signal === undefined ? refusal.signal : AbortSignal.any([signal, refusal.signal]);
   const chunks = readSource(source, ended);
@@ -48,7 +48,8 @@ export async function ingestBulk(
     return await transactionAs(options, tenant, (tx) => load(tx, options, tenant, chunks, ended, refusal));
   } catch (error) {
     if (sqlStateOf(error) !== "23505") throw error;
-    const message = "a chunk of the load is there already, or twice in the load; nothing of it was kept";
+    const message =
+      "a chunk of the load exists already, or occurs twice in the load; the load was rolled back";
     throw new SearchError("ERR_SVC_SEARCH_DUPLICATE", message, { cause: error });
   }
 }
@@ -67,7 +68,7 @@ async function load(
   const rights = rows[0] ?? { secured: false, files: false };
   const target = { tenant, quotedTable, vectorType, precision };
   const way = wayOf(tx, rights.files);
-  // The server refuses a COPY into a table whose row security holds for this login: rows go through one of the session then.
+  // With row security active for this login, the server refuses COPY into the table: load through a temporary table.
   const stage = rights.secured && way !== "insert" ? "svc_bulk_load" : undefined;
   if (stage !== undefined) await tx.query(makeStage(options, stage));
   const sink = await openSink(tx, way, stage === undefined ? target : { ...target, quotedTable: stage });
@@ -118,7 +119,7 @@ async function pump(
   return { chunks, embedded };
 }
 
-/** Numbers the chunks of a document where they have no number. Only the last document is remembered. */
+/** Numbers the chunks that have no ordinal. Remembers only the current document. */
 function createPlaces(): (chunk: BulkChunk) => { documentId: string; ordinal: number } {
   let current: string | undefined;
   let next = 0;

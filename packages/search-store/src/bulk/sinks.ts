@@ -5,19 +5,19 @@ import { SearchError } from "../errors.ts";
 import { insertChunks } from "../sql/chunks.ts";
 import { type BulkRow, COPY_COLUMNS, COPY_HEADER, COPY_TRAILER, createEncoder } from "./encoder.ts";
 
-/** Where the rows of a bulk load go. */
+/** Destination of the rows of a bulk load. */
 export interface Sink {
-  /** Resolves when more may come. */
+  /** Resolves when it can take more rows. */
   write(rows: readonly BulkRow[]): Promise<void>;
-  /** Resolves when the server has taken all. */
+  /** Resolves when the server has accepted all rows. */
   end(): Promise<void>;
-  /** Gives up; resolves when the connection can be used again. */
+  /** Cancels the load; resolves when the connection is usable again. */
   abort(): Promise<void>;
-  /** Rejects as soon as the server refuses what it got or the connection is lost, where that is told at once. */
+  /** Rejects as soon as the server refuses rows or the connection is lost, if the driver reports this at once. */
   readonly over?: Promise<void>;
 }
 
-/** What the rows are of, and the table (quoted) that they go to. */
+/** The tenant and type of the rows, and the quoted table to load into. */
 export interface Target {
   readonly tenant: string;
   readonly quotedTable: string;
@@ -25,20 +25,20 @@ export interface Target {
   readonly precision: "half" | "full";
 }
 
-/** A connection of the embedded database: it takes a COPY as a file. */
+/** A connection of the embedded database, which reads a COPY from a file. */
 interface FileTaker {
   copyFile(text: string, file: readonly Buffer[]): Promise<void>;
 }
 
-/** A client of `pg`, which runs whatever can submit itself. */
+/** A client of `pg`, which accepts query objects such as streams. */
 interface Submitter {
   query(stream: Writable): Writable;
 }
 
-/** The fastest way that a connection has: a binary COPY for clients of `pg` and the embedded database, else rows in inserts. */
+/** How to load rows: a binary COPY with clients of `pg` and the embedded database, otherwise inserts. */
 export type Way = "stream" | "file" | "insert";
 
-/** @param files whether the login may read files, as the server calls what a file of the embedded database is */
+/** @param files whether the login may read server files; a file of the embedded database counts as one */
 export function wayOf(tx: Queryable, files: boolean): Way {
   if (isFileTaker(tx)) return files ? "file" : "insert";
   return isSubmitter(tx) ? "stream" : "insert";
@@ -67,7 +67,7 @@ function isSubmitter(tx: object): tx is Submitter {
 
 export type CopyFrom = (text: string) => Writable;
 
-/** The optional package, looked for when it is needed. */
+/** Loads the optional package when it is needed. */
 export async function loadCopyStreams(
   load: () => Promise<{ readonly from: CopyFrom }> = () => import("pg-copy-streams"),
 ): Promise<CopyFrom> {
@@ -87,7 +87,7 @@ function streamSink(tx: Queryable & Submitter, target: Target, from: CopyFrom): 
   const encode = createEncoder(target.tenant, target.precision);
   const stream = tx.query(from(copyStatement(target, "stdin")));
   let failure: Error | undefined;
-  // A stream whose statement failed is not closed: it says so once, and that is all.
+  // A stream whose statement failed emits only one error and no close event.
   const over = new Promise<void>((resolve) => {
     for (const event of ["finish", "close", "error"]) stream.once(event, resolve);
   });
@@ -99,7 +99,7 @@ function streamSink(tx: Queryable & Submitter, target: Target, from: CopyFrom): 
   });
   failed.catch(() => undefined);
 
-  // One write at a time. Of two, the second would go to a connection that the stream has let go of after an error.
+  // Await each write: after an error the stream has released the connection, and a second write would still reach it.
   const send = async (bytes: Buffer): Promise<void> => {
     if (failure !== undefined) throw failure;
     const taken = new Promise<void>((resolve) => {
@@ -125,9 +125,9 @@ function streamSink(tx: Queryable & Submitter, target: Target, from: CopyFrom): 
       await inTime(tx, failed);
     },
     async abort() {
-      // Its message goes into the log of the server.
+      // The server logs the message of this error.
       if (failure === undefined && !stream.writableEnded) stream.destroy(new Error("the load was given up"));
-      // Past its deadline the connection is closed.
+      // If the server does not answer by the deadline, the connection is closed.
       await inTime(tx, over).catch(() => undefined);
     },
     over: failed,

@@ -1,8 +1,8 @@
 import { refused } from "../errors.ts";
 
 /**
- * Reads from a source, and stops reading when the signal aborts, even where the source hangs then. A source that is left early is
- * told so.
+ * Reads from a source until it ends or the signal aborts, even if the source hangs. Calls `return()` on a source that it leaves
+ * early.
  */
 export async function* readSource<T>(
   source: AsyncIterable<T> | Iterable<T>,
@@ -25,7 +25,7 @@ export async function* readSource<T>(
       yield step.value;
     }
   } catch (error) {
-    // What has thrown is over; what hangs is not waited for below.
+    // A source that threw has ended. After an abort it may hang, so its end is not awaited below.
     ended = signal?.aborted !== true;
     throw error;
   } finally {

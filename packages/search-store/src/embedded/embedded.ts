@@ -9,30 +9,31 @@ import { loadPglite } from "./peers.ts";
 import { createTurns } from "./turns.ts";
 
 export interface EmbeddedOptions {
-  /** The folder that keeps the data; a lock file is put beside it. Default: none, and all is in memory. */
+  /** Folder for the data; its lock file is next to it. Default: none, and the data is in memory only. */
   readonly dataDir?: string | undefined;
-  /** Milliseconds to wait for one's turn, 1 to 3,600,000. Default 30000. */
+  /** Milliseconds to wait for the connection, 1 to 3,600,000. Default 30000. */
   readonly waitTimeoutMs?: number | undefined;
 }
 
-/** The one connection of an embedded database, for as long as it is lent. */
+/** The one connection of an embedded database, while it is lent. */
 export interface EmbeddedConnection extends PooledConnection {
-  /** Runs a `copy ... from '/dev/blob'` on a file of these parts. */
+  /** Runs a `copy ... from '/dev/blob'` with a file of these parts. */
   copyFile(text: string, file: readonly Buffer[]): Promise<void>;
 }
 
-/** A PostgreSQL inside of this process: a pool of one connection. Who holds it must not ask the database for another. */
+/** A PostgreSQL inside this process: a pool of one connection. A caller that holds it must not request another one. */
 export interface EmbeddedDatabase extends Queryable, Connectable, AsyncDisposable {
   readonly embedded: true;
   connect(): Promise<EmbeddedConnection>;
-  /** Waits for what is under way. Any number of calls is one. */
+  /** Waits for running statements and closes the database. Further calls return the same promise. */
   close(): Promise<void>;
 }
 
 /**
- * Opens a PGlite with pgvector, for services whose server has none: search only, for some ten thousand chunks.
+ * Opens a PGlite with pgvector, for services whose server lacks it: for search only, up to about ten thousand chunks.
  *
- * @throws SearchError `ERR_SVC_SEARCH_PEER` when PGlite is not installed, `ERR_SVC_SEARCH_EMBEDDED` while another process has the folder
+ * @throws SearchError `ERR_SVC_SEARCH_PEER` if PGlite is not installed, `ERR_SVC_SEARCH_EMBEDDED` while another process uses the
+ *   folder
  * @throws ConfigurationError
  */
 export async function openEmbedded(given: EmbeddedOptions = {}): Promise<EmbeddedDatabase> {
@@ -73,7 +74,7 @@ function databaseOf(
     }
     let released = false;
     const checkHeld = (): void => {
-      if (released) throw gone("the connection was given back");
+      if (released) throw gone("the connection was released");
     };
     return {
       async query<R extends Row>(text: string, values?: unknown[]): Promise<QueryResult<R>> {
@@ -120,13 +121,13 @@ function databaseOf(
 
 async function run<R extends Row>(pglite: PGlite, text: string, values?: unknown[]): Promise<QueryResult<R>> {
   if (values !== undefined && values.length > 0) return withoutValues(pglite.query<R>(text, values));
-  // Several statements in one text; the result of the last one.
+  // A text may contain several statements; return the result of the last one.
   const results = await withoutValues(pglite.exec(text));
   const last = results.at(-1);
   return last === undefined ? { rows: [], rowCount: null } : { ...last, rows: last.rows as R[] };
 }
 
-/** Its errors carry the statement's values, which are nobody's to log. */
+/** Removes the statement and its values from errors, since they must not reach a log. */
 async function withoutValues<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
@@ -143,5 +144,5 @@ function checkOpen(closing: unknown): void {
 }
 
 function gone(what: string): SearchError {
-  return new SearchError("ERR_SVC_SEARCH_EMBEDDED", `the embedded database cannot be asked: ${what}`);
+  return new SearchError("ERR_SVC_SEARCH_EMBEDDED", `the embedded database is not available: ${what}`);
 }

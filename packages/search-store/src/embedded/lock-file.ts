@@ -9,29 +9,29 @@ interface Holder {
   readonly token: string;
 }
 
-// A process number may be given again, in a container always the same one: the tokens of this process begin like this.
+// A process id can be reused, and in a container it always is: this prefix marks the tokens of this process.
 const here = randomUUID();
 
 /**
- * Keeps a second process off a folder by a file beside it, which is made by whoever comes first. One that a process of this
- * computer left behind when it ended is taken over.
+ * Locks a folder against other processes with a file next to it. Takes over a lock left behind by an ended process of the
+ * same host.
  *
- * @returns what lets go of it
- * @throws SearchError `ERR_SVC_SEARCH_EMBEDDED` while somebody has it
+ * @returns a function that releases the lock
+ * @throws SearchError `ERR_SVC_SEARCH_EMBEDDED` while another process holds the lock
  */
 export async function lockFolder(folder: string): Promise<() => Promise<void>> {
   const file = `${folder}.lock`;
   const holder: Holder = { pid: process.pid, host: hostname(), token: here + randomUUID() };
   await writeLock(file, holder);
   return async () => {
-    // By now it may be somebody else's.
+    // Another process may have taken over the lock.
     if ((await holderOf(file))?.token === holder.token) await rm(file, { force: true });
   };
 }
 
 /**
- * What was left behind has one successor: who gets the lock named after it puts that in its place, so that the path is never
- * free. One that ended before it did so has a successor too.
+ * An abandoned lock has one successor: the process that locks the file named after its token renames that file over the
+ * abandoned one, so that the path is never free. A successor that ended before the rename is itself succeeded the same way.
  */
 async function writeLock(file: string, holder: Holder): Promise<void> {
   try {
@@ -41,7 +41,7 @@ async function writeLock(file: string, holder: Holder): Promise<void> {
   }
   const left = await holderOf(file);
   if (left === undefined || !isGone(left)) throw taken(file, left);
-  // Its token may be any text, and no path.
+  // Hash the token: it may be any text, for example one with a path.
   const next = `${file}.${hash("sha256", left.token).slice(0, 16)}`;
   await writeLock(next, holder);
   try {
@@ -54,7 +54,7 @@ async function writeLock(file: string, holder: Holder): Promise<void> {
   }
 }
 
-/** Undefined when the file is gone by now, is being written, or is something else. */
+/** Returns undefined if the file is missing, incomplete or not a lock file. */
 async function holderOf(file: string): Promise<Holder | undefined> {
   try {
     const { pid, host, token } = JSON.parse(await readFile(file, "utf8")) as Partial<Holder>;
@@ -79,10 +79,10 @@ function isGone({ pid, host, token }: Holder): boolean {
 }
 
 function taken(file: string, holder?: Holder): SearchError {
-  const who = holder === undefined ? "somebody" : `process ${holder.pid} on ${holder.host}`;
+  const who = holder === undefined ? "another process" : `process ${holder.pid} on ${holder.host}`;
   return new SearchError(
     "ERR_SVC_SEARCH_EMBEDDED",
-    `${who} has the folder open, which takes one process at a time; when that is gone, delete ${file}`,
+    `${who} has the folder open, and only one process at a time may; if it has ended, delete ${file}`,
   );
 }
 

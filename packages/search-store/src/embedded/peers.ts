@@ -4,7 +4,7 @@ import { SearchError } from "../errors.ts";
 /** Opens a PGlite with pgvector. */
 export type Open = (dataDir: string | undefined) => Promise<PGlite>;
 
-// As `pg` does: whole numbers of eight bytes are texts, bytes are a Buffer.
+// Parse types as `pg` does: 64-bit integers as texts, bytes as a Buffer.
 const PARSERS = {
   17: (text: string): Buffer => Buffer.from(text.slice(2), "hex"),
   20: (text: string): string => text,
@@ -24,9 +24,9 @@ const load = async (): Promise<Open> => {
 };
 
 /**
- * The two optional packages, looked for when they are needed.
+ * Loads the two optional packages when they are needed.
  *
- * @throws SearchError `ERR_SVC_SEARCH_PEER` naming the command that installs them
+ * @throws SearchError `ERR_SVC_SEARCH_PEER` with the command that installs them
  */
 export async function loadPglite(from: () => Promise<Open> = load): Promise<Open> {
   try {

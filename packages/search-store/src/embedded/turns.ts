@@ -1,9 +1,9 @@
 import { SearchError } from "../errors.ts";
 
-/** Lets one at a time, in the order in which they came. */
+/** A first-in, first-out mutex. */
 export interface Turns {
   /**
-   * Resolves when it is this one's turn, with what ends it.
+   * Waits for the turn and returns the function that ends it.
    *
    * @throws SearchError `ERR_SVC_SEARCH_EMBEDDED` after waiting too long
    */
@@ -41,7 +41,7 @@ export function createTurns(waitTimeoutMs: number): Turns {
         };
         const timer = setTimeout(() => {
           waiting.splice(waiting.indexOf(begin), 1);
-          const message = `the embedded database was busy for ${waitTimeoutMs} ms: it has one connection, and somebody holds it`;
+          const message = `the embedded database was busy for ${waitTimeoutMs} ms: it has one connection, and another caller holds it`;
           reject(new SearchError("ERR_SVC_SEARCH_EMBEDDED", message));
         }, waitTimeoutMs);
         waiting.push(begin);

@@ -5,10 +5,10 @@ import { type Condition, type FilterValue, type Order, parseFilter } from "./par
 const COMPARED: Readonly<Record<Order, string>> = { gt: ">", gte: ">=", lt: "<", lte: "<=" };
 
 /**
- * A condition on the column `meta`. Its keys and values are parameters, appended to `values`, and never text of the
- * statement. Every comparison is true or false and never null, so that `not` finds also what lacks the key.
+ * Returns a condition on the column `meta`. Keys and values become parameters, appended to `values`, and never part of the
+ * text. Each comparison is true or false and never null, so that `not` also matches rows that lack the key.
  *
- * @throws SearchError `ERR_SVC_SEARCH_FILTER`, naming the place
+ * @throws SearchError `ERR_SVC_SEARCH_FILTER` with the position of the fault
  */
 export function compileFilter(
   { filterKeys }: Pick<ResolvedOptions, "filterKeys">,
@@ -18,14 +18,14 @@ export function compileFilter(
   return compileCondition(parseFilter(filter), createParameters(values), filterKeys);
 }
 
-/** As {@link compileFilter}, of a filter that was read before. `keys` have an index of their own. */
+/** Does the same as {@link compileFilter} for a parsed filter. `keys` have their own index. */
 export function compileCondition(
   condition: Condition,
   parameters: Parameters,
   keys: readonly string[],
 ): string {
   if ("join" in condition) {
-    // Nothing to hold holds; nothing to choose from does not.
+    // An empty `and` is true, an empty `or` is false.
     if (condition.of.length === 0) return condition.join === "and" ? "true" : "false";
     return `(${condition.of.map((each) => compileCondition(each, parameters, keys)).join(` ${condition.join} `)})`;
   }
@@ -36,7 +36,7 @@ export function compileCondition(
   if ("in" in condition) {
     if (condition.in.length === 0) return "false";
     const listed = parameters.add(JSON.stringify(condition.in), "text");
-    // A list contains a value, and also a part of itself: what is stored must be a value.
+    // A list contains its values but also its sublists, so require that the stored value is not a list or object.
     return `coalesce(${listed}::jsonb @> (meta -> ${key()})
       and jsonb_typeof(meta -> ${key()}) not in ('array', 'object'), false)`;
   }
@@ -46,17 +46,17 @@ export function compileCondition(
     return `coalesce(jsonb_typeof(meta -> ${key()}) = 'number'
       and (meta -> ${key()}) ${operator} ${than}::jsonb, false)`;
   }
-  // By code points, whatever the database's collation: dates in ISO form compare as dates.
+  // Compare by code points, independent of the database's collation: ISO dates then compare correctly.
   const than = parameters.add(condition.than, "text");
   return `coalesce(jsonb_typeof(meta -> ${key()}) = 'string'
     and (meta ->> ${key()}) collate "C" ${operator} ${than}, false)`;
 }
 
 function equal(key: string, value: FilterValue, parameters: Parameters, keys: readonly string[]): string {
-  // A computed key makes an own property also of `__proto__`.
+  // A computed key also creates an own property for `__proto__`.
   const whole = parameters.add(JSON.stringify({ [key]: value }), "text");
   const contained = `(meta @> ${whole}::jsonb)`;
   if (typeof value !== "string" || !keys.includes(key)) return contained;
-  // What the index of the key is about. A number with the same digits, or no such key, is the other half's to refuse.
+  // The expression that the key's index covers. The first condition excludes a number with the same digits.
   return `(${contained} and (meta ->> ${parameters.add(key, "text")}) = ${parameters.add(value, "text")})`;
 }

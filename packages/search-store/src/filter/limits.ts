@@ -1,10 +1,10 @@
-/** How deep `and`, `or` and `not` may be nested. */
+/** Nesting limit of `and`, `or` and `not`. */
 export const MAX_DEPTH = 8;
-/** Comparisons of one filter. */
+/** Limit of comparisons in one filter. */
 export const MAX_COMPARISONS = 100;
-/** Values of all lists (`in`) of one filter. */
+/** Limit of values in all `in` lists of one filter. */
 export const MAX_LISTED = 1000;
-/** Bytes of a key. */
+/** Longest key in bytes. */
 export const MAX_KEY_BYTES = 256;
-/** Bytes of a text that is compared with. */
+/** Longest text value in bytes. */
 export const MAX_TEXT_BYTES = 8192;

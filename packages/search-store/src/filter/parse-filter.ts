@@ -2,10 +2,10 @@ import { nearestName } from "@svc/options";
 import { MAX_COMPARISONS, MAX_DEPTH, MAX_KEY_BYTES, MAX_LISTED, MAX_TEXT_BYTES } from "./limits.ts";
 import { under, wrong } from "./place.ts";
 
-/** A value that a filter compares with. */
+/** A value to compare with. */
 export type FilterValue = string | number | boolean | null;
 
-/** How one key of the metadata must be. All of what is given must hold. */
+/** Comparisons with the value of one key; all of them must hold. */
 export interface FilterComparison {
   readonly eq?: FilterValue | undefined;
   readonly in?: readonly FilterValue[] | undefined;
@@ -17,8 +17,8 @@ export interface FilterComparison {
 }
 
 /**
- * What the metadata of a chunk must be: every key named here must compare as said, a bare value meaning `eq`. `and`, `or` and
- * `not` take filters; a key of the metadata with such a name is reached by none.
+ * A condition on the metadata of a chunk: every key must meet its comparison, where a plain value means `eq`. `and`, `or` and
+ * `not` take filters, so metadata keys with these names cannot be compared.
  */
 export interface Filter {
   readonly and?: readonly Filter[] | undefined;
@@ -27,7 +27,7 @@ export interface Filter {
   readonly [key: string]: FilterValue | FilterComparison | Filter | readonly Filter[] | undefined;
 }
 
-/** One comparison, or several conditions joined. A filter is read once into this, and then no more looked at. */
+/** A parsed filter: one comparison, or several conditions joined. */
 export type Condition =
   | { readonly join: "and" | "or"; readonly of: readonly Condition[] }
   | { readonly not: Condition }
@@ -46,8 +46,9 @@ interface Budget {
 }
 
 /**
- * Reads a filter that may come from anybody.
- * @throws SearchError `ERR_SVC_SEARCH_FILTER`, naming the place
+ * Parses and validates a filter, which may come from an untrusted client.
+ *
+ * @throws SearchError `ERR_SVC_SEARCH_FILTER` with the position of the fault
  */
 export function parseFilter(filter: unknown): Condition {
   return parseGroup(filter, "filter", 0, { comparisons: 0, listed: 0 });
@@ -63,9 +64,9 @@ function parseGroup(filter: unknown, place: string, depth: number, budget: Budge
     if (key === "not") of.push({ not: parseGroup(value, at, depth + 1, budget) });
     else if (key === "and" || key === "or") {
       if (!Array.isArray(value)) throw wrong(at, "must be a list of filters");
-      // Each costs one, also an empty one: a list has an end.
+      // Count every part, even an empty one, so that a list cannot be endless.
       spend(budget, value.length, at);
-      // From what has holes too: a list that skips them is no condition.
+      // Array.from() visits holes too, and a hole is not a valid filter.
       const parts = Array.from(value, (each, n) => parseGroup(each, `${at}[${n}]`, depth + 1, budget));
       of.push({ join: key, of: parts });
     } else {
@@ -125,7 +126,7 @@ function parseComparison(
     default: {
       const near = nearestName(operator, OPERATORS);
       const meant = near === undefined ? `known are ${OPERATORS.join(", ")}` : `did you mean ${near}?`;
-      throw wrong(at, `is no operator; ${meant}`);
+      throw wrong(at, `is not an operator; ${meant}`);
     }
   }
 }
@@ -138,7 +139,7 @@ function spend(budget: Budget, count: number, place: string): void {
 }
 
 function checkKey(key: string, place: string): void {
-  // Metadata cannot hold such a key, and no statement either.
+  // Neither metadata nor a statement can contain such a key.
   if (key.includes("\0") || !key.isWellFormed())
     throw wrong(place, "must not contain NUL or half a character");
   if (Buffer.byteLength(key) > MAX_KEY_BYTES)

@@ -4,17 +4,17 @@ import { SearchError } from "../errors.ts";
 import type { ResolvedOptions } from "../options.ts";
 import { STAY, TRY_LOCK } from "../sql/tenant-index.ts";
 
-/** What the work answers that found somebody else at it. */
+/** Result of work that found another process on the same index. */
 export const BUSY: unique symbol = Symbol("busy");
-/** And that has to look again, a second later. */
+/** Result of work that has to look again a second later. */
 export const AGAIN: unique symbol = Symbol("again");
 
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 1000;
-/** An hour of pauses; between two builds there is always a chance. */
+/** About an hour of attempts. */
 const ROUNDS = 3600;
 
-// Whoever has the lock needs one connection more. Were many to hold one each, a pool would have none left for any of them.
+// Work under the lock needs a second connection: without a queue, many waiting calls could use up the whole pool.
 const last = new WeakMap<Database, Promise<unknown>>();
 
 function inTurn<T>(db: Database, work: () => Promise<T>): Promise<T> {
@@ -28,20 +28,20 @@ function inTurn<T>(db: Database, work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Runs work on an index while nobody else, in any process, is at one of the table. The lock is held by a transaction that does nothing else, so
- * that it ends with the process and works behind a pooler of transactions; a build itself can be in no transaction, and runs
- * on another connection.
+ * Runs work on an index while no other process works on an index of the table. A transaction that does nothing else holds the
+ * lock, so that it ends with the process and works behind a transaction pooler. A concurrent build cannot run in a
+ * transaction, so it uses another connection.
  *
- * @throws SearchError `ERR_SVC_SEARCH_INDEX` when somebody else does not come to an end
+ * @throws SearchError `ERR_SVC_SEARCH_INDEX` if another process does not finish within about an hour
  */
 export async function underLock<T>(
   { db, table }: ResolvedOptions,
   index: string,
   work: (tx: Queryable) => Promise<T | typeof BUSY | typeof AGAIN>,
 ): Promise<T> {
-  // With an older snapshot than its own the build would wait for this transaction, and this one for the build.
+  // READ COMMITTED: with an older snapshot, the build would wait for this transaction, and this transaction for the build.
   const isolation = isPool(db) ? ({ isolation: "read committed" } as const) : {};
-  // One for the whole table: two concurrent builds on one table may wait for each other, of which the server ends one.
+  // One lock for the whole table: two concurrent builds on one table may deadlock, and the server ends one of them.
   const key = `svc/search/index/${JSON.stringify(table)}`;
   let wait = FIRST_PAUSE_MS;
   for (let round = 0; round < ROUNDS; round++) {
@@ -63,6 +63,6 @@ export async function underLock<T>(
   }
   throw new SearchError(
     "ERR_SVC_SEARCH_INDEX",
-    `somebody else is at the index ${index} and does not come to an end`,
+    `another process works on the index ${index} and does not finish`,
   );
 }

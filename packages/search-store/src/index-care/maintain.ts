@@ -5,24 +5,24 @@ import { countTenants, selectHidden } from "../sql/tenant-index.ts";
 import { allIndexes, dropNamed, makeTenantIndex, tellPlanner, tenantIndexName } from "./tenant-index.ts";
 
 export interface Maintained {
-  /** Names of the indexes. */
+  /** Names of the created indexes. */
   readonly created: readonly string[];
   readonly dropped: readonly string[];
   readonly kept: readonly string[];
 }
 
 /**
- * Counts the chunks of all tenants, gives an index to those that have `indexAbove`, and takes it from those that have fewer than
- * `indexBelow`; between the two it leaves both as they are. What a build left behind is made again or taken away. One index
- * that fails keeps none of the others from being made.
+ * Counts the chunks of all tenants, creates an index for those with at least `indexAbove`, and drops the index of those with
+ * fewer than `indexBelow`; in between it changes nothing. Rebuilds or drops invalid indexes of interrupted builds. A failing
+ * index does not stop the others.
  *
- * @throws SearchError `ERR_SVC_SEARCH_INDEX` when one could not be made, at the end; and when row security hides the tenants, at
- *   the beginning
+ * @throws SearchError `ERR_SVC_SEARCH_INDEX` at the end if an index could not be created; at the start if row security hides
+ *   the tenants
  */
 export async function maintainIndexes(options: ResolvedOptions): Promise<Maintained> {
   const { db, indexAbove, indexBelow } = options;
   const [row] = (await query<{ hidden: boolean }>(db, selectHidden(options))).rows;
-  // Nobody's chunks would be counted, and every index dropped.
+  // Otherwise every count would be 0, and every index dropped.
   if (row?.hidden === true)
     throw failed("row security hides the tenants from this login: use one that has BYPASSRLS");
   const least = Math.max(indexBelow, 1);

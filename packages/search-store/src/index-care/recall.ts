@@ -7,11 +7,11 @@ import { type SampleRow, selectExact, selectSample } from "../sql/recall.ts";
 import { searchStatement } from "../sql/search.ts";
 
 export interface RecallRequest {
-  /** Stored embeddings that are asked for, 1 to 10,000. Default 100. */
+  /** Number of stored embeddings to search for, 1 to 10,000. Default 100. */
   readonly sample?: number | undefined;
   /** Neighbours of each, 1 to 100. Default 10. */
   readonly limit?: number | undefined;
-  /** As for a search. Default 100. */
+  /** Width of the index scan, as in a search. Default 100. */
   readonly efSearch?: number | undefined;
 }
 
@@ -19,18 +19,18 @@ export interface Recall {
   /** Share of the true neighbours that the live search finds, 0 to 1. */
   readonly recall: number;
   readonly queries: number;
-  /** Median of the exact searches. */
+  /** Median time of an exact search, in milliseconds. */
   readonly exactMs: number;
-  /** Median of the live ones. */
+  /** Median time of a live search, in milliseconds. */
   readonly liveMs: number;
 }
 
-// Of one and the same pair the two statements may differ by a rounding.
+// The two statements may round the distance of the same pair differently.
 const EQUAL = 1e-6;
 
 /**
- * Asks the live search and an exact one for the neighbours of some stored embeddings, and answers how many of the true ones the
- * live search finds. The embedding itself is not counted: everybody finds that.
+ * Searches for the neighbours of some stored embeddings with the live search and with an exact one, and returns the share of
+ * true neighbours that the live search finds. The embedding itself does not count, since every search finds it.
  *
  * @throws SearchError `ERR_SVC_SEARCH_ARGUMENT`
  */
@@ -63,7 +63,7 @@ export async function measureRecall(
     const hits = await timed(liveMs, () => sendSearch(options, tenant, live));
     const farthest = exact.rows.at(-1)?.distance;
     if (farthest === undefined) continue;
-    // By distance and not by row: of two that are equally near either is right.
+    // Compare by distance, not by row: of two equally near rows, either one is correct.
     const near = hits.filter(
       (hit) =>
         (hit.document_id !== row.document_id || hit.ordinal !== row.ordinal) &&

@@ -1,15 +1,15 @@
 import { safeErrorText } from "@svc/sql";
 import type { ResolvedOptions } from "../options.ts";
 
-/** What the care of the indexes did. Indexes are named by a hash: a tenant's own name is in no event. */
+/** An event of index maintenance. It contains the index's name with a hash, and never the tenant. */
 export interface StoreEvent {
   readonly type: "index-created" | "index-dropped" | "index-failed";
   readonly index: string;
-  /** Chunks of the tenant, where they were counted. */
+  /** Chunks of the tenant, if they were counted. */
   readonly chunks?: number | undefined;
-  /** How long it took. */
+  /** Duration in milliseconds. */
   readonly durationMs?: number | undefined;
-  /** What went wrong, safe to show: an SQLSTATE or the code of a system call. */
+  /** Cause, safe to show: an SQLSTATE or the code of a system call. */
   readonly error?: string | undefined;
 }
 
@@ -19,7 +19,7 @@ const TOLD = {
   "index-failed": "an approximate index could not be made",
 } as const;
 
-/** Tells the log, which is a calm one, and the listener. Neither changes what happens to the index. */
+/** Passes an event to the safe logger and to the listener; their errors do not affect the index. */
 export function report({ onEvent, logger }: ResolvedOptions, event: StoreEvent): void {
   const { type, index, chunks, durationMs, error } = event;
   const fields = { index, chunks, duration_ms: durationMs, error };
@@ -28,7 +28,7 @@ export function report({ onEvent, logger }: ResolvedOptions, event: StoreEvent):
     logger?.warn({ error: safeErrorText(reason) }, "the listener of a search store's events throws");
   try {
     const answer: unknown = onEvent?.(event);
-    // An async function is taken for one that answers nothing.
+    // The listener may be an async function, although its type returns void.
     if (answer instanceof Promise) answer.catch(failed);
   } catch (reason) {
     failed(reason);

@@ -1,8 +1,8 @@
 import { type Database, isPool } from "@svc/sql";
 
 /**
- * Whether a statement can run beside a transaction: only then an index can be made or dropped concurrently. The embedded
- * database lends one connection, and so does a pool of one.
+ * Returns whether a statement can run on a second connection beside a transaction, which concurrent index builds need. The
+ * embedded database and a pool of one have no second connection.
  */
 export function hasSecondConnection(db: Database): boolean {
   if (!isPool(db)) return false;

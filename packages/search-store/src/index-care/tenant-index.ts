@@ -14,20 +14,20 @@ import { AGAIN, BUSY, underLock } from "./index-lock.ts";
 import { report } from "./report.ts";
 import { hasSecondConnection } from "./second-connection.ts";
 
-/** The approximate index of a tenant. */
+/** A tenant's approximate index. */
 export interface TenantIndex {
   readonly name: string;
-  /** False while it is being made, and after that failed. */
+  /** False during the build, and after a failed one. */
   readonly valid: boolean;
   readonly bytes: number;
 }
 
-/** What the names of all indexes of tenants begin with. */
+/** Returns the common prefix of the names of all tenant indexes. */
 export function indexPrefix({ table }: Pick<ResolvedOptions, "table">): string {
   return `${table.slice(table.lastIndexOf(".") + 1)}_hnsw_`;
 }
 
-/** The name of a tenant's index. A tenant may have any name: a hash of it is one that can be shown. */
+/** Returns the name of a tenant's index, with a hash of the tenant, since the tenant must not appear in plans or logs. */
 export function tenantIndexName(options: Pick<ResolvedOptions, "table">, tenant: string): string {
   return indexPrefix(options) + hash("sha256", tenant).slice(0, 16);
 }
@@ -41,12 +41,12 @@ export async function tenantIndexOf(
 }
 
 /**
- * Gives a tenant an approximate index, or leaves alone the one that it has. What a build left behind that never ended is
- * dropped, and made again. On a pool it is made concurrently: reads and writes go on meanwhile. Any number of processes may
- * call this at once: one of them makes it and the others wait.
+ * Creates a tenant's approximate index, unless it exists. Drops and rebuilds an invalid index of an interrupted build. On a
+ * pool it builds concurrently, so reads and writes continue. Several processes may call it at once: one builds and the
+ * others wait.
  *
- * @throws SearchError `ERR_SVC_SEARCH_INDEX` when it cannot be made
- * @throws SqlDeadlineError when a statement takes longer than it may; the next call takes away what the build has left
+ * @throws SearchError `ERR_SVC_SEARCH_INDEX` if it cannot be created
+ * @throws SqlDeadlineError if a statement takes too long; the next call removes what the build left
  */
 export async function ensureTenantIndex(options: ResolvedOptions, tenant: string): Promise<TenantIndex> {
   const { index, made } = await makeTenantIndex(options, tenant);
@@ -54,12 +54,12 @@ export async function ensureTenantIndex(options: ResolvedOptions, tenant: string
   return index;
 }
 
-/** How many rows every tenant has. Not beside a build: that would wait for this, and this for the build. */
+/** Updates the planner's statistics on tenants. Takes the lock, since ANALYZE and a build would wait for each other. */
 export function tellPlanner(options: ResolvedOptions, name: string): Promise<void> {
   return underLock(options, name, (tx) => alter(options, tx, () => analyzeTenants(options)));
 }
 
-/** As {@link ensureTenantIndex}, without telling the planner how many rows the tenant has. */
+/** Does the same as {@link ensureTenantIndex}, without updating the planner's statistics. */
 export async function makeTenantIndex(
   options: ResolvedOptions,
   tenant: string,
@@ -72,7 +72,7 @@ export async function makeTenantIndex(
   return underLock(options, name, async (tx) => {
     const found = await find(options, name, tx);
     if (found?.valid === true) return { index: shown(found), made: false };
-    // Its process may have ended and left the server to it. Between the end of a build and its commit it looks left behind.
+    // The server may continue the build of an ended process; just before its commit, such a build looks interrupted.
     if (found !== undefined && (found.building || !isLeft)) {
       isLeft = !found.building;
       return isLeft ? AGAIN : BUSY;
@@ -94,7 +94,7 @@ export async function makeTenantIndex(
   });
 }
 
-/** Takes a tenant's approximate index away. @returns whether there was one */
+/** Drops a tenant's approximate index. @returns whether it existed */
 export function dropTenantIndex(options: ResolvedOptions, tenant: string): Promise<boolean> {
   return dropNamed(options, tenantIndexName(options, tenant));
 }
@@ -111,7 +111,7 @@ export async function dropNamed(options: ResolvedOptions, name: string, chunks?:
   });
 }
 
-/** The indexes of tenants that a table has. */
+/** Returns all tenant indexes of a table. */
 export async function allIndexes(options: ResolvedOptions): Promise<readonly IndexRow[]> {
   const prefix = indexPrefix(options);
   const { rows } = await query<IndexRow>(options.db, SELECT_INDEXES, [options.quotedTable, prefix]);
@@ -119,8 +119,8 @@ export async function allIndexes(options: ResolvedOptions): Promise<readonly Ind
 }
 
 /**
- * Beside the transaction of the lock, where there is another connection: a statement with values leaves that one a snapshot,
- * for whose end a concurrent build would wait.
+ * Finds an index on another connection than that of the lock, if there is one: the query would leave the locking transaction
+ * a snapshot, and a concurrent build would wait for its end.
  */
 async function find(options: ResolvedOptions, name: string, tx?: Queryable): Promise<IndexRow | undefined> {
   const db = tx === undefined || hasSecondConnection(options.db) ? options.db : tx;
@@ -128,7 +128,7 @@ async function find(options: ResolvedOptions, name: string, tx?: Queryable): Pro
   return rows.find((row) => row.name === name);
 }
 
-/** Concurrently on another connection, where there is one, else in the transaction of the lock. */
+/** Runs a statement concurrently on another connection if there is one, else in the transaction of the lock. */
 async function alter(
   { db }: ResolvedOptions,
   tx: Queryable,
@@ -138,14 +138,14 @@ async function alter(
   else await tx.query(statement(false));
 }
 
-/** What was cut off is of no use to a search, and of some cost to every write. The next call would take it away too. */
+/** Drops the invalid index of a failed build: searches cannot use it, but every write would maintain it. */
 async function sweep(options: ResolvedOptions, name: string): Promise<void> {
   if (!hasSecondConnection(options.db)) return;
   try {
     const left = await find(options, name);
     if (left?.valid === false && !left.building) await query(options.db, dropIndex(left.path, true));
   } catch {
-    // Why it could not be made is what is to be said.
+    // Ignore: the caller throws the error of the build.
   }
 }
 
@@ -154,7 +154,7 @@ function shown({ name, valid, bytes }: IndexRow): TenantIndex {
 }
 
 function failed(name: string, cause?: unknown): SearchError {
-  // 57014: cancelled, which is what statement_timeout does.
+  // 57014: cancelled, for example by statement_timeout.
   const why =
     sqlStateOf(cause) === "57014"
       ? "was cut off: give the store that makes indexes a login without statement_timeout"

@@ -7,25 +7,25 @@ import type { ResolvedOptions } from "../options.ts";
 import type { Wanted } from "../sql/search.ts";
 
 export interface SearchRequest {
-  /** Searches by meaning. */
+  /** Embedding to search for by meaning. */
   readonly vector?: Vector | undefined;
-  /** Searches by words; embedded as well where the store has `embed` and no vector is given. */
+  /** Words to search for; also embedded if the store has `embed` and no vector is given. */
   readonly text?: string | undefined;
-  /** Default: none. */
+  /** Condition on the metadata. Default: none. */
   readonly filter?: Filter | undefined;
-  /** How many hits, 1 to 100 (SEARCH-4). Default 5. */
+  /** Largest number of hits, 1 to 100 (SEARCH-4). Default 5. */
   readonly limit?: number | undefined;
-  /** How wide an approximate index is searched, 1 to 1,000 (SEARCH-3, SEARCH-4). Default 100. */
+  /** Width of an approximate index scan, 1 to 1,000 (SEARCH-3, SEARCH-4). Default 100. */
   readonly efSearch?: number | undefined;
-  /** Least score, -1 to 1; a hit without a score passes none. Default: none. */
+  /** Minimum score, -1 to 1; excludes hits without a score. Default: none. */
   readonly minScore?: number | undefined;
-  /** How much meaning and words count in the fusion of ranks, 0 and above. Default 1 each. */
+  /** Weights of meaning and words in the rank fusion, 0 or more. Default 1 each. */
   readonly weights?: { readonly vector?: number | undefined; readonly text?: number | undefined } | undefined;
-  /** What is added to a rank before it is inverted. Default 60. */
+  /** Constant added to a rank in the rank fusion. Default 60. */
   readonly rrfK?: number | undefined;
-  /** Candidates of each kind that are fused, 1 to 1,000. Default 40, and no less than `limit`. */
+  /** Number of candidates of each kind to fuse, 1 to 1,000. Default 40, at least `limit`. */
   readonly candidates?: number | undefined;
-  /** Gives up while the embedding of the text is awaited. Default: none. */
+  /** Cancels the search while it waits for the embedding of the text. Default: none. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -41,7 +41,7 @@ const KNOWN = [
   "candidates",
   "signal",
 ];
-/** Bytes of a query: what a model embeds is not much more. */
+/** Longest query in bytes; models embed little more. */
 const MAX_QUERY_BYTES = 16_384;
 const MAX_WEIGHT = 1000;
 const MAX_RRF_K = 10_000;
@@ -49,9 +49,9 @@ const MAX_RRF_K = 10_000;
 type Shape = Pick<ResolvedOptions, "dimensions" | "precision" | "filterKeys">;
 
 /**
- * Checks a request whole before anything is embedded or sent (SEARCH-4).
+ * Validates a whole request before anything is embedded or sent (SEARCH-4).
  *
- * @returns what to search for; a text of nothing but spaces is none
+ * @returns the checked request; a text of only spaces counts as none
  * @throws SearchError `ERR_SVC_SEARCH_ARGUMENT`, `ERR_SVC_SEARCH_VECTOR`, `ERR_SVC_SEARCH_FILTER`
  */
 export function checkRequest(shape: Shape, request: SearchRequest): Wanted {
@@ -72,7 +72,7 @@ export function checkRequest(shape: Shape, request: SearchRequest): Wanted {
   if (ofVector === 0 && ofText === 0) throw refused("weights must not both be 0");
   if (signal !== undefined && !(signal instanceof AbortSignal))
     throw refused("signal must be an AbortSignal");
-  // Read now: a faulty filter is to be told before the text is embedded, which costs.
+  // Parse the filter first, so that a faulty one does not cost an embedding.
   const condition = filter === undefined ? undefined : parseFilter(filter);
   return {
     vector: vector === undefined ? undefined : vectorText(vector),
@@ -93,7 +93,7 @@ function queryText(text: unknown): string | undefined {
   if (Buffer.byteLength(text) > MAX_QUERY_BYTES) {
     throw refused(`the text of the search must have at most ${MAX_QUERY_BYTES} bytes`);
   }
-  // What no text of the database can hold is in none of its words.
+  // Replace characters that PostgreSQL cannot store, since no word contains them.
   const query = text.toWellFormed().replaceAll("\0", " ").trim();
   return query === "" ? undefined : query;
 }

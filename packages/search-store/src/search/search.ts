@@ -13,15 +13,15 @@ export interface Hit {
   readonly meta: Meta;
   /** 1 - cosine distance (SEARCH-5), in [-1, 1]; null without a vector. */
   readonly score: number | null;
-  /** The sum of `weight / (rrfK + rank)` over the two ranks. */
+  /** Sum of `weight / (rrfK + rank)` over the two ranks. */
   readonly fusedScore: number;
-  /** Place among the nearest by meaning, from 1; null where it was none of the candidates. */
+  /** Rank among the nearest by meaning, from 1; null if the chunk was not a candidate. */
   readonly vectorRank: number | null;
-  /** Place among the best by words, from 1; null where it was none of the candidates. */
+  /** Rank among the best by words, from 1; null if the chunk was not a candidate. */
   readonly textRank: number | null;
 }
 
-/** The hits of a search, and what its span says of it. */
+/** The hits of a search, and the attributes for its span. */
 export interface Found {
   readonly hits: readonly Hit[];
   readonly hybrid: boolean;
@@ -30,10 +30,11 @@ export interface Found {
 }
 
 /**
- * Searches one tenant's chunks by meaning, by words, or by both (SEARCH-1, SEARCH-3 to SEARCH-5). The tenant has been checked.
+ * Searches one tenant's chunks by meaning, by words, or by both (SEARCH-1, SEARCH-3 to SEARCH-5). The caller has checked the
+ * tenant.
  *
- * @throws SearchError for what the search does not take, and for an embedding that cannot be had
- * @throws the reason of the request's signal
+ * @throws SearchError for an invalid request, and if the embedding fails
+ * @throws the reason of the request's signal when it aborts
  */
 export async function searchTenant(
   options: ResolvedOptions,
@@ -48,7 +49,7 @@ export async function searchTenant(
   const found = { hybrid: vector !== undefined && text !== undefined, filtered: filter !== undefined, limit };
   const whole = { ...wanted, vector };
   const legs = legsOf(whole);
-  // A text of nothing but spaces, or what there is has no weight.
+  // The text is blank, or all given kinds have the weight 0.
   if (legs.vector === undefined && legs.text === undefined) return { ...found, hits: [] };
   const rows = await sendSearch(options, tenant, searchStatement(options, tenant, whole));
   return { ...found, hits: rows.map(hitOf) };
@@ -72,7 +73,7 @@ function hitOf(row: HitRow): Hit {
     ordinal: row.ordinal,
     content: row.content,
     meta: row.meta,
-    // A chunk that was written past the store may be all zeros, and near to nothing.
+    // A chunk written by other code may be all zeros; its score is then NaN.
     score: Number.isNaN(row.score) ? null : row.score,
     fusedScore: row.fused,
     vectorRank: row.vector_rank,

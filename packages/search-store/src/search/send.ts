@@ -4,9 +4,9 @@ import type { ResolvedOptions } from "../options.ts";
 import type { HitRow, Statement } from "../sql/search.ts";
 
 /**
- * On a connection of a pool the statement names the tenant to row security by itself. One connection of the caller's may be
- * inside of a transaction that has another tenant, which must not be changed behind its back; and a database that names
- * tenants itself refuses a statement that does.
+ * Sends a search. On a pool, the statement itself sets the tenant for row security. On the caller's connection it must not,
+ * since a transaction there may have another tenant; and a database that sets tenants itself rejects a statement that
+ * does.
  */
 export async function sendSearch(
   options: ResolvedOptions,

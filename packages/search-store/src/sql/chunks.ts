@@ -3,8 +3,8 @@ import type { ResolvedOptions } from "../options.ts";
 type Names = Pick<ResolvedOptions, "quotedTable" | "vectorType">;
 
 /**
- * One advisory lock for the tenant, shared among its ingests and taken alone by who deletes it, and one for the document. A
- * statement of their own: what comes after must see what the one before has committed.
+ * Locks the tenant, shared by ingests and exclusive for its deletion, and one document. It is a separate statement, so that
+ * the next one sees what the previous holder committed.
  */
 export const LOCK_DOCUMENT = `
 select pg_advisory_xact_lock_shared(hashtextextended($1, 0)), pg_advisory_xact_lock(hashtextextended($2, 0))`;
@@ -13,14 +13,14 @@ export const LOCK_TENANT_SHARED = `select pg_advisory_xact_lock_shared(hashtexte
 
 export const LOCK_TENANT = `select pg_advisory_xact_lock(hashtextextended($1, 0))`;
 
-/** Which of these contents a document has an embedding of. */
+/** Returns the query for the stored hashes of a document among the given ones. */
 export function selectHashes({ quotedTable }: Names): string {
   return `
 select distinct encode(content_sha256, 'hex') as hash from ${quotedTable}
 where tenant_id = $1 and document_id = $2 and encode(content_sha256, 'hex') = any($3::text[])`;
 }
 
-/** A whole document. A chunk without an embedding takes that of the same content; what is as it was is not written. */
+/** Returns the upsert of a whole document. Reuses the embedding of the same content, and writes only changed chunks. */
 export function upsertChunks({ quotedTable, vectorType }: Names): string {
   return `
 with given as (
@@ -44,7 +44,7 @@ where (chunk.content_sha256, chunk.meta, chunk.embedding)
   is distinct from (excluded.content_sha256, excluded.meta, excluded.embedding)`;
 }
 
-/** What a shorter document leaves behind. */
+/** Returns the statement that deletes the chunks after a document's new end. */
 export function deleteAfter({ quotedTable }: Names): string {
   return `delete from ${quotedTable} where tenant_id = $1 and document_id = $2 and ordinal >= $3`;
 }
@@ -57,7 +57,7 @@ export function deleteTenantRows({ quotedTable }: Names): string {
   return `delete from ${quotedTable} where tenant_id = $1`;
 }
 
-/** New chunks only, for a database that cannot COPY. */
+/** Returns the insert of new chunks, for connections without COPY. */
 export function insertChunks({ quotedTable, vectorType }: Names): string {
   return `
 insert into ${quotedTable} (tenant_id, document_id, ordinal, content, content_sha256, meta, embedding)
@@ -71,7 +71,7 @@ export function countRows({ quotedTable }: Names): string {
 select count(*)::int as chunks, count(distinct document_id)::int as documents from ${quotedTable} where tenant_id = $1`;
 }
 
-/** One page and one row more. `more` is what the caller adds to the condition. */
+/** Returns the query for one page plus one row; `more` is an additional condition. */
 export function selectPage({ quotedTable }: Names, more: string, limit: string): string {
   return `
 select document_id, ordinal, content, meta, created_at from ${quotedTable}
@@ -80,7 +80,7 @@ order by document_id, ordinal
 limit ${limit}`;
 }
 
-/** What keeps this login from a COPY: row security that holds for it on the table, and no right to read files. */
+/** Returns the query for what rules out a direct COPY: active row security, and no right to read server files. */
 export function selectRights({ quotedTable }: Names): string {
   return `
 select row_security_active('${quotedTable.replaceAll("'", "''")}') as secured,
@@ -88,14 +88,14 @@ select row_security_active('${quotedTable.replaceAll("'", "''")}') as secured,
     or pg_has_role('pg_read_server_files', 'usage') as files`;
 }
 
-/** A table of the session that is gone with the transaction. */
+/** Returns the statement that creates a temporary table for the transaction. */
 export function makeStage({ quotedTable }: Names, stage: string): string {
   return `
 create temporary table ${stage} on commit drop as
 select tenant_id, document_id, ordinal, content, content_sha256, meta, embedding from ${quotedTable} with no data`;
 }
 
-/** The next load of the same transaction makes one of its own. */
+/** Returns the statement that drops it, so that another load in the same transaction can create its own. */
 export function dropStage(stage: string): string {
   return `drop table pg_temp.${stage}`;
 }

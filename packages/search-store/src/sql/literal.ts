@@ -1,6 +1,6 @@
 /**
- * A text as a constant in SQL, for statements that take no parameters, whatever `standard_conforming_strings` says. Only for
- * texts that were checked: no NUL and no half of a surrogate pair.
+ * Returns a checked text as a SQL constant, for statements that take no parameters and for both values of
+ * `standard_conforming_strings`. The text must not contain NUL or half a surrogate pair.
  */
 export function literal(text: string): string {
   const quoted = `'${text.replaceAll("'", "''")}'`;

@@ -1,13 +1,13 @@
 import type { ResolvedOptions } from "../options.ts";
 import { createParameters, type Parameters } from "./parameters.ts";
 
-/** A search as it is sent. */
+/** A search as it is sent to the server. */
 export interface Statement {
   readonly text: string;
   readonly values: unknown[];
 }
 
-/** One hit as the database answers it. */
+/** One hit as the database returns it. */
 export interface HitRow extends Record<string, unknown> {
   readonly document_id: string;
   readonly ordinal: number;
@@ -19,13 +19,13 @@ export interface HitRow extends Record<string, unknown> {
   readonly text_rank: number | null;
 }
 
-/** What is searched for, checked. */
+/** A validated search. */
 export interface Wanted {
-  /** As the server reads it; undefined: not by meaning. */
+  /** Vector in the server's text format; undefined for a search without meaning. */
   readonly vector: string | undefined;
-  /** Undefined: not by words. */
+  /** Text of the words; undefined for a search without words. */
   readonly text: string | undefined;
-  /** Writes the condition on the metadata; undefined: there is none. */
+  /** Returns the condition on the metadata, or undefined. */
   readonly where: (parameters: Parameters) => string | undefined;
   readonly limit: number;
   readonly candidates: number;
@@ -43,18 +43,17 @@ type Table = Pick<
 const MAX_WORDS = 64;
 
 interface Site {
-  /** What is asked of every row that may become a candidate; `c` is the row. */
+  /** Condition for every candidate; `c` is the row. */
   readonly own: string;
   readonly parameters: Parameters;
 }
 
 /**
- * The whole search as one statement (SEARCH-1, SEARCH-3).
+ * Returns the whole search as one statement (SEARCH-1, SEARCH-3).
  *
- * The settings hold for this statement alone: they are made in its own transaction, local to it, by the common table
- * expression that everything else waits for. So it is one round trip, and a connection that a pooler lends to somebody
- * else afterwards is as it was. The partial index of a tenant is used because the statement has no name: the server then
- * plans it with its values, and knows that `tenant_id = $1` is the tenant of the index.
+ * A common table expression, which all others wait for, makes the settings local to the statement's own transaction. So the
+ * search is one round trip, and a pooled connection keeps no setting. The statement has no name, so the server plans it with
+ * its values: only then does it know that `tenant_id = $1` matches the condition of the tenant's partial index.
  */
 export function searchStatement(table: Table, tenant: string, wanted: Wanted): Statement {
   const legs = legsOf(wanted);
@@ -66,7 +65,7 @@ export function searchStatement(table: Table, tenant: string, wanted: Wanted): S
   const { vector, minScore } = wanted;
   const score =
     vector === undefined ? "null::float8" : `1 - (${exact(table, parameters, vector, "c.embedding")})`;
-  // Outside of every limit; what has no direction has no score that passes.
+  // Apply minScore after the limits; a NaN score never passes.
   const passes =
     minScore === undefined
       ? ""
@@ -90,7 +89,7 @@ ${passes}order by f.fused desc, f.document_id, f.ordinal`;
   return { text, values: parameters.values };
 }
 
-/** The kinds that propose candidates: one without weight proposes none, but its vector still gives every hit its score. */
+/** Drops kinds with the weight 0, which propose no candidates; a given vector still determines the score of every hit. */
 export function legsOf(wanted: Wanted): Wanted {
   const { vector, text, weights } = wanted;
   return {
@@ -105,14 +104,14 @@ function settings(table: Table, tenant: string, wanted: Wanted, parameters: Para
     `set_config(${parameters.add(name, "text")}, ${parameters.add(value, "text")}, true)`;
   const made: string[] = [];
   if (wanted.vector !== undefined) {
-    // Without the second a filter that few of the nearest pass would leave fewer hits than there are.
+    // Without iterative scans, a selective filter would return fewer hits than exist.
     made.push(set("hnsw.ef_search", String(wanted.efSearch)), set("hnsw.iterative_scan", "strict_order"));
   }
   if (table.rowSecurity !== undefined) made.push(set(table.rowSecurity.setting, tenant));
   return made.length === 0 ? "1" : made.join(", ");
 }
 
-/** The expression that the index of a tenant is made over, of the column as it is named here. */
+/** Returns the expression of the tenant's index, for the given name of the column. */
 export function indexed(
   { precision, dimensions }: Pick<Table, "precision" | "dimensions">,
   column: string,
@@ -131,10 +130,10 @@ function nearest(
 ): string {
   if (vector === undefined) return "";
   const half = table.precision === "half";
-  // Of full precision the index holds half: those that this puts out of order are put right among twice as many.
+  // With full precision the index holds half precision: rank twice as many candidates again by their exact distance.
   const count = half && text === undefined ? limit : Math.max(candidates, half ? limit : 2 * limit);
   const approximate = `${indexed(table, "c.embedding")} <=> ${parameters.add(vector, `halfvec(${table.dimensions})`)}`;
-  // A sort carries what is selected: of half precision that is the distance by which it sorts, and no embedding.
+  // The sort carries all selected columns: with half precision select only the distance, not the embedding.
   const carried = half ? `${approximate} as distance` : "c.embedding";
   const distance = half ? "near.distance" : exact(table, parameters, vector, "near.embedding");
   return `,
@@ -153,7 +152,7 @@ v as (
 
 function best(table: Table, { own, parameters }: Site, { text, limit, candidates }: Wanted): string {
   if (text === undefined) return "";
-  // ts_rank_cd() takes a time that grows with the square of the words, four times as long for two of them.
+  // Uses ts_rank(): ts_rank_cd() takes time that grows with the square of the words.
   const words = `websearch_to_tsquery('${table.textConfig}', ${parameters.add(firstWords(text), "text")})`;
   return `,
 t as (
@@ -169,10 +168,10 @@ t as (
 )`;
 }
 
-// A dash that no word and no phrase comes after. The server negates once for each of them, and some thirty are too many for it.
+// A dash without a following word or phrase. The server negates once for each, and about thirty are too many for it.
 const LONE_DASH = /-(?![\p{L}\p{N}\p{M}\p{So}"])/gu;
 
-/** Each word is looked for in every text that may be a hit: of a whole page the beginning must do. */
+/** Returns the first words of a query: each word is matched against every candidate, so a whole page would be too slow. */
 function firstWords(given: string): string {
   const text = given.replaceAll(LONE_DASH, " ");
   let count = 0;
@@ -182,7 +181,7 @@ function firstWords(given: string): string {
   return text;
 }
 
-/** Reciprocal rank fusion; of one kind alone it is the order of that kind. */
+/** Returns the reciprocal rank fusion; with one kind only, the order is that of this kind. */
 function fused(parameters: Parameters, { vector, text, weights, rrfK }: Wanted): string {
   const part = (rank: string, weight: number): string =>
     `${parameters.add(weight, "float8")} / (${parameters.add(rrfK, "float8")} + ${rank})`;

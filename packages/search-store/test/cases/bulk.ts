@@ -8,35 +8,39 @@ import { type Backends, everywhere, once } from "../support/everywhere.ts";
 import { failureOf } from "../support/failure.ts";
 
 export function bulkCases(backends: Backends): void {
-  everywhere(backends, "loads what ingest() would, to the last bit", async ({ db, emptied: make }) => {
-    const table = SHARED;
-    const { embed } = recordingEmbedder();
-    const store = await make({ embed, embedder: "e" });
-    const chunks = [
-      { content: "plain", embedding: [0.1, -0.33333, 1e-7] },
-      {
-        content: "é😀 \\ \" '",
-        meta: { a: [1, { b: null }], é: "\\" },
-        embedding: [65_504, 0.00006, -2.0009765],
-      },
-      { content: "embedded here" },
-    ];
-    await store.ingest("one", "d", chunks);
-    const loaded = await store.ingestBulk(
-      "two",
-      chunks.map((chunk) => ({ ...chunk, documentId: "d" })),
-    );
-    expect(loaded).to.deep.equal({ chunks: 3 });
-    const rowsOf = async (tenant: string): Promise<unknown> =>
-      (
-        await db.query(
-          `select document_id, ordinal, content, encode(content_sha256, 'hex') as hash, meta, embedding::text, tsv::text
+  everywhere(
+    backends,
+    "stores the same values as ingest(), to the last bit",
+    async ({ db, emptied: make }) => {
+      const table = SHARED;
+      const { embed } = recordingEmbedder();
+      const store = await make({ embed, embedder: "e" });
+      const chunks = [
+        { content: "plain", embedding: [0.1, -0.33333, 1e-7] },
+        {
+          content: "é😀 \\ \" '",
+          meta: { a: [1, { b: null }], é: "\\" },
+          embedding: [65_504, 0.00006, -2.0009765],
+        },
+        { content: "embedded here" },
+      ];
+      await store.ingest("one", "d", chunks);
+      const loaded = await store.ingestBulk(
+        "two",
+        chunks.map((chunk) => ({ ...chunk, documentId: "d" })),
+      );
+      expect(loaded).to.deep.equal({ chunks: 3 });
+      const rowsOf = async (tenant: string): Promise<unknown> =>
+        (
+          await db.query(
+            `select document_id, ordinal, content, encode(content_sha256, 'hex') as hash, meta, embedding::text, tsv::text
            from ${table} where tenant_id = $1 order by ordinal`,
-          [tenant],
-        )
-      ).rows;
-    expect(await rowsOf("two")).to.deep.equal(await rowsOf("one"));
-  });
+            [tenant],
+          )
+        ).rows;
+      expect(await rowsOf("two")).to.deep.equal(await rowsOf("one"));
+    },
+  );
 
   once(backends, "numbers the chunks of a document, and embeds in batches", async ({ emptied: make }) => {
     const { embed, asked } = recordingEmbedder();
@@ -57,7 +61,7 @@ export function bulkCases(backends: Backends): void {
 
   everywhere(
     backends,
-    "keeps nothing when the source fails, when a chunk is wrong or there already",
+    "keeps nothing when the source fails, or when a chunk is invalid or exists already",
     async ({ emptied: make }) => {
       const store = await make();
       const cause = new Error("the file is broken");
@@ -87,20 +91,24 @@ export function bulkCases(backends: Backends): void {
     },
   );
 
-  once(backends, "ends when the server refuses, also while the source hangs", async ({ emptied: make }) => {
-    const store = await make();
-    await store.ingestBulk("t", numbered(10));
-    async function* hanging(): AsyncGenerator<BulkChunk> {
-      yield* numbered(2000);
-      await new Promise(() => undefined);
-    }
-    expect((await failureOf(store.ingestBulk("t", hanging()))).code).to.equal("ERR_SVC_SEARCH_DUPLICATE");
-    expect(await store.stats("t")).to.deep.equal({ chunks: 10, documents: 1 });
-  });
+  once(
+    backends,
+    "ends when the server refuses rows, even while the source hangs",
+    async ({ emptied: make }) => {
+      const store = await make();
+      await store.ingestBulk("t", numbered(10));
+      async function* hanging(): AsyncGenerator<BulkChunk> {
+        yield* numbered(2000);
+        await new Promise(() => undefined);
+      }
+      expect((await failureOf(store.ingestBulk("t", hanging()))).code).to.equal("ERR_SVC_SEARCH_DUPLICATE");
+      expect(await store.stats("t")).to.deep.equal({ chunks: 10, documents: 1 });
+    },
+  );
 
   everywhere(
     backends,
-    "tells the source that it is left early, and leaves one that hangs",
+    "closes a source that it leaves early, and does not wait for one that hangs",
     async ({ emptied: make }) => {
       const store = await make();
       let left = 0;
@@ -125,7 +133,7 @@ export function bulkCases(backends: Backends): void {
     },
   );
 
-  once(backends, "goes by inserts on a connection that cannot COPY", async ({ db, emptied: make }) => {
+  once(backends, "uses inserts on a connection without COPY", async ({ db, emptied: make }) => {
     const plain = {
       async connect() {
         const connection = await db.connect();
@@ -141,7 +149,7 @@ export function bulkCases(backends: Backends): void {
     expect(await store.stats("t")).to.deep.equal({ chunks: 1001, documents: 101 });
   });
 
-  it("reads no more of the source than the server has taken", async () => {
+  it("reads from the source only as fast as the server accepts rows", async () => {
     for (const backend of backends.all.filter((each) => each.url !== undefined)) {
       const table = SHARED;
       const store = await backend.emptied();

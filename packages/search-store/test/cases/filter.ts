@@ -21,7 +21,7 @@ const SCALARS = METAS.flatMap((meta) => Object.values(meta)).filter(
 );
 
 export function filterCases(backends: ReturnType<typeof useBackends>): void {
-  it("SEARCH-1 a filter of any keys and values finds what the same comparison in JavaScript finds", async () => {
+  it("SEARCH-1 a filter of any keys and values finds the same as its comparison in JavaScript", async () => {
     for (const backend of backends.all.slice(-1)) {
       const store = await backend.store({ filterKeys: ["kind", "o'r"] });
       const chunks = METAS.map((meta, n) => ({ content: `chunk ${n}`, meta, embedding: [1, n, 0] }));
@@ -71,7 +71,7 @@ function randomFilter(random: () => number, depth: number): Filter {
   return { [key]: comparison };
 }
 
-/** The same by other means. */
+/** Evaluates a filter in JavaScript, independently of the code under test. */
 function holds(filter: Filter, meta: Meta): boolean {
   return Object.entries(filter).every(([key, value]) => {
     if (key === "and") return (value as readonly Filter[]).every((each) => holds(each, meta));

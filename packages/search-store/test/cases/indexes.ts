@@ -12,11 +12,11 @@ import { planOf, watched } from "../support/watched.ts";
 const DIMENSIONS = 8;
 const HOSTILE = "o'r\"k \\ $1; drop table x --";
 
-/** On one server alone: making these indexes on the embedded one as well costs more than it shows; that it can is shown elsewhere. */
+/** Only on one server: these indexes take too long on the embedded database, and another test covers that it can build one. */
 export function indexCases(backends: ReturnType<typeof useBackends>): void {
   const vector = direction(seeded(3), DIMENSIONS);
 
-  it("SEARCH-1 SEARCH-3 a tenant's index is made, used for that tenant alone, measured and dropped", async function () {
+  it("SEARCH-1 SEARCH-3 a tenant's index is created, used for that tenant only, measured and dropped", async function () {
     this.timeout(60_000);
     for (const { db, store: newStore } of backends.all.slice(-1)) {
       const table = newTable();
@@ -58,12 +58,12 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
     }
   });
 
-  it("the index of full precision is approximate, and its hits are put in order exactly", async function () {
+  it("an index of full precision is approximate, and its hits are sorted exactly", async function () {
     this.timeout(60_000);
     for (const { db, store: newStore } of backends.all.slice(-1)) {
       const table = newTable();
       const store = await newStore({ table, dimensions: 3, precision: "full" });
-      // Too near to each other for half precision to tell which is nearer.
+      // These are too close to each other for half precision to order them.
       const near = [7, 1, 5, 3, 8, 2, 6, 4];
       await store.ingest(
         "a",
@@ -91,7 +91,7 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
     }
   });
 
-  it("many that are asked for at once are made with fewer connections than there are of them", async function () {
+  it("many indexes requested at once are created with fewer connections than requests", async function () {
     this.timeout(60_000);
     for (const { url, db, store: newStore } of backends.all.slice(-1)) {
       const table = newTable();
@@ -100,7 +100,7 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
       await fill(owner, db, table, Object.fromEntries(tenants.map((tenant) => [tenant, 5])));
       const pool = url === undefined ? undefined : new Pool({ connectionString: url, max: 3 });
       const store = createSearchStore({ db: pool ?? db, table, dimensions: DIMENSIONS });
-      // Beside them another process, which they know nothing of.
+      // Another process works at the same time, unknown to them.
       const [made, more] = await Promise.all([
         Promise.all(tenants.map((tenant) => store.ensureTenantIndex(tenant))),
         Promise.all(["a", "e"].map((tenant) => owner.ensureTenantIndex(tenant))),
@@ -112,7 +112,7 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
     }
   });
 
-  it("indexes are made from one size on and taken away below a smaller one, and between the two nothing changes", async function () {
+  it("maintainIndexes() creates indexes above one size, drops them below a smaller one, and changes nothing in between", async function () {
     this.timeout(60_000);
     for (const { db, store: newStore } of backends.all.slice(-1)) {
       const table = newTable();
@@ -144,14 +144,14 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
       expect(await store.maintainIndexes()).to.deep.equal({ created: [], dropped: [large], kept: [] });
       expect(events.at(-1)).to.include({ type: "index-dropped", index: large });
 
-      // Of a tenant that has nothing any more.
+      // The last one belongs to a tenant without any chunks.
       const middle = (await store.ensureTenantIndex("middle")).name;
       await remove(store, "middle", 30);
       expect(await store.maintainIndexes()).to.deep.equal({ created: [], dropped: [middle], kept: [] });
     }
   });
 
-  it("an async listener that rejects, and a logger that throws at it, change nothing about an index", async function () {
+  it("an async listener that rejects, and a logger that throws then, do not affect an index", async function () {
     this.timeout(60_000);
     for (const { store: newStore } of backends.all.slice(-1)) {
       const tried: string[] = [];
@@ -186,7 +186,7 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
     }
   });
 
-  it("what a build left behind that never ended is dropped and made again, by one of many", async function () {
+  it("an invalid index of an interrupted build is dropped and rebuilt by one of several callers", async function () {
     this.timeout(60_000);
     for (const { db, store: newStore } of backends.all.slice(-1)) {
       const table = newTable();
@@ -216,7 +216,7 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
     }
   });
 
-  it("an index that is seen a moment before the server says that it is valid is not made again", async function () {
+  it("an index that looks invalid just before the server marks it valid is not rebuilt", async function () {
     this.timeout(60_000);
     for (const { db, store: newStore } of backends.all.slice(-1)) {
       const table = newTable();
@@ -225,7 +225,7 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
       const index = await owner.ensureTenantIndex("a");
       const events: StoreEvent[] = [];
       const looks: number[] = [];
-      // As of a build: under way before the lock and at the first look under it, then at an end and not committed.
+      // Simulate a build: running before the lock and at the first look under it, then finished but not committed.
       const change = (text: string): string => {
         if (text !== SELECT_INDEXES) return text;
         looks.push(performance.now());
@@ -244,13 +244,13 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
       expect(await store.ensureTenantIndex("a")).to.deep.equal(index);
       const [, , ended = 0, again = 0] = looks;
       expect(looks).to.have.length(4);
-      // A timer counts whole milliseconds.
+      // Timers have a resolution of one millisecond.
       expect(again - ended).to.be.at.least(999);
       expect(events).to.deep.equal([]);
     }
   });
 
-  it("a build that a server goes on with after its process has ended is waited for, and not made again", async function () {
+  it("a build that continues on the server after its process has ended is awaited, not repeated", async function () {
     this.timeout(60_000);
     for (const { name, db, store: newStore } of backends.all.slice(-1)) {
       const table = newTable();
@@ -262,7 +262,7 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
       });
       await fill(store, db, table, { a: 25 });
       const index = await store.ensureTenantIndex("a");
-      // One connection cannot be at it twice: there the answer is that of the index which is there.
+      // The embedded database has one connection, so only the result for an existing index is checked there.
       if (name === "server") {
         await store.dropTenantIndex("a");
         events.length = 0;
@@ -289,7 +289,7 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
     }
   });
 
-  it("an index that cannot be made is said, and told apart from the others", async function () {
+  it("an index that cannot be created is reported, and does not stop the others", async function () {
     this.timeout(60_000);
     for (const { db, store: newStore } of backends.all.slice(-1)) {
       const table = newTable();
@@ -314,7 +314,7 @@ export function indexCases(backends: ReturnType<typeof useBackends>): void {
         expect((await refusal(() => store.ensureTenantIndex("a"))).code).to.equal("ERR_SVC_SEARCH_INDEX");
         expect(events[0]).to.include({ type: "index-failed", chunks: 25, error: "SQLSTATE 42501" });
         expect((await owner.stats("a")).index).to.equal(undefined);
-        // Whom row security hides the tenants from would count nobody, and drop every index.
+        // A login for which row security hides the tenants would count no chunks, and drop every index.
         await query(db, `alter table ${table} enable row level security`);
         expect((await refusal(() => store.maintainIndexes())).message).to.match(
           /^row security hides the tenants/,
@@ -346,7 +346,7 @@ async function fill(
   await query(db, `analyze ${table}`);
 }
 
-/** So many of the first documents that there are. */
+/** Deletes the first `count` documents of a tenant. */
 async function remove(store: SearchStore, tenant: string, count: number): Promise<void> {
   const { chunks } = await store.list(tenant, { limit: count });
   for (const { documentId } of chunks) await store.deleteDocument(tenant, documentId);

@@ -6,31 +6,35 @@ import { type Backends, everywhere, once } from "../support/everywhere.ts";
 import { failureOf } from "../support/failure.ts";
 
 export function ingestCases(backends: Backends): void {
-  everywhere(backends, "embeds only what changed, and keeps what a text had", async ({ emptied: make }) => {
-    const { embed, asked } = recordingEmbedder();
-    const store = await make({ embed });
-    const first = await store.ingest("t", "d", texts("alpha", "beta", "alpha"));
-    expect(first).to.deep.equal({ chunks: 3, embedded: 2, reused: 0, removed: 0 });
-    const same = await store.ingest("t", "d", texts("alpha", "beta", "alpha"));
-    expect(same).to.deep.equal({ chunks: 3, embedded: 0, reused: 3, removed: 0 });
-    const moved = await store.ingest("t", "d", texts("gamma", "alpha"));
-    expect(moved).to.deep.equal({ chunks: 2, embedded: 1, reused: 1, removed: 1 });
-    expect(asked).to.deep.equal([["alpha", "beta"], ["gamma"]]);
-    expect(await contents(store, "t", "d")).to.deep.equal(["gamma", "alpha"]);
-    const hits = await store.search("t", { vector: embedded("alpha"), limit: 1 });
-    expect(hits[0]).to.include({ content: "alpha", ordinal: 1 });
-    expect(hits[0]?.score).to.be.closeTo(1, 1e-6);
-    expect(await store.ingest("t", "d", [])).to.deep.equal({
-      chunks: 0,
-      embedded: 0,
-      reused: 0,
-      removed: 2,
-    });
-  });
+  everywhere(
+    backends,
+    "embeds only what changed, and reuses the embedding of an unchanged text",
+    async ({ emptied: make }) => {
+      const { embed, asked } = recordingEmbedder();
+      const store = await make({ embed });
+      const first = await store.ingest("t", "d", texts("alpha", "beta", "alpha"));
+      expect(first).to.deep.equal({ chunks: 3, embedded: 2, reused: 0, removed: 0 });
+      const same = await store.ingest("t", "d", texts("alpha", "beta", "alpha"));
+      expect(same).to.deep.equal({ chunks: 3, embedded: 0, reused: 3, removed: 0 });
+      const moved = await store.ingest("t", "d", texts("gamma", "alpha"));
+      expect(moved).to.deep.equal({ chunks: 2, embedded: 1, reused: 1, removed: 1 });
+      expect(asked).to.deep.equal([["alpha", "beta"], ["gamma"]]);
+      expect(await contents(store, "t", "d")).to.deep.equal(["gamma", "alpha"]);
+      const hits = await store.search("t", { vector: embedded("alpha"), limit: 1 });
+      expect(hits[0]).to.include({ content: "alpha", ordinal: 1 });
+      expect(hits[0]?.score).to.be.closeTo(1, 1e-6);
+      expect(await store.ingest("t", "d", [])).to.deep.equal({
+        chunks: 0,
+        embedded: 0,
+        reused: 0,
+        removed: 2,
+      });
+    },
+  );
 
   everywhere(
     backends,
-    "writes new metadata and embeddings without embedding anew",
+    "writes new metadata and embeddings without another call of embed",
     async ({ db, emptied: make }) => {
       const { embed, asked } = recordingEmbedder();
       const table = SHARED;
@@ -51,18 +55,22 @@ export function ingestCases(backends: Backends): void {
     },
   );
 
-  everywhere(backends, "embeds all again under the name of another model", async ({ emptied: make }) => {
-    const { embed } = recordingEmbedder();
-    const one = await make({ embed, embedder: "one" });
-    const two = await make({ embed, embedder: "two" });
-    await one.ingest("t", "d", texts("alpha"));
-    const done = await two.ingest("t", "d", texts("alpha"));
-    expect(done).to.deep.equal({ chunks: 1, embedded: 1, reused: 0, removed: 0 });
-  });
+  everywhere(
+    backends,
+    "embeds everything again under the name of another model",
+    async ({ emptied: make }) => {
+      const { embed } = recordingEmbedder();
+      const one = await make({ embed, embedder: "one" });
+      const two = await make({ embed, embedder: "two" });
+      await one.ingest("t", "d", texts("alpha"));
+      const done = await two.ingest("t", "d", texts("alpha"));
+      expect(done).to.deep.equal({ chunks: 1, embedded: 1, reused: 0, removed: 0 });
+    },
+  );
 
   everywhere(
     backends,
-    "SEARCH-2 reaches the rows of its own tenant and document alone",
+    "SEARCH-2 affects only the rows of its own tenant and document",
     async ({ emptied: make }) => {
       const { embed, asked } = recordingEmbedder();
       const store = await make({ embed });
@@ -82,35 +90,43 @@ export function ingestCases(backends: Backends): void {
     },
   );
 
-  once(backends, "of one document twice at once ends with one of both whole", async ({ emptied: make }) => {
-    const { embed } = recordingEmbedder();
-    const store = await make({ embed });
-    const long = ["a", "b", "c", "shared", "e"];
-    const short = ["shared", "z"];
-    for (let round = 0; round < 5; round++) {
-      await Promise.all([store.ingest("t", "d", texts(...long)), store.ingest("t", "d", texts(...short))]);
-      expect(await contents(store, "t", "d")).to.deep.oneOf([long, short]);
-    }
-  });
+  once(
+    backends,
+    "of one document twice at once leaves the chunks of one of them",
+    async ({ emptied: make }) => {
+      const { embed } = recordingEmbedder();
+      const store = await make({ embed });
+      const long = ["a", "b", "c", "shared", "e"];
+      const short = ["shared", "z"];
+      for (let round = 0; round < 5; round++) {
+        await Promise.all([store.ingest("t", "d", texts(...long)), store.ingest("t", "d", texts(...short))]);
+        expect(await contents(store, "t", "d")).to.deep.oneOf([long, short]);
+      }
+    },
+  );
 
-  everywhere(backends, "embeds after all what another one took away meanwhile", async ({ emptied: make }) => {
-    const { embed, asked } = recordingEmbedder();
-    const other = await make({ embed });
-    let meddled = false;
-    const store = await make({
-      embed: async (given, info) => {
-        if (!meddled) await other.deleteDocument("t", "d");
-        meddled = true;
-        return embed(given, info);
-      },
-    });
-    await other.ingest("t", "d", texts("kept"));
-    const done = await store.ingest("t", "d", texts("kept", "new"));
-    expect(done).to.deep.equal({ chunks: 2, embedded: 2, reused: 0, removed: 0 });
-    expect(asked).to.deep.equal([["kept"], ["new"], ["kept"]]);
-  });
+  everywhere(
+    backends,
+    "embeds a content after all if a concurrent ingest removed its embedding",
+    async ({ emptied: make }) => {
+      const { embed, asked } = recordingEmbedder();
+      const other = await make({ embed });
+      let meddled = false;
+      const store = await make({
+        embed: async (given, info) => {
+          if (!meddled) await other.deleteDocument("t", "d");
+          meddled = true;
+          return embed(given, info);
+        },
+      });
+      await other.ingest("t", "d", texts("kept"));
+      const done = await store.ingest("t", "d", texts("kept", "new"));
+      expect(done).to.deep.equal({ chunks: 2, embedded: 2, reused: 0, removed: 0 });
+      expect(asked).to.deep.equal([["kept"], ["new"], ["kept"]]);
+    },
+  );
 
-  everywhere(backends, "keeps what was there when embedding fails", async ({ emptied: make }) => {
+  everywhere(backends, "leaves the document unchanged when embedding fails", async ({ emptied: make }) => {
     let broken = false;
     const store = await make({
       embed: (given) => {
@@ -124,32 +140,36 @@ export function ingestCases(backends: Backends): void {
     expect(await contents(store, "t")).to.deep.equal(["old"]);
   });
 
-  everywhere(backends, "takes names and texts as they are", async ({ store: make }) => {
-    const { embed } = recordingEmbedder();
-    const store = await make({ embed, filterKeys: ["kind"] });
-    const tenant = `o'brien"; drop table x; -- \\ {}$1`;
-    const documentId = "a,b\"c'd\\e\n😀";
-    const chunks = [
-      {
-        content: "quotes \" ' and \\ and {a,NULL} 😀",
-        meta: { 'k"': "\\u0000 'x'", nested: { a: [1, null] } },
-      },
-      { content: "NULL", meta: { kind: "é".repeat(250) } },
-    ];
-    await store.ingest(tenant, documentId, chunks);
-    const { chunks: listed } = await store.list(tenant);
-    expect(listed.map(({ content, meta }) => ({ content, meta }))).to.deep.equal(chunks);
-    expect(listed[0]?.documentId).to.equal(documentId);
-    expect(listed[0]?.createdAt).to.be.instanceOf(Date);
-    const long = [{ content: "x", meta: { kind: "é".repeat(251) } }];
-    expect((await failureOf(store.ingest(tenant, documentId, long))).code).to.equal(
-      "ERR_SVC_SEARCH_ARGUMENT",
-    );
-  });
+  everywhere(
+    backends,
+    "stores names and texts with unusual characters unchanged",
+    async ({ store: make }) => {
+      const { embed } = recordingEmbedder();
+      const store = await make({ embed, filterKeys: ["kind"] });
+      const tenant = `o'brien"; drop table x; -- \\ {}$1`;
+      const documentId = "a,b\"c'd\\e\n😀";
+      const chunks = [
+        {
+          content: "quotes \" ' and \\ and {a,NULL} 😀",
+          meta: { 'k"': "\\u0000 'x'", nested: { a: [1, null] } },
+        },
+        { content: "NULL", meta: { kind: "é".repeat(250) } },
+      ];
+      await store.ingest(tenant, documentId, chunks);
+      const { chunks: listed } = await store.list(tenant);
+      expect(listed.map(({ content, meta }) => ({ content, meta }))).to.deep.equal(chunks);
+      expect(listed[0]?.documentId).to.equal(documentId);
+      expect(listed[0]?.createdAt).to.be.instanceOf(Date);
+      const long = [{ content: "x", meta: { kind: "é".repeat(251) } }];
+      expect((await failureOf(store.ingest(tenant, documentId, long))).code).to.equal(
+        "ERR_SVC_SEARCH_ARGUMENT",
+      );
+    },
+  );
 
   everywhere(
     backends,
-    "keeps an embedding of full precision in four bytes a number",
+    "stores an embedding of full precision in four bytes per number",
     async ({ db, store: make }) => {
       const table = newTable();
       const store = await make({ table, precision: "full" });

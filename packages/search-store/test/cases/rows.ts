@@ -10,34 +10,30 @@ import { type Backends, everywhere, once } from "../support/everywhere.ts";
 import { failureOf } from "../support/failure.ts";
 
 export function rowCases(backends: Backends): void {
-  everywhere(
-    backends,
-    "SEARCH-1 goes through a tenant's chunks page by page, each once",
-    async ({ emptied: make }) => {
-      const store = await make();
-      await store.ingestBulk("t", numbered(95));
-      await store.ingestBulk("other", numbered(5));
-      const seen: unknown[] = [];
-      let after: string | undefined;
-      do {
-        const page = await store.list("t", { limit: 10, after });
-        seen.push(...page.chunks.map((each) => each.meta["index"]));
-        after = page.next;
-      } while (after !== undefined);
-      expect(seen).to.deep.equal([...Array(95).keys()]);
-      const whole = await store.list("t", { limit: 95 });
-      expect(whole.next).to.equal(undefined);
-      const found = await store.list("t", {
-        filter: { index: { gte: 12, lt: 14 } },
-        documentId: "document 0001",
-      });
-      expect(found.chunks.map((each) => each.content)).to.deep.equal(["text 12", "text 13"]);
-    },
-  );
+  everywhere(backends, "SEARCH-1 are listed page by page, each once", async ({ emptied: make }) => {
+    const store = await make();
+    await store.ingestBulk("t", numbered(95));
+    await store.ingestBulk("other", numbered(5));
+    const seen: unknown[] = [];
+    let after: string | undefined;
+    do {
+      const page = await store.list("t", { limit: 10, after });
+      seen.push(...page.chunks.map((each) => each.meta["index"]));
+      after = page.next;
+    } while (after !== undefined);
+    expect(seen).to.deep.equal([...Array(95).keys()]);
+    const whole = await store.list("t", { limit: 95 });
+    expect(whole.next).to.equal(undefined);
+    const found = await store.list("t", {
+      filter: { index: { gte: 12, lt: 14 } },
+      documentId: "document 0001",
+    });
+    expect(found.chunks.map((each) => each.content)).to.deep.equal(["text 12", "text 13"]);
+  });
 
   everywhere(
     backends,
-    "SEARCH-2 go with their index when the tenant is deleted, and nobody else's",
+    "SEARCH-2 are deleted with the tenant's index, and no rows of other tenants",
     async ({ emptied: make }) => {
       const store = await make();
       for (const tenant of ["a", "b"]) {
@@ -54,7 +50,7 @@ export function rowCases(backends: Backends): void {
 
   once(
     backends,
-    "shows a transaction its own tenant alone, also by a statement that forgot it",
+    "are the only ones that a transaction sees with row security, even without a condition on the tenant",
     async (backend) => {
       await using login = await plainLogin(backend);
       const table = newTable();
@@ -73,7 +69,7 @@ export function rowCases(backends: Backends): void {
         "more of b",
       ]);
       expect((await login.db.query(`select from ${table}`)).rows).to.have.length(0);
-      // The same store, whose every condition about the tenant is broken.
+      // The same store, with a broken condition on the tenant in every statement.
       const broken = await backend.store({
         db: withoutCondition(login.db),
         table,
@@ -87,7 +83,7 @@ export function rowCases(backends: Backends): void {
     },
   );
 
-  it("row security holds through a database that names tenants by itself, and in a transaction of it", async () => {
+  it("are protected by row security through a database that sets tenants itself, and in a transaction of it", async () => {
     for (const { url } of backends.all) {
       if (url === undefined) continue;
       await using login = await openTestLogin({ url, grants: ["grant create on schema public to login"] });
@@ -114,7 +110,7 @@ export function rowCases(backends: Backends): void {
     }
   });
 
-  it("are deleted and loaded by a login that owns nothing, which leaves the index to its owner", async () => {
+  it("are deleted and loaded by a login without ownership, which leaves the index to its owner", async () => {
     for (const { url, store: newStore } of backends.all) {
       if (url === undefined) continue;
       const options = { dimensions: 3, table: newTable(), rowSecurity: true };
@@ -139,7 +135,7 @@ export function rowCases(backends: Backends): void {
     }
   });
 
-  it("come to the same when the hook of a span throws", async () => {
+  it("are the same when the hook of a span throws", async () => {
     for (const { emptied: make } of backends.all.slice(-1)) {
       const broken = new Error("no tracing today");
       const hooks: SpanHook[] = [
@@ -169,7 +165,7 @@ export function rowCases(backends: Backends): void {
 
   everywhere(
     backends,
-    "is a span of every ingest and search, without a text in it",
+    "produce a span for every ingest and search, without any text in it",
     async ({ emptied: make }) => {
       const spans: unknown[] = [];
       const store = await make({
@@ -198,7 +194,7 @@ export function rowCases(backends: Backends): void {
 
   everywhere(
     backends,
-    "to /ready is which pgvector it uses, and is never critical",
+    "have a readiness check that names the pgvector in use and is never critical",
     async ({ name, emptied: make }) => {
       const check = (await make()).readiness();
       expect(check).to.include({ name: "search-store", critical: false });
@@ -217,7 +213,7 @@ interface Login extends AsyncDisposable {
   readonly db: Backend["db"];
 }
 
-/** Somebody who does not pass row security by being a superuser. */
+/** Creates a login to which row security applies: it is not a superuser. */
 async function plainLogin({ db, url }: Backend): Promise<Login> {
   if (url !== undefined) {
     const login = await openTestLogin({ url, grants: ["grant create on schema public to login"] });

@@ -37,7 +37,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
   });
 
   const vector = direction(seeded(3), DIMENSIONS);
-  /** Ordinals by meaning, computed here. */
+  /** Returns the expected ordinals by meaning, computed in the test. */
   const nearest = (): number[] =>
     chunks
       .map(({ embedding }, n) => ({ n, score: cosine(embedding, vector) }))
@@ -50,7 +50,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
     for (const [backend, { store, table }] of stores) await work(store, backend, table);
   };
 
-  it("SEARCH-5 by meaning the nearest come first, each with 1 - cosine distance as its score", async () => {
+  it("SEARCH-5 returns the nearest first by meaning, each with 1 - cosine distance as its score", async () => {
     await each(async (store) => {
       const hits = await store.search("a", { vector, limit: 20 });
       expect(ordinals(hits)).to.deep.equal(nearest().slice(0, 20));
@@ -70,13 +70,13 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
     });
   });
 
-  it("SEARCH-4 a search answers 5 hits unless told otherwise", async () => {
+  it("SEARCH-4 returns 5 hits by default", async () => {
     await each(async (store) => {
       expect(await store.search("a", { vector })).to.have.length(5);
     });
   });
 
-  it("by words all of them must be there, and a hit has no score", async () => {
+  it("requires all words by words, and returns hits without a score", async () => {
     await each(async (store) => {
       const hits = await store.search("a", { text: "taxi train", limit: 100 });
       const wanted = chunks.flatMap(({ content }, n) =>
@@ -89,7 +89,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
     });
   });
 
-  it("hybrid hits are fused from both ranks, by their weights, with a score for all of them", async () => {
+  it("fuses hybrid hits from both ranks by their weights, with a score for each", async () => {
     await each(async (store) => {
       const [all, byMeaning, byWords] = await Promise.all([
         store.search("a", {
@@ -104,7 +104,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
         store.search("a", { text: "hotel", limit: 100 }),
       ]);
       const expected = new Map<number, number>();
-      // No fewer candidates than hits are asked for.
+      // The number of candidates is at least the number of requested hits.
       for (const [n, hit] of byMeaning.entries()) expected.set(hit.ordinal, 2 / (20 + n + 1));
       for (const [n, { ordinal }] of byWords.entries()) {
         expected.set(ordinal, (expected.get(ordinal) ?? 0) + 3 / (20 + n + 1));
@@ -119,7 +119,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
     });
   });
 
-  it("a hit that only the words propose has its score too, and candidates bound each kind", async () => {
+  it("gives a score to a hit that only the words propose, and limits each kind to its candidates", async () => {
     await each(async (store) => {
       const hits = await store.search("a", { vector, text: "hotel", limit: 2, candidates: 2 });
       expect(hits).to.have.length(2);
@@ -136,7 +136,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
     });
   });
 
-  it("a kind without weight proposes nothing; the vector still gives the score", async () => {
+  it("gets no candidates from a kind with the weight 0, but still scores with its vector", async () => {
     await each(async (store) => {
       const hits = await store.search("a", { vector, text: "hotel", weights: { vector: 0 } });
       expect(hits.every(({ vectorRank, score }) => vectorRank === null && score !== null)).to.equal(true);
@@ -145,7 +145,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
     });
   });
 
-  it("words that are all stop words, and no words at all, leave the search to the vector", async () => {
+  it("uses only the vector for a text that is empty or has only stop words", async () => {
     await each(async (store) => {
       const byMeaning = ordinals(await store.search("a", { vector }));
       for (const text of ["the and", "", "  ", "\0", "!!!", "🚕"]) {
@@ -155,7 +155,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
     });
   });
 
-  it("whatever is typed is words and never syntax", async () => {
+  it("treats any text as words and never as syntax", async () => {
     await each(async (store) => {
       const typed = [
         "taxi & | ! ( :* <-> '",
@@ -178,7 +178,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
       expect(await store.search("a", { text: "taxi\0" })).not.to.have.length(0);
       const longest = "taxi ".repeat(3276);
       expect(await store.search("a", { text: longest })).not.to.have.length(0);
-      // Of a page the first 64 words are looked for, so that its length cannot cost seconds.
+      // Only the first 64 words of a page are used, so that its length cannot cost seconds.
       const page = `${"taxi train ".repeat(40)} nowhere`;
       expect(ordinals(await store.search("a", { text: page }))).to.deep.equal(
         ordinals(await store.search("a", { text: "taxi train ".repeat(32) })),
@@ -188,7 +188,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
     });
   });
 
-  it("minScore takes hits away after the limit, and what has no score", async () => {
+  it("applies minScore after the limit, and excludes hits without a score", async () => {
     await each(async (store) => {
       const hits = await store.search("a", { vector, limit: 10 });
       const minScore = hits[4]?.score ?? Number.NaN;
@@ -201,7 +201,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
     });
   });
 
-  it("a chunk of zeros that was written past the store comes last, without a score, and passes no minScore", async () => {
+  it("returns a chunk of zeros, written by other code, last and without a score, and excludes it with minScore", async () => {
     for (const { db, store: newStore } of backends.all) {
       const table = newTable();
       const store = await newStore({ table, dimensions: 3 });
@@ -222,7 +222,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
     }
   });
 
-  it("SEARCH-3 a search is one statement, 100 wide unless told otherwise, and its settings end with it", async () => {
+  it("SEARCH-3 sends one statement with a default width of 100, whose settings end with it", async () => {
     await each(async (_, { db }, table) => {
       const seen = watched(db);
       const store = createSearchStore({ db: seen, dimensions: DIMENSIONS, table, textConfig: "english" });
@@ -232,7 +232,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
       expect(seen.sent[0]?.values).to.include("100");
       expect(seen.sent[1]?.values).to.include("250");
       expect(seen.sent[0]?.text.match(/tenant_id = \$1/g)).to.have.length(3);
-      // On every connection that the pool has.
+      // Check every connection of the pool.
       const connection = await db.connect();
       const { rows } = await connection.query(
         "select current_setting('hnsw.ef_search') as ef, current_setting('hnsw.iterative_scan') as scan",
@@ -242,10 +242,10 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
     });
   });
 
-  it("SEARCH-1 without an index the plan reads the tenant's rows by the primary key, filter or not", async () => {
+  it("SEARCH-1 reads the tenant's rows by the primary key without an index, with and without a filter", async () => {
     await each(async (_, { db }, table) => {
       const connection = await db.connect();
-      // As if the table were large: the planner would read a small one from end to end.
+      // Simulate a large table: the planner would scan a small one sequentially.
       await connection.query("set enable_seqscan = off");
       connection.release();
       const seen = watched(db);
@@ -294,7 +294,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
     ["VECTOR", { vector: Array(DIMENSIONS).fill(0) as number[] }, /zeros/],
     ["VECTOR", { vector: "[1]" as never }, /array/],
   ];
-  it("SEARCH-4 what a search does not take is refused before anything is sent", async () => {
+  it("SEARCH-4 rejects an invalid request before anything is sent", async () => {
     const seen = watched({ connect: () => Promise.reject(new Error("sent")) });
     const store = createSearchStore({ db: seen, dimensions: DIMENSIONS });
     for (const [code, request, says] of REFUSED) {
@@ -304,7 +304,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
     }
   });
 
-  it("SEARCH-6 no search, and no care of an index, goes without a tenant", async () => {
+  it("SEARCH-6 rejects searches and index operations without a tenant", async () => {
     const store = createSearchStore({
       db: watched({ connect: () => Promise.reject(new Error("sent")) }),
       dimensions: 3,
@@ -321,7 +321,7 @@ export function searchCases(backends: ReturnType<typeof useBackends>): void {
     }
   });
 
-  it("a text is embedded where the store can, once, and never with a faulty filter or when the caller gave up", async () => {
+  it("embeds a text once if the store can, and never for a faulty filter or an aborted request", async () => {
     await each(async (_, { db }, table) => {
       const asked: string[] = [];
       const spans: object[] = [];

@@ -6,7 +6,7 @@ import { failureOf } from "../support/failure.ts";
 export function tableCases(backends: Backends): void {
   everywhere(
     backends,
-    "is made once, also by several at once, and is there the next time",
+    "is created once, also by concurrent calls, and is present the next time",
     async ({ db, store }) => {
       const table = newTable();
       const stores = await Promise.all([store({ table }), store({ table }), store({ table })]);
@@ -20,7 +20,7 @@ export function tableCases(backends: Backends): void {
     },
   );
 
-  once(backends, "is the same that the migrations make", async ({ db, store }) => {
+  once(backends, "is the same as the migrations create", async ({ db, store }) => {
     const table = newTable();
     const options = { table, filterKeys: ["kind", "it's"], precision: "full", rowSecurity: true } as const;
     const made = await store({ ...options, table: newTable() });
@@ -32,7 +32,7 @@ export function tableCases(backends: Backends): void {
     expect(made.migrations().map((each) => each.name)[0]).to.equal("0001_vector");
   });
 
-  once(backends, "is refused when it is another one", async ({ db, store }) => {
+  once(backends, "is rejected if an existing one differs", async ({ db, store }) => {
     const table = newTable();
     await store({ table });
     const schema = "ERR_SVC_SEARCH_SCHEMA";
@@ -42,16 +42,14 @@ export function tableCases(backends: Backends): void {
       message: `${table}.embedding must be halfvec(4); it is halfvec(3)`,
     });
     expect((await failureOf(store({ table, precision: "full" }))).code).to.equal(schema);
-    expect((await failureOf(store({ table, textConfig: "english" }))).message).to.contain(
-      "it is cut by simple",
-    );
+    expect((await failureOf(store({ table, textConfig: "english" }))).message).to.contain("it uses simple");
     const other = newTable();
     await db.query(`create table ${other} (id int)`);
     expect((await failureOf(store({ table: other }))).code).to.equal(schema);
     expect((await failureOf(store({ textConfig: "klingon" }))).code).to.equal("42704");
   });
 
-  everywhere(backends, "is named by the error when it is missing", async ({ db, store }) => {
+  everywhere(backends, "is named in the error if it is missing", async ({ db, store }) => {
     const table = newTable();
     const gone = await store({ table });
     await db.query(`drop table ${table}`);

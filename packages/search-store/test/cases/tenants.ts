@@ -9,7 +9,7 @@ const DIMENSIONS = 8;
 const DOCUMENTS = 1000;
 const TENANTS = ["a", "A", "a' or '1'='1"];
 
-/** The same statements without their condition on the tenant, as if somebody had forgotten it. */
+/** Removes the condition on the tenant from a statement, to simulate a bug. */
 const forgetful = (text: string): string =>
   text.replaceAll(/\b(?:c\.)?tenant_id = \$1(?:::text)?/g, "$1::text is not null");
 
@@ -23,7 +23,7 @@ const FILTERS: readonly (Filter | undefined)[] = [
 ];
 
 export function tenantCases(backends: ReturnType<typeof useBackends>): void {
-  it("SEARCH-1 no search, whatever its filter, shows a chunk of another tenant; with row security not even one that forgot the tenant", async function () {
+  it("SEARCH-1 no search returns a chunk of another tenant for any filter; with row security not even a statement without a tenant condition", async function () {
     this.timeout(120_000);
     for (const { db, store: newStore, name } of backends.all.slice(-1)) {
       const table = newTable();
@@ -37,11 +37,11 @@ export function tenantCases(backends: ReturnType<typeof useBackends>): void {
       try {
         const options = { table, dimensions: DIMENSIONS };
         await eachHit(createSearchStore({ ...options, db }), 0);
-        // The other half of the proof: without row security this is what such a fault does.
+        // Control: without row security, such a bug does return foreign chunks.
         await eachHit(createSearchStore({ ...options, db: watched(db, { change: forgetful }) }), 1);
         const wall = watched(db, { change: forgetful, role });
         await eachHit(createSearchStore({ ...options, db: wall, rowSecurity: true }), 0);
-        // And with nobody named, there is nothing.
+        // Without a tenant set, row security hides all rows.
         const nobody = createSearchStore({ ...options, db: watched(db, { change: forgetful, role }) });
         expect(await nobody.search("a", { text: "word" })).to.deep.equal([]);
       } finally {

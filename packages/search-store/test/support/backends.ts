@@ -10,15 +10,15 @@ import { Pool } from "pg";
 export interface Backend {
   readonly name: "embedded" | "server";
   readonly db: Queryable & Connectable;
-  /** Of a superuser, where it is a server. */
+  /** URL of a superuser login, if it is a server. */
   readonly url: string | undefined;
-  /** A store with a table of its own, made already: three dimensions unless said. */
+  /** Creates a store with its own table; three dimensions by default. */
   readonly store: (options?: Partial<SearchStoreOptions>) => Promise<SearchStore>;
-  /** A store on the table {@link SHARED}, which is emptied: making one costs more than most tests. Three dimensions. */
+  /** Creates a store on the emptied table {@link SHARED}, since a new table takes longer than most tests. Three dimensions. */
   readonly emptied: (options?: Partial<SearchStoreOptions>) => Promise<SearchStore>;
 }
 
-/** The table of tests that need no special one. */
+/** The table of tests that do not need their own. */
 export const SHARED = "chunks_shared";
 
 interface Opened {
@@ -38,14 +38,15 @@ interface Shared<T> {
   opened: Promise<T> | undefined;
 }
 
-// One PGlite costs seconds and half a gigabyte, and a server a second: all files of a process share them, and the last one closes.
+// All test files of a process share the databases, since a PGlite takes seconds and half a gigabyte to start. The last
+// user closes them.
 const databases: Shared<Opened> = { users: 0, opened: undefined };
 const servers: Shared<Server> = { users: 0, opened: undefined };
 let tables = 0;
 
 /**
- * For a `describe`: every backend that is here. The embedded one always; after it a real server, where an installed PostgreSQL or
- * the one of the tests has pgvector.
+ * For a `describe`: provides all available backends. First the embedded one, then a real server, if an installed
+ * PostgreSQL or that of the tests has pgvector.
  */
 export function useBackends(): { readonly all: readonly Backend[] } {
   const server = useServer();
@@ -57,7 +58,7 @@ export function useBackends(): { readonly all: readonly Backend[] } {
   };
 }
 
-/** For a `describe`: a real server, with pgvector or without. */
+/** For a `describe`: provides a real server, with or without pgvector. */
 export function useServer(): () => Server {
   needsSharedPostgres();
   return useShared("a server", servers, openServer);
@@ -89,7 +90,7 @@ function useShared<T extends { close(): Promise<void> }>(
 }
 
 async function open(server: () => Server): Promise<Opened> {
-  // Making it fast takes V8 more seconds of a processor than all that the tests do with it.
+  // Without these flags, V8 takes longer to optimize the module than the tests take to run.
   for (const flag of ["liftoff-only", "no-wasm-tier-up", "no-wasm-dynamic-tiering"])
     setFlagsFromString(`--${flag}`);
   const embedded = await openEmbedded();
@@ -119,7 +120,7 @@ function backendOf(name: Backend["name"], db: Backend["db"], url: string | undef
   };
 }
 
-/** A name that no other test has. */
+/** Returns a unique table name. */
 export function newTable(): string {
   return `chunks_${++tables}`;
 }

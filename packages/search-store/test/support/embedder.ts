@@ -1,6 +1,6 @@
 import type { Embed } from "@svc/search-store";
 
-/** An embedder of three numbers, the same for the same text, that remembers what it was asked. */
+/** Returns a deterministic embedder of three dimensions that records its calls. */
 export function recordingEmbedder(): { readonly embed: Embed; readonly asked: string[][] } {
   const asked: string[][] = [];
   return {
@@ -12,7 +12,7 @@ export function recordingEmbedder(): { readonly embed: Embed; readonly asked: st
   };
 }
 
-/** Counts of a few letters, and never all zeros. */
+/** Counts a few letters; never returns all zeros. */
 export function embedded(text: string): number[] {
   const count = (letters: RegExp): number => text.match(letters)?.length ?? 0;
   return [1 + count(/[a-g]/gi), 1 + count(/[h-p]/gi), 1 + count(/[q-z]/gi)];

@@ -2,7 +2,7 @@ import type { Backend, useBackends } from "./backends.ts";
 
 export type Backends = ReturnType<typeof useBackends>;
 
-/** A test that runs on every database that is here. */
+/** Defines a test that runs on every available database. */
 export function everywhere(
   backends: Backends,
   title: string,
@@ -20,7 +20,7 @@ export function everywhere(
   });
 }
 
-/** A test of what is the same everywhere: on a real server where there is one, else on the embedded database. */
+/** Defines a test that runs once: on a real server if there is one, else on the embedded database. */
 export function once(backends: Backends, title: string, body: (backend: Backend) => Promise<void>): void {
   it(title, async () => {
     for (const backend of backends.all.slice(-1)) await body(backend);

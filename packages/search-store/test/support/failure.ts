@@ -1,6 +1,6 @@
 import { expect } from "chai";
 
-/** What a promise is rejected with. */
+/** Returns the error that a promise rejects with. */
 export async function failureOf(promise: Promise<unknown>): Promise<Error & { readonly code?: unknown }> {
   try {
     await promise;

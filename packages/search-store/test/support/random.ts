@@ -1,4 +1,4 @@
-/** Numbers in [0, 1), the same for the same seed. */
+/** Returns a seeded generator of numbers in [0, 1). */
 export function seeded(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -9,7 +9,7 @@ export function seeded(seed: number): () => number {
   };
 }
 
-/** A direction, at random. */
+/** Returns a random direction. */
 export function direction(random: () => number, dimensions: number): number[] {
   return Array.from({ length: dimensions }, () => random() - 0.5);
 }

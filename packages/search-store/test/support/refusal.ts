@@ -1,6 +1,6 @@
 import { SearchError } from "@svc/search-store";
 
-/** What a call is refused with. */
+/** Returns the error that a call is rejected with. */
 export async function refusal(call: () => Promise<unknown>): Promise<SearchError> {
   try {
     await call();

@@ -8,7 +8,7 @@ import type { Backend } from "./backends.ts";
 let db: Backend["db"] | undefined;
 let written = "";
 
-/** What a sample of this process prints to. */
+/** The console of a sample that runs in this process. */
 const output: Console = new Console(
   new Writable({
     write(chunk: Buffer, _encoding, done) {
@@ -19,12 +19,12 @@ const output: Console = new Console(
 );
 export { output as console };
 
-/** The embedded database that is open already; it stays open for the other tests. */
+/** Returns the embedded database that is open already; its close() does nothing, since other tests use it. */
 export function openEmbedded(): Promise<unknown> {
   return Promise.resolve({ ...db, close: () => Promise.resolve() });
 }
 
-/** Runs the first sample of the README here, because a second embedded database would cost seconds. @returns what it printed */
+/** Runs the first sample of the README in this process, to save a second embedded database. @returns its output */
 export async function runHere(embedded: Backend["db"]): Promise<string> {
   const readme = new URL("../../README.md", import.meta.url);
   const [code = ""] = codeBlocks(await readFile(readme, "utf8"), "js");

@@ -5,7 +5,7 @@ export interface Sent {
   readonly values: unknown[] | undefined;
 }
 
-/** A pool that remembers what is sent, may change its text, and may send it as another role. */
+/** Returns a pool that records statements, may change their text, and may send them as another role. */
 export function watched(
   pool: Connectable,
   { change = (text) => text, role }: { change?: (text: string) => string; role?: string } = {},
@@ -13,7 +13,7 @@ export function watched(
   const sent: Sent[] = [];
   return {
     sent,
-    // An embedded database has one connection, and whoever wraps it has to say so too.
+    // A wrapper of the embedded database must also report that there is one connection.
     ...("embedded" in pool ? { embedded: true } : {}),
     async connect(): Promise<PooledConnection> {
       const connection = await pool.connect();
@@ -24,7 +24,7 @@ export function watched(
           return connection.query<R>(change(text), values);
         },
         async release(error) {
-          // The next one to use it waits for nothing: statements of one connection are in order.
+          // Release without waiting: statements of one connection run in order.
           if (role !== undefined) await connection.query("reset role");
           connection.release(error);
         },
@@ -33,7 +33,7 @@ export function watched(
   };
 }
 
-/** The plan of a statement that was sent, with the values that it was sent with. */
+/** Returns the plan of a sent statement with its values. */
 export async function planOf(pool: Connectable, { text, values }: Sent): Promise<string> {
   const connection = await pool.connect();
   try {

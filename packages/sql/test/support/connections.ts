@@ -4,7 +4,7 @@ import pg from "pg";
 export interface Connections {
   readonly pool: (options?: pg.PoolConfig) => pg.Pool;
   readonly client: () => Promise<pg.Client>;
-  /** Closes what is open. */
+  /** Closes all open pools and clients. */
   readonly end: () => Promise<void>;
 }
 
