@@ -2,14 +2,13 @@ import { ConfigurationError, nearestName } from "@svc/options";
 import { type Algorithm, algorithms, isSymmetric } from "./algorithms.ts";
 
 /**
- * Checks the list of algorithms that tokens may be signed with: known ones only (AUTH-26), never `none` (AUTH-4),
- * all of one family (AUTH-5).
+ * Checks the list of allowed algorithms: only known ones (AUTH-26), never `none` (AUTH-4), all of one family (AUTH-5).
  *
- * @param subject the factory as its user writes it, for the error
- * @param given the list as it was configured
- * @param key the option, key of the file or variable that it comes from. Default `algorithms`
- * @returns the list without repetitions, frozen
- * @throws ConfigurationError naming the algorithms at fault and the remedy
+ * @param subject name of the factory for the error message, such as `jwtAuth()`
+ * @param given the configured list
+ * @param key option, key of the file or variable that holds the list. Default: `algorithms`
+ * @returns the list without duplicates, frozen
+ * @throws ConfigurationError with the wrong algorithms and the remedy
  */
 export function checkAlgorithms(subject: string, given: unknown, key = "algorithms"): readonly Algorithm[] {
   const message = faultOf(given);

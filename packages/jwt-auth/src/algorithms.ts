@@ -1,4 +1,4 @@
-/** The signature algorithms that are known (AUTH-26). `none` is not one of them (AUTH-4). */
+/** The supported signature algorithms (AUTH-26), without `none` (AUTH-4). */
 export const algorithms = [
   "RS256",
   "RS384",
@@ -18,7 +18,7 @@ export const algorithms = [
 /** A signature algorithm of RFC 7518 or RFC 8037. */
 export type Algorithm = (typeof algorithms)[number];
 
-/** Whether an algorithm signs and verifies with one shared secret. */
+/** Returns whether an algorithm uses one shared secret to sign and to verify. */
 export function isSymmetric(algorithm: Algorithm): boolean {
   return algorithm.startsWith("HS");
 }

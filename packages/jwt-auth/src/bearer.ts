@@ -2,14 +2,14 @@ import type { IncomingMessage } from "node:http";
 
 const HEADER = "authorization";
 const SPACE = 32;
-// "bearer" in lower case; a letter differs from its capital by one bit, and nothing else comes near these six.
+// "bearer" in lower case. A letter differs from its capital by one bit, and no other characters match with that bit set.
 const SCHEME = [98, 101, 97, 114, 101, 114] as const;
 const CASE_BIT = 32;
 
 /**
- * The token of `Authorization: Bearer <token>` (AUTH-33): undefined when there is none or another scheme, `""` when the
- * header is there and cannot be right: no token, several, or a repeated header, of which a proxy in front may have
- * read the other one. The name of the scheme may be in any case. One pass, whatever was sent.
+ * Returns the token of `Authorization: Bearer <token>` (AUTH-33), with the scheme in any case. Returns undefined without
+ * the header or with another scheme. Returns `""` for an invalid header: no token, several tokens, or a repeated header,
+ * of which a proxy may have read the other one. Takes linear time on any input.
  */
 export function bearerToken(req: IncomingMessage): string | undefined {
   const header = req.headers.authorization;
@@ -33,7 +33,7 @@ function isRepeated(rawHeaders: readonly string[]): boolean {
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index];
     if (name?.length !== HEADER.length) continue;
-    // As nearly everybody writes it first: a comparison makes no string.
+    // Compare the usual spelling first: it avoids a new string per header.
     if (name !== "Authorization" && name.toLowerCase() !== HEADER) continue;
     if (seen) return true;
     seen = true;

@@ -3,33 +3,33 @@ import { refuse } from "./refuse.ts";
 import { own } from "./token-parser.ts";
 import type { Refused } from "./verification.ts";
 
-/** What the claims of a token are held against. */
+/** Rules that the claims of a token must meet. */
 export interface ClaimRules {
-  /** Required and compared when set (AUTH-6). */
+  /** Required value of `iss`, if set (AUTH-6). */
   readonly issuer: string | undefined;
-  /** Required when not empty; one of them must be in `aud` (AUTH-6). */
+  /** If not empty, `aud` must contain one of them (AUTH-6). */
   readonly audiences: readonly string[];
   readonly leewaySeconds: number;
   readonly tokenUse: "access" | "refresh";
-  /** The claim that names the tenant: a string, or null for none. */
+  /** Name of the claim with the tenant. Its value is a string, or null for none. */
   readonly tenantClaim: string;
 }
 
-/** The dates of claims that hold, cut to whole seconds. */
+/** Dates of valid claims, truncated to whole seconds. */
 export interface CheckedClaims {
   readonly signedInAt: number;
-  /** Holds from this second on, leeway included. */
+  /** First second at which the token is valid, leeway included. */
   readonly from: number;
-  /** Holds before this second, leeway included. */
+  /** First second at which the token is no longer valid, leeway included. */
   readonly until: number;
   readonly reason?: undefined;
 }
 
-/** The largest date, in seconds: that of the largest `Date`, in milliseconds, read as seconds by mistake. */
+/** Largest accepted date in seconds: that of the largest `Date` (AUTH-23). */
 export const MAX_DATE = 8.64e12;
 
 /**
- * Holds the claims of a token against the rules. Pure; types come before values, so that what is wrong with a token
+ * Checks the claims of a token against the rules. Checks types before values, so that the reason for a malformed token
  * does not depend on the clock.
  *
  * @param nowSeconds whole seconds since the Unix epoch
@@ -58,7 +58,7 @@ export function checkClaims(
   };
 }
 
-/** AUTH-9, AUTH-23, AUTH-28, AUTH-39. */
+/** Finds a missing claim or one of the wrong type (AUTH-9, AUTH-23, AUTH-28, AUTH-39). */
 function typeFault(claims: Readonly<Record<string, unknown>>, tenantClaim: string): Refused | undefined {
   for (const name of ["exp", "iat", "sub"]) {
     if (!Object.hasOwn(claims, name)) return refuse("claim_missing", name);
@@ -76,18 +76,18 @@ function typeFault(claims: Readonly<Record<string, unknown>>, tenantClaim: strin
   const issuer = own(claims, "iss");
   if (issuer !== undefined && typeof issuer !== "string") return refuse("claim_type", "iss");
   if (!isAudience(own(claims, "aud"))) return refuse("claim_type", "aud");
-  // A tenant that cannot be read must not pass for a caller who has none.
+  // A malformed tenant must not make its caller look like one without a tenant.
   const tenant = own(claims, tenantClaim) ?? "";
   return tenant === "" || isTenantId(tenant) ? undefined : refuse("claim_type", tenantClaim);
 }
 
-/** AUTH-10, CLAIM-4. */
+/** Compares the kind of token with `tokenUse` (AUTH-10, CLAIM-4). */
 function useFault(claims: Readonly<Record<string, unknown>>, rules: ClaimRules): Refused | undefined {
   const isRefresh = own(claims, "typ") === "refresh";
   return isRefresh === (rules.tokenUse === "refresh") ? undefined : refuse("token_use", "typ");
 }
 
-/** AUTH-6. */
+/** Compares issuer and audience (AUTH-6). */
 function partyFault(claims: Readonly<Record<string, unknown>>, rules: ClaimRules): Refused | undefined {
   if (rules.issuer !== undefined) {
     const issuer = own(claims, "iss");
@@ -104,7 +104,7 @@ function partyFault(claims: Readonly<Record<string, unknown>>, rules: ClaimRules
   return named ? undefined : refuse("audience", "aud");
 }
 
-/** AUTH-8, AUTH-29, AUTH-30. */
+/** Compares the dates with the clock (AUTH-8, AUTH-29, AUTH-30). */
 function dateFault(
   expiresAt: number,
   issuedAt: number,
@@ -112,7 +112,7 @@ function dateFault(
   now: number,
   leeway: number,
 ): Refused | undefined {
-  // Asked this way round, a clock that says NaN lets nothing pass.
+  // Written as a negation so that a clock that returns NaN rejects every token.
   if (!(expiresAt > now - leeway)) return refuse("expired", "exp");
   if (!(issuedAt <= now + leeway)) return refuse("issued_in_future", "iat");
   return from <= now + leeway ? undefined : refuse("not_yet_valid", "nbf");
@@ -127,7 +127,7 @@ function isDate(value: unknown): value is number {
   return typeof value === "number" && value >= 0 && value <= MAX_DATE;
 }
 
-/** Whether a value is a text that logs, databases and other services can hold (AUTH-39). */
+/** Returns whether a value is a text that logs, databases and other services can store (AUTH-39). */
 function isName(value: unknown): value is string {
   return typeof value === "string" && isPlainText(value);
 }

@@ -1,11 +1,11 @@
-/** Bytes of each of the two numbers in a signature (RFC 7518 section 3.4). */
+/** Length of each of the two numbers in a signature, in bytes (RFC 7518 section 3.4). */
 export const ecdsaBytes: Readonly<Record<string, number>> = { ES256: 32, ES384: 48, ES512: 66 };
 
 /**
- * An ECDSA signature as OpenSSL takes it, in DER, out of the two numbers of fixed length that RFC 7518 writes. Node could
- * do that itself, and takes half as long for it as for the check.
+ * Converts an ECDSA signature from the two fixed-length numbers of RFC 7518 to DER, the format of OpenSSL. Node's own
+ * conversion takes half as long as the check of the signature.
  *
- * @param fixed twice as many bytes as a number has
+ * @param fixed the two numbers, of equal length
  */
 export function derSignature(fixed: Buffer): Buffer {
   const bytes = fixed.length / 2;
@@ -24,10 +24,10 @@ export function derSignature(fixed: Buffer): Buffer {
 }
 
 interface Integer {
-  /** Of its first byte in the text of fixed length. */
+  /** Offset of its first significant byte in `fixed`. */
   readonly start: number;
   readonly end: number;
-  /** Bytes in DER: a number that would look negative begins with a zero more. */
+  /** Length in DER, in bytes, including a leading zero for a number that would look negative. */
   readonly length: number;
 }
 

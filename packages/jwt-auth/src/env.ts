@@ -1,5 +1,5 @@
-/** Where a service runs. `prod` has the strict rules. */
+/** Where a service runs. `prod` applies the strict rules. */
 export type Env = "local" | "dev" | "staging" | "prod";
 
-/** Every environment there is. */
+/** All environments. */
 export const envs = ["local", "dev", "staging", "prod"] as const;

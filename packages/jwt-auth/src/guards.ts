@@ -3,20 +3,20 @@ import { ConfigurationError } from "@svc/options";
 import { missingRoles, missingScopes, type ProblemError, unauthorized } from "@svc/problem";
 import type { IncomingMessage } from "node:http";
 
-// For whoever describes the routes of an application: what a guard asks for.
+// Tools that describe routes read here what a guard demands.
 const GUARD: unique symbol = Symbol.for("@svc/guard") as never;
 
 const NOTHING: readonly string[] = Object.freeze([]);
 
-// A guard that lets a request pass enters its context: what stands between jwtAuth() and the guard may have lost the
-// current one, and currentPrincipal() must agree with the guard.
+// A guard enters the context of an admitted request again: a middleware after jwtAuth() may have lost the current
+// context, which currentPrincipal() needs.
 
 type GuardKind = "auth" | "scopes" | "roles" | "optional_auth";
 
 /**
- * Lets any verified caller pass (AUTH-14). Everybody else gets the 401 (AUTH-11).
+ * Admits any verified caller (AUTH-14). Answers 401 to other requests (AUTH-11).
  *
- * @throws ConfigurationError when it is given something: a guard that was not called gets a request
+ * @throws ConfigurationError when called with arguments, as for a route that was given `requireAuth` without `()`
  */
 export function requireAuth(...nothing: readonly undefined[]): Middleware {
   takesNothing("requireAuth()", nothing);
@@ -27,10 +27,10 @@ export function requireAuth(...nothing: readonly undefined[]): Middleware {
 }
 
 /**
- * Lets a caller pass who holds every one of the scopes (AUTH-15). A caller without one of them gets a 403 that names
- * the missing ones (ERR-13); no caller, a 401 (AUTH-13).
+ * Admits a caller with all of the scopes (AUTH-15). Answers 403 with the missing ones (ERR-13), or 401 without a caller
+ * (AUTH-13).
  *
- * @throws ConfigurationError when none is named, or one that no token can hold
+ * @throws ConfigurationError without a scope, and for one that no token can hold
  */
 export function requireScopes(...scopes: readonly string[]): Middleware {
   const wanted = checked("requireScopes()", "scopes", scopes, /^\S+$/, "a scope without white space");
@@ -43,10 +43,10 @@ export function requireScopes(...scopes: readonly string[]): Middleware {
 }
 
 /**
- * Lets a caller pass who holds at least one of the roles (AUTH-16). A caller with none of them gets a 403 that names
- * them (ERR-14); no caller, a 401 (AUTH-13).
+ * Admits a caller with at least one of the roles (AUTH-16). Answers 403 with the list of roles (ERR-14), or 401 without
+ * a caller (AUTH-13).
  *
- * @throws ConfigurationError when none is named, or one that is empty
+ * @throws ConfigurationError without a role, and for an empty one
  */
 export function requireRoles(...roles: readonly string[]): Middleware {
   const wanted = checked("requireRoles()", "roles", roles, /\S/, "the name of a role");
@@ -59,9 +59,9 @@ export function requireRoles(...roles: readonly string[]): Middleware {
 }
 
 /**
- * Lets everybody pass (AUTH-17). Says to people and to descriptions of the routes that a caller is looked at.
+ * Admits every request (AUTH-17). Marks for readers and for tools that the route uses the caller, if there is one.
  *
- * @throws ConfigurationError when it is given something: a guard that was not called gets a request
+ * @throws ConfigurationError when called with arguments, as for a route that was given `optionalAuth` without `()`
  */
 export function optionalAuth(...nothing: readonly undefined[]): Middleware {
   takesNothing("optionalAuth()", nothing);
@@ -85,7 +85,7 @@ function holdsOne(held: readonly string[], wanted: readonly string[]): boolean {
   return false;
 }
 
-// The lists of a principal are frozen, and on such ones includes() leaves the fast path.
+// includes() is slow on frozen arrays, such as the lists of a principal.
 function holds(held: readonly string[], wanted: string): boolean {
   for (let index = 0; index < held.length; index++) if (held[index] === wanted) return true;
   return false;
@@ -95,14 +95,14 @@ function lacking(held: readonly string[], wanted: readonly string[]): ProblemErr
   return missingScopes(wanted.filter((each) => !held.includes(each)));
 }
 
-// Handed to a route without being called it would answer with a guard, which nobody takes, and the request would hang.
+// Without this check, a guard passed to a route without brackets would return a guard, and the request would hang.
 function takesNothing(subject: string, given: readonly unknown[]): void {
   if (given.every((each) => each === undefined)) return;
   const message = `it takes none; write ${subject} where the route is defined, with the brackets`;
   throw new ConfigurationError(subject, [{ key: "arguments", message }]);
 }
 
-/** The names, sorted, each once. JavaScript callers pass anything, a guard that was not called gets a request. */
+/** Returns the names sorted and without duplicates. Validates them, because callers in JavaScript may pass any value. */
 function checked(
   subject: string,
   key: string,

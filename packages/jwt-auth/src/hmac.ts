@@ -1,7 +1,7 @@
 import { hash, type KeyObject, timingSafeEqual } from "node:crypto";
 import { MAX_TOKEN_LENGTH } from "./token-parser.ts";
 
-/** A hash function, with the lengths of its blocks and its digests in bytes. */
+/** A hash function, with its block and digest lengths in bytes. */
 interface HashFunction {
   readonly name: string;
   readonly block: number;
@@ -18,11 +18,11 @@ const INNER = 0x36;
 const OUTER = 0x5c;
 
 /**
- * Checks HMAC signatures as RFC 2104 defines them, `H(K ^ opad, H(K ^ ipad, text))`, with two hashes that are made in
- * one call each: `createHmac()` makes an object of native code for every token, and that costs several times as much.
- * The comparison takes the same time for every wrong signature.
+ * Creates a check of HMAC signatures as in RFC 2104: `H(K ^ opad, H(K ^ ipad, text))`. Computes each hash in one call:
+ * `createHmac()` creates a native object per token, which costs several times as much. Compares signatures in constant
+ * time.
  *
- * @param bits of the SHA-2 function: 256, 384 or 512
+ * @param bits size of the SHA-2 digest: 256, 384 or 512
  */
 export function hmacCheck(bits: string): (signed: string, signature: Buffer, key: KeyObject) => boolean {
   const { name, block, digest } = hashFunctions[bits] as HashFunction;
@@ -46,7 +46,7 @@ export function hmacCheck(bits: string): (signed: string, signature: Buffer, key
   return (signed, signature, key) => {
     if (signature.length !== digest || signed.length > MAX_TOKEN_LENGTH) return false;
     if (key !== prepared) prepare(key);
-    // A token that was parsed is ASCII. A digest as a text costs less than one in a buffer of its own.
+    // A parsed token is ASCII. A digest as a string is cheaper than one in a new buffer.
     const end = block + inner.write(signed, block, "latin1");
     outer.write(hash(name, inner.subarray(0, end), "binary"), block, "latin1");
     expected.write(hash(name, outer, "binary"), "latin1");

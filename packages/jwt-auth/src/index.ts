@@ -5,7 +5,7 @@ export { currentPrincipal, principalOf } from "./principal.ts";
 export type { JwtAuthOptions } from "./options.ts";
 export type { RevocableToken, RevocationCheck } from "./revocation.ts";
 
-// The verifier, which knows nothing of HTTP.
+// The verifier, independent of HTTP.
 export { createVerifier, type Verifier } from "./verifier.ts";
 export type { VerifierOptions } from "./verifier-options.ts";
 export {
@@ -20,7 +20,7 @@ export { checkAlgorithms } from "./algorithm-list.ts";
 export { type ClaimNames, toPrincipal } from "./to-principal.ts";
 export type { Env } from "./env.ts";
 
-// Where keys come from.
+// Key sources.
 export type { KeySource } from "./key-source.ts";
 export { createKeySetSource } from "./key-set-source.ts";
 export type { KeySetOptions, RefreshOptions } from "./key-set-options.ts";

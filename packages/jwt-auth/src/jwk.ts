@@ -6,14 +6,14 @@ import { KeySetError } from "./key-set-error.ts";
 import { type KeySet, keySetOf, type UsableKey } from "./key-set.ts";
 import { MAX_KID_LENGTH } from "./token-parser.ts";
 
-/** As many keys of one set are imported; what comes after them is passed over. */
+/** Most keys imported from one set; further keys are skipped. */
 export const MOST_KEYS = 64;
 
 const BASE64URL = /^[A-Za-z0-9_-]+$/;
-// All of RFC 7518 that is nobody's business; a key with one of them was published by mistake.
+// Private members of RFC 7518; a key with one of them was published by mistake.
 const PRIVATE = ["d", "p", "q", "dp", "dq", "qi", "oth", "k", "priv"] as const;
 
-// An RSA key verifies with all of its algorithms; the others go by their curve.
+// An RSA key fits all RSA algorithms; the curve decides for other keys.
 const BY_KIND: ReadonlyMap<string, readonly Algorithm[]> = new Map([
   ["RSA", ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"]],
   ["EC P-256", ["ES256"]],
@@ -24,19 +24,19 @@ const BY_KIND: ReadonlyMap<string, readonly Algorithm[]> = new Map([
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** A key that looks usable, before it was imported. */
+/** A key that looks usable and is not imported yet. */
 interface Candidate {
   readonly kid: string | undefined;
   readonly algorithms: readonly Algorithm[];
-  /** Only the members that make the key. */
+  /** Only the members that define the public key. */
   readonly jwk: JWK;
 }
 
 /**
- * Makes a set of a JWK set (RFC 7517). Keys that are not for verifying with one of the algorithms are passed
- * over one by one (KEY-12, AUTH-25, AUTH-26); a key that was known before keeps its object.
+ * Imports a JWK set (RFC 7517). Skips each key that cannot verify one of the algorithms (KEY-12, AUTH-25, AUTH-26).
+ * Reuses the key object of an unchanged key.
  *
- * @throws KeySetError when it is no key set, or no key of it can be used
+ * @throws KeySetError when the document is not a key set, or has no usable key
  */
 export async function keySetFromJwks(
   document: unknown,
@@ -72,13 +72,13 @@ function candidateOf(entry: Members, allowed: readonly Algorithm[]): Candidate |
   return algorithms.length === 0 || jwk === undefined ? undefined : { kid, algorithms, jwk };
 }
 
-// An object here could throw when it is turned into text, and the whole set with it.
+// Converting an object to text could throw, and one bad key would fail the whole set.
 function kindOf(kty: unknown, crv: unknown): string {
   if (kty === "RSA") return kty;
   return typeof kty === "string" && typeof crv === "string" ? `${kty} ${crv}` : "";
 }
 
-/** Always in the same order, so that the text of a key is the same for the same key. */
+/** Returns the public members in a fixed order, so that equal keys have equal JSON. */
 function publicMembers({ kty, crv, n, e, x, y }: Members): JWK | undefined {
   if (kty === "RSA") return isNumber(n) && isNumber(e) ? { kty, n, e } : undefined;
   if (typeof crv !== "string" || !isNumber(x)) return undefined;
@@ -99,7 +99,7 @@ async function imported(jwk: JWK, algorithm: Algorithm | undefined): Promise<Key
     const key = await importJWK(jwk, algorithm, { extractable: true });
     return key instanceof Uint8Array ? undefined : KeyObject.from(key);
   } catch {
-    // A point that is not on its curve, say. The other keys of the set are none the worse for it.
+    // Skip a broken key, such as a point outside its curve; the other keys remain usable.
     return undefined;
   }
 }

@@ -9,26 +9,26 @@ import { type RefreshOptions, resolveRefreshOptions } from "./key-set-options.ts
 import { type KeySet, keySetOf, type UsableKey } from "./key-set.ts";
 import { type RefreshedKeySource, refreshedKeys } from "./refreshed-keys.ts";
 
-/** What is asked of a `jwks-rsa` client. */
+/** The method of a `jwks-rsa` client that this package calls. */
 export type JwksRsaClient = Pick<jwksRsa.JwksClient, "getSigningKeys">;
 
-/** A key as a client gives it: its types do not say that a key may go without an id or an algorithm. */
+/** A key from the client. Unlike in the types of `jwks-rsa`, `kid` and `alg` may be missing. */
 interface GivenKey {
   readonly kid?: string | undefined;
   readonly alg?: string | undefined;
   getPublicKey(): string;
 }
 
-// A client without a timeout of its own may hang for ever; each of its calls holds a connection.
+// A call of a client without a timeout may hang forever, and each call holds a connection.
 const MOST_PENDING = 4;
 
 /**
- * The keys of a `jwks-rsa` client that the application already has, with its proxy agent and headers. The
- * client is asked for the whole set, never for a single key, under the same rules as `createKeySetSource()`:
- * one set, one call at a time, deadline, breaker, stale keys, `/ready`. The bounds on body, redirects and
- * tries are those of the client, and the keys of its `getKeysInterceptor` are not in its set.
+ * Creates a key source from the application's own `jwks-rsa` client, with its proxy agent and headers. Calls the client
+ * for the whole set, never for a single key, under the rules of `createKeySetSource()`: one set, one call at a time,
+ * deadline, breaker, stale keys, `/ready`. The client itself bounds body, redirects and attempts. Keys from its
+ * `getKeysInterceptor` are not in the set.
  *
- * @throws ConfigurationError for wrong options, and for something that is no client
+ * @throws ConfigurationError for wrong options, and for a value that is not a client
  */
 export function fromJwksRsa(client: JwksRsaClient, options: RefreshOptions = {}): RefreshedKeySource {
   const subject = "fromJwksRsa()";
@@ -54,7 +54,7 @@ export function fromJwksRsa(client: JwksRsaClient, options: RefreshOptions = {})
   return refreshedKeys({ ...plan, place: "jwks-rsa", load });
 }
 
-// The client's message may hold the body of the answer.
+// The client's message may contain the body of the answer.
 function clientFailure(error: unknown): unknown {
   return error instanceof Error && error.name === "JwksError"
     ? new KeySetError("the client was refused, or got no usable key")

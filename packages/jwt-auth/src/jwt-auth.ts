@@ -17,33 +17,34 @@ import { say } from "./say.ts";
 import type { Verification, Verified } from "./verification.ts";
 import type { Verifier } from "./verifier.ts";
 
-/** The middleware of {@link jwtAuth} and what belongs to it. */
+/** The middleware of {@link jwtAuth}, with its verifier, readiness check and stop function. */
 export interface JwtAuth extends Middleware, AsyncDisposable {
-  /** Verifies tokens that come from elsewhere, a queue say, by the same rules. It asks no revocation store. */
+  /** Verifies tokens from other sources, such as a queue, by the same rules. Does not check revocation. */
   readonly verifier: Verifier;
-  /** The check `auth` for `/ready`. It reads, it never fetches or waits. */
+  /** Creates the check `auth` for `/ready`. It never fetches or waits. */
   readiness(): ReadinessCheck;
-  /** Ends what the key source that it made has under way. Requests are answered with the keys at hand. */
+  /** Stops timer and fetch of its key source, not of one given as `keys`. Requests then use the current keys. */
   stop(): void;
 }
 
-// One line a request, however many instances look at its token.
+// Log one line per request, even when several instances refuse its token.
 const told = new WeakSet<IncomingMessage>();
 
 type Next = (err?: unknown) => void;
 
-/** What `next` is called with: undefined where the request goes on. */
+/** Argument of `next`: an error, or undefined to continue. */
 type Refusal = ProblemError | undefined;
 
 /**
- * Verifies the bearer token of a request and puts the caller into its context (AUTH-1). A request without a token, or
- * with a bad one, goes on without a caller (AUTH-12): whether that will do is for the guards to say. Why a token is bad
- * goes to the log only (AUTH-11). A caller that the context has already is kept.
+ * Verifies the bearer token of a request and puts the caller into its context (AUTH-1). A request with no token or a bad
+ * one continues without a caller (AUTH-12), and guards decide whether the route needs one. The reason for a bad token
+ * goes to the log only (AUTH-11). A caller that is already in the context is kept.
  *
- * Requests it does refuse: with a valid token while the revocation store is out and must not be (503, REV-5), by a page
- * of another origin with a token of `tokenFrom` (403, AUTH-34), and when it fails itself (500).
+ * Answers itself only in three cases: 503 to a valid token while the revocation store is down and `revocationFailOpen`
+ * is false (REV-5), 403 to an unsafe request from another origin with a token of `tokenFrom` (AUTH-34), and 500 when it
+ * fails itself.
  *
- * @throws ConfigurationError for unknown or wrong options, and for what must not be configured (AUTH-5, AUTH-31, AUTH-32)
+ * @throws ConfigurationError for unknown, wrong or forbidden options (AUTH-5, AUTH-31, AUTH-32)
  */
 export function jwtAuth(options: JwtAuthOptions): JwtAuth {
   const resolved = resolveJwtAuth(options);
@@ -78,7 +79,7 @@ export function jwtAuth(options: JwtAuthOptions): JwtAuth {
     else void refusal.catch(failure).then((late) => leave(req, res, next, late));
   }
 
-  /** Writes the caller into the context, where there is one. */
+  /** Verifies the token of the request, if any, and writes the caller into the context. */
   function identify(req: IncomingMessage, context: RequestContext): Refusal | Promise<Refusal> {
     let token = bearerToken(req);
     const fromElsewhere = token === undefined && tokenFrom !== undefined;
@@ -96,7 +97,7 @@ export function jwtAuth(options: JwtAuthOptions): JwtAuth {
     found: Verification,
     fromElsewhere: boolean,
   ): Refusal | Promise<Refusal> {
-    // Asked for what a refusal has itself: a prototype that somebody polluted must not lend it a principal.
+    // Test an own property of refusals, because a polluted prototype could supply `principal`.
     if (found.reason !== undefined) return ignored(req, context, found);
     if (fromElsewhere && !mayCarryCookies(req)) return crossSite();
     if (gate === undefined) {
@@ -121,7 +122,7 @@ export function jwtAuth(options: JwtAuthOptions): JwtAuth {
     return undefined;
   }
 
-  /** Says why a token is as good as none. */
+  /** Logs why a token is ignored. */
   function ignored(req: IncomingMessage, context: RequestContext, why: Reason): undefined {
     if (told.has(req)) return undefined;
     told.add(req);
@@ -147,7 +148,7 @@ export function jwtAuth(options: JwtAuthOptions): JwtAuth {
   }
 }
 
-/** What the log learns. */
+/** The reason that is logged. */
 interface Reason {
   readonly reason: string;
   readonly at?: string | undefined;
@@ -160,11 +161,11 @@ function leave(req: IncomingMessage, res: ServerResponse, next: Next, refusal: R
   enterContext(req, res, refusal === undefined ? next : () => next(refusal));
 }
 
-// What the application's own function gives may be anything; only a string can be a token.
+// The application's function may return any value; only a string can be a token.
 function checkedToken(token: unknown): string | undefined {
   if (token === undefined || token === null || token === "") return undefined;
   if (typeof token === "string") return token;
-  // What is wrong is said of every promise, also of one that rejects: unhandled it would end the process.
+  // Reject every promise with the TypeError below; the promise's own unhandled rejection would end the process.
   const isPromise = token instanceof Promise;
   if (isPromise) token.catch(() => undefined);
   throw new TypeError(`tokenFrom() must give a string; it gave ${isPromise ? "a promise" : typeof token}`);

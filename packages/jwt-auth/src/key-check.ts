@@ -1,10 +1,10 @@
 import type { AsymmetricKeyDetails, KeyObject } from "node:crypto";
 import type { Algorithm } from "./algorithms.ts";
 
-/** RSA keys that are shorter are refused, whatever they sign (AUTH-25). */
+/** Shortest accepted RSA key, in bits (AUTH-25). */
 export const MIN_RSA_BITS = 2048;
 
-// OpenSSL verifies nothing with a longer one.
+// OpenSSL does not verify with a longer key.
 const MAX_RSA_BITS = 16_384;
 
 const curves: Readonly<Record<string, string>> = {
@@ -14,8 +14,8 @@ const curves: Readonly<Record<string, string>> = {
 };
 
 /**
- * Why a key must not verify tokens of an algorithm, or undefined when it may: its type and curve must be those of
- * the algorithm (AUTH-26), RSA keys have at least 2,048 bits (AUTH-25) and an exponent that can be one, secrets are not empty.
+ * Returns why a key must not verify tokens of an algorithm, or undefined. The key must have the algorithm's type and
+ * curve (AUTH-26); an RSA key needs at least 2,048 bits (AUTH-25) and a valid exponent; a secret must not be empty.
  */
 export function keyFault(key: KeyObject, algorithm: Algorithm): string | undefined {
   if (algorithm.startsWith("HS")) {
@@ -32,7 +32,7 @@ export function keyFault(key: KeyObject, algorithm: Algorithm): string | undefin
       (has === curve ? undefined : `${algorithm} needs ${curve}, not ${has}`)
     );
   }
-  // A key bound to PSS by its certificate may fix the hash; only the plain kind fits every RSA algorithm.
+  // A key of type rsa-pss may allow only one hash; type rsa fits every RSA algorithm.
   return typeFault(key, algorithm, "rsa") ?? rsaFault(key.asymmetricKeyDetails);
 }
 
@@ -40,7 +40,7 @@ function rsaFault({ modulusLength: bits = 0, publicExponent: exponent = 0n }: As
   string | undefined {
   if (bits < MIN_RSA_BITS) return `an RSA key needs at least ${MIN_RSA_BITS} bits; this one has ${bits}`;
   if (bits > MAX_RSA_BITS) return `an RSA key has at most ${MAX_RSA_BITS} bits; this one has ${bits}`;
-  // With the exponent 1 every message is its own signature: anybody can write one. An even one belongs to no private key.
+  // With exponent 1 a message is its own signature, so any client can forge one; an even exponent has no private key.
   if (exponent >= 3n && exponent % 2n === 1n) return undefined;
   return "an RSA key needs an odd public exponent of at least 3";
 }

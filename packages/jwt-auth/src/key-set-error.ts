@@ -1,16 +1,16 @@
 import { DeadlineError } from "@svc/resilience";
 
-/** How a failure is to be treated by whoever tries again. */
+/** How a caller may retry after a failure. */
 export interface Retry {
-  /** Whether another try may do better (KEY-7, KEY-8). Default: false. */
+  /** Whether another attempt may succeed (KEY-7, KEY-8). Default: false. */
   readonly retryable?: boolean | undefined;
-  /** What the endpoint asked to wait, in milliseconds. Default: nothing. */
+  /** Wait requested by the endpoint, in milliseconds. Default: none. */
   readonly retryAfterMs?: number | undefined;
 }
 
 /**
- * Keys could not be had. Its `reason` is safe to show: it holds nothing of the URL, and of what the endpoint
- * said the status alone.
+ * Thrown when the keys cannot be fetched. `reason` is safe to show: it contains no part of the URL, and only the status
+ * of the endpoint's answer.
  */
 export class KeySetError extends Error {
   override readonly name = "KeySetError";
@@ -27,10 +27,10 @@ export class KeySetError extends Error {
   }
 }
 
-// What a socket, the resolver or TLS calls its faults; anything else in that place may be text of any origin.
+// Syntax of codes from sockets, the resolver and TLS; other values of `code` may contain arbitrary text.
 const CODE = /^[A-Z][A-Z0-9_]{2,40}$/;
 
-/** Whatever a fetch or a client threw, as an error that is safe to show. */
+/** Converts an error of a fetch or client to one that is safe to show. */
 export function keySetErrorOf(error: unknown): KeySetError {
   if (error instanceof KeySetError) return error;
   if (error instanceof DeadlineError) {
@@ -44,7 +44,7 @@ export function keySetErrorOf(error: unknown): KeySetError {
   });
 }
 
-/** The code of an error or of what caused it. */
+/** Returns the code of an error or of its cause. */
 function codeOf(error: unknown, depth: number): string | undefined {
   if (typeof error !== "object" || error === null || depth === 0) return undefined;
   const { code, cause, errors } = error as { code?: unknown; cause?: unknown; errors?: unknown };

@@ -2,15 +2,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { backoff, withDeadline } from "@svc/resilience";
 import { KeySetError, keySetErrorOf } from "./key-set-error.ts";
 
-/** As much of a key set is read (KEY-13). */
+/** Largest accepted key set, in bytes (KEY-13). */
 export const MOST_BYTES = 1_048_576;
 
-/** How a key set is fetched. */
+/** Settings of one fetch of a key set. */
 export interface FetchPlan {
   readonly url: URL;
-  /** Tries at most, the first one included. */
+  /** Most attempts, including the first. */
   readonly attempts: number;
-  /** For all tries, what lies between them, and the body. */
+  /** Timeout for all attempts, their pauses and the body. */
   readonly timeoutMs: number;
   readonly fetch: typeof globalThis.fetch;
   readonly random: () => number;
@@ -19,12 +19,12 @@ export interface FetchPlan {
 const HEADERS = { accept: "application/jwk-set+json, application/json" } as const;
 
 /**
- * Fetches a JSON document. Tries again after 429, 5xx, network errors and tries that hang (KEY-7, KEY-8),
- * within one deadline (KEY-6): every try but the last has an even share of the time that is left, or one that
- * hangs would leave nothing for the next.
+ * Fetches a JSON document. Retries after 429, 5xx, network errors and attempts that hang (KEY-7, KEY-8), within one
+ * deadline (KEY-6). Each attempt except the last gets an even share of the remaining time, so that one that hangs leaves
+ * time for the next.
  *
- * @param signal aborts at the deadline of the plan; whoever calls has set it
- * @throws KeySetError
+ * @param signal from the caller; aborts at the deadline of the plan
+ * @throws KeySetError when no attempt succeeds
  */
 export async function fetchDocument(plan: FetchPlan, signal: AbortSignal): Promise<unknown> {
   const { attempts, timeoutMs } = plan;
@@ -45,18 +45,18 @@ export async function fetchDocument(plan: FetchPlan, signal: AbortSignal): Promi
   }
 }
 
-/** How long to wait before the next try; undefined where there is none. */
+/** Returns the pause before the next attempt, or undefined when there is none. */
 function pauseMs(failure: KeySetError, usual: number, left: number): number | undefined {
   if (!failure.retryable || usual >= left) return undefined;
   const { retryAfterMs = 0 } = failure;
-  // A wait that would outlast the deadline says nothing about the next refresh either.
+  // Ignore a Retry-After beyond the deadline, and pause as usual.
   return retryAfterMs < left ? Math.max(usual, retryAfterMs) : usual;
 }
 
 async function tryOnce({ url, fetch }: FetchPlan, signal: AbortSignal): Promise<unknown> {
   const response = await fetch(url, {
     headers: HEADERS,
-    // Read as an answer instead of thrown as an error, which could not be told from a broken network.
+    // A redirect must be an answer: as an error it would look like a broken network.
     redirect: "manual",
     credentials: "omit",
     cache: "no-store",
@@ -94,7 +94,7 @@ function tooLarge(): KeySetError {
 async function bytesOf(response: Response): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;
-  // Leaving the loop by a throw cancels the stream, and with it the connection.
+  // A throw out of this loop cancels the stream and closes the connection.
   for await (const chunk of response.body ?? []) {
     length += chunk.byteLength;
     if (length > MOST_BYTES) throw tooLarge();

@@ -18,52 +18,51 @@ import { type Algorithm, isSymmetric } from "./algorithms.ts";
 import { type Env, envs } from "./env.ts";
 import type { RefreshPlan } from "./refreshed-keys.ts";
 
-/** How keys are kept that come from elsewhere, wherever that is. */
+/** Options for keys that are fetched and refreshed. */
 export interface RefreshOptions {
-  /** The algorithms that keys are taken for; asymmetric ones only. Default: `["RS256"]`. */
+  /** Allowed asymmetric algorithms; keys for others are skipped. Default: `["RS256"]`. */
   readonly algorithms?: readonly Algorithm[] | undefined;
-  /** Bound of one refresh with all its tries, in seconds, 0.05 to 60 (KEY-6). Default: 5. */
+  /** Timeout of one refresh with all its attempts, in seconds, 0.05 to 60 (KEY-6). Default: 5. */
   readonly timeoutSeconds?: number | undefined;
-  /** Failed refreshes in a row that open the breaker; 0 is no breaker (KEY-9). Default: 3. */
+  /** Consecutive failed refreshes that open the circuit breaker; 0 turns it off (KEY-9). Default: 3. */
   readonly breakerFailures?: number | undefined;
-  /** How long it stays open, in seconds, 1 to 3,600 (KEY-9, KEY-10). Default: 30. */
+  /** Time for which the breaker stays open, in seconds, 1 to 3,600 (KEY-9, KEY-10). Default: 30. */
   readonly breakerCoolDownSeconds?: number | undefined;
-  /** Age at which keys are fetched again, in seconds, 1 to 86,400; give or take a tenth. Default: 600. */
+  /** Age at which keys are fetched again, in seconds, 1 to 86,400, varied by up to a tenth. Default: 600. */
   readonly maxAgeSeconds?: number | undefined;
   /**
-   * Age at which keys are dropped that could not be fetched again, in seconds; at least twice
-   * `maxAgeSeconds`. From then on no token is accepted. Default: none, they serve for as long as the outage
-   * lasts (KEY-4).
+   * Age at which keys are dropped when they cannot be fetched again, in seconds; at least twice `maxAgeSeconds`. Without
+   * keys, no token is accepted. Default: keys remain in use throughout an outage (KEY-4).
    */
   readonly maxStaleSeconds?: number | undefined;
   /**
-   * Gets a line when the keys change, when a refresh fails, and when the next one succeeds. Default: none.
+   * Logs a change of the keys, a failed refresh, and the first success after a failure. Default: none.
    */
   readonly logger?: Logger | undefined;
-  /** A clock that never goes back, in milliseconds; for tests. Default: `performance.now`. */
+  /** Monotonic clock in milliseconds, for tests. Default: `performance.now`. */
   readonly now?: (() => number) | undefined;
-  /** Numbers from 0 to below 1; for tests. Default: `Math.random`. */
+  /** Returns a random number from 0 to below 1, for tests. Default: `Math.random`. */
   readonly random?: (() => number) | undefined;
 }
 
-/** What {@link createKeySetSource} takes. */
+/** Options of {@link createKeySetSource}. */
 export interface KeySetOptions extends RefreshOptions {
-  /** Where the issuer publishes its key set: http or https, without user and password. Required. */
+  /** URL of the issuer's key set: http or https, without user and password. Required. */
   readonly url: string;
   /** Where the service runs; in `prod` the URL must be https (KEY-14). Default: `prod`. */
   readonly env?: Env | undefined;
-  /** Tries of one refresh, the first included, 1 to 5 (KEY-6). Default: 2. */
+  /** Attempts per refresh, including the first, 1 to 5 (KEY-6). Default: 2. */
   readonly attempts?: number | undefined;
-  /** What fetches. Default: the global `fetch`. */
+  /** Function that fetches. Default: the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
-/** Options of a refresh with every default filled in. */
+/** Options of a refresh with all defaults filled in. */
 export interface ResolvedRefresh extends Omit<RefreshPlan, "load" | "place"> {
   readonly algorithms: readonly Algorithm[];
 }
 
-/** Options of a key set with every default filled in. */
+/** Options of a key set with all defaults filled in. */
 export interface ResolvedKeySet extends ResolvedRefresh {
   readonly url: URL;
   readonly attempts: number;
@@ -82,12 +81,12 @@ const refreshKinds = {
   random: withDefault(func<() => number>(), () => Math.random()),
 } as const;
 
-// The list is looked at by checkAlgorithms(), which says more about what is wrong with it.
+// checkAlgorithms() checks the list and gives a more precise message.
 function isAnything(_value: unknown): _value is readonly Algorithm[] {
   return true;
 }
 
-/** @throws ConfigurationError */
+/** Validates the options of a refresh. Throws a ConfigurationError for unknown or wrong ones. */
 export function resolveRefreshOptions(subject: string, given: RefreshOptions): ResolvedRefresh {
   const resolved = resolveOptions(subject, given, refreshKinds);
   const faults = refreshFaults(subject, resolved);
@@ -95,20 +94,20 @@ export function resolveRefreshOptions(subject: string, given: RefreshOptions): R
   return refreshOf(resolved);
 }
 
-/** @throws ConfigurationError */
+/** Validates the options of a key set. Throws a ConfigurationError for unknown or wrong ones. */
 export function resolveKeySetOptions(given: KeySetOptions): ResolvedKeySet {
   const subject = "createKeySetSource()";
   const { url, env, attempts, fetch, ...rest } = resolveOptions(subject, given, {
     ...refreshKinds,
-    // Not shown when it is wrong: what follows the path may well be a key.
+    // Secret: an error must not show the query, which may contain a key.
     url: secret(string()),
     env: withDefault(oneOf(...envs), "prod"),
     attempts: withDefault(integer({ min: 1, max: 5 }), 2),
-    // Looked up at each call: what replaces the global one later (a tracer, a test) is meant too.
+    // Look up the global at each call, because a tracer or test may replace it later.
     fetch: withDefault(func<typeof globalThis.fetch>(), (input, init) => globalThis.fetch(input, init)),
   });
   const parsed = URL.parse(url);
-  const message = parsed === null ? "must be a URL; it is none" : faultOf(parsed, env);
+  const message = parsed === null ? "must be a URL; it is not one" : faultOf(parsed, env);
   const faults = refreshFaults(subject, rest);
   if (message !== undefined) faults.unshift({ key: "url", message });
   if (parsed === null || faults.length > 0) throw new ConfigurationError(subject, faults);

@@ -4,10 +4,9 @@ import { type KeySetOptions, resolveKeySetOptions } from "./key-set-options.ts";
 import { type RefreshedKeySource, refreshedKeys } from "./refreshed-keys.ts";
 
 /**
- * The keys that an issuer publishes (mode `jwks`). They are fetched in the background as soon as this is
- * called, again by age, and again for a token that names a key nobody knows, once a minute at most (KEY-1).
- * What has been fetched is served for as long as the issuer cannot be reached (KEY-4). Only a fetch that is
- * under way keeps the process alive, and that for `timeoutSeconds` at most.
+ * Creates a source of the keys that an issuer publishes (mode `jwks`). Fetches them in the background at once, again by
+ * age, and again for a token with an unknown key id, at most once a minute (KEY-1). Serves the fetched keys while the
+ * issuer is unreachable (KEY-4). Only a running fetch keeps the process alive, for at most `timeoutSeconds`.
  *
  * @throws ConfigurationError for wrong options, and for a plain http URL in `prod` (KEY-14)
  */

@@ -4,30 +4,30 @@ import type { Algorithm } from "./algorithms.ts";
 /** A key that may verify tokens. */
 export interface UsableKey {
   readonly kid: string | undefined;
-  /** What it verifies: algorithms that are configured and fit it, one at least. */
+  /** The configured algorithms that the key fits; at least one. */
   readonly algorithms: readonly Algorithm[];
-  /** Its public numbers as text: two keys are the same when these are. */
+  /** The public key as text; equal for equal keys. */
   readonly material: string;
   readonly key: KeyObject;
 }
 
-/** All keys of one moment; never changed, only replaced by another one. */
+/** An immutable set of keys; a refresh replaces it whole. */
 export interface KeySet {
-  /** How many usable keys there are. */
+  /** Number of usable keys. */
   readonly size: number;
-  /** The same text for the same keys under the same ids, whatever their order. */
+  /** Equal for equal keys with equal ids, in any order. */
   readonly identity: string;
-  /** Whether a key goes by this id. */
+  /** Returns whether a key has this id. */
   has(kid: string): boolean;
-  /** Allocates nothing: it is asked for every token. */
+  /** Returns the key for a token. Allocates nothing, because every token calls it. */
   find(kid: string | undefined, algorithm: Algorithm): KeyObject | undefined;
-  /** The key object that these public numbers have here. */
+  /** Returns the key object for this `material`, or undefined. */
   known(material: string): KeyObject | undefined;
 }
 
 type ByAlgorithm = ReadonlyMap<Algorithm, KeyObject>;
 
-/** @param keys in their order: of two keys for the same id and algorithm the first is taken */
+/** Builds a set. Uses the first of two keys for the same id and algorithm. */
 export function keySetOf(keys: readonly UsableKey[]): KeySet {
   const byKid = new Map<string, Map<Algorithm, KeyObject>>();
   const materials = new Map<string, KeyObject>();
@@ -46,7 +46,7 @@ export function keySetOf(keys: readonly UsableKey[]): KeySet {
     first ??= own;
     if (kid !== undefined) byKid.set(kid, own);
   }
-  // A token that names no key is for the one key there is, and for none where there is a choice (KEY-11).
+  // A token without a kid matches only when the set has exactly one key (KEY-11).
   const only = lines.size === 1 ? first : undefined;
 
   return {
@@ -58,5 +58,5 @@ export function keySetOf(keys: readonly UsableKey[]): KeySet {
   };
 }
 
-/** The set before any was fetched. */
+/** The empty set, in use before the first fetch. */
 export const noKeys: KeySet = keySetOf([]);

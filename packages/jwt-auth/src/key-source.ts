@@ -2,21 +2,21 @@ import type { ReadinessCheck } from "@svc/context";
 import type { KeyObject } from "node:crypto";
 import type { Algorithm } from "./algorithms.ts";
 
-/** Where the keys come from that tokens are verified with. */
+/** Source of the keys that verify tokens. */
 export interface KeySource {
-  /** Goes up whenever a key was added, changed or taken away: what was verified before is looked at again. */
+  /** Increases whenever a key is added, changed or removed, so that cached tokens are checked again. */
   readonly generation: number;
-  /** The algorithms that it has keys for, as configured. Absent where it leaves that to the verifier. */
+  /** Algorithms that the source has keys for. Absent when the verifier decides. */
   readonly algorithms?: readonly Algorithm[] | undefined;
-  /** The key that is known now for a token's kid and algorithm. Never waits; the same key is the same object. */
+  /** Returns the current key for a kid and algorithm. Never waits; returns the same object for the same key. */
   find(kid: string | undefined, algorithm: Algorithm): KeyObject | undefined;
   /**
-   * Asked for a key that `find` does not know. Resolves with it, or with undefined when there is no such key;
-   * rejects when no answer could be had. Absent where the keys never change.
+   * Looks for a key that `find` does not know. Resolves with the key, or with undefined when it does not exist; rejects
+   * when the keys cannot be fetched. Absent when the keys never change.
    */
   refresh?(kid: string | undefined, algorithm: Algorithm): Promise<KeyObject | undefined>;
-  /** What `/ready` says about the keys. Absent where nothing can fail. */
+  /** Creates the check of the keys for `/ready`. Absent when they cannot become unavailable. */
   readiness?(): ReadinessCheck;
-  /** Ends timers and requests under way. */
+  /** Stops timers and running requests. */
   stop?(): void;
 }

@@ -5,28 +5,28 @@ import { type Algorithm, algorithms as allAlgorithms } from "./algorithms.ts";
 import { keyFault } from "./key-check.ts";
 import type { KeySource } from "./key-source.ts";
 
-/** What `createPemSource()` takes. */
+/** Options of `createPemSource()`. */
 export interface PemSourceOptions {
   /**
-   * One PEM: a public key (SPKI or PKCS#1) or a certificate, of which only the key counts, not its dates. Line ends
-   * may be written as `\n`, as in files of variables. Required.
+   * One PEM: a public key (SPKI or PKCS#1) or a certificate, whose dates are not checked. Line ends may be written as
+   * `\n` in two characters, as in `.env` files. Required.
    */
   readonly publicKey: string;
-  /** The algorithms that it verifies; the key must fit each of them (AUTH-26). Default: `["RS256"]`. */
+  /** Allowed algorithms; the key must fit each of them (AUTH-26). Default: `["RS256"]`. */
   readonly algorithms?: readonly Algorithm[] | undefined;
 }
 
 const subject = "createPemSource()";
 
 /**
- * One pinned public key; the kid of a token does not matter. A private key is refused: a service that verifies has no
- * use for it.
+ * Creates a source with one pinned public key, for any kid. Rejects a private key, because a service that only verifies
+ * must not hold it.
  *
  * @throws ConfigurationError when the key cannot be read, is private, or does not fit an algorithm
  */
 export function createPemSource(options: PemSourceOptions): KeySource {
   const given = resolveOptions(subject, options, {
-    // Somebody may have pasted the private half.
+    // Secret, because the value may be a private key by mistake.
     publicKey: secret(string()),
     algorithms: withDefault(listOf(string()), ["RS256"]),
   });

@@ -3,8 +3,8 @@ import type { KeySource } from "./key-source.ts";
 import type { RevocationGate } from "./revocation.ts";
 
 /**
- * The check named `auth`: what is known of the keys and of the revocation store. It reads, it never fetches or waits.
- * Critical only when the keys say so: nothing can be verified then (RDY-11, RDY-14).
+ * Creates the check `auth`, which reports the known state of the keys and of the revocation store. It never fetches or
+ * waits. It is critical only when the key source says so, because then no token can be verified (RDY-11, RDY-14).
  */
 export function authReadiness(
   keys: KeySource,

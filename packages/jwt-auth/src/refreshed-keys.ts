@@ -8,20 +8,21 @@ import { type KeySet, noKeys } from "./key-set.ts";
 import type { KeySource } from "./key-source.ts";
 import { say } from "./say.ts";
 
-/** How keys are fetched and kept. */
+/** Settings of the fetch and the cache of keys. */
 export interface RefreshPlan {
   /**
-   * Fetches all keys. What it rejects with is made safe; it is told the keys of before to keep their objects.
+   * Fetches all keys. Receives the previous keys, to reuse their objects. Its errors may hold unsafe text: the caller
+   * removes it.
    */
   readonly load: (signal: AbortSignal, before: KeySet) => Promise<KeySet>;
-  /** Where the keys come from, for log lines; safe to show. */
+  /** Origin of the keys for log lines, without secrets. */
   readonly place: string;
   readonly timeoutMs: number;
-  /** 0 is no breaker. */
+  /** Failures that open the breaker; 0 turns it off. */
   readonly breakerFailures: number;
   readonly coolDownMs: number;
   readonly maxAgeMs: number;
-  /** Infinity is never. */
+  /** Age at which keys are dropped; Infinity keeps them. */
   readonly maxStaleMs: number;
   readonly logger: Logger | undefined;
   readonly now: () => number;
@@ -30,26 +31,26 @@ export interface RefreshPlan {
 
 /** A key source whose keys may change. */
 export interface RefreshedKeySource extends KeySource, Disposable {
-  /** Rejects with a KeySetError when no answer could be had. */
+  /** Fetches the keys if the limits allow it; resolves with the key or undefined, or rejects with a KeySetError. */
   refresh(kid: string | undefined, algorithm: Algorithm): Promise<KeyObject | undefined>;
   /**
-   * The check `auth` (RDY-14, RDY-24, RDY-25): reads what is known, fetches nothing and waits for nothing.
+   * Creates the check `auth` (RDY-14, RDY-24, RDY-25), which reports the current state and never fetches or waits.
    */
   readiness(): ReadinessCheck;
-  /** Ends the timer and a fetch under way. The keys that are known stay. */
+  /** Stops the timer and a running fetch. Keeps the current keys. */
   stop(): void;
 }
 
 const UNKNOWN_KID_MS = 60_000;
 const COLD_MS = 1000;
-// A timer may fire a little before the clock says so; a clock of a test may stand still.
+// Prevents a busy loop when a timer fires slightly early or the clock of a test stands still.
 const SHORTEST_WAIT_MS = 20;
 const LONGEST_WAIT_MS = 2 ** 31 - 1;
 
 /**
- * Keys that are fetched at once, again by age, and again for an id that nobody knows. One set at a time,
- * swapped whole; one fetch at a time, shared by all who wait (KEY-5, KEY-15). A failure leaves the keys as
- * they are (KEY-4).
+ * Creates a source that fetches its keys at once, again by age, and again for an unknown key id. It replaces the whole
+ * set at a time, and shares one running fetch among all callers (KEY-5, KEY-15). A failed fetch leaves the keys
+ * unchanged (KEY-4).
  */
 export function refreshedKeys(plan: RefreshPlan): RefreshedKeySource {
   const { load, place, timeoutMs, coolDownMs, maxAgeMs, maxStaleMs, logger, now, random } = plan;
@@ -57,7 +58,7 @@ export function refreshedKeys(plan: RefreshPlan): RefreshedKeySource {
     plan.breakerFailures === 0
       ? undefined
       : createBreaker({ failures: plan.breakerFailures, coolDownMs, now });
-  // A fetch belongs to nobody's request, whoever was first to need it.
+  // Run fetches outside the context of the request that triggers them, because other requests share them.
   const outside = AsyncLocalStorage.snapshot();
   const ended = new AbortController();
 
@@ -93,7 +94,7 @@ export function refreshedKeys(plan: RefreshPlan): RefreshedKeySource {
     if (keys.size > 0 && ageMs() >= maxStaleMs) use(noKeys);
   }
 
-  /** A refresh, or undefined when the breaker does not let one through. */
+  /** Starts a fetch; returns undefined when the breaker is open. */
   function start(): Promise<void> | undefined {
     const attempt = breaker?.attempt();
     if (breaker !== undefined && attempt === undefined) return undefined;
@@ -102,7 +103,7 @@ export function refreshedKeys(plan: RefreshPlan): RefreshedKeySource {
       flight = undefined;
     });
     flight = started;
-    // In the background nobody waits for it.
+    // A background fetch has no waiting caller; avoid an unhandled rejection.
     started.catch(() => undefined);
     return started;
   }
@@ -131,9 +132,9 @@ export function refreshedKeys(plan: RefreshPlan): RefreshedKeySource {
     }
   }
 
-  /** How long nothing is fetched in the background, after a refresh that has just ended. */
+  /** Returns the pause before the next background fetch, after one that just ended. */
   function restMs(): number {
-    // Replicas that were started together do not ask together.
+    // Spread the fetches of replicas that started together.
     if (failure === undefined) return maxAgeMs * (0.9 + 0.2 * random());
     const pause = keys.size === 0 ? COLD_MS : coolDownMs;
     return Math.max(pause, breaker?.retryAfterMs ?? 0) * (1 + 0.1 * random());
@@ -155,7 +156,7 @@ export function refreshedKeys(plan: RefreshPlan): RefreshedKeySource {
     outside(wait);
   }
 
-  /** A refresh for a token whose key is not known, where one may go out. */
+  /** Starts a fetch for an unknown key id; returns undefined when the limits do not allow one now. */
   function lookUp(kid: string | undefined): Promise<void> | undefined {
     const at = now();
     if (keys.size === 0) return at - startedAt < COLD_MS ? undefined : start();
@@ -169,7 +170,7 @@ export function refreshedKeys(plan: RefreshPlan): RefreshedKeySource {
     dropStale();
     const found = keys.find(kid, algorithm);
     if (found !== undefined) return found;
-    // Nobody waits for an id whose key is of another kind, or for none where there is a choice of keys.
+    // Do not fetch for a known id of another key type, or for a missing id while there are several keys.
     if (keys.size > 0 && (kid === undefined || keys.has(kid))) return undefined;
     if (ended.signal.aborted) throw stopped();
     if (flight !== undefined) {
@@ -177,13 +178,13 @@ export function refreshedKeys(plan: RefreshPlan): RefreshedKeySource {
       const shared = keys.find(kid, algorithm);
       if (shared !== undefined) return shared;
     }
-    // The fetch that was shared may have begun before the issuer had the key; one that begins now has not.
+    // The shared fetch may have started before the issuer published the key; fetch again if the limits allow it.
     const newer = flight ?? lookUp(kid);
     if (newer !== undefined) {
       await newer;
       return keys.find(kid, algorithm);
     }
-    // Keys that are there without this one are an answer only when they are the newest.
+    // The key is known to be missing only if the last fetch succeeded.
     if (failure !== undefined) throw failure;
     return undefined;
   }

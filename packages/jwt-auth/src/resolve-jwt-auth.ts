@@ -11,10 +11,10 @@ import type { RevocationCheck } from "./revocation.ts";
 import { createSecretSource } from "./secret-source.ts";
 import { createVerifier, type Verifier } from "./verifier.ts";
 
-/** The options, checked, with what they stand for. */
+/** The checked options, and the objects built from them. */
 export interface ResolvedJwtAuth {
   readonly verifier: Verifier;
-  /** Undefined when the keys belong to the caller. */
+  /** The key source that `jwtAuth()` must stop; undefined with the option `keys`. */
   readonly ownKeys: KeySource | undefined;
   readonly hasAudience: boolean;
   readonly revocation: RevocationCheck | undefined;
@@ -28,7 +28,7 @@ export interface ResolvedJwtAuth {
 const materials = { jwks: "jwksUrl", public_key: "publicKey", secret: "secret" } as const;
 type Material = (typeof materials)[keyof typeof materials] | "keys";
 
-// What the factories behind call the same options.
+// Option names of createKeySetSource(), with the names that jwtAuth() uses.
 const KEY_SET_NAMES: Readonly<Record<string, string>> = {
   url: "jwksUrl",
   timeoutSeconds: "jwksTimeoutSeconds",
@@ -39,7 +39,11 @@ const KEY_SET_NAMES: Readonly<Record<string, string>> = {
 
 const NO_KEYS: KeySource = { generation: 0, find: () => undefined };
 
-/** @throws ConfigurationError listing everything that is wrong, in the words of `jwtAuth()` */
+/**
+ * Validates the options and builds the verifier.
+ *
+ * @throws ConfigurationError with all faults, under the option names of `jwtAuth()`
+ */
 export function resolveJwtAuth(given: JwtAuthOptions): ResolvedJwtAuth {
   const options = readOptions(given);
   const faults: Fault[] = [];
@@ -66,7 +70,7 @@ export function resolveJwtAuth(given: JwtAuthOptions): ResolvedJwtAuth {
   };
 }
 
-/** Which key was given. Exactly one may be, and a mode must be that key's. */
+/** Returns the key option in use. Exactly one must be set, and it must match `mode`. */
 function materialOf(options: GivenOptions, faults: Fault[]): Material | undefined {
   const given = ([...Object.values(materials), "keys"] as const).filter(
     (name) => options[name] !== undefined,
@@ -94,8 +98,8 @@ function materialOf(options: GivenOptions, faults: Fault[]): Material | undefine
 }
 
 /**
- * The allowed algorithms, which must be of the family that the key is for. Undefined where those of the application's own
- * key source are meant.
+ * Returns the allowed algorithms and checks that they suit the kind of key. Undefined means those of the application's
+ * own key source.
  */
 function algorithmsOf(
   options: GivenOptions,
@@ -123,7 +127,7 @@ function readKeys(
   algorithms: readonly Algorithm[] | undefined,
   faults: Fault[],
 ): KeySource | undefined {
-  // With algorithms of the wrong family whatever could be said of the key would mislead.
+  // With algorithms of the wrong family, a message about the key would mislead.
   if (faults.some(({ key }) => key === "algorithms")) return undefined;
   return attempted(faults, KEY_SET_NAMES, () => keysOf(options, material, algorithms));
 }
@@ -153,7 +157,7 @@ function keysOf(
 function verifierOptions(options: GivenOptions) {
   const { issuer, audience, leewaySeconds, scopeClaim, rolesClaim, tenantClaim, cacheTokens, now } = options;
   return {
-    // A variable of the environment that is empty says "not configured".
+    // An empty environment variable means "not configured".
     issuer: issuer === "" ? undefined : issuer,
     audience: audience === "" || audience?.length === 0 ? undefined : audience,
     leewaySeconds,
@@ -165,7 +169,7 @@ function verifierOptions(options: GivenOptions) {
   };
 }
 
-/** Runs a factory and takes down its faults under the names that `jwtAuth()` has for them, each option once. */
+/** Runs a factory and collects its faults under the option names of `jwtAuth()`, one fault per option. */
 function attempted<T>(
   faults: Fault[],
   names: Readonly<Record<string, string>>,

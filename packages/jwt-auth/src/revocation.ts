@@ -3,20 +3,20 @@ import { type Attempt, atMostEvery, createBreaker, withDeadline } from "@svc/res
 import { say } from "./say.ts";
 import type { Verified } from "./verification.ts";
 
-/** What a revocation can name: a token, a session, or all sessions that a person began before some moment. */
+/** The values that a revocation can name: a token, a session, or all sessions that a person began before a time. */
 export interface RevocableToken {
   /** Undefined for a token without an id (CLAIM-2). */
   readonly jti: string | undefined;
-  /** The session family; undefined where the issuer writes none (CLAIM-3). */
+  /** The session family; undefined when the issuer sets none (CLAIM-3). */
   readonly fam: string | undefined;
   readonly sub: string;
   /** Seconds since the Unix epoch: `auth_time`, else `iat`. */
   readonly signedInAt: number;
 }
 
-/** Knows which tokens have been revoked. Asked at every use of a token, never remembered. */
+/** Reports revoked tokens. Called at every use of a token; the result is not cached. */
 export interface RevocationCheck {
-  /** A throw or a rejection means that the store does not answer. An answer that is there at once costs no promise. */
+  /** Throws or rejects when the store does not answer. May return the result without a promise. */
   isRevoked(token: RevocableToken): boolean | Promise<boolean>;
 }
 
@@ -24,11 +24,11 @@ export interface RevocationCheck {
 export type RevocationAnswer = "valid" | "revoked" | "unknown";
 
 export interface RevocationGate {
-  /** @throws TypeError when the store answers neither true nor false: that is a bug, not an outage */
+  /** Asks the store. Throws a TypeError when it answers neither true nor false: that is a bug, not an outage. */
   ask(verified: Verified, log: Logger | undefined): RevocationAnswer | Promise<RevocationAnswer>;
-  /** Whether the last thing that was heard of the store was an answer. */
+  /** Whether the store answered the last query. */
   readonly answering: boolean;
-  /** Seconds until asking it again makes sense, at least 1. */
+  /** Seconds after which a client may retry, at least 1. */
   readonly retryAfterSeconds: number;
 }
 
@@ -44,8 +44,8 @@ const BREAKER_COOL_DOWN_MS = 2_000;
 const WARNING_INTERVAL_MS = 10_000;
 
 /**
- * Asks a revocation store for as long as it answers. One that hangs costs a request at most `timeoutMs`, and after three
- * failures in a row it is left alone for two seconds, then tried with one request (REV-4, REV-5).
+ * Creates a guarded client of a revocation store. A query takes at most `timeoutMs`. Three consecutive failures open a
+ * circuit breaker for two seconds; then one query tests the store (REV-4, REV-5).
  */
 export function createRevocationGate(options: RevocationGateOptions): RevocationGate {
   const { check, failOpen, timeoutMs, now } = options;
@@ -103,7 +103,7 @@ export function createRevocationGate(options: RevocationGateOptions): Revocation
   }
 
   function ask(verified: Verified, log: Logger | undefined): RevocationAnswer | Promise<RevocationAnswer> {
-    // While all is well nothing is made for an answer that is there at once.
+    // While the breaker is closed, a synchronous answer needs no attempt object.
     const trial = breaker.state === "closed" ? undefined : breaker.attempt();
     if (trial === undefined && breaker.state !== "closed") {
       warn(log, undefined);
@@ -142,7 +142,7 @@ function isThenable(value: unknown): boolean {
   );
 }
 
-// Never the message: that of a client library may hold the address of the store with its password.
+// Do not log the message: that of a client library may contain the store's URL with its password.
 function named(error: unknown): { readonly error?: string; readonly code?: string } {
   if (!(error instanceof Error)) return {};
   const { code } = error as { readonly code?: unknown };

@@ -1,11 +1,11 @@
 import type { Logger } from "@svc/context";
 
-/** Writes a line; a logger that cannot write must cost neither a request its answer nor a service its keys. */
+/** Logs a line and ignores a failing logger, which must break neither a request nor a refresh of keys. */
 export function say(log: Logger | undefined, level: "info" | "warn", fields: object, message: string): void {
   try {
     const answer: unknown = log?.[level](fields, message);
     if (answer instanceof Promise) answer.catch(() => undefined);
   } catch {
-    // Nothing is left that could be told.
+    // Ignore: no other logger is available to report this.
   }
 }

@@ -3,15 +3,15 @@ import { type Algorithm, algorithms } from "./algorithms.ts";
 import type { KeySource } from "./key-source.ts";
 import { MAX_KID_LENGTH, MAX_TOKEN_LENGTH } from "./token-parser.ts";
 
-/** A decoded token as `express-jwt` (7 and 8) hands it over. */
+/** A decoded token as `express-jwt` 7 and 8 passes it. */
 interface DecodedToken {
   readonly header: { readonly alg: string; readonly kid?: string | undefined };
 }
 
 /**
- * The option `secret` of `express-jwt` 7 or 8, with the keys of a source. A token whose key is not known gets
- * none, and is refused there; the promise rejects when the keys could not be had. The option `algorithms` of
- * `express-jwt` should name those of the source.
+ * Creates the option `secret` of `express-jwt` 7 or 8 from a key source. Resolves with undefined for an unknown key, so
+ * that `express-jwt` refuses the token; rejects when the keys cannot be fetched. Set the option `algorithms` of
+ * `express-jwt` to those of the source.
  */
 export function expressJwtSecret(
   source: KeySource,
@@ -22,13 +22,13 @@ export function expressJwtSecret(
 }
 
 /**
- * The option `secretOrKeyProvider` of `passport-jwt` 4, with the keys of a source. A token whose key is not
- * known gets none, and is refused there; `done` gets an error when the keys could not be had.
+ * Creates the option `secretOrKeyProvider` of `passport-jwt` 4 from a key source. Passes undefined for an unknown key,
+ * so that `passport-jwt` refuses the token; passes an error to `done` when the keys cannot be fetched.
  */
 export function passportJwtSecret(
   source: KeySource,
 ): (req: unknown, token: unknown, done: (error: unknown, secret?: string | Buffer) => void) => void {
-  // Its types know texts and bytes only; writing one out for every token would cost more than the look-up.
+  // passport-jwt accepts only strings and bytes; exporting the key for every token would cost more than this look-up.
   const written = new WeakMap<KeyObject, string | Buffer>();
 
   function secretOf(key: KeyObject): string | Buffer {
@@ -60,7 +60,7 @@ function isAlgorithm(value: unknown): value is Algorithm {
   return (algorithms as readonly unknown[]).includes(value);
 }
 
-/** The header of a token as it came; what it says is checked by whoever verifies it. */
+/** Returns the unchecked header of a token; `passport-jwt` verifies the token. */
 function headerOf(token: unknown): unknown {
   if (typeof token !== "string" || token.length > MAX_TOKEN_LENGTH) return undefined;
   try {

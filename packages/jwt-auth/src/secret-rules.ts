@@ -1,12 +1,12 @@
 import { createPrivateKey, createPublicKey, X509Certificate } from "node:crypto";
 import type { Env } from "./env.ts";
 
-/** The fewest bytes of an HMAC secret in `prod` (AUTH-31). */
+/** Shortest HMAC secret in `prod`, in bytes (AUTH-31). */
 export const MIN_SECRET_BYTES = 32;
 
 /**
- * Why a value must not be an HMAC secret, or undefined when it may: empty; a key that belongs into another mode (PEM,
- * `ssh-`, JWK, DER, in every environment: AUTH-32), whose public half everybody knows; too short for `prod` (AUTH-31).
+ * Returns why a value must not be an HMAC secret, or undefined. Rejects an empty one, a key for another mode (PEM, SSH,
+ * JWK, DER; in every environment, AUTH-32), whose public half clients know, and one too short for `prod` (AUTH-31).
  */
 export function secretFault(secret: string | Uint8Array, env: Env): string | undefined {
   const bytes = Buffer.from(secret);
@@ -36,7 +36,7 @@ function encodings(text: string): Buffer[] {
   const compact = text.replaceAll(/\s|\\r|\\n/g, "");
   const found: Buffer[] = [];
   if (/^[0-9a-f]+$/i.test(compact)) found.push(Buffer.from(compact, "hex"));
-  // Node reads both alphabets with either name.
+  // Node's "base64" also decodes the URL-safe alphabet.
   if (/^[\w+/-]+={0,2}$/.test(compact)) found.push(Buffer.from(compact, "base64"));
   return found;
 }
@@ -52,7 +52,7 @@ function isJwk(text: string): boolean {
 }
 
 function isDer(bytes: Buffer): boolean {
-  // All of them are a SEQUENCE; what starts otherwise is not worth four attempts.
+  // Every such key is a DER SEQUENCE; skip the attempts for other data.
   if (bytes[0] !== 0x30) return false;
   return [
     () => createPublicKey({ key: bytes, format: "der", type: "spki" }),

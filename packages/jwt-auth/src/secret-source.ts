@@ -16,29 +16,29 @@ import { type Env, envs } from "./env.ts";
 import type { KeySource } from "./key-source.ts";
 import { secretFault } from "./secret-rules.ts";
 
-/** What `createSecretSource()` takes. */
+/** Options of `createSecretSource()`. */
 export interface SecretSourceOptions {
-  /** The shared secret; of a string its UTF-8 bytes count. At least 32 bytes in `prod` (AUTH-31). Required. */
+  /** The shared secret; a string is encoded as UTF-8. At least 32 bytes in `prod` (AUTH-31). Required. */
   readonly secret: string | Uint8Array;
-  /** HS256, HS384, HS512 or several of them. Default: `["HS256"]`. */
+  /** One or more of HS256, HS384 and HS512. Default: `["HS256"]`. */
   readonly algorithms?: readonly Algorithm[] | undefined;
-  /** Where the service runs. Default: `prod`, the strict rules. */
+  /** Where the service runs; `prod` applies the strict rules. Default: `prod`. */
   readonly env?: Env | undefined;
 }
 
 const subject = "createSecretSource()";
 
-/** A secret may be bytes, a Buffer too. */
+/** Kind of a secret given as bytes, such as a Buffer. */
 export const bytes: Kind<Uint8Array> = {
   expects: "bytes",
   accepts: (value): value is Uint8Array => value instanceof Uint8Array,
 };
 
 /**
- * One shared secret for HMAC; the kid of a token does not matter. A PEM, an SSH key, a JSON Web Key or DER is refused
- * in every environment (AUTH-32): its public half is known to everybody.
+ * Creates a source with one shared secret for HMAC, for any kid. Rejects a PEM, an SSH key, a JSON Web Key and DER in
+ * every environment (AUTH-32), because any client may know its public half.
  *
- * @throws ConfigurationError when the secret or an algorithm may not be used; never shows the secret
+ * @throws ConfigurationError when the secret or an algorithm is not allowed; its message does not contain the secret
  */
 export function createSecretSource(options: SecretSourceOptions): KeySource {
   const { env, ...given } = resolveOptions(subject, options, {

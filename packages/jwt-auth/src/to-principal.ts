@@ -1,7 +1,7 @@
 import type { Principal } from "@svc/context";
 import { own } from "./token-parser.ts";
 
-/** The names of the claims that a service may choose (CLAIM-1). */
+/** Names of the configurable claims (CLAIM-1). */
 export interface ClaimNames {
   readonly scopeClaim: string;
   readonly rolesClaim: string;
@@ -9,9 +9,9 @@ export interface ClaimNames {
 }
 
 /**
- * The caller that verified claims speak of: nine fields (AUTH-19), frozen through and through, since one principal
- * may serve many requests. Scopes and roles come from a string with spaces or a list (AUTH-27) and are empty on a
- * refresh token (CLAIM-7), whose `grt` says what the session may do, not what this request may (CLAIM-5).
+ * Builds the principal of verified claims: nine fields (AUTH-19), deeply frozen because many requests may share it.
+ * Scopes and roles come from a space-separated string or a list (AUTH-27). They are empty for a refresh token
+ * (CLAIM-7), whose `grt` lists the rights of the session, not of this request (CLAIM-5).
  */
 export function toPrincipal(claims: Record<string, unknown>, names: ClaimNames): Principal {
   const isRefresh = own(claims, "typ") === "refresh";
@@ -27,7 +27,7 @@ export function toPrincipal(claims: Record<string, unknown>, names: ClaimNames):
     expiresAt: typeof expiresAt === "number" ? Math.trunc(expiresAt) : undefined,
     claims,
   });
-  // Last: what is frozen is read more slowly.
+  // Freeze last, because reads of frozen objects are slower.
   freezeDeeply(claims);
   return principal;
 }
@@ -45,11 +45,11 @@ function namesIn(value: unknown): readonly string[] {
   return Object.freeze(value.filter((each): each is string => typeof each === "string" && each !== ""));
 }
 
-// With a list of work instead of recursion: 8 KiB of brackets are a deep stack.
+// Iterative, because 8 KiB of nested brackets would overflow the stack of a recursion.
 function freezeDeeply(root: object): void {
   const open: object[] = [root];
   for (let each = open.pop(); each !== undefined; each = open.pop()) {
-    // Copied with Object.assign or by hand, a member of this name would become the prototype of the copy.
+    // Object.assign() would turn an own member of this name into the prototype of a copy.
     if (Object.hasOwn(each, "__proto__")) Reflect.deleteProperty(each, "__proto__");
     for (const value of Object.values(each) as unknown[]) {
       if (typeof value === "object" && value !== null) open.push(value);

@@ -2,30 +2,30 @@ import type { Algorithm } from "./algorithms.ts";
 import { refuse } from "./refuse.ts";
 import type { Refused } from "./verification.ts";
 
-/** The longest token that is looked at, in characters (AUTH-20). */
+/** Longest accepted token, in characters (AUTH-20). */
 export const MAX_TOKEN_LENGTH = 8192;
 
-/** The longest kid (AUTH-22). */
+/** Longest accepted kid, in characters (AUTH-22). */
 export const MAX_KID_LENGTH = 256;
 
-/** What a header says that matters. */
+/** The members of a token's header that the verifier uses. */
 export interface TokenHeader {
   readonly algorithm: Algorithm;
   readonly kid: string | undefined;
 }
 
-/** A header that has been read before: tokens of one issuer and key have the same. */
+/** A parsed header, reused because tokens of one issuer and key share it. */
 export interface KnownHeader {
-  /** Its text with the dot behind it. */
+  /** The encoded header and the dot after it. */
   readonly prefix: string;
   readonly header: TokenHeader;
 }
 
-/** A token of the right shape; nothing is proven yet. */
+/** A well-formed token, not verified yet. */
 export interface ParsedToken {
   readonly header: TokenHeader;
   readonly claims: Record<string, unknown>;
-  /** What was signed: header and payload as they came. */
+  /** The signed text: encoded header and payload as received. */
   readonly signed: string;
   readonly signature: Buffer;
   readonly reason?: undefined;
@@ -34,14 +34,15 @@ export interface ParsedToken {
 const shape = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-// The last character of a part carries 4 or 2 bits that no byte takes; canonical base64url has zeros there.
+// The last character of a part has 4 or 2 unused bits; canonical base64url sets them to zero.
 const endsOfOneByte = "AQgw";
 const endsOfTwoBytes = "AEIMQUYcgkosw048";
 
 /**
- * Takes a token apart without any cryptography: size (AUTH-20), three parts in canonical base64url of valid UTF-8
- * without byte order mark (AUTH-21), header and payload JSON objects, `alg` one of the allowed (AUTH-3, AUTH-4),
- * `kid` (AUTH-22), no `crit` (AUTH-24) and no unencoded payload. Of members that are there twice the last one counts.
+ * Parses a token and checks all that needs no cryptography: its size (AUTH-20), three parts in canonical base64url of
+ * valid UTF-8 without a byte order mark (AUTH-21), JSON objects as header and payload, an allowed `alg` (AUTH-3,
+ * AUTH-4), the length of `kid` (AUTH-22), no `crit` (AUTH-24) and no unencoded payload. Of duplicate members the last
+ * one counts.
  */
 export function parseToken(
   token: string,
@@ -89,7 +90,7 @@ function isRefused(header: TokenHeader | Refused): header is Refused {
   return "reason" in header;
 }
 
-/** The header of a token that held, for the next one; a copy, so that it does not keep the token in memory. */
+/** Returns the header of a valid token for reuse. Copies the text, so that it does not keep the token in memory. */
 export function knownHeader({ header, signed }: ParsedToken): KnownHeader {
   const prefix = Buffer.from(signed.slice(0, signed.indexOf(".") + 1), "latin1").toString("latin1");
   return { prefix, header };
@@ -133,7 +134,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A member that the object itself has: a prototype that somebody polluted has no say. */
+/** Returns an own member of an object, so that a polluted prototype cannot supply one. */
 export function own(object: Readonly<Record<string, unknown>>, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }

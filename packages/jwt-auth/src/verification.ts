@@ -25,7 +25,7 @@ export const refusalReasons = [
 
 export type RefusalReason = (typeof refusalReasons)[number];
 
-/** A token that holds. The same object for the same token while it is remembered; frozen. */
+/** A valid token. Frozen; the same object for the same token while the cache holds it. */
 export interface Verified {
   readonly principal: Principal;
   /** When the person signed in, in seconds since the Unix epoch: `auth_time`, else `iat`. */
@@ -33,11 +33,11 @@ export interface Verified {
   readonly reason?: undefined;
 }
 
-/** A token that does not hold. */
+/** A refused token. */
 export interface Refused {
   readonly principal?: undefined;
   readonly reason: RefusalReason;
-  /** The claim or header at fault, where there is one; never its value. */
+  /** Name of the claim or header at fault, if any; never its value. */
   readonly at?: string | undefined;
 }
 

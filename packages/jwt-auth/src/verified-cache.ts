@@ -2,21 +2,21 @@ import { hash, type KeyObject } from "node:crypto";
 import type { TokenHeader } from "./token-parser.ts";
 import type { Verified } from "./verification.ts";
 
-/** A verified token that is remembered, with all that a later use of it depends on. */
+/** A cached verified token, with all data that a later use needs. */
 export interface CachedToken {
   readonly verified: Verified;
   readonly header: TokenHeader;
   readonly key: KeyObject;
-  /** Holds from this second on and before the other, leeway included. */
+  /** Valid from `from` until just before `until`, in seconds, leeway included. */
   readonly from: number;
   readonly until: number;
-  /** The generation of the keys at which `key` was last seen among them. */
+  /** Generation of the key source when it last contained `key`. */
   generation: number;
-  /** What the entry counts for in memory. */
+  /** Estimated memory of the entry. */
   readonly bytes: number;
 }
 
-/** Remembers verified tokens: those used last, up to a number of them and of bytes. */
+/** Cache of the most recently used verified tokens, bounded by count and bytes. */
 export interface VerifiedCache {
   get(id: string): CachedToken | undefined;
   set(id: string, token: CachedToken): void;
@@ -25,14 +25,14 @@ export interface VerifiedCache {
   readonly bytes: number;
 }
 
-/** The name of a token in the cache: a hash of all of it, so that no bearer token lies in memory. */
+/** Returns the cache key of a token: a hash, so that the cache holds no bearer tokens. */
 export function cacheId(token: string): string {
   return hash("sha256", token, "binary");
 }
 
 /**
- * What a token costs to remember, in bytes, estimated from above: its text, and its claims, whose small objects take
- * far more room than their text, most of all when each of them has names of its own.
+ * Estimates the memory of a cached token, in bytes, from above. Counts the objects in the claims, because small objects
+ * take far more memory than their text, most of all with different member names.
  */
 export function cacheCost(tokenLength: number, claims: object): number {
   let cost = 1024 + 2 * tokenLength;
@@ -45,25 +45,25 @@ export function cacheCost(tokenLength: number, claims: object): number {
   return cost;
 }
 
-/** An entry: on the way from the one used last to the one used longest ago, and among those of its bucket. */
+/** An entry, linked into the list by last use and into the list of its bucket. */
 interface Link {
   readonly id: string;
   readonly token: CachedToken;
   newer: Link | undefined;
   older: Link | undefined;
   nextInBucket: Link | undefined;
-  /** How many links had been put in front when this one was. */
+  /** Value of the counter of uses when the entry last moved to the front. */
   turn: number;
 }
 
 const MAX_BUCKETS = 65_536;
 
 /**
- * The entries are linked in the order of their use, to an eighth of their number, and found through buckets. A Map would
- * do both, at a price: it leaves a gap wherever an entry is moved or removed, and each table that it outgrows keeps the
- * next one, and all that was in it, alive until the next full garbage collection.
+ * Creates the cache: a list ordered by last use, exact to an eighth of its length, with hash buckets for look-up. A Map
+ * would need more memory: moved and removed entries leave gaps, and each outgrown table keeps the next one and its
+ * contents alive until a full garbage collection.
  *
- * @param maxEntries how many tokens, at least 1
+ * @param maxEntries most tokens, at least 1
  */
 export function createVerifiedCache(maxEntries: number, maxBytes: number): VerifiedCache {
   const length = powerOfTwoFrom(Math.min(maxEntries, MAX_BUCKETS));
@@ -75,7 +75,7 @@ export function createVerifiedCache(maxEntries: number, maxBytes: number): Verif
   let size = 0;
   let bytes = 0;
 
-  // The id is a hash already: its first bits are as good as any.
+  // The id is already a hash, so its first bits are evenly distributed.
   function bucketOf(id: string): number {
     return (id.charCodeAt(0) | (id.charCodeAt(1) << 8) | (id.charCodeAt(2) << 16)) & mask;
   }
@@ -100,7 +100,7 @@ export function createVerifiedCache(maxEntries: number, maxBytes: number): Verif
     else newer.older = older;
     if (older === undefined) oldest = newer;
     else older.newer = newer;
-    // A link that is gone must point at none that is there: garbage that is old keeps what is young alive.
+    // Clear the links of a removed entry: in the old generation it would keep live entries from being collected.
     link.newer = undefined;
     link.older = undefined;
   }
@@ -123,7 +123,7 @@ export function createVerifiedCache(maxEntries: number, maxBytes: number): Verif
     get(id) {
       const link = find(id);
       if (link === undefined) return undefined;
-      // What is among the newest eighth stays where it is: moving it would write to three links at every request.
+      // Do not move an entry of the newest eighth: moving writes to three links on every request.
       if (turns - link.turn > size >> 3) {
         detach(link);
         attach(link);

@@ -17,18 +17,18 @@ import { checkAlgorithms } from "./algorithm-list.ts";
 import type { Algorithm } from "./algorithms.ts";
 import type { KeySource } from "./key-source.ts";
 
-/** What `createVerifier()` takes. */
+/** Options of `createVerifier()`. */
 export interface VerifierOptions {
   /** Where the keys come from. Required. */
   readonly keys: KeySource;
   /**
-   * The algorithms that tokens may be signed with, of one family (AUTH-3, AUTH-5). Default: those of the key source;
-   * `["RS256"]` where it names none.
+   * Algorithms that tokens may be signed with, of one family (AUTH-3, AUTH-5). Default: those of the key source, or
+   * `["RS256"]` when it lists none.
    */
   readonly algorithms?: readonly Algorithm[] | undefined;
-  /** Makes `iss` required and compared (AUTH-6). Default: none, any issuer. */
+  /** Required value of `iss` (AUTH-6). Default: any issuer. */
   readonly issuer?: string | undefined;
-  /** Makes `aud` required; it must name this audience, or one of these (AUTH-6). Default: none, any audience. */
+  /** Makes `aud` required; it must contain this audience, or one of these (AUTH-6). Default: any audience. */
   readonly audience?: string | readonly string[] | undefined;
   /** Leeway on exp, nbf and iat in seconds, 0 to 3,600 (AUTH-8). Default: 30. */
   readonly leewaySeconds?: number | undefined;
@@ -40,20 +40,20 @@ export interface VerifierOptions {
   readonly tenantClaim?: string | undefined;
   /** `access` refuses refresh tokens (AUTH-10), `refresh` all others. Default: `access`. */
   readonly tokenUse?: "access" | "refresh" | undefined;
-  /** How many verified tokens are remembered, 0 (none) to 1,000,000. Default: 5,000. */
+  /** Most cached verified tokens, 0 (no cache) to 1,000,000. Default: 5,000. */
   readonly cacheTokens?: number | undefined;
-  /** How much memory they may take, in estimated bytes, from 65,536. Default: 33,554,432 (32 MiB). */
+  /** Most memory of the cache, in estimated bytes, at least 65,536. Default: 33,554,432 (32 MiB). */
   readonly cacheBytes?: number | undefined;
   /**
-   * Checks ES* and EdDSA signatures in the thread pool, so that `verify` answers with a promise for tokens it has
-   * not seen. RSA and HMAC are always checked at once. Default: true.
+   * Whether ES* and EdDSA signatures are checked in the thread pool: `verify` then returns a promise for a token that
+   * is not cached. RSA and HMAC are always checked synchronously. Default: true.
    */
   readonly useThreadPool?: boolean | undefined;
-  /** A clock in milliseconds since the Unix epoch; for tests. Default: `Date.now`. */
+  /** Clock in milliseconds since the Unix epoch, for tests. Default: `Date.now`. */
   readonly now?: (() => number) | undefined;
 }
 
-/** The options with every default in place. */
+/** The options with all defaults filled in. */
 export interface ResolvedVerifierOptions {
   readonly keys: KeySource;
   readonly algorithms: readonly Algorithm[];
@@ -72,7 +72,11 @@ export interface ResolvedVerifierOptions {
 
 const subject = "createVerifier()";
 
-/** @throws ConfigurationError listing every unknown and every wrong option */
+/**
+ * Validates the options and fills in the defaults.
+ *
+ * @throws ConfigurationError that lists every unknown and every wrong option
+ */
 export function resolveVerifierOptions(given: VerifierOptions): ResolvedVerifierOptions {
   const { audience, algorithms, issuer, ...options } = resolveOptions(subject, given, {
     keys: objectWith<KeySource>("a key source", "find"),
@@ -94,22 +98,22 @@ export function resolveVerifierOptions(given: VerifierOptions): ResolvedVerifier
   return {
     ...options,
     algorithms: chooseAlgorithms(algorithms, options.keys),
-    // Settings that are left empty arrive as empty strings.
+    // Empty settings arrive as empty strings.
     issuer: issuer === "" ? undefined : issuer,
     audiences: typeof audience === "string" ? (audience === "" ? [] : [audience]) : audience,
   };
 }
 
-/** CLAIM-5: what the session may do is not what a request may. */
+/** Rejects `grt`: it lists the rights of a session, not those of a request (CLAIM-5). */
 function checkClaimNames(names: Readonly<Record<"scopeClaim" | "rolesClaim" | "tenantClaim", string>>): void {
   for (const key of ["scopeClaim", "rolesClaim", "tenantClaim"] as const) {
     if (names[key] !== "grt") continue;
-    const message = "must not be grt: that claim says what a session may ask for, and is no authorization";
+    const message = "must not be grt: that claim lists what a session may ask for, and authorizes no request";
     throw new ConfigurationError(subject, [{ key, message }]);
   }
 }
 
-/** Without it a key that the source has taken away would go on serving the tokens that are remembered. */
+/** Requires `generation`: without it, cached tokens would stay valid after their key was removed. */
 function checkGeneration(keys: KeySource): void {
   if (typeof keys.generation === "number") return;
   const message = "must have generation, a number that goes up when a key changes; 0 where none ever does";

@@ -21,26 +21,26 @@ import {
   type VerifierOptions,
 } from "./verifier-options.ts";
 
-/** Turns tokens into callers. Pure but for its memory of tokens that held. */
+/** Verifies tokens. Its only state is a cache of valid tokens. */
 export interface Verifier {
   /**
-   * Who a token speaks for, or why it does not hold. Answers at once when it can: a promise means that a key has to
-   * be fetched, or that a signature is checked in the thread pool. Never throws or rejects for a token.
+   * Returns the caller of a valid token, or why the token is refused. Returns a promise only when a key must be fetched
+   * or a signature is checked in the thread pool. Never throws or rejects because of a token.
    */
   verify(token: string): Verification | Promise<Verification>;
   readonly keys: KeySource;
   readonly algorithms: readonly Algorithm[];
   readonly tokenUse: "access" | "refresh";
   readonly leewaySeconds: number;
-  /** How many verified tokens it remembers now. */
+  /** Number of tokens in the cache. */
   readonly cachedTokens: number;
 }
 
 /**
- * A verifier of JSON Web Tokens. What can be refused without cryptography is refused first: shape, header, claims.
- * Then comes the key, and last the signature.
+ * Creates a verifier of JSON Web Tokens. It checks shape, header and claims first, because they need no cryptography,
+ * then finds the key, and checks the signature last.
  *
- * @throws ConfigurationError listing every unknown and every wrong option
+ * @throws ConfigurationError that lists every unknown and every wrong option
  */
 export function createVerifier(options: VerifierOptions): Verifier {
   const settings = resolveVerifierOptions(options);
@@ -56,7 +56,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
 
   function verify(token: string): Verification | Promise<Verification> {
     const now = secondsNow();
-    // A longer one would cost more to hash than it is worth; the parser refuses it.
+    // Do not hash a longer token; the parser refuses it.
     if (cache === undefined || typeof token !== "string" || token.length > MAX_TOKEN_LENGTH)
       return verifyUnseen(token, now);
     const id = cacheId(token);
@@ -95,10 +95,10 @@ export function createVerifier(options: VerifierOptions): Verifier {
       return refuse("keys_unavailable");
     }
     if (key === undefined) return refuse("unknown_key", "kid");
-    // The wait may have been longer than the leeway, and longer than the token had to live.
+    // The token may have expired during the wait.
     const late = checkClaims(seen.parsed.claims, settings, secondsNow());
     if (late.reason !== undefined) return late;
-    // The generation is the one from before the refresh, so that the first use from memory looks for the key again.
+    // Keep the generation from before the refresh, so that the first cached use looks up the key again.
     return withKey(seen, key);
   }
 
@@ -136,7 +136,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
   };
 }
 
-/** A token whose shape and claims are right, on its way to its key. */
+/** A token with valid shape and claims; its signature is not checked yet. */
 interface Candidate {
   readonly parsed: ParsedToken;
   readonly checked: CheckedClaims;
@@ -145,7 +145,7 @@ interface Candidate {
   readonly generation: number;
 }
 
-/** Whether a token from memory holds at this second, with the keys of this moment. */
+/** Returns whether a cached token is still valid at this time and with the current keys. */
 function stillHolds(known: CachedToken, now: number, keys: KeySource): boolean {
   if (!(now >= known.from && now < known.until)) return false;
   const { generation } = keys;
@@ -159,7 +159,7 @@ function findKey(keys: KeySource, { header }: ParsedToken): KeyObject | "unavail
   return lookUp(keys, header.kid, header.algorithm);
 }
 
-// A key source of the application's own may throw; a token must not.
+// An application's own key source may throw, but verify() must not.
 function lookUp(
   keys: KeySource,
   kid: string | undefined,
@@ -181,12 +181,12 @@ function createSignatureChecker({
 ) => boolean | Promise<boolean> | "wrong key" {
   const checks = new Map<Algorithm, SignatureCheck>();
   for (const algorithm of algorithms) checks.set(algorithm, signatureCheck(algorithm, useThreadPool));
-  // Looking at the details of a key takes longer than looking it up.
+  // Cache the result, because reading the details of a key takes longer than this look-up.
   const fitting = new WeakMap<KeyObject, Set<Algorithm>>();
   function fits(key: KeyObject, algorithm: Algorithm): boolean {
     const known = fitting.get(key);
     if (known?.has(algorithm) === true) return true;
-    // An application's own source may answer with anything.
+    // An application's own source may return any value.
     if (!(key instanceof KeyObject) || keyFault(key, algorithm) !== undefined) return false;
     fitting.set(key, (known ?? new Set<Algorithm>()).add(algorithm));
     return true;

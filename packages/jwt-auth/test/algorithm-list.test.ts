@@ -10,31 +10,31 @@ function refused(given: unknown): string {
 }
 
 describe("checkAlgorithms", () => {
-  it("AUTH-26 takes each of the thirteen known algorithms", () => {
+  it("accepts each of the thirteen known algorithms (AUTH-26)", () => {
     expect(algorithms).to.have.length(13);
     for (const each of algorithms) expect(checkAlgorithms("jwtAuth()", [each])).to.deep.equal([each]);
   });
 
-  it("takes several of one family, once each, frozen", () => {
+  it("returns several of one family frozen and without duplicates", () => {
     const list = checkAlgorithms("jwtAuth()", ["RS256", "EdDSA", "RS256"]);
     expect(list).to.deep.equal(["RS256", "EdDSA"]);
     expect(list).to.be.frozen;
   });
 
-  it("AUTH-4 refuses none, however it is written, alone and among others", () => {
+  it("rejects none in any case, alone and among others (AUTH-4)", () => {
     for (const none of ["none", "None", "NONE", "nOnE"]) {
       expect(refused([none])).to.match(/must not have none/);
       expect(refused(["RS256", none])).to.match(/must not have none/);
     }
   });
 
-  it("AUTH-5 refuses a mixed list, names both sides and says to pick one family", () => {
+  it("rejects a mixed list, names both families and says to pick one (AUTH-5)", () => {
     const message = refused(["RS256", "HS256", "ES384", "HS512"]);
     expect(message).to.contain("symmetric HS256, HS512 with the asymmetric RS256, ES384");
     expect(message).to.contain("pick one family");
   });
 
-  it("AUTH-26 refuses an unknown algorithm and names the nearest", () => {
+  it("rejects an unknown algorithm and suggests the nearest one (AUTH-26)", () => {
     expect(refused(["RS265"])).to.match(/"RS265", which is unknown; did you mean RS256\?/);
     expect(refused(["rs256"])).to.match(/did you mean RS256\?/);
     expect(refused(["ES256K"])).to.contain("unknown");
@@ -42,7 +42,7 @@ describe("checkAlgorithms", () => {
     expect(refused(["__proto__"])).to.contain("unknown");
   });
 
-  it("AUTH-3 refuses an empty list and anything that is no list of strings", () => {
+  it("rejects an empty list and a value that is not a list of strings (AUTH-3)", () => {
     expect(refused([])).to.match(/is empty/);
     expect(refused("RS256")).to.match(/must be a list/);
     expect(refused(undefined)).to.match(/must be a list/);
@@ -50,12 +50,12 @@ describe("checkAlgorithms", () => {
     expect(refused([undefined])).to.match(/not a string/);
   });
 
-  it("names the setting that the list comes from", () => {
+  it("names the setting that contains the list", () => {
     const error = thrownBy(() => checkAlgorithms("service.toml", [], "plugin.auth.algorithms"));
     expect(error.message).to.contain("plugin.auth.algorithms: is empty");
   });
 
-  it("AUTH-5 holds for createVerifier too", () => {
+  it("applies to createVerifier() (AUTH-5)", () => {
     expect(thrownBy(() => verifierWith({ algorithms: ["HS256", "RS256"] })).message).to.contain(
       "pick one family",
     );

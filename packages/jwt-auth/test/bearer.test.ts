@@ -7,7 +7,7 @@ import { forge, now } from "./support/forge.ts";
 
 const token = forge({ algorithm: "HS256" });
 
-/** Sends header lines as they are; gives back the caller and the reason of a refusal. */
+/** Sends the header lines unchanged; returns the caller, or the reason of the refusal. */
 async function send(...lines: readonly string[]): Promise<readonly [caller: string, reason: unknown]> {
   const logger = collectingLogger();
   const auth = jwtAuth({ keys: everyKey(), algorithms: ["HS256"], now, logger });
@@ -26,14 +26,14 @@ async function send(...lines: readonly string[]): Promise<readonly [caller: stri
 }
 
 describe("the bearer header", () => {
-  it("AUTH-33 may name its scheme in any case, with any number of spaces behind", async () => {
+  it("may have its scheme in any case, followed by any number of spaces (AUTH-33)", async () => {
     for (const start of ["Bearer ", "bearer ", "BEARER ", "bEaReR    ", "Bearer          "]) {
       expect(await send(`Authorization: ${start}${token}`), start).to.eql(["ada", undefined]);
     }
     expect(await send(`authorization:Bearer ${token}  \t`)).to.eql(["ada", undefined]);
   });
 
-  it("AUTH-33 holds one token, and comes once", async () => {
+  it("is refused with several tokens, and when repeated (AUTH-33)", async () => {
     for (const lines of [
       ["Authorization: Bearer"],
       ["Authorization: Bearer     "],
@@ -48,7 +48,7 @@ describe("the bearer header", () => {
     }
   });
 
-  it("AUTH-33 leaves other schemes, and headers that only look alike, to others", async () => {
+  it("is ignored with another scheme or a similar name (AUTH-33)", async () => {
     for (const line of [
       "Authorization:",
       "Authorization: Basic eDp5",
@@ -66,7 +66,7 @@ describe("the bearer header", () => {
     }
   });
 
-  it("AUTH-33 refuses tokens with anything else around or in them", async () => {
+  it("is refused with other characters around or inside the token (AUTH-33)", async () => {
     for (const bad of [
       `${token}=`,
       `"${token}"`,
@@ -91,14 +91,14 @@ describe("the bearer header", () => {
     }
   });
 
-  it("AUTH-20 is done at once with 100 KB of spaces, dots, letters or words, where the server lets them in", async () => {
+  it("is parsed in linear time with 100 KB of spaces, dots, letters or words (AUTH-20)", async () => {
     const logger = collectingLogger();
     const auth = jwtAuth({ keys: everyKey(), algorithms: ["HS256"], now, logger });
     const big = createServer({ maxHeaderSize: 1_000_000 }, (req, res) => {
       auth(req, res, () => res.end(principalOf(req)?.subject ?? "nobody"));
     });
     await using server = await listen(big);
-    // A pattern that goes back over any of these would outlast the test.
+    // A pattern that backtracks on any of these would exceed the test's timeout.
     const fillers = [
       " ",
       ".",
@@ -127,7 +127,7 @@ describe("the bearer header", () => {
     expect(JSON.stringify(logger.lines).length).to.be.below(10_000);
   });
 
-  it("AUTH-20 is not asked where Node refuses the header itself", async () => {
+  it("is not parsed when Node itself refuses the request's headers (AUTH-20)", async () => {
     const [caller, reason] = await send(`Authorization: Bearer ${"a".repeat(100_000)}`);
     expect([caller, reason]).to.eql(["status 431", undefined]);
   });

@@ -10,7 +10,7 @@ describe("derSignature()", () => {
   } as const;
 
   for (const [algorithm, [namedCurve, hash]] of Object.entries(curves)) {
-    it(`AUTH-3 writes what OpenSSL reads for ${algorithm}, numbers with leading zeros too`, () => {
+    it(`writes DER that OpenSSL accepts for ${algorithm}, including numbers with leading zeros (AUTH-3)`, () => {
       const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve });
       const bytes = ecdsaBytes[algorithm] ?? 0;
       let short = 0;
@@ -24,7 +24,7 @@ describe("derSignature()", () => {
     });
   }
 
-  it("writes numbers as short as they can be, with a zero in front of one that would look negative", () => {
+  it("writes numbers in minimal length, with a leading zero for one that would look negative", () => {
     const zero = Buffer.alloc(4);
     expect(derSignature(zero).toString("hex")).to.equal("3006" + "020100" + "020100");
     expect(derSignature(Buffer.from("0080ff00", "hex")).toString("hex")).to.equal(
@@ -35,13 +35,13 @@ describe("derSignature()", () => {
     );
   });
 
-  it("gives a length of two bytes where one does not hold it", () => {
+  it("writes a length of two bytes for a signature that needs it", () => {
     const der = derSignature(Buffer.alloc(132, 0xff));
     expect(der.subarray(0, 3).toString("hex")).to.equal("30818a");
     expect(der.length).to.equal(3 + 0x8a);
   });
 
-  it("AUTH-3 zeros and numbers beyond the order of the curve are no signature, as they are in Node's own form", () => {
+  it("refuses zeros and numbers beyond the order of the curve, as Node's own conversion does (AUTH-3)", () => {
     const { publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
     const text = Buffer.from("text");
     for (const fill of [0x00, 0xff, 0x80, 0x7f]) {

@@ -28,7 +28,7 @@ const principal: Principal = {
 };
 
 describe("guards", () => {
-  it("say what they ask for, sorted and once each, and nobody can change it", () => {
+  it("describe what they demand, sorted, without duplicates and frozen", () => {
     const cases = [
       [requireAuth(), { kind: "auth", values: [] }],
       [requireScopes("b", "a", "b"), { kind: "scopes", values: ["a", "b"] }],
@@ -43,7 +43,7 @@ describe("guards", () => {
     }
   });
 
-  it("have a name and three parameters, as a stack trace and Express want them", () => {
+  it("have a name for stack traces and three parameters for Express", () => {
     const guards = [requireAuth(), requireScopes("a"), requireRoles("a"), optionalAuth()];
     expect(guards.map(({ name, length }) => [name, length])).to.eql([
       ["requireAuthGuard", 3],
@@ -53,7 +53,7 @@ describe("guards", () => {
     ]);
   });
 
-  it("AUTH-18 bring currentPrincipal() back where a middleware in front has lost the current context", async () => {
+  it("restore currentPrincipal() after a middleware lost the current context (AUTH-18)", async () => {
     const guards = [requireAuth(), requireScopes("a"), requireRoles("admin"), optionalAuth()];
     for (const guard of guards) {
       const req = {} as IncomingMessage;
@@ -66,7 +66,7 @@ describe("guards", () => {
     }
   });
 
-  it("refuse to be made for nothing, for lists, for requests and for names that no token can hold", () => {
+  it("reject no names, a list, a request, and names that no token can hold", () => {
     const request = { method: "GET", headers: {} };
     const wrong: readonly (readonly [unknown[], RegExp])[] = [
       [[], /needs at least one; for any verified caller there is requireAuth\(\)/],
@@ -93,7 +93,7 @@ describe("guards", () => {
   });
 
   for (const [major, express] of Object.entries(expressMajors)) {
-    it(`answer 500 instead of never when they were not called, on ${major}`, async () => {
+    it(`answer 500 instead of hanging when they were not called, on ${major}`, async () => {
       const uncalled = [requireAuth, optionalAuth] as unknown as ReturnType<typeof requireAuth>[];
       for (const guard of uncalled) {
         const faults: unknown[] = [];
@@ -112,7 +112,7 @@ describe("guards", () => {
     });
   }
 
-  it("AUTH-15 AUTH-16 compare whole names, with their case", async () => {
+  it("compare whole names, including their case (AUTH-15, AUTH-16)", async () => {
     for (const guard of [
       requireScopes("A"),
       requireScopes("aa"),
@@ -125,7 +125,7 @@ describe("guards", () => {
     expect(await run(requireScopes("a"), principal)).to.equal(undefined);
   });
 
-  it("AUTH-11 AUTH-13 ERR-13 ERR-14 fail with problems that have a code", async () => {
+  it("fail with problems that have a code (AUTH-11, AUTH-13, ERR-13, ERR-14)", async () => {
     const codes = [];
     for (const [guard, caller] of [
       [requireAuth(), undefined],
@@ -146,7 +146,7 @@ describe("guards", () => {
     ]);
   });
 
-  it("AUTH-11 are answered with their status without a problem handler too", async () => {
+  it("answer with the error's status even without a problem handler (AUTH-11)", async () => {
     for (const express of Object.values(expressMajors)) {
       const app = express();
       app.set("env", "test");
@@ -159,7 +159,7 @@ describe("guards", () => {
 });
 
 describe("accessors", () => {
-  it("AUTH-18 give the caller of a request and of a job, undefined or the 401 when there is none", async () => {
+  it("return the caller of a request or job; without one, return undefined or throw the 401 (AUTH-18)", async () => {
     await using server = await listen((req, res) => {
       const before = principalOf(req);
       openContext(req).principal = principal;
@@ -173,7 +173,7 @@ describe("accessors", () => {
   });
 });
 
-/** What a guard calls `next` with. */
+/** Returns the error that a guard passes to `next`. */
 async function run(guard: ReturnType<typeof requireAuth>, caller: Principal | undefined): Promise<unknown> {
   let fault: unknown;
   await using server = await listen((req: IncomingMessage, res: ServerResponse) => {

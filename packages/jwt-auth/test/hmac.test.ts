@@ -6,7 +6,7 @@ import { createRandom } from "./support/random.ts";
 const hashes = ["256", "384", "512"] as const;
 
 describe("HMAC", () => {
-  // RFC 4231, section 4: key, data and the digests of SHA-256, SHA-384 and SHA-512, of which the beginning will do.
+  // RFC 4231, section 4: key, data, and the first bytes of the SHA-256, SHA-384 and SHA-512 digests.
   const published: readonly (readonly [string, Buffer, string, ...string[]])[] = [
     ["1", Buffer.alloc(20, 0x0b), "Hi There", "b0344c61d8db3853", "afd03944d8489562", "87aa7cdea5ef619d"],
     [
@@ -35,7 +35,7 @@ describe("HMAC", () => {
     ],
   ];
   for (const [number, key, data, ...digests] of published) {
-    it(`AUTH-26 gives what RFC 4231 publishes as its test case ${number}`, () => {
+    it(`returns the digests of test case ${number} of RFC 4231 (AUTH-26)`, () => {
       for (const [index, bits] of hashes.entries()) {
         const digest = createHmac(`sha${bits}`, key).update(data, "latin1").digest();
         expect(digest.toString("hex").slice(0, 16)).to.equal(digests[index]);
@@ -44,7 +44,7 @@ describe("HMAC", () => {
     });
   }
 
-  it("AUTH-26 agrees with node:crypto on keys and texts of any length, one key after the other", () => {
+  it("agrees with node:crypto on keys and texts of any length, with alternating keys (AUTH-26)", () => {
     const random = createRandom(11);
     const bytes = (length: number): Buffer => Buffer.from(Array.from({ length }, () => random.whole(256)));
     for (const bits of hashes) {
@@ -63,7 +63,7 @@ describe("HMAC", () => {
     }
   });
 
-  it("refuses a digest that is shorter, longer, or differs in a bit, and a text longer than any token", () => {
+  it("refuses a digest of another length or with a changed bit, and a text longer than any token", () => {
     const secret = Buffer.alloc(32, 1);
     for (const bits of hashes) {
       const check = hmacCheck(bits);

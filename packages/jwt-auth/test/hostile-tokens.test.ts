@@ -28,7 +28,7 @@ describe("hostile tokens", () => {
   for (const { name, tokens } of classes) {
     describe(name, () => {
       for (const row of tokens) {
-        it(`${row.rule} refuses ${row.defect}, and accepts the token without it`, async () => {
+        it(`refuses ${row.defect}, and accepts the token without it (${row.rule})`, async () => {
           const refused = await verifierOf(row).verify(row.token);
           expect(refused.reason).to.equal(row.reason);
           if (row.at !== undefined) expect(refused).to.have.property("at", row.at);
@@ -39,7 +39,7 @@ describe("hostile tokens", () => {
         });
       }
 
-      it("has at least four tokens, each with a defect of its own", () => {
+      it("has at least four tokens with different defects", () => {
         expect(new Set(tokens.map((each) => each.defect)).size)
           .to.equal(tokens.length)
           .and.at.least(4);
@@ -49,10 +49,10 @@ describe("hostile tokens", () => {
   }
 
   describe("public keys as secrets", () => {
-    // Bytes of a modulus look like those of any secret.
+    // A modulus cannot be distinguished from a random secret.
     const forms = Object.entries(secretsOfPublicKey()).filter(([how]) => how !== "its modulus");
     for (const [how, secret] of forms) {
-      it(`AUTH-32 a service that is given ${how} does not start`, () => {
+      it(`does not start with ${how} (AUTH-32)`, () => {
         for (const env of ["local", "prod"] as const) {
           expect(() => createSecretSource({ secret, env })).to.throw(
             ConfigurationError,
@@ -63,7 +63,7 @@ describe("hostile tokens", () => {
       });
     }
 
-    it("AUTH-3 a key without alg verifies the configured algorithms alone, whatever the header says", async () => {
+    it("verifies only the configured algorithms with a key without alg (AUTH-3)", async () => {
       const jwk = keyFixture("rsa2048").publicKey.export({ format: "jwk" });
       const set = await keySetFromJwks({ keys: [jwk] }, ["RS256"], noKeys);
       const keys: KeySource = { generation: 0, find: (kid, algorithm) => set.find(kid, algorithm) };
@@ -73,7 +73,7 @@ describe("hostile tokens", () => {
     });
   });
 
-  it("AUTH-11 never says a value of the token in its reason", async () => {
+  it("shows no value of the token in the reason (AUTH-11)", async () => {
     for (const row of classes.flatMap((each) => each.tokens)) {
       const found = await verifierOf(row).verify(row.token);
       const { reason, at = "" } = found.reason === undefined ? {} : found;
@@ -81,7 +81,7 @@ describe("hostile tokens", () => {
     }
   });
 
-  it("AUTH-2 opens no connection, whatever a token says about its keys", async () => {
+  it("opens no connection for a token that names its own keys (AUTH-2)", async () => {
     let opened = 0;
     const count = (): void => void opened++;
     subscribe("net.client.socket", count);
@@ -90,7 +90,7 @@ describe("hostile tokens", () => {
       await new Promise((resolve) => setImmediate(resolve));
       expect(opened).to.equal(0);
       await fetch(attackersUrl).catch(() => undefined);
-      expect(opened, "a connection is seen").to.be.at.least(1);
+      expect(opened, "the test notices a connection").to.be.at.least(1);
     } finally {
       unsubscribe("net.client.socket", count);
     }

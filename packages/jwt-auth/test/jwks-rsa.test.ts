@@ -20,7 +20,7 @@ function clientOf(url: string): jwksRsa.JwksClient {
   return jwksRsa({ jwksUri: url, cache: false });
 }
 
-/** A token of this moment: the peers look at the clock of the system. */
+/** A token issued now, because the other libraries use the system clock. */
 function tokenOf(forgery: Forgery = {}): string {
   const now = Math.floor(Date.now() / 1000);
   return forge({
@@ -31,7 +31,7 @@ function tokenOf(forgery: Forgery = {}): string {
 }
 
 describe("fromJwksRsa()", () => {
-  it("CLAIM-6 KEY-15 takes the whole set of the client, with one request for all who wait", async () => {
+  it("fetches the client's whole set with one request for all waiting callers (CLAIM-6, KEY-15)", async () => {
     await using keys = await issuer(jwkOf("rsa2048"), jwkOf("p256"), jwkOf("ed25519", { use: "enc" }));
     using source = fromJwksRsa(clientOf(keys.url), { algorithms: ["RS256", "PS256", "ES256", "EdDSA"] });
     const calls = Array.from({ length: 100 }, () => source.refresh("rsa2048", "RS256"));
@@ -45,7 +45,7 @@ describe("fromJwksRsa()", () => {
     expect((await readinessOf(source)).detail).to.equal("2 key(s), cached 0s ago");
   });
 
-  it("KEY-12 AUTH-25 AUTH-26 takes only keys that fit a configured algorithm", async () => {
+  it("imports only keys that fit a configured algorithm (KEY-12, AUTH-25, AUTH-26)", async () => {
     await using keys = await issuer(
       jwkOf("rsa2048", { alg: "PS256" }),
       jwkOf("rsa1024"),
@@ -64,7 +64,7 @@ describe("fromJwksRsa()", () => {
     expect(source.find(undefined, "RS256")).to.equal(source.find("otherRsa2048", "RS256"));
   });
 
-  it("KEY-1 KEY-4 RDY-24 asks once a minute for unknown kids, and serves stale keys in an outage", async () => {
+  it("fetches once a minute for unknown kids, and serves stale keys in an outage (KEY-1, KEY-4, RDY-24)", async () => {
     const clock = stoppedClock();
     const logger = collectingLogger();
     await using keys = await issuer(jwkOf("rsa2048"));
@@ -85,7 +85,7 @@ describe("fromJwksRsa()", () => {
     expect(logger.texts.join("\n")).not.to.include("no keys here");
   });
 
-  it("KEY-2 an unchanged key keeps its object, a new one is there at the first token", async () => {
+  it("keeps the object of an unchanged key, and finds a new key at its first token (KEY-2)", async () => {
     await using keys = await issuer(jwkOf("rsa2048"));
     using source = fromJwksRsa(clientOf(keys.url));
     const key = await source.refresh("rsa2048", "RS256");
@@ -95,7 +95,7 @@ describe("fromJwksRsa()", () => {
     expect(source.generation).to.equal(2);
   });
 
-  it("RDY-25 is critical without keys: an empty set, keys that no algorithm is for", async () => {
+  it("is critical with an empty set, and with keys that fit no algorithm (RDY-25)", async () => {
     for (const published of [[], [jwkOf("p256")], [{ kty: "oct", k: "AAAA" }]]) {
       await using keys = await issuer(...published);
       using source = fromJwksRsa(clientOf(keys.url));
@@ -104,7 +104,7 @@ describe("fromJwksRsa()", () => {
     }
   });
 
-  it("KEY-6 has a deadline over a client that hangs, and asks it no more than four times at once", async () => {
+  it("bounds a client that hangs by a deadline and by four concurrent calls (KEY-6)", async () => {
     const clock = stoppedClock();
     let calls = 0;
     const release = Promise.withResolvers<never>();
@@ -123,14 +123,14 @@ describe("fromJwksRsa()", () => {
     expect(calls).to.equal(4);
     expect(reasons[3]).to.include("no complete answer within 0.05 s");
     expect(reasons[5]).to.include("4 calls of the client have not ended");
-    // Once those have ended it is asked again.
+    // It calls the client again once those calls have ended.
     release.reject(new Error("late"));
     await new Promise((resolve) => setImmediate(resolve));
     await rejection(source.refresh("rsa2048", "RS256"));
     expect(calls).to.equal(5);
   });
 
-  it("refuses what is no client, and options that it does not know", () => {
+  it("rejects a value that is not a client, and unknown options", () => {
     const wrong: readonly unknown[] = [undefined, null, {}, { getSigningKeys: true }];
     for (const client of wrong) {
       expect(() => fromJwksRsa(client as JwksRsaClient)).to.throw(ConfigurationError, "getSigningKeys");
@@ -141,7 +141,7 @@ describe("fromJwksRsa()", () => {
   });
 });
 
-/** What an application that has not migrated yet does with our keys. */
+/** Applications of other libraries with keys from this package. */
 const guards: Readonly<
   Record<string, (source: KeySource) => (req: Request, res: Response, next: NextFunction) => void>
 > = {
@@ -160,7 +160,7 @@ const guards: Readonly<
 
 for (const [major, express] of Object.entries(expressMajors)) {
   for (const [name, guard] of Object.entries(guards)) {
-    describe(`${name} with our keys on ${major}`, () => {
+    describe(`${name} with keys of @svc/jwt-auth on ${major}`, () => {
       async function get(source: KeySource, token: string): Promise<number> {
         const app = express();
         app.get("/", guard(source), (_req: Request, res: Response) => void res.json({ ok: true }));
@@ -171,7 +171,7 @@ for (const [major, express] of Object.entries(expressMajors)) {
         return (await request(server.url).get("/").set("authorization", `Bearer ${token}`)).status;
       }
 
-      it("CLAIM-6 KEY-2 admits tokens of every key of the set, and of one that is new", async () => {
+      it("accepts tokens of every key of the set, and of a new key (CLAIM-6, KEY-2)", async () => {
         await using keys = await issuer(jwkOf("rsa2048"), jwkOf("p256"));
         using source = createKeySetSource({ url: keys.url, env: "local" });
         expect(await get(source, tokenOf())).to.equal(200);
@@ -183,7 +183,7 @@ for (const [major, express] of Object.entries(expressMajors)) {
         expect(keys.requests).to.equal(2);
       });
 
-      it("KEY-1 refuses tokens of other keys, and does not ask for each of them", async () => {
+      it("refuses tokens of other keys, without a fetch for each of them (KEY-1)", async () => {
         await using keys = await issuer(jwkOf("rsa2048"));
         using source = createKeySetSource({ url: keys.url, env: "local" });
         const key = keyFixture("otherRsa2048").privateKey;
@@ -197,7 +197,7 @@ for (const [major, express] of Object.entries(expressMajors)) {
         expect(keys.requests).to.equal(2);
       });
 
-      it("AUTH-26 refuses a token whose algorithm the source has no key for, the public key as a secret too", async () => {
+      it("refuses a token of an algorithm without a key, and one signed with the public key as a secret (AUTH-26)", async () => {
         await using keys = await issuer(jwkOf("rsa2048"));
         using source = createKeySetSource({ url: keys.url, env: "local" });
         expect(await get(source, tokenOf({ algorithm: "HS256" }))).to.equal(401);
@@ -205,7 +205,7 @@ for (const [major, express] of Object.entries(expressMajors)) {
         expect(await get(source, tokenOf({ header: { alg: "RS512" } }))).to.equal(401);
       });
 
-      it("takes keys of other sources, and lets nobody in when they cannot be had", async () => {
+      it("works with other key sources, and refuses every token when keys cannot be fetched", async () => {
         const secret = "a secret of thirty-two bytes, at least";
         const shared = createSecretSource({ secret, algorithms: ["HS256"] });
         const key = createSecretKey(Buffer.from(secret));
@@ -226,7 +226,7 @@ for (const [major, express] of Object.entries(expressMajors)) {
 }
 
 describe("the sample with jwks-rsa in the README", () => {
-  it("CLAIM-6 lets express-jwt verify with the keys of a jwks-rsa client", async () => {
+  it("lets express-jwt verify with the keys of a jwks-rsa client (CLAIM-6)", async () => {
     await using keys = await issuer(jwkOf("rsa2048"));
     const readme = new URL("../README.md", import.meta.url);
     const blocks = codeBlocks(await readFile(readme, "utf8"), "js");

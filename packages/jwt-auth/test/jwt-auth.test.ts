@@ -22,17 +22,17 @@ import { ask, bearer, serve, stacks } from "./support/stacks.ts";
 const token = forge({ algorithm: "HS256", claims: { scope: "a b", roles: ["r"] } });
 const options: JwtAuthOptions = { keys: everyKey(), algorithms: ["HS256"], audience: undefined, now };
 
-/** One token for each way in which a token can be bad. */
+/** One token per kind of defect. */
 const badTokens: Readonly<Record<string, string>> = {
   "no token at all": "",
   "not a token": "nonsense",
   "too large": `${token}${"A".repeat(9_000)}`,
   "a crit header": forge({ algorithm: "HS256", header: { crit: ["b64"] } }),
   "another algorithm": forge({ algorithm: "RS256" }),
-  "a kid that is no string": forge({ algorithm: "HS256", header: { kid: 7 } }),
+  "a kid that is not a string": forge({ algorithm: "HS256", header: { kid: 7 } }),
   "a bad signature": `${token.slice(0, -6)}AAAAAA`,
   "no subject": forge({ algorithm: "HS256", claims: { sub: undefined } }),
-  "a subject of another type": forge({ algorithm: "HS256", claims: { sub: 7 } }),
+  "a subject of the wrong type": forge({ algorithm: "HS256", claims: { sub: 7 } }),
   expired: forge({ algorithm: "HS256", claims: { exp: 1_000 } }),
   "not yet valid": forge({ algorithm: "HS256", claims: { nbf: 1_900_000_000 } }),
   "issued in the future": forge({ algorithm: "HS256", claims: { iat: 1_900_000_000, exp: 1_900_000_900 } }),
@@ -52,13 +52,13 @@ for (const stack of stacks) {
       "/role": [requireRoles("x", "r")],
     };
 
-    it("AUTH-1 AUTH-14 AUTH-33 puts the caller of a bearer token into the context", async () => {
+    it("puts the caller of a bearer token into the context (AUTH-1, AUTH-14, AUTH-33)", async () => {
       await using server = await serve(stack, [jwtAuth(options)], routes);
       const { status, body } = await ask(`${server.url}/me`, bearer(token));
       expect([status, body.caller, body.inContext]).to.eql([200, "ada", true]);
     });
 
-    it("AUTH-1 AUTH-14 finds no caller where there is no jwtAuth, so that guards answer 401", async () => {
+    it("leaves guards answering 401 when jwtAuth() is missing (AUTH-1, AUTH-14)", async () => {
       await using server = await serve(stack, [], routes);
       expect((await ask(`${server.url}/open`, bearer(token))).body.caller).to.equal(null);
       for (const path of ["/me", "/scoped", "/admin"]) {
@@ -67,7 +67,7 @@ for (const stack of stacks) {
       expect((await ask(`${server.url}/mixed`, bearer(token))).status).to.equal(200);
     });
 
-    it("AUTH-12 AUTH-17 ignores a bad token on an open and on a mixed route", async () => {
+    it("ignores a bad token on an open and on a mixed route (AUTH-12, AUTH-17)", async () => {
       const revocation = { isRevoked: ({ jti }: { jti: string | undefined }) => jti === "revoked" };
       await using server = await serve(stack, [jwtAuth({ ...options, revocation })], routes);
       for (const [why, bad] of Object.entries(badTokens)) {
@@ -78,13 +78,13 @@ for (const stack of stacks) {
       }
     });
 
-    it("AUTH-17 gives a mixed route the caller when there is one", async () => {
+    it("passes the caller, if there is one, to a mixed route (AUTH-17)", async () => {
       await using server = await serve(stack, [jwtAuth(options)], routes);
       expect((await ask(`${server.url}/mixed`, bearer(token))).body.caller).to.equal("ada");
       expect((await ask(`${server.url}/mixed`)).body.caller).to.equal(null);
     });
 
-    it("AUTH-11 answers 401 in the same bytes whatever the reason, which the log alone learns", async () => {
+    it("answers every bad token with the same 401, and logs the reason (AUTH-11)", async () => {
       const logger = collectingLogger();
       const revocation = { isRevoked: ({ jti }: { jti: string | undefined }) => jti === "revoked" };
       const auth = jwtAuth({ ...options, revocation, logger });
@@ -110,7 +110,7 @@ for (const stack of stacks) {
       expect(reasons.size).to.be.at.least(11);
     });
 
-    it("AUTH-11 lets no part of a token into the log", async () => {
+    it("logs no part of a token (AUTH-11)", async () => {
       const logger = collectingLogger();
       await using server = await serve(stack, [jwtAuth({ ...options, logger })], routes, logger);
       for (const bad of Object.values(badTokens)) await ask(`${server.url}/me`, bearer(bad));
@@ -121,21 +121,21 @@ for (const stack of stacks) {
       }
     });
 
-    it("AUTH-13 AUTH-15 needs every listed scope: 401 without a caller, 403 without a scope", async () => {
+    it("answers 401 without a caller, and 403 without one of the listed scopes (AUTH-13, AUTH-15)", async () => {
       await using server = await serve(stack, [jwtAuth(options)], routes);
       expect((await ask(`${server.url}/scoped`)).status).to.equal(401);
       expect((await ask(`${server.url}/scoped`, bearer(token))).status).to.equal(200);
       expect((await ask(`${server.url}/write`, bearer(token))).status).to.equal(403);
     });
 
-    it("ERR-13 names the missing scopes, sorted and once each", async () => {
+    it("names the missing scopes, sorted and without duplicates (ERR-13)", async () => {
       await using server = await serve(stack, [jwtAuth(options)], routes);
       const { body } = await ask(`${server.url}/write`, bearer(token));
       expect(body.detail).to.equal("missing scope(s): delete, write");
       expect(body.missing_scopes).to.eql(["delete", "write"]);
     });
 
-    it("AUTH-13 AUTH-16 ERR-14 needs one of the listed roles", async () => {
+    it("answers 401 without a caller, and 403 without any of the listed roles (AUTH-13, AUTH-16, ERR-14)", async () => {
       await using server = await serve(stack, [jwtAuth(options)], routes);
       expect((await ask(`${server.url}/admin`)).status).to.equal(401);
       const { status, body } = await ask(`${server.url}/admin`, bearer(token));
@@ -143,7 +143,7 @@ for (const stack of stacks) {
       expect((await ask(`${server.url}/role`, bearer(token))).status).to.equal(200);
     });
 
-    it("AUTH-18 gives the caller, or the same 401, to whatever code asks", async () => {
+    it("returns the caller, or throws the same 401, in currentPrincipal() (AUTH-18)", async () => {
       const reads: Middleware = (_req, _res, next) => {
         setImmediate(() => {
           try {
@@ -162,7 +162,7 @@ for (const stack of stacks) {
       expect(own.text.replace("/reads", "/me")).to.equal(guarded.text);
     });
 
-    it("AUTH-19 gives a route the nine fields of the principal", async () => {
+    it("passes the nine fields of the principal to a route (AUTH-19)", async () => {
       const whole = forge({
         algorithm: "HS256",
         claims: {
@@ -190,7 +190,7 @@ for (const stack of stacks) {
       expect(claims).to.include({ sub: "ada", jti: "j" });
     });
 
-    it("waits for keys and for signatures, and goes on in the context of the request", async () => {
+    it("continues in the context of the request after waiting for a key or signature", async () => {
       const slow = { ...everyKey(), find: () => undefined };
       const refresh = async (_: unknown, algorithm: "HS256") => {
         await new Promise(setImmediate);
@@ -208,7 +208,7 @@ for (const stack of stacks) {
       expect([refused.body.caller, refused.body.inContext]).to.eql([null, true]);
     });
 
-    it("AUTH-11 takes keys that cannot be had, or a source that throws, for a bad token", async () => {
+    it("refuses the token when keys cannot be fetched or the source throws (AUTH-11)", async () => {
       const rejects = {
         generation: 0,
         find: () => undefined,
@@ -229,7 +229,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("keeps a caller that the context has already, so that a second instance adds nothing", async () => {
+    it("keeps a caller that is already in the context", async () => {
       let asked = 0;
       const keys = everyKey();
       const counting = {
@@ -248,7 +248,7 @@ for (const stack of stacks) {
       expect((await ask(`${given.url}/me`, bearer(token))).body.caller).to.equal("somebody");
     });
 
-    it("lets a second instance find the caller that the first one does not know", async () => {
+    it("finds the caller in a second instance when the first one refuses the token", async () => {
       const logger = collectingLogger();
       const first = jwtAuth({ ...options, issuer: "one", logger });
       const second = jwtAuth({ ...options, issuer: "two", logger });
@@ -260,7 +260,7 @@ for (const stack of stacks) {
       expect(logger.lines.slice(before), "one line a request").to.have.length(1);
     });
 
-    it("survives clients that go away while it waits", async () => {
+    it("survives clients that disconnect while it waits", async () => {
       let release = (): void => undefined;
       const waiting = new Promise<void>((resolve) => (release = resolve));
       let arrived = 0;
@@ -291,7 +291,7 @@ for (const stack of stacks) {
 }
 
 describe("jwtAuth()", () => {
-  it("answers at once when the verifier does: no turn of the event loop, no promise", async () => {
+  it("calls next synchronously when the verifier answers synchronously", async () => {
     const auth = jwtAuth(options);
     const order: string[] = [];
     await using server = await listen((req, res) => {
@@ -304,7 +304,7 @@ describe("jwtAuth()", () => {
     expect(order).to.eql(["next", "after", "next", "after"]);
   });
 
-  it("AUTH-11 prefers the logger of the context", async () => {
+  it("prefers the logger of the context (AUTH-11)", async () => {
     const own = collectingLogger();
     const logger = collectingLogger();
     const gives: Middleware = (req, _res, next) => {
@@ -317,7 +317,7 @@ describe("jwtAuth()", () => {
     expect(logger.at("info")).to.eql([]);
   });
 
-  it("answers also when the logger cannot write", async () => {
+  it("answers even when the logger throws", async () => {
     const logger = collectingLogger();
     const fails = (): never => {
       throw new Error("disk full");
@@ -330,7 +330,7 @@ describe("jwtAuth()", () => {
     }
   });
 
-  it("verifies tokens from elsewhere with the same verifier", () => {
+  it("exposes its verifier for tokens from other sources", () => {
     const { verifier } = jwtAuth(options);
     expect(verifier.verify(token)).to.have.nested.property("principal.subject", "ada");
   });
@@ -344,8 +344,8 @@ function fail(): never {
   throw new Error("the route saw no principal");
 }
 
-describe("jwtAuth() in a process whose prototypes somebody has polluted", () => {
-  it("AUTH-12 finds no caller that the token does not name", () => {
+describe("jwtAuth() with a polluted Object.prototype", () => {
+  it("finds no caller for a bad token (AUTH-12)", () => {
     const auth = jwtAuth(options);
     const callers: unknown[] = [];
     const ways = [badTokens["a bad signature"], badTokens.expired, "nonsense", ""];

@@ -14,7 +14,7 @@ function sourceOf(url: string, options: Partial<KeySetOptions> = {}): ReturnType
   return createKeySetSource({ url, env: "local", algorithms: ["ES256"], random: () => 0, ...options });
 }
 
-/** Why the first fetch from an endpoint that answers so has failed, once `cut` has come. */
+/** Returns why a fetch from an endpoint with this answer fails, after waiting for `cut`. */
 async function reasonOf(
   answer: Answer,
   options: Partial<KeySetOptions> = {},
@@ -25,14 +25,14 @@ async function reasonOf(
   using source = sourceOf(keys.url, { attempts: 1, ...options });
   const { reason } = await rejection(source.refresh("p256", ES));
   expect((await readinessOf(source)).meta).to.deep.equal({ lastFailure: reason });
-  // While the endpoint still stands: at its end it cuts every connection itself.
+  // Wait while the endpoint still runs, because it closes all connections when it stops.
   await cut;
   return String(reason);
 }
 
 describe("the fetch of a key set", () => {
   for (const status of [429, 500, 502, 503, 504, 599]) {
-    it(`KEY-7 tries again after ${status}`, async () => {
+    it(`retries after ${status} (KEY-7)`, async () => {
       await using keys = await issuer(jwkOf("p256"));
       using source = sourceOf(keys.url);
       keys.answer((req, res) => {
@@ -45,7 +45,7 @@ describe("the fetch of a key set", () => {
   }
 
   for (const status of [204, 301, 302, 307, 400, 401, 403, 404, 410]) {
-    it(`KEY-7 does not try again after ${status}`, async () => {
+    it(`does not retry after ${status} (KEY-7)`, async () => {
       await using keys = await issuer();
       keys.answer(failing(status, status === 302 ? { location: keys.url } : {}));
       using source = sourceOf(keys.url);
@@ -54,7 +54,7 @@ describe("the fetch of a key set", () => {
     });
   }
 
-  it("KEY-7 tries again after a connection that broke, before the answer and within it", async () => {
+  it("retries after a connection that broke before or during the answer (KEY-7)", async () => {
     const breaks: readonly Answer[] = [
       (req) => req.socket.destroy(),
       (req, res) => {
@@ -74,8 +74,8 @@ describe("the fetch of a key set", () => {
     }
   });
 
-  it("KEY-7 tries again where nobody listens, as often as it may", async () => {
-    // The port at this end of a connection: as long as that stands nobody can listen on it.
+  it("retries up to its attempts when no server listens (KEY-7)", async () => {
+    // Use the local port of an open connection, because no server can listen on it.
     await using other = await issuer();
     const held = connect(Number(new URL(other.url).port), "127.0.0.1");
     await once(held, "connect");
@@ -93,8 +93,8 @@ describe("the fetch of a key set", () => {
     held.destroy();
   });
 
-  it("KEY-8 tries again when a try hangs", async () => {
-    // A hold-up of this process can take the time of either try.
+  it("retries when an attempt hangs (KEY-8)", async () => {
+    // An event-loop stall of this process can use up the time of either attempt.
     const { requests, key } = await unlessHeldUp(async () => {
       await using keys = await issuer();
       keys.answer(() => keys.publish(jwkOf("p256")));
@@ -107,8 +107,8 @@ describe("the fetch of a key set", () => {
     expect(requests).to.equal(2);
   });
 
-  it("KEY-6 KEY-8 ends by the one deadline when every try hangs", async () => {
-    // A hold-up of this process can leave no time for a second try.
+  it("ends at the one deadline when every attempt hangs (KEY-6, KEY-8)", async () => {
+    // An event-loop stall of this process can leave no time for a second attempt.
     const { tries, message } = await unlessHeldUp(async () => {
       let made = 0;
       const hanging: typeof fetch = () => {
@@ -123,7 +123,7 @@ describe("the fetch of a key set", () => {
     expect(tries).to.equal(2);
   });
 
-  it("KEY-8 waits 0.2 to 1.0 s before it tries again, by full jitter", async () => {
+  it("waits 0.2 to 1.0 s before a retry, with full jitter (KEY-8)", async () => {
     for (const [random, least, most] of [
       [0, 200, 1000],
       [0.75, 800, 5000],
@@ -137,12 +137,12 @@ describe("the fetch of a key set", () => {
       using source = sourceOf(keys.url, { random: () => random, timeoutSeconds: 20 });
       await rejection(source.refresh("p256", ES));
       const [first = 0, second = 0] = arrivals;
-      // No sooner than the jitter says; how much later a busy machine gets there says nothing.
+      // Check the lower bound closely; a busy machine may be much later.
       expect(second - first).to.be.within(least - 5, most + 15_000);
     }
   });
 
-  it("KEY-6 KEY-8 heeds a Retry-After within the deadline and takes no notice of a longer one", async () => {
+  it("respects a Retry-After within the deadline, and ignores a longer one (KEY-6, KEY-8)", async () => {
     const pause = async (seconds: string): Promise<number> => {
       await using keys = await issuer();
       const arrivals: number[] = [];
@@ -160,9 +160,9 @@ describe("the fetch of a key set", () => {
     expect(await pause("soon")).to.be.within(195, 15_000);
   });
 
-  it("KEY-6 does not begin another try for which there is no time", async () => {
+  it("does not start another attempt when no time is left (KEY-6)", async () => {
     let tries = 0;
-    // Answers at once: no hold-up is long enough to make a try of it that hangs.
+    // Answers immediately, so that no event-loop stall makes the attempt hang.
     const refusing: typeof fetch = () => {
       tries += 1;
       return Promise.resolve(new Response("<html>no keys here</html>", { status: 503 }));
@@ -173,9 +173,9 @@ describe("the fetch of a key set", () => {
     expect(tries).to.equal(1);
   });
 
-  it("KEY-6 the deadline holds for an endpoint that hangs, and the connection is cut", async () => {
+  it("ends at the deadline when the endpoint hangs, and closes the connection (KEY-6)", async () => {
     const cut = Promise.withResolvers<void>();
-    // Long enough for the request to arrive: one that never does has no connection that is cut.
+    // Long enough for the request to arrive; otherwise there is no connection to close.
     const reason = await reasonOf(
       (_req, res) => void res.once("close", cut.resolve),
       { timeoutSeconds: 2 },
@@ -184,7 +184,7 @@ describe("the fetch of a key set", () => {
     expect(reason).to.equal("no complete answer within 2 s");
   });
 
-  it("KEY-6 the deadline holds for a body that drips, and the connection is cut", async () => {
+  it("ends at the deadline when the body arrives slowly, and closes the connection (KEY-6)", async () => {
     const cut = Promise.withResolvers<void>();
     const reason = await reasonOf(
       (_req, res) => {
@@ -201,7 +201,7 @@ describe("the fetch of a key set", () => {
     expect(reason).to.equal("no complete answer within 2 s");
   });
 
-  it("KEY-6 the deadline holds for a fetch that does not listen to its signal", async () => {
+  it("ends at the deadline when fetch ignores its signal (KEY-6)", async () => {
     using source = sourceOf("http://127.0.0.1:9/", {
       timeoutSeconds: 0.1,
       fetch: () => new Promise(() => undefined),
@@ -209,7 +209,7 @@ describe("the fetch of a key set", () => {
     expect((await rejection(source.refresh("p256", ES))).message).to.include("no complete answer");
   });
 
-  it("KEY-13 reads no more than 1 MiB of 64, and cuts the connection", async () => {
+  it("stops after 1 MiB of a body of 64 MiB, and closes the connection (KEY-13)", async () => {
     let sent = 0;
     const cut = Promise.withResolvers<void>();
     const endless: Answer = (_req, res) => {
@@ -221,11 +221,11 @@ describe("the fetch of a key set", () => {
       pipeline(chunks(), res, () => undefined);
     };
     expect(await reasonOf(endless, {}, cut.promise)).to.equal("the answer is larger than 1 MiB");
-    // What is over the bound lay in buffers of the system by then.
+    // The system's buffers hold more than the bound.
     expect(sent).to.be.below(32 * MIB);
   });
 
-  it("KEY-13 reads nothing of a body that is announced as larger", async () => {
+  it("does not read a body whose Content-Length is too large (KEY-13)", async () => {
     const cut = Promise.withResolvers<void>();
     const announcing: Answer = (_req, res) => {
       res.writeHead(200, { "content-length": `${64 * MIB}` });
@@ -235,7 +235,7 @@ describe("the fetch of a key set", () => {
     expect(await reasonOf(announcing, {}, cut.promise)).to.equal("the answer is larger than 1 MiB");
   });
 
-  it("KEY-13 counts what a small compressed body becomes", async () => {
+  it("applies the bound to the decompressed body (KEY-13)", async () => {
     const packed = gzipSync(Buffer.alloc(64 * MIB, " "));
     expect(packed.length).to.be.below(MIB);
     const reason = await reasonOf((_req, res) => {
@@ -245,7 +245,7 @@ describe("the fetch of a key set", () => {
     expect(reason).to.equal("the answer is larger than 1 MiB");
   });
 
-  it("KEY-13 takes a set of just 1 MiB", async () => {
+  it("accepts a set of exactly 1 MiB (KEY-13)", async () => {
     await using keys = await issuer();
     const body = JSON.stringify({ keys: [jwkOf("p256")] }).padEnd(MIB, " ");
     keys.answer((_req, res) => res.end(body));
@@ -255,7 +255,7 @@ describe("the fetch of a key set", () => {
     expect((await rejection(source.refresh("another", ES))).message).to.include("larger than 1 MiB");
   });
 
-  it("follows no redirect, not even to itself", async () => {
+  it("does not follow a redirect, not even to itself", async () => {
     await using elsewhere = await issuer(jwkOf("p256"));
     for (const status of [301, 302, 303, 307, 308]) {
       const answer = failing(status, { location: elsewhere.url });
@@ -264,7 +264,7 @@ describe("the fetch of a key set", () => {
     expect(elsewhere.requests).to.equal(0);
   });
 
-  it("says of what is no key set what it is", async () => {
+  it("reports why an answer is not a key set", async () => {
     const body =
       (text: string | Buffer): Answer =>
       (_req, res) =>
@@ -285,7 +285,7 @@ describe("the fetch of a key set", () => {
     for (const [text, reason] of cases) expect(await reasonOf(body(text))).to.equal(reason);
   });
 
-  it("shows nothing of the URL's query and of what the endpoint said", async () => {
+  it("shows neither the URL's query nor the endpoint's answer", async () => {
     const logger = collectingLogger();
     await using keys = await issuer();
     keys.answer((_req, res) => {
@@ -305,7 +305,7 @@ describe("the fetch of a key set", () => {
     expect(shown.join("\n")).not.to.include("hush");
   });
 
-  it("asks for JSON and sends no credentials", async () => {
+  it("requests JSON and sends no credentials", async () => {
     await using keys = await issuer();
     const seen: object[] = [];
     keys.answer((req, res) => {

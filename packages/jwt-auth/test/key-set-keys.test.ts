@@ -18,7 +18,7 @@ const asymmetric: readonly Algorithm[] = [
   "EdDSA",
 ];
 
-/** A source that has fetched these keys. */
+/** Returns a source after the fetch of these keys. */
 async function fetched(
   keys: readonly unknown[],
   algorithms: readonly Algorithm[] = asymmetric,
@@ -30,7 +30,7 @@ async function fetched(
   return source;
 }
 
-/** The algorithms that a key of this id verifies. */
+/** Returns the algorithms that the key with this id verifies. */
 function servedBy(
   source: { find(kid: string | undefined, algorithm: Algorithm): unknown },
   kid?: string,
@@ -46,7 +46,7 @@ async function refused(...keys: readonly unknown[]): Promise<void> {
 const good = jwkOf("p384", { kid: "good" });
 
 describe("the keys of a key set", () => {
-  it("AUTH-26 a key without alg serves the configured algorithms of its kind and no others", async () => {
+  it("uses a key without alg for all configured algorithms of its type (AUTH-26)", async () => {
     const keys = [jwkOf("rsa2048"), jwkOf("p256"), jwkOf("p384"), jwkOf("p521"), jwkOf("ed25519")];
     const all = await fetched(keys);
     expect(servedBy(all, "rsa2048")).to.deep.equal(asymmetric.slice(0, 6));
@@ -60,12 +60,12 @@ describe("the keys of a key set", () => {
     expect(servedBy(some, "ed25519")).to.deep.equal(["EdDSA"]);
   });
 
-  it("KEY-12 a key with an alg serves that one", async () => {
+  it("uses a key with alg for that algorithm only (KEY-12)", async () => {
     const source = await fetched([jwkOf("rsa2048", { alg: "PS384" })]);
     expect(servedBy(source, "rsa2048")).to.deep.equal(["PS384"]);
   });
 
-  it("KEY-12 passes over keys for something else, and takes the others", async () => {
+  it("skips keys for other purposes, and imports the others (KEY-12)", async () => {
     const others: readonly object[] = [
       jwkOf("p256", { use: "enc" }),
       jwkOf("p256", { use: null }),
@@ -83,7 +83,7 @@ describe("the keys of a key set", () => {
       jwkOf("p256", { kty: "RSA" }),
       jwkOf("p256", { kty: "ec" }),
       jwkOf("p256", { crv: "P-384" }),
-      // These cannot be turned into text.
+      // These values throw when converted to text.
       jwkOf("p256", { kty: { toString: 1, valueOf: 1 } }),
       jwkOf("p256", { crv: { toString: null, valueOf: null } }),
       jwkOf("secp256k1"),
@@ -94,32 +94,32 @@ describe("the keys of a key set", () => {
     for (const other of others) {
       const source = await fetched([other, good]);
       expect(servedBy(source, "good"), JSON.stringify(other)).to.deep.equal(["ES384"]);
-      // The one usable key of the set.
+      // The only usable key of the set.
       expect(servedBy(source), JSON.stringify(other)).to.deep.equal(["ES384"]);
       expect(servedBy(source, "p256"), JSON.stringify(other)).to.deep.equal([]);
       await refused(other);
     }
   });
 
-  it("KEY-12 takes keys that are marked for verifying", async () => {
+  it("imports keys that are marked for verifying (KEY-12)", async () => {
     const source = await fetched([jwkOf("p256", { use: "sig", key_ops: ["sign", "verify"], alg: "ES256" })]);
     expect(servedBy(source, "p256")).to.deep.equal(["ES256"]);
   });
 
-  it("passes over a private key that somebody has published", async () => {
+  it("skips a published private key", async () => {
     const { privateKey } = keyFixture("p256");
     const rsa = keyFixture("rsa2048").privateKey.export({ format: "jwk" });
     await refused({ ...privateKey.export({ format: "jwk" }), kid: "p256" }, { ...rsa, kid: "rsa" });
     await refused(jwkOf("rsa2048", { d: null }));
   });
 
-  it("AUTH-25 passes over an RSA key of fewer than 2,048 bits", async () => {
+  it("skips an RSA key of fewer than 2,048 bits (AUTH-25)", async () => {
     await refused(jwkOf("rsa1024"));
     const source = await fetched([jwkOf("rsa1024", { kid: "weak" }), good]);
     expect(servedBy(source, "weak")).to.deep.equal([]);
   });
 
-  it("passes over numbers that make no key, one by one", async () => {
+  it("skips keys with invalid numbers, one by one", async () => {
     const zeros = Buffer.alloc(32).toString("base64url");
     const broken: readonly object[] = [
       jwkOf("rsa2048", { n: "" }),
@@ -141,25 +141,25 @@ describe("the keys of a key set", () => {
     expect(servedBy(source)).to.deep.equal(["ES384"]);
   });
 
-  it("KEY-11 a token without kid gets the key of a set that has one, with a kid or without", async () => {
+  it("finds the only key of a set for a token without kid (KEY-11)", async () => {
     expect(servedBy(await fetched([jwkOf("p256")]))).to.deep.equal(["ES256"]);
     expect(servedBy(await fetched([jwkOf("p256", { kid: undefined })]))).to.deep.equal(["ES256"]);
     expect(servedBy(await fetched([jwkOf("p256"), jwkOf("p256")]))).to.deep.equal(["ES256"]);
   });
 
-  it("KEY-11 a token without kid gets none of a set that has two, whatever their kinds", async () => {
+  it("finds no key for a token without kid when the set has two keys of any type (KEY-11)", async () => {
     for (const other of [jwkOf("ed25519"), jwkOf("otherP256"), jwkOf("otherP256", { kid: undefined })]) {
       expect(servedBy(await fetched([jwkOf("p256"), other]))).to.deep.equal([]);
     }
   });
 
-  it("KEY-11 a key without kid serves no token that names one", async () => {
+  it("does not use a key without kid for a token with a kid (KEY-11)", async () => {
     const source = await fetched([jwkOf("p256", { kid: undefined }), good]);
     expect(servedBy(source, "undefined")).to.deep.equal([]);
     expect(servedBy(source, "good")).to.deep.equal(["ES384"]);
   });
 
-  it("CLAIM-6 of two keys with one kid each serves its own algorithms, and the first those of both", async () => {
+  it("uses the first of two keys with one kid for the algorithms that both fit (CLAIM-6)", async () => {
     const source = await fetched([
       jwkOf("p256", { kid: "same" }),
       jwkOf("rsa2048", { kid: "same", alg: "RS256" }),
@@ -172,7 +172,7 @@ describe("the keys of a key set", () => {
     expect(servedBy(source)).to.deep.equal([]);
   });
 
-  it("takes the first 64 keys that look usable", async () => {
+  it("imports the first 64 keys that look usable", async () => {
     const many = Array.from({ length: 100 }, (_, index) => jwkOf("p256", { kid: `${index}` }));
     const rubbish = Array.from({ length: 100 }, () => ({ kty: "oct", k: "AAAA" }));
     const source = await fetched([...rubbish, ...many]);
@@ -180,7 +180,7 @@ describe("the keys of a key set", () => {
     expect(source.find("64", "ES256")).to.equal(undefined);
   });
 
-  it("KEY-12 whatever is published, there are usable keys or there is the one error", async () => {
+  it("returns usable keys or throws a KeySetError for any published document (KEY-12)", async () => {
     const members = Object.keys({ ...jwkOf("rsa2048"), ...jwkOf("p256"), alg: 0, use: 0, key_ops: 0, d: 0 });
     const value = fc.oneof(
       fc.constantFrom(

@@ -3,7 +3,7 @@ import { ConfigurationError } from "@svc/options";
 import { expect } from "chai";
 
 const url = "https://issuer.test/.well-known/jwks.json";
-// Nobody is to be called by a source that is only constructed.
+// Construction alone must not call the issuer.
 const options = { url, fetch: () => new Promise<never>(() => undefined) } satisfies KeySetOptions;
 
 function faultOf(given: object): string {
@@ -21,7 +21,7 @@ function take(given: object): void {
 }
 
 describe("the options of createKeySetSource()", () => {
-  it("KEY-14 refuses plain http in prod, which is where it takes itself to be", () => {
+  it("rejects plain http in prod, the default env (KEY-14)", () => {
     const plain = "http://issuer.test/jwks";
     expect(faultOf({ url: plain })).to.include("url must begin with https:// in prod");
     expect(faultOf({ url: plain, env: "prod" })).to.include("url must begin with https:// in prod");
@@ -29,10 +29,10 @@ describe("the options of createKeySetSource()", () => {
     take({});
   });
 
-  it("refuses what is no http or https URL, and user and password in one", () => {
+  it("rejects a URL that is not http or https, and one with user and password", () => {
     expect(faultOf({ url: undefined })).to.include("url is required");
     expect(faultOf({ url: "" })).to.include("url must be a string that is not empty");
-    expect(faultOf({ url: "issuer.test/jwks" })).to.equal("url must be a URL; it is none");
+    expect(faultOf({ url: "issuer.test/jwks" })).to.equal("url must be a URL; it is not one");
     for (const scheme of ["file:", "ftp:", "data:", "javascript:"]) {
       expect(faultOf({ url: `${scheme}//issuer.test/jwks` })).to.equal(
         `url must begin with https://; it begins with ${scheme}`,
@@ -44,7 +44,7 @@ describe("the options of createKeySetSource()", () => {
     }
   });
 
-  it("AUTH-4 AUTH-5 refuses algorithms that no public key is for", () => {
+  it("rejects none and symmetric algorithms (AUTH-4, AUTH-5)", () => {
     expect(faultOf({ algorithms: ["HS256"] })).to.include("algorithms has HS256; a key set is public");
     expect(faultOf({ algorithms: ["HS256", "RS256"] })).to.include("pick one family");
     expect(faultOf({ algorithms: ["none"] })).to.include("must not have none");
@@ -52,7 +52,7 @@ describe("the options of createKeySetSource()", () => {
     expect(faultOf({ algorithms: "RS256" })).to.include("must be a list of algorithms");
   });
 
-  it("refuses numbers out of their bounds and names that it does not know", () => {
+  it("rejects numbers out of bounds and unknown options", () => {
     for (const [name, wrong] of [
       ["timeoutSeconds", 0],
       ["timeoutSeconds", 61],
@@ -77,7 +77,7 @@ describe("the options of createKeySetSource()", () => {
     take({ maxStaleSeconds: 1200 });
   });
 
-  it("names all that is wrong at once", () => {
+  it("reports all faults at once", () => {
     const message = faultOf({ url: "ftp://x", algorithms: ["HS256"], maxStaleSeconds: 2 });
     expect(message.split("\n").map((line) => line.split(" ")[0])).to.deep.equal([
       "url",

@@ -17,7 +17,7 @@ function sourceOf(url: string, options: Partial<KeySetOptions> = {}): ReturnType
 }
 
 describe("a key set during an outage", () => {
-  it("RDY-14 RDY-25 is critical as long as no key was ever fetched, and asks nobody to find out", async () => {
+  it("is critical until the first successful fetch, and its check sends no request (RDY-14, RDY-25)", async () => {
     await using keys = await issuer();
     keys.answer(failing());
     const clock = stoppedClock();
@@ -41,7 +41,7 @@ describe("a key set during an outage", () => {
     expect(keys.requests).to.equal(requests);
   });
 
-  it("RDY-25 gets out of it by itself, without a token", async () => {
+  it("recovers without a token (RDY-25)", async () => {
     await using keys = await issuer();
     keys.answer(failing());
     using source = sourceOf(keys.url);
@@ -51,7 +51,7 @@ describe("a key set during an outage", () => {
     expect(await readinessOf(source)).to.include({ healthy: true, critical: false });
   });
 
-  it("KEY-4 a logger that cannot write costs no keys, before an outage, in it and after it", async () => {
+  it("keeps its keys with a failing logger before, during and after an outage (KEY-4)", async () => {
     const broken = (): never => {
       throw new Error("disk full");
     };
@@ -69,7 +69,7 @@ describe("a key set during an outage", () => {
     expect(await readinessOf(source)).to.include({ healthy: true });
   });
 
-  it("KEY-9 KEY-10 a cold set asks a second apart, three times, and then once in thirty seconds", async () => {
+  it("fetches three times a second apart without keys, and then every thirty seconds (KEY-9, KEY-10)", async () => {
     const clock = stoppedClock();
     await using keys = await issuer();
     keys.answer(failing());
@@ -100,7 +100,7 @@ describe("a key set during an outage", () => {
     expect(await readinessOf(source)).to.include({ healthy: true, detail: "1 key(s), cached 0s ago" });
   });
 
-  it("KEY-4 KEY-9 RDY-24 serves the keys it has, for hours, and says how old they are", async () => {
+  it("serves the known keys for hours, and reports their age (KEY-4, KEY-9, RDY-24)", async () => {
     const clock = stoppedClock();
     await using keys = await issuer(jwkOf("p256"));
     using source = sourceOf(keys.url, { now: clock.now });
@@ -125,7 +125,7 @@ describe("a key set during an outage", () => {
     expect(source.generation).to.equal(1);
   });
 
-  it("KEY-9 RDY-24 says that the breaker is open, and does not call the issuer then", async () => {
+  it("reports an open breaker, and does not call the issuer while it is open (KEY-9, RDY-24)", async () => {
     const clock = stoppedClock();
     await using keys = await issuer(jwkOf("p256"));
     using source = sourceOf(keys.url, { now: clock.now, breakerFailures: 2, breakerCoolDownSeconds: 3600 });
@@ -147,7 +147,7 @@ describe("a key set during an outage", () => {
     expect((await readinessOf(source)).detail).to.equal("2 key(s), cached 0s ago");
   });
 
-  it("KEY-10 RDY-24 heals by one trial in the background, without a token", async () => {
+  it("recovers by one trial fetch in the background, without a token (KEY-10, RDY-24)", async () => {
     await using keys = await issuer(jwkOf("p256"));
     const settings = { maxAgeSeconds: 1, breakerFailures: 1, breakerCoolDownSeconds: 1 };
     using source = sourceOf(keys.url, settings);
@@ -162,7 +162,7 @@ describe("a key set during an outage", () => {
     expect((await readinessOf(source)).healthy).to.equal(true);
   });
 
-  it("KEY-4 a fetch that hangs holds up nobody whose key is known", async () => {
+  it("does not delay tokens with a known key while a fetch hangs (KEY-4)", async () => {
     await using keys = await issuer(jwkOf("p256"));
     using source = sourceOf(keys.url);
     const key = await source.refresh("p256", ES);
@@ -178,7 +178,7 @@ describe("a key set during an outage", () => {
     await stuck;
   });
 
-  it("KEY-9 has no breaker when the number of failures is 0", async () => {
+  it("has no breaker when breakerFailures is 0 (KEY-9)", async () => {
     const clock = stoppedClock();
     await using keys = await issuer();
     keys.answer(failing());
@@ -190,7 +190,7 @@ describe("a key set during an outage", () => {
     }
   });
 
-  it("KEY-9 counts refreshes, not tries", async () => {
+  it("counts failed refreshes instead of attempts (KEY-9)", async () => {
     const clock = stoppedClock();
     await using keys = await issuer();
     keys.answer(failing());
@@ -204,7 +204,7 @@ describe("a key set during an outage", () => {
     expect(keys.requests).to.equal(4);
   });
 
-  it("KEY-4 a set without a usable key is a failure and takes none away", async () => {
+  it("treats a set without a usable key as a failure, and keeps its keys (KEY-4)", async () => {
     const clock = stoppedClock();
     await using keys = await issuer(jwkOf("p256"));
     using source = sourceOf(keys.url, { now: clock.now });
@@ -221,7 +221,7 @@ describe("a key set during an outage", () => {
     expect(source.generation).to.equal(1);
   });
 
-  it("drops keys at an age only when it is told one, and is critical then", async () => {
+  it("drops keys at maxStaleSeconds, if set, and is critical then", async () => {
     const clock = stoppedClock();
     await using keys = await issuer(jwkOf("p256"));
     using source = sourceOf(keys.url, { now: clock.now, maxStaleSeconds: 3600 });
@@ -243,7 +243,7 @@ describe("a key set during an outage", () => {
     expect(await source.refresh("p256", ES)).not.to.equal(undefined);
   });
 
-  it("drops them by itself too, when nobody asks", async () => {
+  it("drops stale keys even without a request", async () => {
     await using keys = await issuer(jwkOf("p256"));
     using source = sourceOf(keys.url, { maxAgeSeconds: 1, maxStaleSeconds: 2 });
     await source.refresh("p256", ES);

@@ -16,7 +16,7 @@ function sourceOf(url: string, options: Partial<KeySetOptions> = {}): ReturnType
 const ES = "ES256";
 
 describe("createKeySetSource()", () => {
-  it("CLAIM-6 picks the key by the kid and the algorithm of the token", async () => {
+  it("picks the key by the kid and the algorithm of the token (CLAIM-6)", async () => {
     await using keys = await issuer(jwkOf("p256"), jwkOf("rsa2048"), jwkOf("ed25519"));
     using source = sourceOf(keys.url, { algorithms: ["ES256", "RS256", "EdDSA"] });
     expect((await source.refresh("p256", "ES256"))?.equals(keyFixture("p256").publicKey)).to.equal(true);
@@ -27,7 +27,7 @@ describe("createKeySetSource()", () => {
     expect(keys.requests).to.equal(1);
   });
 
-  it("CLAIM-6 knows no kid but those of the set, whatever objects have by nature", async () => {
+  it("finds no key for a kid outside the set, such as __proto__ (CLAIM-6)", async () => {
     await using keys = await issuer(jwkOf("p256"));
     using source = sourceOf(keys.url);
     await source.refresh("p256", ES);
@@ -36,7 +36,7 @@ describe("createKeySetSource()", () => {
     }
   });
 
-  it("fetches by itself at the start, so that /ready is right before the first token", async () => {
+  it("fetches at construction, so that /ready is healthy before the first token", async () => {
     await using keys = await issuer(jwkOf("p256"));
     using source = sourceOf(keys.url, { now: stoppedClock().now });
     expect(source.find("p256", ES)).to.equal(undefined);
@@ -45,7 +45,7 @@ describe("createKeySetSource()", () => {
     expect(await readinessOf(source)).to.include({ healthy: true, detail: "1 key(s), cached 0s ago" });
   });
 
-  it("KEY-2 fetches a new key at the first token that names it, and keeps the old one's object", async () => {
+  it("fetches a new key at the first token that names it, and keeps the object of the old key (KEY-2)", async () => {
     await using keys = await issuer(jwkOf("p256"));
     using source = sourceOf(keys.url);
     const old = await source.refresh("p256", ES);
@@ -55,7 +55,7 @@ describe("createKeySetSource()", () => {
     expect(source.find("p256", ES)).to.equal(old);
   });
 
-  it("KEY-2 counts generations by what the set holds, not by how often or in which order it came", async () => {
+  it("increases generation only when the content of the set changes (KEY-2)", async () => {
     const clock = stoppedClock();
     await using keys = await issuer(jwkOf("p256"), jwkOf("otherP256"));
     using source = sourceOf(keys.url, { now: clock.now });
@@ -79,7 +79,7 @@ describe("createKeySetSource()", () => {
     expect(source.find("p256", ES)?.equals(keyFixture("otherP256").publicKey)).to.equal(true);
   });
 
-  it("KEY-1 asks once a minute for kids that nobody knows, ten thousand of them too", async () => {
+  it("fetches at most once a minute for ten thousand unknown kids (KEY-1)", async () => {
     const clock = stoppedClock();
     await using keys = await issuer(jwkOf("p256"));
     using source = sourceOf(keys.url, { now: clock.now });
@@ -101,7 +101,7 @@ describe("createKeySetSource()", () => {
     expect(source.find("p256", ES)).to.equal(key);
   });
 
-  it("KEY-1 counts the minute from the start of a refresh that failed as well", async () => {
+  it("counts the minute from the start of a refresh, even a failed one (KEY-1)", async () => {
     const clock = stoppedClock();
     await using keys = await issuer(jwkOf("p256"));
     using source = sourceOf(keys.url, { now: clock.now, attempts: 1 });
@@ -117,7 +117,7 @@ describe("createKeySetSource()", () => {
     expect(keys.requests).to.equal(3);
   });
 
-  it("KEY-1 spends no refresh on a kid that is there for another algorithm, or on none", async () => {
+  it("does not refresh for a known kid with another algorithm, or for a missing kid (KEY-1)", async () => {
     await using keys = await issuer(jwkOf("p256"), jwkOf("rsa2048"));
     using source = sourceOf(keys.url, { algorithms: ["ES256", "RS256", "PS256"] });
     await source.refresh("p256", ES);
@@ -126,7 +126,7 @@ describe("createKeySetSource()", () => {
     expect(keys.requests).to.equal(1);
   });
 
-  it("KEY-15 one fetch answers a thousand callers of a cold set", async () => {
+  it("shares one fetch among a thousand callers of a cold set (KEY-15)", async () => {
     await using keys = await issuer(jwkOf("p256"));
     using source = sourceOf(keys.url);
     const calls = Array.from({ length: 1000 }, () => source.refresh("p256", ES));
@@ -135,7 +135,7 @@ describe("createKeySetSource()", () => {
     expect(keys.requests).to.equal(1);
   });
 
-  it("KEY-5 KEY-15 a thousand callers share one failure", async () => {
+  it("shares one failure among a thousand callers (KEY-5, KEY-15)", async () => {
     await using keys = await issuer();
     keys.answer(failing(404));
     using source = sourceOf(keys.url);
@@ -146,7 +146,7 @@ describe("createKeySetSource()", () => {
     expect(keys.requests).to.equal(1);
   });
 
-  it("KEY-2 KEY-15 a token that joined a fetch from before its key was there gets one of its own", async () => {
+  it("fetches again for a token that shared a fetch from before its key was published (KEY-2, KEY-15)", async () => {
     await using keys = await issuer(jwkOf("p256"));
     using source = sourceOf(keys.url);
     const release = Promise.withResolvers<void>();
@@ -164,7 +164,7 @@ describe("createKeySetSource()", () => {
     expect(keys.requests).to.equal(2);
   });
 
-  it("KEY-2 refuses no valid token while keys rotate under load", async () => {
+  it("accepts all valid tokens while keys rotate under load (KEY-2)", async () => {
     const clock = stoppedClock();
     const names: readonly KeyName[] = ["p256", "otherP256"];
     await using keys = await issuer(jwkOf("p256", { kid: "0" }));
@@ -193,7 +193,7 @@ describe("createKeySetSource()", () => {
     expect(keys.requests).to.equal(6);
   });
 
-  it("KEY-2 a key that is taken away verifies nothing any more, what was remembered included", async () => {
+  it("refuses tokens of a removed key, including cached ones (KEY-2)", async () => {
     const clock = stoppedClock();
     await using keys = await issuer(jwkOf("p256"), jwkOf("otherP256"));
     using source = sourceOf(keys.url, { now: clock.now });
@@ -210,7 +210,7 @@ describe("createKeySetSource()", () => {
     expect((await verifier.verify(token)).reason).to.equal("unknown_key");
   });
 
-  it("fetches again by age, without a token and without anybody who waits", async () => {
+  it("fetches again by age, without any request", async () => {
     await using keys = await issuer(jwkOf("p256"));
     using source = sourceOf(keys.url, { maxAgeSeconds: 1 });
     await source.refresh("p256", ES);
@@ -220,7 +220,7 @@ describe("createKeySetSource()", () => {
     expect(keys.requests).to.be.at.least(2);
   });
 
-  it("takes no context of a request along into the fetch, whoever was first to need it", async () => {
+  it("fetches outside the context of the request that triggers it", async () => {
     await using keys = await issuer(jwkOf("p256"));
     const storage = new AsyncLocalStorage<string>();
     const seen: unknown[] = [];
@@ -234,7 +234,7 @@ describe("createKeySetSource()", () => {
     expect(seen).to.deep.equal([undefined]);
   });
 
-  it("stop() cuts a fetch under way and keeps the keys that are known", async () => {
+  it("stop() aborts a running fetch and keeps the known keys", async () => {
     await using keys = await issuer(jwkOf("p256"));
     const source = sourceOf(keys.url);
     const key = await source.refresh("p256", ES);
@@ -251,7 +251,7 @@ describe("createKeySetSource()", () => {
     source.stop();
   });
 
-  it("keeps no process alive", async () => {
+  it("does not keep the process alive", async () => {
     await using keys = await issuer(jwkOf("p256"));
     const program = `
       import { createKeySetSource } from "@svc/jwt-auth";
@@ -264,7 +264,7 @@ describe("createKeySetSource()", () => {
     expect(stdout).to.equal("ec\n");
   });
 
-  it("logs that keys changed, that they could not be fetched and that they could again", async () => {
+  it("logs a change of the keys, a failed fetch and the recovery", async () => {
     const clock = stoppedClock();
     const logger = collectingLogger();
     await using keys = await issuer(jwkOf("p256"));

@@ -25,7 +25,7 @@ function faultsOf(options: object): readonly string[] {
 }
 
 describe("the options of jwtAuth()", () => {
-  it("AUTH-2 take a mode and the key that belongs to it, or the key alone", async () => {
+  it("accept a mode with its key, or the key alone (AUTH-2)", async () => {
     const sharedKey = keyFor("HS256").privateKey.export();
     for (const [options, algorithm] of [
       [{ mode: "secret", secret: sharedKey }, "HS256"],
@@ -45,7 +45,7 @@ describe("the options of jwtAuth()", () => {
     auth.stop();
   });
 
-  it("AUTH-2 refuse no key, several keys, and a key that is not the mode's", () => {
+  it("reject no key, several keys, and a key of another mode (AUTH-2)", () => {
     for (const [options, expected] of [
       [{}, /^jwksUrl: is missing: give jwksUrl, publicKey, secret or keys$/],
       [{ mode: "jwks" }, /^jwksUrl: is required in mode jwks$/],
@@ -69,7 +69,7 @@ describe("the options of jwtAuth()", () => {
     }
   });
 
-  it("AUTH-5 refuse both families of algorithms together, naming them", () => {
+  it("reject algorithms of both families, and name them (AUTH-5)", () => {
     for (const key of [{ secret }, { publicKey }, { jwksUrl: "https://x.invalid/" }, { keys: everyKey() }]) {
       const faults = faultsOf({ ...key, algorithms: ["RS256", "HS256", "ES256", "HS512"] });
       expect(faults).to.have.length(1);
@@ -80,7 +80,7 @@ describe("the options of jwtAuth()", () => {
     }
   });
 
-  it("AUTH-4 AUTH-26 refuse none, unknown algorithms and an empty list", () => {
+  it("reject none, unknown algorithms and an empty list (AUTH-4, AUTH-26)", () => {
     for (const algorithms of [["none"], ["RS256", "NONE"], ["RS255"], [], ["HS256 "], [7]]) {
       const faults = faultsOf({ publicKey, algorithms });
       expect(faults, JSON.stringify(algorithms)).to.have.length(1);
@@ -89,7 +89,7 @@ describe("the options of jwtAuth()", () => {
     expect(faultsOf({ publicKey, algorithms: "RS256" })[0]).to.match(/^algorithms: must be a list/);
   });
 
-  it("AUTH-5 refuse a family that the key is not for", () => {
+  it("reject algorithms of a family that does not suit the key (AUTH-5)", () => {
     expect(faultsOf({ publicKey, algorithms: ["HS256"] })).to.eql([
       "algorithms: has HS256; they are for a shared secret, which publicKey is not",
     ]);
@@ -101,7 +101,7 @@ describe("the options of jwtAuth()", () => {
     ]);
   });
 
-  it("AUTH-31 refuse a secret of less than 32 bytes in prod, which is the default", () => {
+  it("reject a secret of less than 32 bytes in prod, the default env (AUTH-31)", () => {
     const short = "x".repeat(31);
     for (const env of [undefined, "prod"]) {
       const faults = faultsOf({ secret: short, env });
@@ -113,7 +113,7 @@ describe("the options of jwtAuth()", () => {
     expect(faultsOf({ secret: `${short}x` })).to.eql([]);
   });
 
-  it("AUTH-32 refuse a PEM or an SSH key as a secret in every environment", () => {
+  it("reject a PEM or an SSH key as a secret in every environment (AUTH-32)", () => {
     const ssh = `ssh-ed25519 ${"A".repeat(60)} ada@example`;
     for (const env of ["local", "dev", "staging", "prod"]) {
       for (const wrong of [publicKey, ` \n${publicKey}`, publicKey.replaceAll("\n", "\\n"), ssh]) {
@@ -125,7 +125,7 @@ describe("the options of jwtAuth()", () => {
     }
   });
 
-  it("AUTH-25 refuse a private key, a short key and no key at all as publicKey", () => {
+  it("reject a private key, a short key and a text that is not a key as publicKey (AUTH-25)", () => {
     const { privateKey } = keyFixture("rsa2048");
     const wrong = [
       privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
@@ -136,17 +136,17 @@ describe("the options of jwtAuth()", () => {
     for (const each of wrong) expect(faultsOf({ publicKey: each })[0]).to.match(/^(publicKey|algorithms): /);
   });
 
-  it("refuse plain http for the key set in prod", () => {
+  it("reject plain http for the key set in prod", () => {
     expect(faultsOf({ jwksUrl: "http://issuer.invalid/" })[0]).to.match(/^jwksUrl: must begin with https:/);
     expect(faultsOf({ jwksUrl: "nonsense" })[0]).to.match(/^jwksUrl: must be a URL/);
   });
 
-  it("refuse unknown options with the name that was meant", () => {
+  it("reject an unknown option and suggest the nearest name", () => {
     expect(faultsOf({ secret, audiense: "x" })).to.eql(["audiense: is unknown; did you mean audience?"]);
     expect(faultsOf({ secret, jwks_url: "x" })).to.eql(["jwks_url: is unknown; did you mean jwksUrl?"]);
   });
 
-  it("refuse values of a wrong kind, all at once, and never show a key", () => {
+  it("report all values of the wrong type at once, without showing a key", () => {
     const faults = faultsOf({
       secret: 7,
       publicKey: {},
@@ -175,7 +175,7 @@ describe("the options of jwtAuth()", () => {
     ]);
   });
 
-  it("name the faults that the verifier and the key source find, in the words of jwtAuth()", () => {
+  it("report faults of the verifier and the key source under the option names of jwtAuth()", () => {
     const faults = faultsOf({
       jwksUrl: "https://x.invalid/",
       jwksTimeoutSeconds: -1,
@@ -196,12 +196,12 @@ describe("the options of jwtAuth()", () => {
     expect(faultsOf({ secret, scopeClaim: "grt" })[0]).to.match(/^scopeClaim: must not be grt/);
   });
 
-  it("refuse a request, or nothing, in the place of options", () => {
+  it("reject a request or undefined in place of the options", () => {
     expect(faultsOf({ headers: {}, method: "GET", socket: {} })[0]).to.include("call the factory");
     expect(() => jwtAuth(undefined as never)).to.throw(ConfigurationError, "jwksUrl: is missing");
   });
 
-  it("AUTH-7 warn once at construction when no audience is configured", () => {
+  it("warn once at construction when no audience is configured (AUTH-7)", () => {
     for (const audience of [undefined, "", []]) {
       const logger = collectingLogger();
       const auth = jwtAuth({ secret, audience, logger });
@@ -216,7 +216,7 @@ describe("the options of jwtAuth()", () => {
     expect(logger.lines).to.eql([]);
   });
 
-  it("AUTH-6 AUTH-8 CLAIM-1 reach the verifier", async () => {
+  it("reach the verifier (AUTH-6, AUTH-8, CLAIM-1)", async () => {
     const { verifier } = jwtAuth({
       keys: everyKey(),
       algorithms: ["HS256"],
@@ -237,8 +237,8 @@ describe("the options of jwtAuth()", () => {
   });
 });
 
-describe("what belongs to jwtAuth()", () => {
-  /** A source that counts how often it was stopped. */
+describe("the key source and members of jwtAuth()", () => {
+  /** A source that counts calls of stop(). */
   function counted(): KeySource & { stopped: number } {
     return {
       ...everyKey(),
@@ -249,14 +249,14 @@ describe("what belongs to jwtAuth()", () => {
     };
   }
 
-  it("AUTH-3 take the algorithms of a key source of the application's own, RS256 where it names none", () => {
+  it("takes the algorithms of the application's key source, or RS256 when it lists none (AUTH-3)", () => {
     const keys = createSecretSource({ secret, algorithms: ["HS384"] });
     expect(jwtAuth({ keys }).verifier.algorithms).to.eql(["HS384"]);
     expect(jwtAuth({ keys: everyKey() }).verifier.algorithms).to.eql(["RS256"]);
     expect(faultsOf({ keys, algorithms: ["HS256"] })[0]).to.match(/^algorithms: has HS256, for which/);
   });
 
-  it("leaves a key source of the application's own to the application", async () => {
+  it("does not stop a key source of the application", async () => {
     const keys = counted();
     {
       await using auth = jwtAuth({ keys });
@@ -265,18 +265,18 @@ describe("what belongs to jwtAuth()", () => {
     expect(keys.stopped).to.equal(0);
   });
 
-  it("stops the key set that it has made, and may be stopped twice", async () => {
+  it("stops its own key set, and may be stopped twice", async () => {
     await using auth = jwtAuth({ jwksUrl: "https://issuer.invalid/jwks", jwksAttempts: 1 });
     auth.stop();
     auth.stop();
     expect(auth.verifier.keys.generation).to.be.a("number");
   });
 
-  it("ends a fetch that is under way when it is stopped", async () => {
+  it("aborts a running fetch when it is stopped", async () => {
     const issuer = createServer();
     await using server = await listen(issuer);
     const asked = once(issuer, "request");
-    // Longer than the test may take: nothing but stop() can end it in time.
+    // Longer than the test's timeout, so that only stop() can end the fetch in time.
     const auth = jwtAuth({ jwksUrl: server.url, jwksTimeoutSeconds: 60, jwksAttempts: 1, env: "local" });
     const [, response] = (await asked) as [IncomingMessage, ServerResponse];
     const gone = once(response, "close");
@@ -285,7 +285,7 @@ describe("what belongs to jwtAuth()", () => {
     expect(response.writableFinished).to.equal(false);
   });
 
-  it("is a middleware with a name and three parameters", () => {
+  it("returns a middleware with a name and three parameters", () => {
     const auth = jwtAuth({ secret });
     expect([auth.name, auth.length]).to.eql(["jwtAuthMiddleware", 3]);
   });

@@ -19,27 +19,27 @@ function accepts(publicKey: string, forgery: Parameters<typeof forge>[0] = {}): 
 }
 
 describe("createPemSource", () => {
-  it("AUTH-2 reads SPKI and PKCS#1, whatever the kid", () => {
+  it("reads SPKI and PKCS#1, and ignores the kid (AUTH-2)", () => {
     accepts(pemOf("rsa2048"));
     accepts(pemOf("rsa2048", "pkcs1"));
     accepts(pemOf("rsa2048"), { header: { kid: "any" } });
   });
 
-  it("AUTH-2 reads the key of a certificate, whose dates do not count", () => {
+  it("reads the key of a certificate, and ignores its dates (AUTH-2)", () => {
     accepts(certificateOf("rsa2048"));
     const other = forge({ key: keyFixture("otherRsa2048").privateKey });
     const keys = createPemSource({ publicKey: certificateOf("rsa2048") });
     expect(createVerifier({ keys, now }).verify(other)).to.have.property("reason", "signature");
   });
 
-  it("AUTH-2 reads line ends of every kind, written out too, and does not mind space around", () => {
+  it("reads all kinds of line ends, even escaped ones, and ignores surrounding white space (AUTH-2)", () => {
     const pem = pemOf("rsa2048");
     for (const end of ["\r\n", "\\n", "\\r\\n"]) accepts(pem.replaceAll("\n", end));
     accepts(`\n  ${pem}\n\n`);
     accepts(pem.trim());
   });
 
-  it("AUTH-26 takes a key for every algorithm that it fits", async () => {
+  it("uses a key for every algorithm that it fits (AUTH-26)", async () => {
     const fitting: readonly (readonly [KeyName, readonly Algorithm[]])[] = [
       ["rsa2048", ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"]],
       ["p256", ["ES256"]],
@@ -56,7 +56,7 @@ describe("createPemSource", () => {
     }
   });
 
-  it("AUTH-26 refuses a key that does not fit one of the algorithms, and says which it fits", () => {
+  it("rejects a key that does not fit one of the algorithms, and names those that it fits (AUTH-26)", () => {
     expect(refused({ publicKey: pemOf("p256") })).to.contain(
       "RS256 needs a key of type rsa, not ec; the key fits ES256",
     );
@@ -68,25 +68,25 @@ describe("createPemSource", () => {
     expect(refused({ publicKey: pemOf("ed448"), algorithms: ["EdDSA"] })).to.contain("ed25519, not ed448");
   });
 
-  it("AUTH-25 refuses an RSA key of fewer than 2,048 bits", () => {
+  it("rejects an RSA key of fewer than 2,048 bits (AUTH-25)", () => {
     expect(refused({ publicKey: pemOf("rsa1024") })).to.contain("at least 2048 bits; this one has 1024");
   });
 
-  it("AUTH-25 refuses an RSA key with the exponent 1, under which anybody can sign", () => {
+  it("rejects an RSA key with exponent 1, whose signatures any client can forge (AUTH-25)", () => {
     const numbers = { ...keyFixture("rsa2048").publicKey.export({ format: "jwk" }), e: "AQ" };
     const key = createPublicKey({ key: numbers, format: "jwk" });
     const publicKey = key.export({ type: "spki", format: "pem" }).toString();
     expect(refused({ publicKey })).to.contain("odd public exponent of at least 3; use another key");
   });
 
-  it("AUTH-5 AUTH-26 refuses algorithms of secrets", () => {
+  it("rejects algorithms of secrets (AUTH-5, AUTH-26)", () => {
     expect(refused({ publicKey: pemOf("rsa2048"), algorithms: ["HS256"] })).to.contain(
       "HS256 needs a secret",
     );
     expect(refused({ publicKey: pemOf("rsa2048"), algorithms: ["RS256", "HS256"] })).to.contain("one family");
   });
 
-  it("AUTH-2 refuses private keys of every kind, and does not show them", () => {
+  it("rejects private keys of every type, and does not show them (AUTH-2)", () => {
     for (const name of ["rsa2048", "p256", "ed25519"] as const) {
       const pem = keyFixture(name).privateKey.export({ type: "pkcs8", format: "pem" }).toString();
       for (const publicKey of [pem, pem.replaceAll("\n", "\\n"), `${pemOf(name)}${pem}`]) {
@@ -101,7 +101,7 @@ describe("createPemSource", () => {
     );
   });
 
-  it("AUTH-2 refuses what is not exactly one readable PEM", () => {
+  it("rejects a text that is not exactly one readable PEM (AUTH-2)", () => {
     const pem = pemOf("rsa2048");
     const jwk = JSON.stringify(keyFor("RS256").publicKey.export({ format: "jwk" }));
     for (const publicKey of [
@@ -111,7 +111,7 @@ describe("createPemSource", () => {
       pem + pem,
       `# key\n${pem}`,
       pem.slice(0, -5),
-      // With the dashes: the base64 of a key may well hold the three letters.
+      // Include the dashes, because the base64 of a key may contain the three letters.
       pem.replace("-----END", "-----BEGIN"),
     ]) {
       expect(refused({ publicKey })).to.contain("must be one PEM");
@@ -128,7 +128,7 @@ describe("createPemSource", () => {
     expect(refused({})).to.contain("publicKey: is required");
   });
 
-  it("AUTH-2 the same key is the same object, and there is none for other algorithms", () => {
+  it("returns the same object every time, and undefined for other algorithms (AUTH-2)", () => {
     const source = createPemSource({ publicKey: pemOf("rsa2048"), algorithms: ["RS256"] });
     expect(source.find("a", "RS256")).to.equal(source.find(undefined, "RS256"));
     expect(source.find("a", "RS512")).to.equal(undefined);

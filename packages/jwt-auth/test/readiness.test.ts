@@ -9,14 +9,14 @@ import { ask, bearer, serve } from "./support/stacks.ts";
 
 const { signal } = new AbortController();
 
-/** A key source whose readiness is what the test says. */
+/** A key source with a given readiness result. */
 function source(result: CheckResult | Promise<CheckResult>, critical = true): KeySource {
   const check: ReadinessCheck = { name: "keys", critical, check: () => result };
   return { ...everyKey(), readiness: () => check };
 }
 
 describe("the check auth", () => {
-  it("is healthy and not critical where keys cannot fail", async () => {
+  it("is healthy and not critical when keys cannot fail", async () => {
     const check = jwtAuth({ keys: everyKey() }).readiness();
     expect([check.name, check.critical]).to.eql(["auth", false]);
     expect(await check.check(signal)).to.eql({
@@ -26,26 +26,26 @@ describe("the check auth", () => {
     });
   });
 
-  it("RDY-14 is critical when the keys are, and says what they say", async () => {
+  it("is critical when the keys are, and reports their detail (RDY-14)", async () => {
     const never = { healthy: false, detail: "no key was ever fetched" };
     const check = jwtAuth({ keys: source(never) }).readiness();
     expect([check.name, check.critical]).to.eql(["auth", true]);
     expect(await check.check(signal)).to.eql({ ...never, critical: true });
   });
 
-  it("RDY-14 is not critical while there are old keys, whose age it passes on", async () => {
+  it("is not critical while old keys are in use, and reports their age (RDY-14)", async () => {
     const old = { healthy: false, critical: false, detail: "the keys are 900 s old", meta: { keys: 2 } };
     const check = jwtAuth({ keys: source(old) }).readiness();
     expect(await check.check(signal)).to.eql(old);
   });
 
-  it("takes a source that answers later too", async () => {
+  it("accepts a source whose check returns a promise", async () => {
     const later = Promise.resolve({ healthy: true, detail: "2 keys" });
     const check = jwtAuth({ keys: source(later) }).readiness();
     expect(await check.check(signal)).to.eql({ healthy: true, detail: "2 keys", critical: false });
   });
 
-  it("RDY-14 answers at once in every mode of its own, before a key was fetched too", () => {
+  it("answers synchronously in every mode, even before the first fetch (RDY-14)", () => {
     const url = "https://issuer.invalid/jwks";
     for (const auth of [jwtAuth({ secret: "s".repeat(32) }), jwtAuth({ jwksUrl: url, jwksAttempts: 1 })]) {
       expect(auth.readiness().check(signal)).to.have.property("healthy");
@@ -53,7 +53,7 @@ describe("the check auth", () => {
     }
   });
 
-  it("RDY-14 follows a key set: critical without any key, healthy with one", async () => {
+  it("is critical before a key set is fetched, and healthy afterwards (RDY-14)", async () => {
     const { publicKey } = keyFixture("rsa2048");
     const keys = [{ ...publicKey.export({ format: "jwk" }), kid: "k" }];
     let isUp = false;

@@ -8,7 +8,7 @@ import { listen } from "@svc/test-support";
 const readme = new URL("../README.md", import.meta.url);
 const SECRET = "a secret of at least 32 bytes, not in code";
 
-/** A token that holds now, signed with the secret of the samples. */
+/** Makes a currently valid token, signed with the secret of the samples. */
 function token(claims: object = {}): string {
   const at = Math.floor(Date.now() / 1000);
   const payload = { sub: "ada", aud: "orders", iat: at, exp: at + 900, ...claims };
@@ -21,7 +21,7 @@ function bearer(each: string): RequestInit {
 }
 
 describe("the README of @svc/jwt-auth", () => {
-  it("AUTH-1 AUTH-13 AUTH-15 verifies with a key set and guards a route, in five lines", async () => {
+  it("verifies tokens with a key set and guards a route (AUTH-1, AUTH-13, AUTH-15)", async () => {
     const { privateKey, publicKey } = keyFixture("rsa2048");
     const keys = [{ ...publicKey.export({ format: "jwk" }), kid: "k", alg: "RS256", use: "sig" }];
     await using issuer = await listen((_req, res) => res.end(JSON.stringify({ keys })));
@@ -46,14 +46,14 @@ describe("the README of @svc/jwt-auth", () => {
     expect(statuses).to.eql([200, 403, 401]);
   });
 
-  it("CLAIM-3 REV-1 refuses a revoked session on a bare server", async () => {
+  it("refuses a revoked session on a bare server (CLAIM-3, REV-1)", async () => {
     await using sample = await runSample(readme, 1);
     const url = await sample.url;
     const said = async (fam: string) => (await fetch(url, bearer(token({ fam })))).text();
     expect([await said("session-7"), await said("session-8")]).to.eql(["nobody", "ada"]);
   });
 
-  it("AUTH-33 AUTH-34 takes the cookie of a page, and no page of somebody else", async () => {
+  it("accepts a cookie from a page of the same origin, and refuses one of another origin (AUTH-33, AUTH-34)", async () => {
     await using sample = await runSample(readme, 2);
     const url = `${await sample.url}/orders`;
     const Cookie = `__Host-session=${token()}`;

@@ -17,13 +17,13 @@ const routes = { "/open": [], "/me": [requireAuth()] };
 const DETAIL = "the revocation store is not answering; retry shortly";
 const signal = new AbortController().signal;
 
-/** A clock that stands still until it is moved. */
+/** A clock that moves only by advance(). */
 function clock(): { now: () => number; advance: (ms: number) => void } {
   let at = now();
   return { now: () => at, advance: (ms) => void (at += ms) };
 }
 
-/** The ways in which a store can be out. */
+/** Stores that do not answer. */
 const outages: Readonly<Record<string, RevocationCheck>> = {
   "that throws": {
     isRevoked: () => {
@@ -32,23 +32,23 @@ const outages: Readonly<Record<string, RevocationCheck>> = {
   },
   "that rejects": { isRevoked: () => Promise.reject(new Error("redis://user:password@host is down")) },
   "that hangs": { isRevoked: () => new Promise(() => undefined) },
-  "that rejects with nothing": { isRevoked: () => Promise.reject(undefined as never) },
+  "that rejects with undefined": { isRevoked: () => Promise.reject(undefined as never) },
 };
 
-/** Answers that a store can give, each at once and after a while. */
+/** Stores that answer synchronously and by a promise. */
 function answering(revoked: ReadonlySet<string>): Readonly<Record<string, RevocationCheck>> {
   const isRevoked = ({ jti, fam }: RevocableToken): boolean =>
     revoked.has(jti ?? "") || revoked.has(fam ?? "");
   return {
-    "answers at once": { isRevoked },
-    "takes its time": { isRevoked: async (each) => (await new Promise(setImmediate), isRevoked(each)) },
+    "answers synchronously": { isRevoked },
+    "answers by a promise": { isRevoked: async (each) => (await new Promise(setImmediate), isRevoked(each)) },
   };
 }
 
 for (const stack of stacks) {
   describe(`revocation on ${stack}`, () => {
     for (const [how, check] of Object.entries(answering(new Set(["gone", "session"])))) {
-      it(`CLAIM-2 REV-1 refuses a revoked token and a revoked session, with a store that ${how}`, async () => {
+      it(`refuses a revoked token and a revoked session, with a store that ${how} (CLAIM-2, REV-1)`, async () => {
         const logger = collectingLogger();
         await using server = await serve(stack, [jwtAuth({ ...options, revocation: check, logger })], routes);
         const good = await ask(`${server.url}/me`, bearer(token));
@@ -64,7 +64,7 @@ for (const stack of stacks) {
     }
 
     for (const [how, check] of Object.entries(outages)) {
-      it(`REV-4 accepts a token unchecked where it may, with a store ${how}`, async () => {
+      it(`accepts a token unchecked with revocationFailOpen, with a store ${how} (REV-4)`, async () => {
         const logger = collectingLogger();
         const revocation = { revocation: check, revocationTimeoutSeconds: 0.02, logger };
         await using server = await serve(stack, [jwtAuth({ ...options, ...revocation })], routes);
@@ -79,7 +79,7 @@ for (const stack of stacks) {
         expect(JSON.stringify(logger.lines)).to.not.include("password");
       });
 
-      it(`REV-5 REV-6 answers 503 to every valid token where it must, with a store ${how}`, async () => {
+      it(`answers 503 to every valid token without revocationFailOpen, with a store ${how} (REV-5, REV-6)`, async () => {
         const revocation = { revocation: check, revocationTimeoutSeconds: 0.02, revocationFailOpen: false };
         await using server = await serve(stack, [jwtAuth({ ...options, ...revocation })], routes);
         for (const path of ["/me", "/open", "/me", "/open"]) {
@@ -95,7 +95,7 @@ for (const stack of stacks) {
       });
     }
 
-    it("takes an answer that is neither true nor false for the bug that it is", async () => {
+    it("answers 500 when isRevoked returns neither true nor false", async () => {
       for (const wrong of [1, 0, "yes", undefined, null, {}]) {
         for (const isRevoked of [() => wrong, async () => wrong]) {
           const logger = collectingLogger();
@@ -113,7 +113,7 @@ for (const stack of stacks) {
 }
 
 describe("the revocation check", () => {
-  it("CLAIM-2 is told the token's id, its session, whose it is and when that person signed in", async () => {
+  it("receives the token's id, session and subject, and the sign-in time (CLAIM-2)", async () => {
     const seen: RevocableToken[] = [];
     const revocation = { isRevoked: (each: RevocableToken) => (seen.push(each), false) };
     await using server = await serve("bare http", [jwtAuth({ ...options, revocation })], routes);
@@ -125,7 +125,7 @@ describe("the revocation check", () => {
     ]);
   });
 
-  it("CLAIM-2 refuses at the next request what was revoked, remembered tokens too: 1,000 times", async () => {
+  it("refuses 1,000 cached tokens at the first request after their revocation (CLAIM-2)", async () => {
     const revoked = new Set<string>();
     const revocation = { isRevoked: ({ jti }: RevocableToken) => revoked.has(jti ?? "") };
     const auth = jwtAuth({ ...options, revocation });
@@ -141,7 +141,7 @@ describe("the revocation check", () => {
     expect(auth.verifier.cachedTokens).to.equal(1_000);
   });
 
-  it("is asked at every use, never for a token that does not hold", async () => {
+  it("is called at every use of a valid token, and never for an invalid one", async () => {
     let asked = 0;
     const revocation = { isRevoked: () => (asked++, false) };
     await using server = await serve("bare http", [jwtAuth({ ...options, revocation })], routes);
@@ -151,7 +151,7 @@ describe("the revocation check", () => {
     expect(asked).to.equal(5);
   });
 
-  it("REV-8 leaves a store alone after three failures in a row, and tries it with one request after 2 s", async () => {
+  it("stops calling the store after three consecutive failures, and tries it with one request after 2 s (REV-8)", async () => {
     let asked = 0;
     const time = clock();
     const revocation = {
@@ -173,7 +173,7 @@ describe("the revocation check", () => {
   });
 
   for (const how of ["at once", "later"]) {
-    it(`REV-8 counts failures in a row only, and closes again when one trial is answered ${how}`, async () => {
+    it(`counts only consecutive failures, and closes the breaker when a trial is answered ${how} (REV-8)`, async () => {
       let asked = 0;
       let isDown = true;
       const time = clock();
@@ -202,7 +202,7 @@ describe("the revocation check", () => {
     });
   }
 
-  it("REV-8 costs at most one wait in a cool-down while the store hangs, however many ask", async () => {
+  it("lets one of 50 requests per cool-down wait while the store hangs (REV-8)", async () => {
     let asked = 0;
     const time = clock();
     const revocation = {
@@ -223,7 +223,7 @@ describe("the revocation check", () => {
     }
   });
 
-  it("REV-4 warns at most every ten seconds, and says how often it kept quiet", async () => {
+  it("warns at most every ten seconds, and reports the number of suppressed warnings (REV-4)", async () => {
     const time = clock();
     const logger = collectingLogger();
     const revocation = { isRevoked: () => Promise.reject(new Error("down")) };
@@ -241,7 +241,7 @@ describe("the revocation check", () => {
   });
 
   for (const failOpen of [true, false]) {
-    it(`REV-${failOpen ? "4" : "5"} checks again once the store answers, at most a cool-down later`, async () => {
+    it(`checks again within one cool-down after the store answers (REV-${failOpen ? "4" : "5"})`, async () => {
       let isDown = true;
       const revoked = new Set<string>();
       const time = clock();
@@ -266,7 +266,7 @@ describe("the revocation check", () => {
       expect(logger.at("info")).to.include("the revocation store answers again");
     });
 
-    it(`RDY-22 REV-${failOpen ? "4" : "5"} says in the check auth that the store is out, which is not critical`, async () => {
+    it(`degrades the check auth while the store is down, without making it critical (RDY-22, REV-${failOpen ? "4" : "5"})`, async () => {
       let isDown = true;
       const time = clock();
       const revocation = {
@@ -290,7 +290,7 @@ describe("the revocation check", () => {
     });
   }
 
-  it("costs no promise when the answer is there at once", async () => {
+  it("calls next synchronously when the store answers synchronously", async () => {
     const order: string[] = [];
     const auth = jwtAuth({ ...options, revocation: { isRevoked: () => false } });
     await using server = await serve(

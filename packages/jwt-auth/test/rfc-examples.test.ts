@@ -13,7 +13,7 @@ import { fixedKeys } from "./support/fixed-keys.ts";
 import { forge } from "./support/forge.ts";
 
 const asymmetric = algorithms.filter((each) => !each.startsWith("HS"));
-/** Before all of the examples expire. */
+/** A time before all examples expire. */
 const now = (): number => (1_300_819_380 - 60) * 1000;
 
 describe("examples of the RFCs", () => {
@@ -23,7 +23,7 @@ describe("examples of the RFCs", () => {
     const name = `RFC ${rfc} ${section}, ${what}`;
 
     if (signed !== undefined) {
-      it(`AUTH-26 finds the signature right, and no other one: ${name}`, async () => {
+      it(`verifies the signature, and refuses a changed one: ${name} (AUTH-26)`, async () => {
         const bytes = Buffer.from(signed.signature, "base64url");
         const other = bytes.map((byte, index) => (index === 7 ? byte ^ 1 : byte));
         for (const inThreadPool of [false, true]) {
@@ -35,7 +35,7 @@ describe("examples of the RFCs", () => {
       });
     }
 
-    it(`${rule} refuses the token, as ${why}: ${name}`, async () => {
+    it(`refuses the token because ${why}: ${name} (${rule})`, async () => {
       const keys = { generation: 0, find: () => key };
       const verifier = createVerifier({ keys, algorithms: [algorithm], now });
       expect(await verifier.verify(token)).to.deep.equal(
@@ -44,7 +44,7 @@ describe("examples of the RFCs", () => {
     });
   }
 
-  it("AUTH-9 accepts the claims of RFC 7519 3.1 with sub and iat, signed with its key, until they expire", async () => {
+  it("accepts the claims of RFC 7519 3.1 with sub and iat, signed with its key, until they expire (AUTH-9)", async () => {
     const claims = { iss: "joe", exp: 1_300_819_380, "http://example.com/is_root": true };
     const key = keyOf("hmac");
     const token = forge({
@@ -63,7 +63,7 @@ describe("examples of the RFCs", () => {
 });
 
 describe("keys of the RFCs", () => {
-  it("KEY-12 takes the RSA key of RFC 7517 A.1, and not the EC key that is for encryption", async () => {
+  it("imports the RSA key of RFC 7517 A.1, and skips its EC key for encryption (KEY-12)", async () => {
     const keys = [
       { ...rfcKeys.p256ForEncryption, use: "enc", kid: "1" },
       { ...rfcKeys.rsa7517, alg: "RS256", kid: "2011-04-29" },
@@ -78,7 +78,7 @@ describe("keys of the RFCs", () => {
     );
   });
 
-  it("KEY-12 passes over keys with private members and shared secrets, as RFC 7517 A.2 and A.3 have them", async () => {
+  it("skips the private keys of RFC 7517 A.2 and the shared secrets of A.3 (KEY-12)", async () => {
     const keys = [
       { ...rfcKeys.p256ForEncryption, kid: "1", d: "870MB6gfuTJ4HtUnUvYMyJpr5eUZNP4Bk43bVdj3eAE" },
       { ...rfcKeys.hmac, kid: "HMAC key used in JWS spec Appendix A.1 example" },
@@ -90,7 +90,7 @@ describe("keys of the RFCs", () => {
     expect(set.has("good")).to.equal(true);
   });
 
-  it("AUTH-2 reads the same key from the certificate of RFC 7517 B as from its numbers", async () => {
+  it("reads the same key from the certificate of RFC 7517 B as from its JWK (AUTH-2)", async () => {
     const entry = { ...rfcKeys.rsaOfCertificate, use: "sig", kid: "1b94c", x5c: [certificateOfRfc7517] };
     const set = await keySetFromJwks({ keys: [entry] }, asymmetric, noKeys);
     const pem = `-----BEGIN CERTIFICATE-----\n${certificateOfRfc7517}\n-----END CERTIFICATE-----\n`;
@@ -100,7 +100,7 @@ describe("keys of the RFCs", () => {
     expect(inSet?.export({ format: "jwk" })).to.deep.equal(pinned?.export({ format: "jwk" }));
   });
 
-  it("AUTH-26 takes the key of RFC 8037 A.2 for EdDSA alone", async () => {
+  it("uses the key of RFC 8037 A.2 for EdDSA only (AUTH-26)", async () => {
     const set = await keySetFromJwks({ keys: [{ ...rfcKeys.ed25519, kid: "ed" }] }, asymmetric, noKeys);
     expect(asymmetric.filter((each) => set.find("ed", each) !== undefined)).to.deep.equal(["EdDSA"]);
     expect(await calculateJwkThumbprint(rfcKeys.ed25519)).to.equal(

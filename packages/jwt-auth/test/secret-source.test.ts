@@ -15,13 +15,13 @@ function refused(options: object): string {
   return error.message;
 }
 
-/** Refused in every environment, for what it is. */
+/** Expects that every environment rejects the secret, with this reason. */
 function refusedEverywhere(secret: string | Uint8Array, what: RegExp): void {
   for (const env of environments) expect(refused({ secret, env })).to.match(what);
 }
 
 describe("createSecretSource", () => {
-  it("AUTH-2 verifies with a shared secret, whatever the kid", () => {
+  it("verifies with a shared secret, for any kid (AUTH-2)", () => {
     const key = createSecretKey(Buffer.from(good));
     const source = createSecretSource({ secret: good });
     const verifier = createVerifier({ keys: source, now });
@@ -32,7 +32,7 @@ describe("createSecretSource", () => {
     expect(source.find(undefined, "HS256")).to.equal(source.find("x", "HS256"));
   });
 
-  it("AUTH-36 is for HS256 unless it is told otherwise", () => {
+  it("allows HS256 by default (AUTH-36)", () => {
     const source = createSecretSource({ secret: good });
     expect(source.algorithms).to.deep.equal(["HS256"]);
     for (const other of ["HS384", "RS256"] as const)
@@ -42,13 +42,13 @@ describe("createSecretSource", () => {
     expect(both.find(undefined, "HS256")).to.equal(undefined);
   });
 
-  it("AUTH-5 AUTH-26 refuses algorithms of public keys", () => {
+  it("rejects algorithms of public keys (AUTH-5, AUTH-26)", () => {
     expect(refused({ secret: good, algorithms: ["RS256"] })).to.contain("must be HS256, HS384 or HS512");
     expect(refused({ secret: good, algorithms: ["HS256", "RS256"] })).to.contain("pick one family");
     expect(refused({ secret: good, algorithms: [] })).to.contain("is empty");
   });
 
-  it("AUTH-31 in prod a secret has at least 32 bytes, elsewhere one is enough", () => {
+  it("requires a secret of at least 32 bytes in prod, and of one byte elsewhere (AUTH-31)", () => {
     expect(createSecretSource({ secret: "x".repeat(32), env: "prod" })).to.have.property("find");
     expect(createSecretSource({ secret: "ü".repeat(16), env: "prod" })).to.have.property("find");
     expect(createSecretSource({ secret: new Uint8Array(32).fill(7) })).to.have.property("find");
@@ -61,7 +61,7 @@ describe("createSecretSource", () => {
     }
   });
 
-  it("AUTH-31 an empty secret is refused everywhere", () => {
+  it("rejects an empty secret in every environment (AUTH-31)", () => {
     for (const secret of ["", "   ", "\n\t", new Uint8Array(0), new Uint8Array(40)]) {
       refusedEverywhere(secret, /secret: is empty/);
     }
@@ -71,7 +71,7 @@ describe("createSecretSource", () => {
   const names = ["rsa2048", "p256", "ed25519"] as const satisfies readonly KeyName[];
 
   for (const name of names) {
-    it(`AUTH-32 a key of the kind ${name} is no secret, in whatever form`, () => {
+    it(`rejects a key of type ${name} as a secret, in any form (AUTH-32)`, () => {
       const { publicKey, privateKey } = keyFixture(name);
       const spki = pemOf(name);
       const pkcs8 = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
@@ -102,7 +102,7 @@ describe("createSecretSource", () => {
     });
   }
 
-  it("AUTH-32 an SSH key, a PKCS#1 key and a certificate are no secrets either", () => {
+  it("rejects an SSH key, a PKCS#1 key and a certificate as secrets (AUTH-32)", () => {
     for (const kind of ["ssh-rsa", "ssh-ed25519", "ecdsa-sha2-nistp256", "sk-ssh-ed25519@openssh.com"]) {
       refusedEverywhere(`${kind} AAAAB3NzaC1yc2EAAAADAQABAAABgQDx me@host`, /is an SSH key/);
     }
@@ -114,7 +114,7 @@ describe("createSecretSource", () => {
     );
   });
 
-  it("AUTH-32 takes secrets that only look a little like keys", () => {
+  it("accepts secrets that only resemble keys (AUTH-32)", () => {
     const ok = [
       '{"not":"a key at all, but long enough"}',
       "begin-0123456789abcdef0123456789ab",
@@ -125,7 +125,7 @@ describe("createSecretSource", () => {
     expect(createSecretSource({ secret: Buffer.alloc(48, 0x30) })).to.have.property("find");
   });
 
-  it("never shows the secret", () => {
+  it("does not show the secret in an error", () => {
     const secret = "hunter2-hunter2";
     expect(refused({ secret })).not.to.contain("hunter2");
     expect(refused({ secret: [secret] })).not.to.contain("hunter2");
@@ -133,7 +133,7 @@ describe("createSecretSource", () => {
     expect(refused({ secret: pemOf("p256") })).not.to.contain("MFkw");
   });
 
-  it("keeps its key when the bytes that it was given change", () => {
+  it("keeps its key when the given bytes change later", () => {
     const bytes = Buffer.from(good);
     const verifier = createVerifier({ keys: createSecretSource({ secret: bytes }), now });
     bytes.fill(0);

@@ -15,12 +15,12 @@ import { base64url, forge, now, partsOf } from "./support/forge.ts";
 import { keyFixture, keyFor, type KeyName } from "./support/key-fixtures.ts";
 import { thrownBy } from "./support/verifying.ts";
 
-/** The one key for whatever is asked. */
+/** A source that returns one key for any kid and algorithm. */
 function only(key: KeyObject): KeySource {
   return { generation: 0, find: () => key };
 }
 
-/** The fixture RSA key with other numbers. */
+/** Returns the fixture RSA key with other numbers. */
 function publicRsa(numbers: { readonly n?: string; readonly e?: string }): KeyObject {
   const key = { ...keyFixture("rsa2048").publicKey.export({ format: "jwk" }), ...numbers };
   return createPublicKey({ key, format: "jwk" });
@@ -48,7 +48,7 @@ const rsa = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"] as const;
 
 describe("signatures", () => {
   for (const algorithm of algorithms) {
-    it(`AUTH-26 ${algorithm}: the right one is accepted, and none that differs in a bit, its length or its key`, async () => {
+    it(`are accepted for ${algorithm} only with every bit, the length and the key right (AUTH-26)`, async () => {
       const token = forge({ algorithm });
       for (const useThreadPool of [true, false]) {
         const verifier = createVerifier({ keys: everyKey(), algorithms: [algorithm], now, useThreadPool });
@@ -68,7 +68,7 @@ describe("signatures", () => {
   }
 
   for (const algorithm of ecdsa) {
-    it(`AUTH-26 ${algorithm}: signatures have a fixed length, DER is refused`, async () => {
+    it(`have a fixed length for ${algorithm}, and DER is refused (AUTH-26)`, async () => {
       const { privateKey } = keyFor(algorithm);
       const [header, payload] = partsOf(forge({ algorithm }));
       const der = sign(`sha${algorithm.slice(2)}`, Buffer.from(`${header}.${payload}`), privateKey);
@@ -81,7 +81,7 @@ describe("signatures", () => {
     });
   }
 
-  it("AUTH-26 the salt of PSS is as long as its hash", async () => {
+  it("need a PSS salt as long as the hash (AUTH-26)", async () => {
     const { privateKey: key } = keyFor("PS256");
     const [header, payload] = partsOf(forge({ algorithm: "PS256" }));
     const signed = Buffer.from(`${header}.${payload}`);
@@ -95,9 +95,9 @@ describe("signatures", () => {
   });
 
   for (const algorithm of ["PS256", "PS384", "PS512"] as const) {
-    it(`AUTH-26 ${algorithm}: a signature that begins with a zero is refused without it`, async () => {
+    it(`are refused for ${algorithm} without their leading zero (AUTH-26)`, async () => {
       let token = "";
-      // One in 256 does: the salt is another one each time.
+      // One in 256 signatures begins with a zero, because each has a new salt.
       const beginsWithZero = (): boolean => Buffer.from(partsOf(token)[2] ?? "", "base64url")[0] === 0;
       do token = forge({ algorithm });
       while (!beginsWithZero());
@@ -109,7 +109,7 @@ describe("signatures", () => {
     });
   }
 
-  it("AUTH-3 the key of an algorithm verifies no token of another one", async () => {
+  it("are refused with the key of another algorithm (AUTH-3)", async () => {
     for (const [signed, listed] of [
       ["RS256", "PS256"],
       ["PS256", "RS256"],
@@ -121,7 +121,7 @@ describe("signatures", () => {
     }
   });
 
-  it("AUTH-3 answers at once for HMAC and RSA, and in the thread pool for curves when it may", async () => {
+  it("are checked synchronously for HMAC and RSA, and in the thread pool for curves with useThreadPool (AUTH-3)", async () => {
     for (const algorithm of algorithms) {
       const curve = algorithm.startsWith("E");
       for (const useThreadPool of [true, false]) {
@@ -145,7 +145,7 @@ describe("keys that do not fit", () => {
   }
 
   for (const algorithm of algorithms) {
-    it(`AUTH-25 AUTH-26 ${algorithm}: a source's key of another type, curve or size verifies nothing`, async () => {
+    it(`refuses ${algorithm} with a key of another type, curve or size (AUTH-25, AUTH-26)`, async () => {
       for (const name of wrongFor(algorithm)) {
         const { publicKey } = keyFixture(name);
         expect(keyFault(publicKey, algorithm), name).to.be.a("string");
@@ -155,7 +155,7 @@ describe("keys that do not fit", () => {
     });
   }
 
-  it("AUTH-25 an RSA key of 1,024 bits verifies nothing, though its signature is right", async () => {
+  it("refuses a correct signature of an RSA key of 1,024 bits (AUTH-25)", async () => {
     const { privateKey: key, publicKey } = keyFixture("rsa1024");
     for (const algorithm of ["RS256", "PS256"] as const) {
       expect(keyFault(publicKey, algorithm)).to.contain("2048 bits; this one has 1024");
@@ -163,10 +163,10 @@ describe("keys that do not fit", () => {
     }
   });
 
-  it("AUTH-25 an RSA key with the exponent 1, with which every message is its own signature, verifies nothing", async () => {
+  it("refuses an RSA key with exponent 1, with which every message is its own signature (AUTH-25)", async () => {
     const key = publicRsa({ e: "AQ" });
     expect(keyFault(key, "RS256")).to.contain("odd public exponent of at least 3");
-    // What a signature with the exponent 1 is: the padded hash itself.
+    // With exponent 1, the signature is the padded hash itself.
     const unsigned = partsOf(forge()).slice(0, 2).join(".");
     const info = Buffer.from("3031300d060960864801650304020105000420", "hex");
     const digest = createHash("sha256").update(unsigned).digest();
@@ -175,7 +175,7 @@ describe("keys that do not fit", () => {
     await refusedBy(only(key), "RS256", `${unsigned}.${base64url(padded)}`, "unknown_key");
   });
 
-  it("AUTH-25 an RSA key with an even exponent, or of more bits than can be used, fits no algorithm", () => {
+  it("refuses an RSA key with an even exponent or too many bits, for every algorithm (AUTH-25)", () => {
     for (const e of ["BA", "AQAC"]) {
       for (const algorithm of rsa) expect(keyFault(publicRsa({ e }), algorithm)).to.contain("odd");
     }
@@ -185,26 +185,26 @@ describe("keys that do not fit", () => {
     expect(keyFault(publicRsa({ n: long(2049) }), "RS256")).to.contain("16384 bits; this one has 16392");
   });
 
-  it("AUTH-26 a private key verifies nothing: it is in the wrong hands", async () => {
+  it("refuses a private key (AUTH-26)", async () => {
     for (const algorithm of ["RS256", "ES256", "EdDSA"] as const) {
       expect(keyFault(keyFor(algorithm).privateKey, algorithm)).to.contain("not a private key");
       await refusedBy(only(keyFor(algorithm).privateKey), algorithm, forge({ algorithm }), "unknown_key");
     }
   });
 
-  it("AUTH-26 a key that is bound to PSS fits none: it may fix another hash", () => {
+  it("refuses a key of type rsa-pss, which may fix another hash (AUTH-26)", () => {
     const { publicKey } = generateKeyPairSync("rsa-pss", { modulusLength: 2048, hashAlgorithm: "sha512" });
     for (const algorithm of rsa) expect(keyFault(publicKey, algorithm)).to.contain("type rsa, not rsa-pss");
   });
 
-  it("AUTH-32 an empty secret verifies nothing", async () => {
+  it("refuses an empty secret (AUTH-32)", async () => {
     const empty = createSecretKey(Buffer.alloc(0));
     expect(keyFault(empty, "HS256")).to.equal("the secret is empty");
     const token = forge({ algorithm: "HS256", key: empty });
     await refusedBy(only(empty), "HS256", token, "unknown_key");
   });
 
-  it("AUTH-3 a public key is never a secret, however it is written down", async () => {
+  it("refuses a public key as a secret, in any encoding (AUTH-3)", async () => {
     const { publicKey } = keyFor("RS256");
     const spki = publicKey.export({ type: "spki", format: "pem" }).toString();
     for (const text of [spki, spki.trim(), JSON.stringify(publicKey.export({ format: "jwk" }))]) {
@@ -215,7 +215,7 @@ describe("keys that do not fit", () => {
     }
   });
 
-  it("a source that answers with anything but a key is refused, not followed", async () => {
+  it("refuses a value of the source that is not a key", async () => {
     for (const answer of ["", "secret", {}, 7, null]) {
       const keys = { generation: 0, find: () => answer } as object as KeySource;
       await refusedBy(keys, "HS256", forge({ algorithm: "HS256" }), "unknown_key");

@@ -6,7 +6,7 @@ import { hs256, judge, thrownBy, verifierWith } from "./support/verifying.ts";
 const names: ClaimNames = { scopeClaim: "scope", rolesClaim: "roles", tenantClaim: "tenant_id" };
 
 describe("toPrincipal", () => {
-  it("AUTH-19 CLAIM-2 CLAIM-3 CLAIM-8 gives nine fields", () => {
+  it("returns nine fields (AUTH-19, CLAIM-2, CLAIM-3, CLAIM-8)", () => {
     const claims = {
       sub: "ada",
       scope: "a b",
@@ -31,13 +31,13 @@ describe("toPrincipal", () => {
     });
   });
 
-  it("AUTH-19 has all fields of a token that says little", () => {
+  it("returns all fields for a token with few claims (AUTH-19)", () => {
     const principal = toPrincipal({ sub: "ada" }, names);
     expect(Object.keys(principal)).to.have.length(9);
     expect(principal).to.deep.include({ scopes: [], roles: [], tenant: undefined, tokenId: undefined });
   });
 
-  it("AUTH-27 reads scopes and roles from a string or a list", () => {
+  it("reads scopes and roles from a string or a list (AUTH-27)", () => {
     const read = (value: unknown): unknown => {
       const { scopes, roles } = toPrincipal({ sub: "a", scope: value, roles: value }, names);
       expect(scopes).to.deep.equal(roles);
@@ -53,7 +53,7 @@ describe("toPrincipal", () => {
     expect(read(["a", 1, null, "", ["b"]])).to.deep.equal(["a"]);
   });
 
-  it("CLAIM-1 reads the claims that are named", () => {
+  it("reads the configured claims (CLAIM-1)", () => {
     const other = { scopeClaim: "scp", rolesClaim: "https://example/roles", tenantClaim: "org" };
     const claims = {
       sub: "a",
@@ -71,19 +71,19 @@ describe("toPrincipal", () => {
     });
   });
 
-  it("CLAIM-1 a name that every object has is no claim of a token", () => {
+  it("ignores inherited members as claims (CLAIM-1)", () => {
     const odd = { scopeClaim: "constructor", rolesClaim: "toString", tenantClaim: "valueOf" };
     expect(toPrincipal({ sub: "a" }, odd)).to.deep.include({ scopes: [], roles: [], tenant: undefined });
   });
 
-  it("CLAIM-5 CLAIM-7 a refresh token has neither scopes nor roles, whatever it says", () => {
+  it("returns no scopes and roles for a refresh token with such claims (CLAIM-5, CLAIM-7)", () => {
     const claims = { typ: "refresh", scope: "a", roles: ["admin"], grt: { scopes: ["a"], roles: ["admin"] } };
     const verification = judge(claims, { tokenUse: "refresh" });
     expect(verification).to.deep.nested.include({ "principal.scopes": [], "principal.roles": [] });
     expect(verification).to.deep.nested.include({ "principal.claims.grt": claims.grt });
   });
 
-  it("CLAIM-5 grt grants nothing on an access token either, and cannot be named", () => {
+  it("ignores grt on an access token, and rejects it as a claim name (CLAIM-5)", () => {
     const verification = judge({ grt: { scopes: ["a"], roles: ["admin"] } });
     expect(verification).to.deep.nested.include({ "principal.scopes": [], "principal.roles": [] });
     for (const key of ["scopeClaim", "rolesClaim", "tenantClaim"]) {
@@ -91,7 +91,7 @@ describe("toPrincipal", () => {
     }
   });
 
-  it("is frozen through and through, since many requests share it", () => {
+  it("returns a deeply frozen principal, because many requests share it", () => {
     const principal = toPrincipal(
       { sub: "a", scope: "x", roles: ["r"], deep: { list: [{ leaf: 1 }] } },
       names,
@@ -105,7 +105,7 @@ describe("toPrincipal", () => {
     }
   });
 
-  it("drops __proto__ from the claims at every depth, so that no copy of them gets another prototype", () => {
+  it("drops __proto__ from the claims at every depth, to protect the prototype of copies", () => {
     const text =
       '{"sub":"a","__proto__":{"admin":true},"deep":[{"__proto__":{"admin":true}}],"\\u005f_proto__":1}';
     const { claims } = toPrincipal(JSON.parse(text) as Record<string, unknown>, names);

@@ -17,14 +17,14 @@ const bob = forge({ algorithm: "HS256", claims: { sub: "bob" } });
 
 for (const stack of stacks) {
   describe(`tokenFrom on ${stack}`, () => {
-    it("AUTH-33 finds the caller of a page; without it a cookie is nothing", async () => {
+    it("finds the caller by a cookie, which is ignored without tokenFrom (AUTH-33)", async () => {
       await using pages = await serve(stack, [jwtAuth(options)], routes);
       expect((await ask(`${pages.url}/me`, cookie)).body.caller).to.equal("ada");
       await using plain = await serve(stack, [jwtAuth({ ...options, tokenFrom: undefined })], routes);
       expect((await ask(`${plain.url}/me`, cookie)).status).to.equal(401);
     });
 
-    it("AUTH-33 is not asked when there is a bearer header, good or bad", async () => {
+    it("is not called for a request with a bearer header, good or bad (AUTH-33)", async () => {
       await using server = await serve(stack, [jwtAuth(options)], routes);
       const both = { ...cookie, ...bearer(bob) };
       expect((await ask(`${server.url}/me`, both)).body.caller).to.equal("bob");
@@ -34,13 +34,13 @@ for (const stack of stacks) {
       }
     });
 
-    it("AUTH-33 is asked beside another scheme", async () => {
+    it("is called for an Authorization header of another scheme (AUTH-33)", async () => {
       await using server = await serve(stack, [jwtAuth(options)], routes);
       const { body } = await ask(`${server.url}/me`, { ...cookie, Authorization: "Basic eDp5" });
       expect(body.caller).to.equal("ada");
     });
 
-    it("AUTH-34 lets safe methods pass wherever they come from", async () => {
+    it("admits safe methods from any origin (AUTH-34)", async () => {
       await using server = await serve(stack, [jwtAuth(options)], routes);
       for (const method of ["GET", "OPTIONS"]) {
         const headers = { ...cookie, "Sec-Fetch-Site": "cross-site", Origin: "https://evil.example" };
@@ -49,7 +49,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("AUTH-34 lets an unsafe method pass from a page of the same origin", async () => {
+    it("admits an unsafe method from a page of the same origin (AUTH-34)", async () => {
       await using server = await serve(stack, [jwtAuth(options)], routes);
       const own: readonly Readonly<Record<string, string>>[] = [
         { "Sec-Fetch-Site": "same-origin" },
@@ -65,7 +65,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("AUTH-34 answers 403 to an unsafe method from anywhere else, on open routes too", async () => {
+    it("answers 403 to an unsafe method from another origin, even on open routes (AUTH-34)", async () => {
       await using server = await serve(stack, [jwtAuth(options)], routes);
       const { port } = new URL(server.url);
       const foreign: readonly Readonly<Record<string, string>>[] = [
@@ -101,7 +101,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("AUTH-12 AUTH-34 ignores a bad cookie, and asks nothing of a request without one", async () => {
+    it("ignores a bad cookie, and does not check the origin without a cookie (AUTH-12, AUTH-34)", async () => {
       await using server = await serve(stack, [jwtAuth(options)], routes);
       for (const headers of [{ Cookie: "__Host-session=nonsense" }, { Cookie: "theme=dark" }]) {
         expect((await ask(`${server.url}/open`, headers, "POST")).status).to.equal(200);
@@ -109,7 +109,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("answers 500 when the function throws or gives no string, and logs why", async () => {
+    it("answers 500 when the function throws or returns no string, and logs why", async () => {
       const faults: readonly (() => unknown)[] = [
         () => {
           throw new Error("a bug");
@@ -130,7 +130,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("takes null and an empty string for no token", async () => {
+    it("treats null and an empty string as no token", async () => {
       for (const nothing of [null, "", undefined]) {
         const auth = jwtAuth({ ...options, tokenFrom: () => nothing as undefined });
         await using server = await serve(stack, [auth], routes);
@@ -141,7 +141,7 @@ for (const stack of stacks) {
 }
 
 describe("tokenFrom behind a proxy that ends TLS", () => {
-  it("AUTH-34 takes no page without TLS, where Express knows that the request had it", async () => {
+  it("refuses an http page when Express knows that the request used TLS (AUTH-34)", async () => {
     for (const express of Object.values(expressMajors)) {
       const app = express();
       app.set("trust proxy", "loopback");

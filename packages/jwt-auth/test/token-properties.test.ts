@@ -6,11 +6,11 @@ import { asymmetric, symmetric } from "./hostile/hostile-token.ts";
 import { everyKey } from "./support/fixed-keys.ts";
 import { base64url, forge, now } from "./support/forge.ts";
 
-// The same strings in every run, so that a failure comes again.
+// A fixed seed makes the same strings in every run, so that failures are reproducible.
 const settings = { seed: 20_261_121, numRuns: 2000 } as const;
 const every = new Set<string>(algorithms);
 
-/** What looks like a token more and more: any text, three parts, parts of JSON, good tokens that were changed. */
+/** Texts that resemble tokens to different degrees: any text, three parts, JSON parts, changed good tokens. */
 const texts: fc.Arbitrary<string> = fc.oneof(
   fc.string({ unit: "binary", maxLength: 300 }),
   fc.stringMatching(/^[\w-]{0,80}\.[\w-]{0,80}\.[\w-]{0,80}$/),
@@ -29,7 +29,7 @@ const texts: fc.Arbitrary<string> = fc.oneof(
 );
 
 describe("any string", () => {
-  it("AUTH-21 is taken apart or refused, and never makes the parser throw", () => {
+  it("is parsed or refused, and never makes the parser throw (AUTH-21)", () => {
     fc.assert(
       fc.property(texts, (text) => {
         const parsed = parseToken(text, every);
@@ -40,7 +40,7 @@ describe("any string", () => {
     );
   });
 
-  it("AUTH-11 is judged, and never makes the verifier throw or reject", async () => {
+  it("is accepted or refused, and never makes the verifier throw or reject (AUTH-11)", async () => {
     const verifiers = createVerifiers();
     await fc.assert(
       fc.asyncProperty(texts, async (text) => {
@@ -54,7 +54,7 @@ describe("any string", () => {
     );
   });
 
-  it("AUTH-11 is refused where a program hands over something else than a string", async () => {
+  it("is refused when the value is not a string (AUTH-11)", async () => {
     for (const value of [undefined, null, 7, {}, [], Symbol("token"), Buffer.from(forge())]) {
       for (const verifier of createVerifiers()) {
         const found = await (verifier as { verify(token: unknown): ReturnType<Verifier["verify"]> }).verify(
@@ -72,7 +72,7 @@ describe("a token that is accepted", () => {
     return Object.fromEntries(Object.entries(given).filter(([name]) => !reserved.includes(name)));
   });
 
-  it("AUTH-21 is the one way of writing its three parts", async () => {
+  it("has the only accepted encoding of its three parts (AUTH-21)", async () => {
     const [, verifier] = createVerifiers();
     await fc.assert(
       fc.asyncProperty(claims, fc.constantFrom(...symmetric), async (given, algorithm) => {
@@ -85,7 +85,7 @@ describe("a token that is accepted", () => {
     );
   });
 
-  it("AUTH-19 says what was signed, and is the same the second time", async () => {
+  it("yields the signed claims, and the same object the second time (AUTH-19)", async () => {
     const [, verifier] = createVerifiers();
     await fc.assert(
       fc.asyncProperty(claims, async (given) => {
@@ -98,7 +98,7 @@ describe("a token that is accepted", () => {
     );
   });
 
-  it("AUTH-3 is refused when any one of its characters is another one", async () => {
+  it("is refused when any one of its characters is changed (AUTH-3)", async () => {
     const [, verifier] = createVerifiers();
     const token = forge({ algorithm: "HS256" });
     expect((await verifier.verify(token)).reason).to.equal(undefined);
@@ -111,7 +111,7 @@ describe("a token that is accepted", () => {
   });
 });
 
-/** For both families, the second one with a cache. */
+/** One verifier per family; the second one has a cache. */
 function createVerifiers(): readonly [Verifier, Verifier] {
   return [
     createVerifier({ keys: everyKey(), algorithms: asymmetric, now, cacheTokens: 0 }),

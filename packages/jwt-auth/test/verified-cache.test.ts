@@ -7,7 +7,7 @@ import { keyFixture, keyFor } from "./support/key-fixtures.ts";
 import { createRandom } from "./support/random.ts";
 import { hs256, thrownBy, verifierWith } from "./support/verifying.ts";
 
-/** A source whose key and generation a test can change, and that counts how often it is asked. */
+/** A source with a changeable key and generation, which counts calls of find(). */
 function changing(
   key: KeyObject | undefined,
 ): KeySource & { generation: number; key: typeof key; asked: number } {
@@ -24,8 +24,8 @@ function changing(
 
 const secret = keyFor("HS256").publicKey;
 
-describe("the memory for verified tokens", () => {
-  it("answers a token that was seen with the same object, without asking for its key", () => {
+describe("the cache of verified tokens", () => {
+  it("returns the same object for a repeated token, without looking up its key", () => {
     const keys = changing(secret);
     const verifier = verifierWith({ keys });
     const token = hs256();
@@ -36,7 +36,7 @@ describe("the memory for verified tokens", () => {
     expect(verifier.cachedTokens).to.equal(1);
   });
 
-  it("AUTH-3 remembers tokens of every kind, those from the thread pool too", async () => {
+  it("holds tokens of every kind, including those verified in the thread pool (AUTH-3)", async () => {
     for (const algorithm of ["RS256", "ES256", "EdDSA"] as const satisfies readonly Algorithm[]) {
       const verifier = verifierWith({ keys: changing(keyFor(algorithm).publicKey), algorithms: [algorithm] });
       const token = forge({ algorithm });
@@ -46,7 +46,7 @@ describe("the memory for verified tokens", () => {
     }
   });
 
-  it("CLAIM-2 never mixes up two tokens, though subject and id are the same", () => {
+  it("keeps two tokens with equal sub and jti apart (CLAIM-2)", () => {
     const verifier = verifierWith();
     const weak = hs256({ claims: { jti: "1", scope: "read" } });
     const strong = hs256({ claims: { jti: "1", scope: "read write" } });
@@ -57,7 +57,7 @@ describe("the memory for verified tokens", () => {
     expect(verifier.cachedTokens).to.equal(2);
   });
 
-  it("refuses a token that shares all but its last character with one that it knows", () => {
+  it("refuses a token that differs from a cached one only in its last character", () => {
     const verifier = verifierWith();
     const token = hs256();
     void verifier.verify(token);
@@ -69,7 +69,7 @@ describe("the memory for verified tokens", () => {
     expect(verifier.verify(token.slice(0, -1))).to.have.property("reason");
   });
 
-  it("remembers no refusal", () => {
+  it("does not hold refused tokens", () => {
     const verifier = verifierWith();
     for (const bad of [
       hs256({ claims: { exp: 1 } }),
@@ -81,7 +81,7 @@ describe("the memory for verified tokens", () => {
     expect(verifier.cachedTokens).to.equal(0);
   });
 
-  it("AUTH-30 a token that is remembered still expires, to the second", () => {
+  it("refuses a cached token from the second on in which it expires (AUTH-30)", () => {
     let seconds = nowSeconds;
     const verifier = verifierWith({ now: () => seconds * 1000 });
     const token = hs256({ claims: { exp: nowSeconds + 10 } });
@@ -93,7 +93,7 @@ describe("the memory for verified tokens", () => {
     expect(verifier.cachedTokens).to.equal(0);
   });
 
-  it("AUTH-8 AUTH-29 a token that is remembered is refused when the clock goes back before it", () => {
+  it("refuses a cached token when the clock goes back before its iat or nbf (AUTH-8, AUTH-29)", () => {
     let seconds = nowSeconds;
     const verifier = verifierWith({ now: () => seconds * 1000 });
     const issued = hs256({ claims: { iat: nowSeconds } });
@@ -106,7 +106,7 @@ describe("the memory for verified tokens", () => {
     expect(verifier.verify(begins)).to.have.property("reason", "not_yet_valid");
   });
 
-  it("CLAIM-6 a token that is remembered dies with its key", () => {
+  it("refuses a cached token after its key was removed (CLAIM-6)", () => {
     const keys = changing(secret);
     const verifier = verifierWith({ keys });
     const token = hs256({ header: { kid: "k" } });
@@ -117,7 +117,7 @@ describe("the memory for verified tokens", () => {
     expect(verifier.cachedTokens).to.equal(0);
   });
 
-  it("CLAIM-6 and when another key has taken the place of its key", () => {
+  it("refuses a cached token after another key replaced its key (CLAIM-6)", () => {
     const keys = changing(secret);
     const verifier = verifierWith({ keys });
     const token = hs256();
@@ -127,7 +127,7 @@ describe("the memory for verified tokens", () => {
     expect(verifier.verify(token)).to.deep.equal({ reason: "signature" });
   });
 
-  it("CLAIM-6 it stays when other keys came or went, and its key is looked up once a change", () => {
+  it("keeps a token when other keys change, and looks up its key once per change (CLAIM-6)", () => {
     const keys = changing(secret);
     const verifier = verifierWith({ keys });
     const token = hs256();
@@ -137,7 +137,7 @@ describe("the memory for verified tokens", () => {
     expect(keys.asked).to.equal(2);
   });
 
-  it("CLAIM-6 a source that breaks is no reason to trust what is remembered", () => {
+  it("refuses a cached token when the source throws after a change (CLAIM-6)", () => {
     const keys = changing(secret);
     const verifier = verifierWith({ keys });
     const token = hs256();
@@ -149,7 +149,7 @@ describe("the memory for verified tokens", () => {
     expect(verifier.verify(token)).to.deep.equal({ reason: "keys_unavailable" });
   });
 
-  it("CLAIM-6 a key that goes while a signature is checked takes the token along", async () => {
+  it("refuses a token at its second use when its key was removed during the first (CLAIM-6)", async () => {
     const keys = changing(keyFor("ES256").publicKey);
     const verifier = verifierWith({ keys, algorithms: ["ES256"] });
     const token = forge({ algorithm: "ES256" });
@@ -160,7 +160,7 @@ describe("the memory for verified tokens", () => {
     expect(verifier.verify(token)).to.have.property("reason", "unknown_key");
   });
 
-  it("keeps no more than it may, those that were used last", () => {
+  it("keeps the most recently used tokens, up to cacheTokens", () => {
     const verifier = verifierWith({ cacheTokens: 3 });
     const [a = "", b = "", c = "", d = ""] = ["a", "b", "c", "d"].map((sub) => hs256({ claims: { sub } }));
     const [first, second] = [verifier.verify(a), verifier.verify(b)];
@@ -172,14 +172,14 @@ describe("the memory for verified tokens", () => {
     expect(verifier.verify(b)).not.to.equal(second);
   });
 
-  it("0 switches it off", () => {
+  it("is off when cacheTokens is 0", () => {
     const verifier = verifierWith({ cacheTokens: 0 });
     const token = hs256();
     expect(verifier.verify(token)).not.to.equal(verifier.verify(token));
     expect(verifier.cachedTokens).to.equal(0);
   });
 
-  it("its bounds are options, and checked", () => {
+  it("takes its bounds from validated options", () => {
     expect(thrownBy(() => verifierWith({ cacheTokens: 1.5 })).message).to.contain("cacheTokens");
     expect(thrownBy(() => verifierWith({ cacheBytes: 1 })).message).to.contain("cacheBytes");
     const verifier = verifierWith({ cacheBytes: 65_536 });
@@ -210,7 +210,7 @@ describe("createVerifiedCache", () => {
     expect(cache.get("97999")).to.equal(undefined);
   });
 
-  it("holds what a plain list of the entries in the order of their use would hold", () => {
+  it("holds the same entries as a plain list ordered by last use", () => {
     const random = createRandom(7);
     const cache = createVerifiedCache(4, 1000);
     let list: { readonly id: string; readonly token: CachedToken }[] = [];
@@ -236,18 +236,18 @@ describe("createVerifiedCache", () => {
     }
   });
 
-  it("keeps a token that is used throughout, however many others come, though it is not moved at each use", () => {
+  it("keeps a token in regular use while 10,000 others pass through", () => {
     const cache = createVerifiedCache(800, 1e9);
     cache.set("used", entry(1));
     for (let index = 0; index < 10_000; index++) {
       cache.set(`other-${index}`, entry(1));
-      // About once in as many others as are kept.
+      // Twice per 800 other tokens, the capacity.
       if (index % 400 === 0) expect(cache.get("used"), `after ${index}`).not.equal(undefined);
     }
     expect(cache.size).equal(800);
   });
 
-  it("counts an entry once that is set twice, and forgets what is deleted", () => {
+  it("counts an entry once when it is set twice, and drops a deleted entry", () => {
     const cache = createVerifiedCache(10, 1000);
     cache.set("a", entry(100));
     cache.set("a", entry(200));
@@ -257,26 +257,26 @@ describe("createVerifiedCache", () => {
     expect(cache).to.include({ size: 0, bytes: 0 });
   });
 
-  it("turns an entry away that is larger than all its room, and keeps the others", () => {
+  it("does not store an entry larger than maxBytes, and keeps the others", () => {
     const cache = createVerifiedCache(10, 1000);
     cache.set("a", entry(900));
     cache.set("b", entry(1001));
     expect(cache).to.include({ size: 1, bytes: 900 });
   });
 
-  it("is keyed by a hash of the whole token", () => {
+  it("uses a hash of the whole token as the key", () => {
     const token = hs256();
     expect(Buffer.from(cacheId(token), "latin1")).to.deep.equal(createHash("sha256").update(token).digest());
     expect(cacheId(token)).not.to.contain(token.slice(0, 8));
   });
 
-  it("counts what claims take in memory, not only their text", () => {
+  it("estimates the memory of claims, not only the length of their text", () => {
     expect(cacheCost(600, { sub: "ada" })).to.be.within(1200, 4000);
     const lists = { sub: "ada", lists: Array.from({ length: 1500 }, () => []) };
     expect(cacheCost(6400, lists)).to.be.above(1500 * 64);
     const nested = JSON.parse("[".repeat(2000) + "]".repeat(2000)) as object;
     expect(cacheCost(6400, nested)).to.be.above(2000 * 64);
-    // Measured: 85,000 bytes a token, since the engine describes every set of names once.
+    // Measured: 85,000 bytes per token, because the engine stores one shape per set of member names.
     const named = { d: Array.from({ length: 450 }, (_, index) => ({ [index.toString(36)]: 1 })) };
     expect(cacheCost(6733, named)).to.be.above(85_000);
   });

@@ -8,14 +8,14 @@ import { keyFixture, keyFor } from "./support/key-fixtures.ts";
 import { hs256, thrownBy, verifierWith } from "./support/verifying.ts";
 
 describe("createVerifier", () => {
-  it("AUTH-3 takes RS256 when nothing is said", () => {
+  it("allows RS256 by default (AUTH-3)", () => {
     const verifier = createVerifier({ keys: everyKey(), now });
     expect(verifier.algorithms).to.deep.equal(["RS256"]);
     expect(verifier.verify(forge())).to.have.property("principal");
     expect(verifier.verify(hs256())).to.deep.equal({ reason: "algorithm_not_allowed", at: "alg" });
   });
 
-  it("AUTH-3 takes the algorithms of its key source, and no others", () => {
+  it("allows only the algorithms of its key source (AUTH-3)", () => {
     const keys = createSecretSource({ secret: "s".repeat(32), algorithms: ["HS384", "HS512"] });
     expect(createVerifier({ keys }).algorithms).to.deep.equal(["HS384", "HS512"]);
     expect(createVerifier({ keys, algorithms: ["HS512"] }).algorithms).to.deep.equal(["HS512"]);
@@ -24,13 +24,13 @@ describe("createVerifier", () => {
     expect(error.message).to.contain("algorithms: has HS256, for which the key source has no keys");
   });
 
-  it("AUTH-4 AUTH-5 refuses none and mixed families", () => {
+  it("rejects none and mixed families (AUTH-4, AUTH-5)", () => {
     const algorithms = ["none"] as unknown as ["RS256"];
     expect(thrownBy(() => verifierWith({ algorithms })).message).to.contain("must not have none");
     expect(thrownBy(() => verifierWith({ algorithms: ["ES256", "HS256"] })).message).to.contain("one family");
   });
 
-  it("names every wrong option at once", () => {
+  it("reports every wrong option at once", () => {
     const wrong = { leeway: 3, cacheTokens: -1, tokenUse: "any", audience: 7 } as object;
     const error = thrownBy(() => verifierWith(wrong));
     expect(error).to.be.instanceOf(ConfigurationError);
@@ -38,7 +38,7 @@ describe("createVerifier", () => {
       expect(error.message).to.contain(name);
   });
 
-  it("KEY-2 refuses a source without a generation: a key that it takes away would go on serving remembered tokens", () => {
+  it("rejects a source without generation, which would keep cached tokens of removed keys valid (KEY-2)", () => {
     for (const generation of [undefined, null, "0", () => 0]) {
       const keys = { generation, find: () => undefined } as object as KeySource;
       const error = thrownBy(() => createVerifier({ keys }));
@@ -47,20 +47,20 @@ describe("createVerifier", () => {
     }
   });
 
-  it("says how it verifies", () => {
+  it("exposes its settings", () => {
     const keys = everyKey();
     const verifier = verifierWith({ keys, tokenUse: "refresh", leewaySeconds: 5 });
     expect(verifier).to.include({ keys, tokenUse: "refresh", leewaySeconds: 5, cachedTokens: 0 });
     expect(verifierWith()).to.include({ tokenUse: "access", leewaySeconds: 30 });
   });
 
-  it("its answers are frozen, accepted or not", () => {
+  it("returns frozen results for accepted and refused tokens", () => {
     for (const token of [hs256(), "x", hs256({ claims: { sub: 1 } })]) {
       expect(verifierWith().verify(token)).to.be.frozen;
     }
   });
 
-  it("AUTH-11 a refusal never holds anything of the token", () => {
+  it("shows no part of the token in a refusal (AUTH-11)", () => {
     const secret = "not-for-the-log";
     const bad = [
       hs256({ claims: { sub: [secret] } }),
@@ -71,7 +71,7 @@ describe("createVerifier", () => {
     for (const token of bad) expect(JSON.stringify(verifierWith().verify(token))).not.to.contain(secret);
   });
 
-  it("CLAIM-6 asks its source for the kid and algorithm of the header", () => {
+  it("passes kid and algorithm of the header to its source (CLAIM-6)", () => {
     const asked: unknown[] = [];
     const inner = everyKey();
     const keys: KeySource = {
@@ -90,7 +90,7 @@ describe("createVerifier", () => {
     ]);
   });
 
-  it("CLAIM-6 does not ask for a key before shape and claims are right", () => {
+  it("looks up a key only after shape and claims are valid (CLAIM-6)", () => {
     const keys: KeySource = {
       generation: 0,
       find: () => {
@@ -104,20 +104,20 @@ describe("createVerifier", () => {
   });
 });
 
-describe("a verifier and a source that can fetch", () => {
+describe("a verifier with a source that can fetch", () => {
   function fetching(refresh: NonNullable<KeySource["refresh"]>): KeySource {
     return { generation: 0, find: () => undefined, refresh };
   }
   const verify = (keys: KeySource): Promise<Verification> | Verification =>
     verifierWith({ keys }).verify(hs256());
 
-  it("CLAIM-6 waits for a key that is not there yet", async () => {
+  it("waits for the fetch of an unknown key (CLAIM-6)", async () => {
     const answer = verify(fetching(async () => keyFor("HS256").publicKey));
     expect(answer).to.be.instanceOf(Promise);
     expect(await answer).to.have.property("principal");
   });
 
-  it("CLAIM-6 refuses when there is no such key", async () => {
+  it("refuses a token when the fetch does not find its key (CLAIM-6)", async () => {
     expect(await verify(fetching(async () => undefined))).to.deep.equal({ reason: "unknown_key", at: "kid" });
     expect(verify({ generation: 0, find: () => undefined })).to.deep.equal({
       reason: "unknown_key",
@@ -125,7 +125,7 @@ describe("a verifier and a source that can fetch", () => {
     });
   });
 
-  it("CLAIM-6 says so when nobody can tell, however the source fails", async () => {
+  it("refuses with keys_unavailable when the source throws or rejects (CLAIM-6)", async () => {
     const unavailable = { reason: "keys_unavailable" };
     expect(await verify(fetching(() => Promise.reject(new Error("down"))))).to.deep.equal(unavailable);
     const thrown = (): never => {
@@ -135,7 +135,7 @@ describe("a verifier and a source that can fetch", () => {
     expect(verify({ generation: 0, find: thrown })).to.deep.equal(unavailable);
   });
 
-  it("AUTH-8 AUTH-29 a token that expires while its key is fetched is refused, and not remembered", async () => {
+  it("refuses and does not cache a token that expires while its key is fetched (AUTH-8, AUTH-29)", async () => {
     let seconds = nowSeconds;
     let arrive = (_key: KeyObject): void => undefined;
     const keys = fetching(() => new Promise((resolve) => (arrive = resolve)));
@@ -152,7 +152,7 @@ describe("a verifier and a source that can fetch", () => {
     expect(await afterWaiting(3)).to.have.nested.property("principal.subject", "ada");
   });
 
-  it("AUTH-26 looks at fetched keys as at any others", async () => {
+  it("checks type and size of fetched keys (AUTH-26)", async () => {
     const wrong = async () => keyFixture("rsa2048").publicKey;
     expect(await verify(fetching(wrong))).to.deep.equal({ reason: "unknown_key", at: "alg" });
     const other = async () => keyFixture("otherSecret").publicKey;

@@ -3,16 +3,16 @@ import { contextOf, currentContext } from "@svc/context";
 import { refusalError } from "./refusals.ts";
 import { resolutionOf } from "./resolved.ts";
 
-/** The tenant that a request acts in; undefined when there is none. The only name that may reach a query. */
+/** Returns the tenant granted to a request, or undefined. Only this name may reach a query. */
 export function tenantOf(req: IncomingMessage): string | undefined {
   return contextOf(req)?.tenantId;
 }
 
 /**
- * The tenant that the request or job at hand acts in. Safe to call in a handler without a guard: it refuses what the
- * guard would.
+ * Returns the tenant granted to the current request or job. Safe to call in a handler without a guard: it throws the
+ * error that the guard would answer with.
  *
- * @throws ProblemError what `requireTenant()` answers: 401 or 403 (TEN-6, TEN-10)
+ * @throws ProblemError 401 or 403, as `requireTenant()` answers (TEN-6, TEN-10)
  */
 export function currentTenant(): string {
   const context = currentContext();
@@ -21,9 +21,9 @@ export function currentTenant(): string {
 }
 
 /**
- * The tenant that a request names by its host, path or header, granted or not; undefined when it names none. For
- * pages that are shown before a caller has signed in. Nobody has backed the name: it must not reach a query that
- * reads what belongs to a tenant.
+ * Returns the tenant that a request names by its host, path or header, granted or not; undefined when it names none.
+ * For pages that are shown before a caller signs in. The caller may not belong to that tenant: the name must not reach
+ * a query for a tenant's data.
  */
 export function requestedTenantOf(req: IncomingMessage): string | undefined {
   return resolutionOf(contextOf(req))?.requested;

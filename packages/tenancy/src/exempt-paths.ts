@@ -1,4 +1,4 @@
-/** What is served without a tenant even where every request needs one (TEN-16). */
+/** Paths that need no tenant even with the option `requireTenant` (TEN-16). */
 export const EXEMPT_PATHS: readonly string[] = Object.freeze([
   "/health",
   "/ready",
@@ -14,24 +14,25 @@ export const EXEMPT_PATHS: readonly string[] = Object.freeze([
 
 const LITERAL = "[A-Za-z0-9._~!$&'()+,;=@-]+";
 
-/** How an exempt path is written. */
+/** Syntax of an entry of `exemptPaths`. */
 export const EXEMPT_PATH: RegExp = new RegExp(
   `^(?:[A-Z]{1,20} )?/(?:(?:${LITERAL}|:[A-Za-z]+)(?:/(?:${LITERAL}|:[A-Za-z]+))*(?:/\\*)?)?$`,
 );
 
 interface Exempt {
   readonly method: string | undefined;
-  /** Undefined where any one segment will do. */
+  /** One entry per segment; undefined matches any one segment. */
   readonly segments: readonly (string | undefined)[];
-  /** Whether one more segment or several must follow. */
+  /** Whether the path ends in `/*`: one or more segments must follow. */
   readonly open: boolean;
 }
 
 /**
- * Whether a request may do without a tenant. Segments are compared as they were sent, case, slashes and all: a form
- * that one router takes for `/health` and another for a route of its own is not exempt.
+ * Builds the test for requests that need no tenant. It compares segments exactly as sent, including case and extra
+ * slashes: a form such as `//health`, which routers read differently, is not exempt.
  *
- * @param paths `/docs`, `POST /auth/refresh`, `/auth/:provider/start` (any one segment), `/.well-known/*` (any number)
+ * @param paths such as `/docs`, `POST /auth/refresh`, `/auth/:provider/start` (any one segment), `/.well-known/*` (one
+ *   or more segments)
  */
 export function exemption(paths: readonly string[]): (method: string, target: string) => boolean {
   const exempts = paths.map(parsed);
@@ -65,7 +66,7 @@ function fits({ method: only, segments, open }: Exempt, method: string, sent: re
 
 const PLAIN = /^[A-Za-z0-9._~!$&'()+,;=:@-]+$/;
 
-// Nothing that anybody on the way may decode, resolve or take for a slash.
+// Rejects segments that a proxy or router may decode, resolve or read as a slash.
 function isPlain(segment: string): boolean {
   return segment !== "." && segment !== ".." && PLAIN.test(segment);
 }

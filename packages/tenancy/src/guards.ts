@@ -4,30 +4,30 @@ import { notFoundError } from "@svc/problem";
 import { refusalError } from "./refusals.ts";
 import { resolutionOf } from "./resolved.ts";
 
-// What a route demands, for whoever describes the routes.
+// Tools that describe routes read here what a guard demands.
 const GUARD: unique symbol = Symbol.for("@svc/guard") as never;
 
 /**
- * Admits only requests with a tenant (TEN-10). Any other one gets what `tenancy()` has found out about it: 401 when
- * there is no caller, 403 when the caller does not belong to the tenant that is named or has none.
+ * Admits only requests with a granted tenant (TEN-10). Answers 401 without a caller, and 403 when the caller does not
+ * belong to the named tenant or has no tenant.
  *
- * @throws ConfigurationError when it is given something: a guard that was not called gets a request
+ * @throws ConfigurationError when called with arguments, as for a route that was given `requireTenant` without `()`
  */
 export function requireTenant(...nothing: readonly undefined[]): Middleware {
   takesNothing("requireTenant()", nothing);
   return described("tenant", function requireTenantGuard(req, res, next) {
     const context = contextOf(req);
     if (context?.tenantId === undefined) next(refusalError(resolutionOf(context)));
-    // What stands between tenancy() and here may have lost the current context: currentTenant() must agree.
+    // A middleware after tenancy() may have lost the current context, which currentTenant() needs.
     else enterContext(req, res, next);
   });
 }
 
 /**
- * Admits only requests that name a tenant by host, path or header, granted or not; any other one gets 404 (TEN-18).
- * For sign-in pages and the like: it protects nothing.
+ * Admits only requests that name a tenant by host, path or header, granted or not; answers 404 to others (TEN-18).
+ * For pages such as sign-in: it protects nothing.
  *
- * @throws ConfigurationError when it is given something: a guard that was not called gets a request
+ * @throws ConfigurationError when called with arguments, as for a route that was given `requestedTenant` without `()`
  */
 export function requestedTenant(...nothing: readonly undefined[]): Middleware {
   takesNothing("requestedTenant()", nothing);
@@ -38,10 +38,10 @@ export function requestedTenant(...nothing: readonly undefined[]): Middleware {
   });
 }
 
-// Handed to a route as it is, it would answer with a guard that nobody takes, and the request would hang.
+// Without this check, a guard passed to a route without brackets would return a guard, and the request would hang.
 function takesNothing(subject: string, given: readonly unknown[]): void {
   if (given.every((each) => each === undefined)) return;
-  const message = `there are none; write ${subject} where the route is defined, with the brackets`;
+  const message = `it takes none; write ${subject} where the route is defined, with the brackets`;
   throw new ConfigurationError(subject, [{ key: "arguments", message }]);
 }
 

@@ -12,12 +12,12 @@ export const RESERVED_SUBDOMAINS: readonly string[] = Object.freeze([
   "localhost",
 ]);
 
-// A label, a domain and a port: whatever is longer is none of them.
+// Enough for a label, a domain and a port; a longer host names no tenant.
 const LONGEST_HOST = 512;
 
 /**
- * The tenant that a host names: exactly one label before the base domain, in lower case (TEN-13). The port and one
- * trailing dot do not count.
+ * Returns the tenant that a host names: the single label before the base domain, in lower case (TEN-13). Ignores the
+ * port and one trailing dot.
  *
  * @param host as a client sent it, with or without a port
  * @param suffix a dot and the base domain, in lower case
@@ -43,10 +43,10 @@ export function tenantInHost(
   return label === undefined || reserved.has(label) ? undefined : label;
 }
 
-// Hosts recur, and each is read once: this many, of at most LONGEST_HOST characters, are kept at a time.
+// Most entries of the cache of parsed hosts; each is at most LONGEST_HOST characters long.
 const KEPT_HOSTS = 1000;
 
-/** {@link tenantInHost} for one suffix, with a memory of the hosts that it was asked of. */
+/** Returns {@link tenantInHost} for one suffix, with a cache of its results. */
 export function hostReader(
   suffix: string,
   reserved: ReadonlySet<string>,
@@ -56,7 +56,7 @@ export function hostReader(
     const tenant = known.get(host);
     if (tenant !== undefined) return tenant;
     const read = tenantInHost(host, suffix, reserved);
-    // Whoever sends ever new hosts makes it forget, and pays as much as without it.
+    // Clear the cache when it is full: a client that sends ever new hosts only loses its benefit.
     if (read !== undefined) {
       if (known.size >= KEPT_HOSTS) known.clear();
       known.set(host, read);
@@ -65,12 +65,12 @@ export function hostReader(
   };
 }
 
-/** What is in front of `end`, in lower case, where that is a slug: one pass, as it is asked of every request. */
+/** Returns the text before `end` in lower case when it is a slug. One pass, because every request runs it. */
 function labelOf(host: string, end: number): string | undefined {
   let hasCapital = false;
   for (let index = 0; index < end; index++) {
     const code = host.charCodeAt(index);
-    // Only in ASCII: elsewhere a capital may turn into an ASCII letter, as the Kelvin sign becomes a k.
+    // Only ASCII capitals: toLowerCase() turns the Kelvin sign, for example, into an ASCII k.
     if (code >= UPPER_A && code <= UPPER_Z) hasCapital = true;
     else if (!isSlugCode(code, index)) return undefined;
   }

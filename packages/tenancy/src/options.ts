@@ -21,51 +21,51 @@ import { SLUG } from "./slug.ts";
 /** Options of `tenancy()`. */
 export interface TenancyOptions {
   /**
-   * Where a tenant may come from, in order of trust (TEN-1). A signed source (`token`, `user`) outranks the others
-   * wherever it stands (TEN-8). Default: `["token", "subdomain"]`.
+   * Where a tenant may come from, in order of trust (TEN-1). A signed source (`token`, `user`) outranks the others at
+   * any position (TEN-8). Default: `["token", "subdomain"]`.
    */
   readonly sources?: readonly TenantSource[] | undefined;
-  /** The domain whose subdomains are tenants, `example.com` say; the source `subdomain` needs it (TEN-2). Default: none. */
+  /** The domain whose subdomains are tenants, such as `example.com`; required by `subdomain` (TEN-2). Default: none. */
   readonly baseDomain?: string | undefined;
-  /** Whether every request needs a tenant, the exempt paths apart (TEN-3). Default: false. */
+  /** Whether every request except those for exempt paths needs a tenant (TEN-3). Default: false. */
   readonly requireTenant?: boolean | undefined;
   /**
-   * Whether a caller who belongs to no tenant may act in the one that the request names. The application then checks
-   * itself who is a member of it (TEN-7). Default: false.
+   * Whether a caller without a tenant may act in the one that the request names. The application must then check
+   * membership itself (TEN-7). Default: false.
    */
   readonly trustUnscopedPrincipals?: boolean | undefined;
   /**
-   * Whether callers are verified in front of this. When false, whatever a request names is granted (TEN-9), unless
-   * there is a caller all the same. Default: true.
+   * Whether an earlier middleware verifies callers. When false, a request without a caller is granted the tenant that
+   * it names (TEN-9). Default: true.
    */
   readonly auth?: boolean | undefined;
   /**
-   * The verified caller of a request, undefined when there is none. Must not return a promise. Default: the
-   * `principal` of the request's context.
+   * Returns the verified caller of a request, or undefined. Must not return a promise. Default: the `principal` of the
+   * request's context.
    */
   readonly callerOf?: ((req: IncomingMessage) => Caller | undefined) | undefined;
   /**
-   * The host that a request was sent to; the way to take `X-Forwarded-Host` of a proxy that is trusted. Default: the
+   * Returns the host that a request was sent to, for example from `X-Forwarded-Host` of a trusted proxy. Default: the
    * header `Host`.
    */
   readonly hostOf?: ((req: IncomingMessage) => string | undefined) | undefined;
-  /** What stands before the tenant in a path (TEN-14). Default: `/t`. */
+  /** Path prefix in front of the tenant's segment (TEN-14). Default: `/t`. */
   readonly pathPrefix?: string | undefined;
   /** Labels before the base domain that name no tenant (TEN-13). Default: `RESERVED_SUBDOMAINS`. */
   readonly reservedSubdomains?: readonly string[] | undefined;
   /**
-   * Paths that need no tenant, besides those that never do (TEN-16): `/about`, `POST /hooks/:name` (any one segment),
-   * `/public/*` (any number of them). Default: none.
+   * Paths that need no tenant, in addition to the built-in ones (TEN-16): `/about`, `POST /hooks/:name` (any one
+   * segment), `/public/*` (one or more segments). Default: none.
    */
   readonly exemptPaths?: readonly string[] | undefined;
-  /** Where the service runs; only what is logged at construction depends on it (TEN-22). Default: `prod`. */
+  /** Where the service runs. Only the warning logged at construction depends on it (TEN-22). Default: `prod`. */
   readonly env?: "local" | "dev" | "staging" | "prod" | undefined;
-  /** Told at construction about settings that are risky. Default: none. */
+  /** Logs a warning at construction for risky settings. Default: none. */
   readonly logger?: Pick<Logger, "warn"> | undefined;
 }
 
 const LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
-// Neither an address nor longer than a name may be; or nothing.
+// Empty, or a domain name of at most 253 characters that is not an IP address.
 const DOMAIN_OR_NONE = new RegExp(`^$|^(?![\\d.]+$)(?=.{1,253}$)${LABEL}(?:\\.${LABEL})*\\.?$`, "i");
 const PREFIX = /^(?:\/[A-Za-z0-9_~.-]+)+$/;
 
@@ -118,7 +118,11 @@ export type ResolvedTenancy = {
   readonly [N in Exclude<keyof TenancyOptions, MayBeMissing>]-?: NonNullable<TenancyOptions[N]>;
 } & { readonly [N in MayBeMissing]: TenancyOptions[N] };
 
-/** @throws ConfigurationError for unknown or wrong options, and for `subdomain` without a base domain (TEN-21) */
+/**
+ * Validates the options and fills in the defaults.
+ *
+ * @throws ConfigurationError for unknown or wrong options, and for `subdomain` without a base domain (TEN-21)
+ */
 export function resolveTenancyOptions(given: TenancyOptions | undefined): ResolvedTenancy {
   const options = resolveOptions("tenancy()", given, kinds);
   if (options.baseDomain === "" && options.sources.includes("subdomain")) {

@@ -2,7 +2,7 @@ import { forbidden, type ProblemError, unauthorized } from "@svc/problem";
 import type { Resolution } from "./resolution.ts";
 import { shown } from "./slug.ts";
 
-/** The answer to a request that has no tenant: one of the fixed texts (TEN-19), or the bare 401 (TEN-6). */
+/** Returns the error for a request without a tenant: a 403 with a fixed text (TEN-19), or the bare 401 (TEN-6). */
 export function refusalError(resolution: Resolution | undefined): ProblemError {
   const { refusal, refused = "", scope = "" } = resolution ?? {};
   switch (refusal) {
@@ -24,7 +24,7 @@ export function refusalError(resolution: Resolution | undefined): ProblemError {
   }
 }
 
-/** The 403 for a request without any tenant (TEN-3). */
+/** Returns the 403 for a request that neither has nor names a tenant (TEN-3). */
 export function tenantRequired(): ProblemError {
   return forbidden("this request is not scoped to a tenant", { code: "ERR_SVC_TENANT_REQUIRED" });
 }

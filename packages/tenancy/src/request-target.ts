@@ -1,9 +1,8 @@
 import { isSlug } from "./slug.ts";
 
 /**
- * The path of a request target without its query: nothing is decoded or joined. A target that is a whole URL
- * (`GET http://host/path`) loses scheme and host, and backslashes are slashes, as Express has it where a target is not
- * a mere path.
+ * Returns the path of a request target without its query, and decodes nothing. Removes scheme and host from an absolute
+ * URL (`GET http://host/path`). Reads a backslash as a slash, as Express does for a target that is not a plain path.
  */
 export function pathOf(target: string): string {
   const slashed = target.includes("\\") ? target.replaceAll("\\", "/") : target;
@@ -12,7 +11,7 @@ export function pathOf(target: string): string {
   return slashed.slice(start, query === -1 ? slashed.length : query);
 }
 
-/** The host of a target that is a whole URL; undefined for a path. */
+/** Returns the host of a target that is an absolute URL, or undefined for a path. */
 export function authorityOf(target: string): string | undefined {
   if (target.charCodeAt(0) === SLASH) return undefined;
   const scheme = schemeEnd(target);
@@ -35,9 +34,8 @@ function authorityEnd(target: string): number {
 }
 
 /**
- * The tenant that a path names: the whole segment behind the prefix, when it is a slug as it stands (TEN-14). The
- * prefix is compared without regard to case, because routers do so unless they are told otherwise, and a name that
- * was overlooked would not have to be backed by anybody.
+ * Returns the tenant that a path names: the segment after the prefix, when that is a slug without decoding (TEN-14).
+ * Ignores the case of the prefix, as routers do by default: a name that this function misses would go unchecked.
  *
  * @param path without a query
  * @param prefix in lower case, with a slash at both ends

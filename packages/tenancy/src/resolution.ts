@@ -4,41 +4,41 @@ import { isSubjectTenant } from "./slug.ts";
 export const TENANT_SOURCES = ["token", "user", "subdomain", "path", "header"] as const;
 export type TenantSource = (typeof TENANT_SOURCES)[number];
 
-/** What tenancy needs to know about a verified caller. A `Principal` is one. */
+/** The part of a verified caller that tenancy uses. A `Principal` has it. */
 export interface Caller {
-  /** Who it is; the tenant of the source `user`. */
+  /** The caller's id; also the tenant when the source is `user`. */
   readonly subject?: string | undefined;
-  /** The tenant that a signature binds the caller to. */
+  /** The tenant in the caller's signed token. */
   readonly tenant?: string | undefined;
 }
 
-/** What the rules are applied with. */
+/** Settings of the rules. */
 export interface Policy<R> {
-  /** The signed sources among those that were listed, in their order. */
+  /** The listed signed sources, in order. */
   readonly signed: readonly ("token" | "user")[];
-  /** For each unsigned source that was listed, in their order: the tenant that a request names there. */
+  /** One reader per listed unsigned source, in order: returns the tenant that a request names there. */
   readonly named: readonly ((request: R) => string | undefined)[];
-  /** Whether callers are verified in front: then a name must be backed (TEN-6). */
+  /** Whether an earlier middleware verifies callers: the caller must then belong to a named tenant (TEN-6). */
   readonly auth: boolean;
-  /** Whether a caller without a tenant may act in the one that is named (TEN-7). */
+  /** Whether a caller without a tenant may act in the named one (TEN-7). */
   readonly trustUnscoped: boolean;
 }
 
 /**
  * Why a request has no tenant:
- * - `no_session`: it names one, and there is no caller to back the name;
- * - `mismatch`: it names one, and the caller belongs to another;
- * - `unscoped`: it names one, and the caller belongs to none;
- * - `anonymous`: it names none, and there is no caller although callers are verified;
- * - `unresolved`: it names none, and the caller has none either.
+ * - `no_session`: it names a tenant and has no caller;
+ * - `mismatch`: it names a tenant, and the caller belongs to another;
+ * - `unscoped`: it names a tenant, and the caller has none;
+ * - `anonymous`: it names no tenant and has no caller, although callers are verified;
+ * - `unresolved`: it names no tenant, and the caller has none, or callers are not verified.
  */
 export type Refusal = "no_session" | "mismatch" | "unscoped" | "anonymous" | "unresolved";
 
-/** What the rules say about a request. */
+/** Result of the rules for one request. */
 export interface Resolution {
-  /** The tenant that the request acts in; undefined exactly when there is a refusal. */
+  /** The granted tenant; undefined exactly when there is a refusal. */
   readonly tenant: string | undefined;
-  /** The tenant that the request names, be it granted or not. */
+  /** The tenant that the request names, granted or not. */
   readonly requested: string | undefined;
   readonly refusal: Refusal | undefined;
   /** The name that was refused. */
@@ -51,11 +51,11 @@ const ANONYMOUS = without("anonymous");
 const UNRESOLVED = without("unresolved");
 
 /**
- * The five rules of tenancy (TEN-4 to TEN-9). Knows nothing of HTTP.
+ * Applies the rules of tenancy to one request (TEN-4 to TEN-9). Independent of HTTP.
  *
- * With authentication on, every name that a request carries must be backed, not only the first: no handler gets to
- * see a request whose path says one tenant and whose host another. A claim counts where `token` is not listed too: it
- * can only confine a caller, and leaving it out would let the caller go anywhere that is named.
+ * With authentication on, the caller must belong to every tenant that the request names, not only to the first: no
+ * request passes whose path and host name different tenants. A tenant claim counts even when `token` is not listed,
+ * because without it a caller of one tenant could act in any other.
  */
 export function resolveTenant<R>(policy: Policy<R>, caller: Caller | undefined, request: R): Resolution {
   if (!policy.auth && caller === undefined) return firstNamed(policy, request);

@@ -1,28 +1,27 @@
-// Bounded by their length and without alternatives: they take linear time on any input.
-/** What names a tenant in a host, a path or a header (TEN-12). */
+// Both patterns have a bounded length and no alternatives, so they take linear time on any input.
+/** Syntax of a tenant's name in a host, a path or a header (TEN-12). */
 export const SLUG: RegExp = /^[a-z0-9][a-z0-9-]{0,62}$/;
 const SUBJECT = /^[A-Za-z0-9][A-Za-z0-9_.:@|-]{0,127}$/;
 
-/** Whether a text can be the name of a tenant in a host, a path or a header (TEN-12). */
+/** Returns whether a text is a valid tenant name in a host, a path or a header (TEN-12). */
 export function isSlug(text: string): boolean {
   return SLUG.test(text);
 }
 
-/** Whether a verified subject can be a tenant of its own (TEN-15). */
+/** Returns whether a verified subject is a valid tenant for the source `user` (TEN-15). */
 export function isSubjectTenant(subject: string): boolean {
   return SUBJECT.test(subject);
 }
 
-/** The longest part of a foreign value that is shown to anybody, in UTF-16 units (TEN-20). */
+/** Longest part of a value from a client or token in an answer or log line, in UTF-16 units (TEN-20). */
 export const LONGEST_SHOWN = 128;
 
-// Control characters, what turns the direction of text, line separators, halves of characters; and the quotes that
-// the value is shown in.
+// Control and bidirectional characters, line separators, lone surrogates, and the quotes that enclose the value.
 const UNFIT = /[\p{C}\p{Zl}\p{Zp}'"\\]/gu;
 
 /**
- * A foreign value in a form that cannot break a line, a quotation or a terminal: what is unfit becomes `?`, the rest
- * is cut at 128.
+ * Makes a value from a client or token safe for a log line, a quotation and a terminal: cuts it at 128 characters and
+ * replaces unsafe ones by `?`.
  */
 export function shown(value: string): string {
   return value.slice(0, LONGEST_SHOWN).replace(UNFIT, "?");

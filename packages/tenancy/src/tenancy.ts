@@ -12,9 +12,9 @@ import { remember } from "./resolved.ts";
 import { isSlug, shown } from "./slug.ts";
 
 /**
- * Finds the tenant of every request and writes `tenantId` and `tenantClaimed` of its context (TEN-1 to TEN-9, TEN-20).
- * Goes behind whatever verifies callers. A request that names a tenant which nobody backs is refused at once where
- * `requireTenant` is set, and otherwise by `requireTenant()` or `currentTenant()`: open routes stay open.
+ * Finds the tenant of every request and sets `tenantId` and `tenantClaimed` in its context (TEN-1 to TEN-9, TEN-20).
+ * Mount it after the middleware that verifies callers. A request without a granted tenant is rejected at once with the
+ * option `requireTenant`, and otherwise only by the guard `requireTenant()` or by `currentTenant()`.
  *
  * @throws ConfigurationError for unknown or wrong options, and for `subdomain` without a base domain (TEN-21)
  */
@@ -27,7 +27,7 @@ export function tenancy(options?: TenancyOptions): Middleware {
   if (env === "prod" && resolved.sources.includes("header")) {
     calmLogger(logger)?.warn(
       { sources: resolved.sources },
-      "tenancy takes the tenant from the header X-Tenant-ID: whoever can reach this service can name any tenant",
+      "tenancy takes the tenant from the header X-Tenant-ID: any client that can reach this service can name any tenant",
     );
   }
 
@@ -79,19 +79,19 @@ function policyOf(options: ResolvedTenancy): Policy<IncomingMessage> {
   };
 }
 
-// Node joins several with a comma, which is no slug.
+// Node joins several headers with a comma, and a slug has none.
 function headerOf(req: IncomingMessage): string | undefined {
   const value = req.headers["x-tenant-id"];
   return typeof value === "string" || value === undefined ? value : value.join(", ");
 }
 
-/** What the header says, for the log alone, when it says anything else than what was granted (TEN-5, TEN-20). */
+/** Returns the header's value, for the log only, unless it equals the granted tenant (TEN-5, TEN-20). */
 function claimedIn(req: IncomingMessage, tenant: string | undefined): string | undefined {
   const value = headerOf(req);
   return value === undefined || value === "" || value === tenant ? undefined : shown(value);
 }
 
-// A client whose session has run out must hear so, or it would never renew it (AUTH-13).
+// A client with an expired session must get the 401, or it would not renew the session (AUTH-13).
 function refusalAtOnce(resolution: Resolution, req: IncomingMessage): ProblemError {
   const gaveUp = resolution.refusal === "anonymous" && req.headers.authorization === undefined;
   return gaveUp ? tenantRequired() : refusalError(resolution);
@@ -101,7 +101,7 @@ function principalOf(req: IncomingMessage): Caller | undefined {
   return contextOf(req)?.principal;
 }
 
-/** A caller whose signed tenant is no tenant id counts as unverified, as with a bad token (AUTH-39). */
+/** Treats a caller with a malformed tenant as unverified, like one with a bad token (AUTH-39). */
 function soundCaller(
   callerIn: (req: IncomingMessage) => Caller | undefined,
 ): (req: IncomingMessage) => Caller | undefined {
@@ -112,7 +112,7 @@ function soundCaller(
   };
 }
 
-// A promise, say, has neither tenant nor subject: it would pass for a verified caller who belongs to no tenant.
+// A promise has neither tenant nor subject, so it would look like a verified caller without a tenant.
 function checked(
   callerOf: NonNullable<TenancyOptions["callerOf"]>,
 ): (req: IncomingMessage) => Caller | undefined {
@@ -140,7 +140,7 @@ function checkedHost(
   };
 }
 
-// A promise is refused as such; one that rejects as well would end the process.
+// The caller rejects any promise; without a handler, the promise's own rejection would end the process.
 function dropRejection(value: unknown): void {
   if (value instanceof Promise) value.catch(() => undefined);
 }
@@ -153,11 +153,11 @@ function faulty(message: string): TypeError {
   return Object.assign(new TypeError(message), { code: "ERR_SVC_TENANCY_OPTION" });
 }
 
-// Express takes next() of undefined, "route" and "router" for leave to go on.
+// Express continues with the request on next(undefined), next("route") and next("router").
 function asError(thrown: unknown): Error {
   if (thrown instanceof Error) return thrown;
   return Object.assign(
-    new Error("an option of tenancy() threw something that is no error", { cause: thrown }),
+    new Error("an option of tenancy() threw a value that is not an Error", { cause: thrown }),
     {
       code: "ERR_SVC_TENANCY_OPTION",
     },

@@ -80,7 +80,7 @@ const guarded = [
 ];
 
 for (const [stack, serve] of Object.entries(stacks)) {
-  describe(`the paths that need no tenant, on ${stack}`, () => {
+  describe(`the exempt paths, on ${stack}`, () => {
     let server: Listening;
     before(async () => {
       const options = {
@@ -93,18 +93,18 @@ for (const [stack, serve] of Object.entries(stacks)) {
     after(() => server[Symbol.asyncDispose]());
 
     for (const line of exempt) {
-      it(`TEN-3 TEN-16 ${line} does not`, async () => {
+      it(`${line} needs no tenant (TEN-3, TEN-16)`, async () => {
         const [method = "", target = ""] = line.split(" ");
         const open = await ask(server.port, { method, target });
         expect([open.status, open.body["tenant"]]).to.eql([200, undefined]);
-        // A name that nobody backs does not close them: a probe is sent to a tenant's host as well.
+        // A named tenant without a caller does not close them: probes are sent to a tenant's host as well.
         const named = await ask(server.port, { method, target, lines: ["Host: globex.example.com"] });
         expect([named.status, named.body["tenant"]]).to.eql([200, undefined]);
       });
     }
 
     for (const line of guarded) {
-      it(`TEN-3 TEN-16 ${line} does`, async () => {
+      it(`${line} needs a tenant (TEN-3, TEN-16)`, async () => {
         const [method = "", target = ""] = line.split(" ");
         expect((await ask(server.port, { method, target, caller: {} })).status).to.equal(403);
         expect((await ask(server.port, { method, target, caller: { tenant: "acme" } })).status).to.equal(200);

@@ -26,14 +26,14 @@ function thrown(run: () => unknown): ProblemError {
 }
 
 describe("the guards and accessors of @svc/tenancy", () => {
-  it("say what they demand, for whoever describes the routes", () => {
+  it("describe what they demand for tools that list the routes", () => {
     const key = Symbol.for("@svc/guard");
     const described = (guard: Middleware): unknown => (guard as unknown as Record<symbol, unknown>)[key];
     expect(described(requireTenant())).to.eql({ kind: "tenant", values: [] });
     expect(described(requestedTenant())).to.eql({ kind: "requested_tenant", values: [] });
   });
 
-  it("say so, and let nobody wait, where a route was given a guard that was not called", async () => {
+  it("answer 500 instead of hanging when a route was given a guard that was not called", async () => {
     for (const guard of [requireTenant, requestedTenant] as readonly unknown[]) {
       await using server = await listen(stacks["express 5"]!([verified, guard as Middleware], report));
       const { status, body } = await ask(server.port, { caller: { tenant: "acme" } });
@@ -42,7 +42,7 @@ describe("the guards and accessors of @svc/tenancy", () => {
     }
   });
 
-  it("TEN-10 admit nobody where tenancy() is missing", async () => {
+  it("reject every request when tenancy() is missing (TEN-10)", async () => {
     for (const [guard, status] of [
       [requireTenant(), 403],
       [requestedTenant(), 404],
@@ -53,7 +53,7 @@ describe("the guards and accessors of @svc/tenancy", () => {
     }
   });
 
-  it("TEN-10 brings currentTenant() back where a middleware in front has lost it", async () => {
+  it("restore currentTenant() after a middleware lost the current context (TEN-10)", async () => {
     const waiting: (() => void)[] = [];
     const elsewhere = setInterval(() => {
       for (const each of waiting.splice(0)) each();
@@ -74,7 +74,7 @@ describe("the guards and accessors of @svc/tenancy", () => {
     }
   });
 
-  it("TEN-10 currentTenant() is the tenant of a job, and throws the 403 outside of everything", () => {
+  it("currentTenant() returns the tenant of a job, and throws the 403 outside of requests and jobs (TEN-10)", () => {
     expect(runWithContext(new RequestContext({ tenantId: "acme" }), currentTenant)).to.equal("acme");
     for (const error of [
       thrown(currentTenant),
@@ -84,7 +84,7 @@ describe("the guards and accessors of @svc/tenancy", () => {
     }
   });
 
-  it("TEN-20 tenantOf() and requestedTenantOf() tell what was granted and what was named", async () => {
+  it("tenantOf() returns the granted tenant, requestedTenantOf() the named one (TEN-20)", async () => {
     const seen: unknown[] = [];
     const note: Middleware = (req, _res, next) => {
       seen.push([tenantOf(req), requestedTenantOf(req)]);
@@ -106,7 +106,7 @@ describe("the guards and accessors of @svc/tenancy", () => {
     ]);
   });
 
-  it("TEN-19 bear a code for every refusal, which never reaches the wire", async () => {
+  it("set a code on every refusal and keep it out of the answer (TEN-19)", async () => {
     async function codeOf(options: TenancyOptions, request: Asked, guard: Middleware): Promise<unknown> {
       let code: unknown;
       const chain = [
@@ -132,7 +132,7 @@ describe("the guards and accessors of @svc/tenancy", () => {
     const faulty = { ...options, callerOf: (() => 7) as unknown as () => undefined };
     const noting: Middleware = (_req, _res, next) => next();
     expect(await codeOfFault(faulty)).to.equal("ERR_SVC_TENANCY_OPTION");
-    // One that rejects as well would end the process.
+    // An unhandled rejection of the returned promise would end the process.
     const late = (): never => Promise.reject(new Error("too late")) as never;
     expect(await codeOfFault({ ...options, callerOf: late })).to.equal("ERR_SVC_TENANCY_OPTION");
     const subdomain = { sources: ["subdomain"], baseDomain: "example.com" } as const;
@@ -141,7 +141,7 @@ describe("the guards and accessors of @svc/tenancy", () => {
   });
 });
 
-/** The guard, with its error told to somebody. */
+/** Wraps a guard and passes its error to `note` as well. */
 function guardNoting(guard: Middleware, note: (error: unknown) => void): Middleware {
   return (req, res, next) =>
     guard(req, res, (error) => {

@@ -5,7 +5,7 @@ describe("hostReader()", () => {
   const suffix = ".example.com";
   const reserved = new Set(["www"]);
 
-  it("TEN-13 reads the same from a host that it knows as from one that it does not", () => {
+  it("returns the same tenant for a cached host as for a new one (TEN-13)", () => {
     const read = hostReader(suffix, reserved);
     const hosts = [
       "acme.example.com",
@@ -26,7 +26,7 @@ describe("hostReader()", () => {
     expect(read("acme.example.com")).to.equal("acme");
   });
 
-  it("TEN-13 goes on reading rightly whatever number of hosts it is asked of", () => {
+  it("returns the right tenant for more hosts than the cache holds (TEN-13)", () => {
     const read = hostReader(suffix, reserved);
     for (let turn = 0; turn < 2; turn++) {
       for (let index = 0; index < 2500; index++) {

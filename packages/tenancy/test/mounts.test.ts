@@ -21,7 +21,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       await check(server.port);
     }
 
-    it("TEN-14 reads the path as it was sent, before a mount cuts it", () =>
+    it("reads the path as sent, before a mount cuts it (TEN-14)", () =>
       served(
         (app) => {
           const router = express.Router();
@@ -39,7 +39,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
         },
       ));
 
-    it("TEN-14 takes no path for a tenant's that is one only within a mount", () =>
+    it("finds no tenant when the prefix matches only inside a mount (TEN-14)", () =>
       served(
         (app) => {
           const inner = express();
@@ -53,7 +53,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
         },
       ));
 
-    it("TEN-16 exempts no route of a mount that ends like an exempt path", () =>
+    it("does not exempt a mounted route whose path ends like an exempt path (TEN-16)", () =>
       served(
         (app) => {
           const inner = express();
@@ -66,7 +66,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
         },
       ));
 
-    it("TEN-16 exempts nothing that Express routes elsewhere", () =>
+    it("does not exempt variants of /health that Express routes elsewhere (TEN-16)", () =>
       served(
         (app) => {
           app.use(tenancy({ ...path, requireTenant: true }));
@@ -90,7 +90,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
         },
       ));
 
-    it("TEN-10 TEN-18 guards single routes", () =>
+    it("guards single routes (TEN-10, TEN-18)", () =>
       served(
         (app) => {
           app.use(tenancy({ sources: ["token", "subdomain"], baseDomain: "example.com" }));

@@ -17,7 +17,7 @@ function refused(options: object | undefined): string {
 }
 
 describe("the options of tenancy()", () => {
-  it("TEN-2 TEN-21 refuse the default sources without a base domain and say where subdomain comes from", () => {
+  it("reject the default sources without a base domain, and say that subdomain is a default (TEN-2, TEN-21)", () => {
     for (const options of [undefined, {}, { baseDomain: "" }, { baseDomain: undefined }]) {
       expect(refused(options)).to.include(
         "baseDomain: is required, because subdomain is one of the sources by default",
@@ -28,7 +28,7 @@ describe("the options of tenancy()", () => {
     );
   });
 
-  it("TEN-21 refuse sources that are unknown, empty or no list", () => {
+  it("reject sources that are unknown, empty or not a list (TEN-21)", () => {
     const message = refused({ sources: ["token", "cookie"] });
     expect(message).to.include(
       'sources: must be a list with at least one entry, each entry one of "token", "user"',
@@ -39,7 +39,7 @@ describe("the options of tenancy()", () => {
     }
   });
 
-  it("TEN-21 refuse base domains that are none, and take case and a trailing dot", () => {
+  it("reject malformed base domains, and accept capitals and a trailing dot (TEN-21)", () => {
     for (const baseDomain of [
       "https://example.com",
       "example.com:8000",
@@ -63,7 +63,7 @@ describe("the options of tenancy()", () => {
     for (const baseDomain of ["Example.COM.", "localhost", "xn--bcher-kva.example"]) tenancy({ baseDomain });
   });
 
-  it("refuse unknown names with the nearest one, and values of other kinds", () => {
+  it("reject an unknown name and suggest the nearest one, and reject values of the wrong type", () => {
     expect(refused({ basedomain: "example.com" })).to.include(
       "basedomain: is unknown; did you mean baseDomain?",
     );
@@ -84,7 +84,7 @@ describe("the options of tenancy()", () => {
     }
   });
 
-  it("refuse prefixes and exempt paths that could not match", () => {
+  it("reject prefixes and exempt paths that can never match", () => {
     for (const pathPrefix of ["", "/", "/t/", "//t", "/t?", "/%74", "/:t"]) {
       expect(refused({ sources: ["path"], pathPrefix }), pathPrefix).to.include(
         "pathPrefix: must be a path such as /t",
@@ -97,7 +97,7 @@ describe("the options of tenancy()", () => {
     }
   });
 
-  it("TEN-22 warn about the source header in prod, which is also the default", () => {
+  it("warn about the source header in prod, the default env (TEN-22)", () => {
     const lines: [object, string | undefined][] = [];
     const logger = { warn: (fields: object, message?: string) => void lines.push([fields, message]) };
     tenancy({ sources: ["token", "header"], logger });
@@ -113,7 +113,7 @@ describe("the options of tenancy()", () => {
     tenancy({ sources: ["header"] });
   });
 
-  it("TEN-13 reserve ten labels, and others where they are given", async () => {
+  it("reserve ten labels by default, or the given ones (TEN-13)", async () => {
     expect(RESERVED_SUBDOMAINS.join(" ")).to.equal("www api app admin static assets cdn mail ftp localhost");
     const options = {
       sources: ["subdomain"],
@@ -129,7 +129,7 @@ describe("the options of tenancy()", () => {
     expect(await Promise.all(tenants)).to.eql([undefined, "www", "acme"]);
   });
 
-  it("TEN-1 TEN-23 are token and subdomain, no tenant required, nobody trusted by default", async () => {
+  it("default to token and subdomain, to no required tenant and to no trust in unscoped callers (TEN-1, TEN-23)", async () => {
     await using server = await listen(
       stacks["bare http"]!([verified, tenancy({ baseDomain: "example.com" })], report),
     );

@@ -47,7 +47,7 @@ const listed = fc
   .subarray([...sources], { minLength: 1 })
   .chain((some) => fc.shuffledSubarray(some, { minLength: some.length }));
 
-describe("tenancy() with authentication on, whatever is sent", () => {
+describe("tenancy() with authentication on, for generated requests", () => {
   const chains = new Map<string, RequestListener>();
   let server: Listening;
   before(async () => {
@@ -79,7 +79,7 @@ describe("tenancy() with authentication on, whatever is sent", () => {
         res.setEncoding("utf8");
         res.on("data", (chunk: string) => (text += chunk));
         res.on("end", () => {
-          // Node itself has refused the request: it is no HTTP.
+          // Node itself refused the request as invalid HTTP.
           if (res.statusCode === 400 && text === "") resolve(undefined);
           else if (res.statusCode === 200) resolve((JSON.parse(text) as { tenant?: string }).tenant);
           else reject(new Error(`answered ${res.statusCode} ${text}`));
@@ -90,7 +90,7 @@ describe("tenancy() with authentication on, whatever is sent", () => {
     });
   }
 
-  it("TEN-4 TEN-6 TEN-8 grants nothing but the tenant that a signature binds the caller to", async function () {
+  it("grants only the tenant in the caller's signed token (TEN-4, TEN-6, TEN-8)", async function () {
     this.timeout(60_000);
     let grants = 0;
     let refusals = 0;
@@ -112,7 +112,7 @@ describe("tenancy() with authentication on, whatever is sent", () => {
     expect(refusals).to.be.above(100);
   });
 
-  it("TEN-6 TEN-7 grants nothing to a caller without a tenant", async function () {
+  it("grants no tenant to a caller without one (TEN-6, TEN-7)", async function () {
     this.timeout(60_000);
     await fc.assert(
       fc.asyncProperty(

@@ -18,7 +18,7 @@ async function portOf(url: Promise<string>): Promise<number> {
 }
 
 describe("the README of @svc/tenancy", () => {
-  it("TEN-4 TEN-6 grants a token's tenant and refuses another's host", async () => {
+  it("grants the token's tenant and refuses another tenant's host (TEN-4, TEN-6)", async () => {
     await using sample = await runSample(readme, 0);
     const port = await portOf(sample.url);
     const orders = (claims: object | undefined, host: string): ReturnType<typeof ask> =>
@@ -34,7 +34,7 @@ describe("the README of @svc/tenancy", () => {
     expect((await orders({ tenant_id: "acme", exp: 1 }, "acme.example.com")).status).to.equal(401);
   });
 
-  it("TEN-6 works with sessions of its own", async () => {
+  it("checks tenants against an application's own sessions (TEN-6)", async () => {
     await using sample = await runSample(readme, 1);
     const port = await portOf(sample.url);
     const lines = ["Host: x", "X-Session: s-1"];
@@ -43,7 +43,7 @@ describe("the README of @svc/tenancy", () => {
     expect((await ask(port, { target: "/t/acme/orders" })).status).to.equal(401);
   });
 
-  it("TEN-16 TEN-18 shows a sign-in page to whoever names a tenant", async () => {
+  it("shows the sign-in page to a request that names a tenant (TEN-16, TEN-18)", async () => {
     await using sample = await runSample(readme, 2);
     const port = await portOf(sample.url);
     const response = await fetch(`http://127.0.0.1:${port}/sign-in`);

@@ -28,7 +28,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       const chain = requireTenantAtOnce ? [] : undefined;
       const where = requireTenantAtOnce ? "at once" : "by the guard";
 
-      it(`TEN-6 TEN-17 is a bare 401 for a name without a session, ${where}`, async () => {
+      it(`answer a bare 401 to a named tenant without a session, ${where} (TEN-6, TEN-17)`, async () => {
         const { status, headers, body } = await answer(globex, options, chain);
         expect(status).to.equal(401);
         expect(headers["www-authenticate"]).to.equal("Bearer");
@@ -36,7 +36,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
         expect(JSON.stringify(body)).to.not.include("globex");
       });
 
-      it(`TEN-6 TEN-17 TEN-19 names both tenants where they differ, ${where}`, async () => {
+      it(`name both tenants when they differ, ${where} (TEN-6, TEN-17, TEN-19)`, async () => {
         const { status, body } = await answer({ ...globex, caller: { tenant: "acme" } }, options, chain);
         expect([status, body["title"]]).to.eql([403, "Forbidden"]);
         expect(body["detail"]).to.equal(
@@ -44,7 +44,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
         );
       });
 
-      it(`TEN-6 TEN-17 TEN-19 tells an account without a tenant so, ${where}`, async () => {
+      it(`say that the account's token carries no tenant, ${where} (TEN-6, TEN-17, TEN-19)`, async () => {
         const { status, body } = await answer({ ...globex, caller: {} }, options, chain);
         expect(status).to.equal(403);
         expect(body["detail"]).to.equal(
@@ -52,30 +52,30 @@ for (const [stack, serve] of Object.entries(stacks)) {
         );
       });
 
-      it(`TEN-3 TEN-10 TEN-19 is 403 for a caller without a tenant who names none, ${where}`, async () => {
+      it(`answer 403 to a caller that neither has nor names a tenant, ${where} (TEN-3, TEN-10, TEN-19)`, async () => {
         const { status, body } = await answer({ caller: {} }, options, chain);
         expect(status).to.equal(403);
         expect(body["detail"]).to.equal("this request is not scoped to a tenant");
       });
 
-      it(`TEN-3 is 401 for a session that has run out, so that the client renews it, ${where}`, async () => {
+      it(`answer 401 to an expired session, so that the client renews it, ${where} (TEN-3)`, async () => {
         for (const request of [{ caller: "expired" }, { ...globex, caller: "expired" }] as const) {
           expect((await answer(request, options, chain)).status).to.equal(401);
         }
       });
     }
 
-    it("TEN-3 TEN-19 is 403 at once for a request without any session or name", async () => {
+    it("answer 403 at once to a request without a session or a named tenant (TEN-3, TEN-19)", async () => {
       const { status, body } = await answer({}, { requireTenant: true }, []);
       expect([status, body["detail"]]).to.eql([403, "this request is not scoped to a tenant"]);
     });
 
-    it("TEN-10 is 401 by the guard for a request without any session", async () => {
+    it("answer 401 by the guard to a request without a session (TEN-10)", async () => {
       expect((await answer({})).status).to.equal(401);
       expect((await answer({}, { auth: false })).status).to.equal(403);
     });
 
-    it("TEN-17 leaves open routes open and refuses in currentTenant() what the guard would", async () => {
+    it("keep open routes open, and throw the guard's error in currentTenant() (TEN-17)", async () => {
       for (const [request, expected] of [
         [{ ...globex }, 401],
         [{ ...globex, caller: { tenant: "acme" } }, 403],
@@ -92,7 +92,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       }
     });
 
-    it("TEN-19 keeps hostile claims inside their quotes, their line and 128 characters", async () => {
+    it("keep hostile claims inside their quotes, one line and 128 characters (TEN-19)", async () => {
       const claims: Readonly<Record<string, string>> = {
         "a', and the request names 'b": "a?, and the request names ?b",
         'x"}[31m': "x?}[31m",
@@ -116,7 +116,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       }
     });
 
-    it("answers a bare 401 where the caller's tenant is not a tenant id (AUTH-39)", async () => {
+    it("answer a bare 401 when the caller's tenant is not a tenant id (AUTH-39)", async () => {
       for (const claim of ['x"}\r\n\u0000\u001b[31m', "\ud800", "z".repeat(5_000)]) {
         const claimed: Middleware = (req, _res, next) => {
           openContext(req).principal = principal("ann", claim);
@@ -129,7 +129,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       }
     });
 
-    it("TEN-20 tells what was granted from what was only named", async () => {
+    it("distinguish the granted tenant from one that was only named (TEN-20)", async () => {
       const seen = async (request: Asked): Promise<unknown[]> => {
         const { body } = await answer(request, { sources: ["token", "subdomain"] }, []);
         return [body["tenant"], body["requested"], body["claimed"]];
@@ -158,7 +158,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       ]);
     });
 
-    it("TEN-20 names the tenant that was refused where the first one was backed", async () => {
+    it("record the refused tenant when the first named one belongs to the caller (TEN-20)", async () => {
       const { body } = await answer(
         { lines: ["Host: acme.example.com"], target: "/t/globex/", caller: { tenant: "acme" } },
         {},
@@ -167,7 +167,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       expect(body).to.eql({ requested: "acme", claimed: "globex" });
     });
 
-    it("TEN-20 cuts a claimed tenant at 128 characters and cleans it", async () => {
+    it("cut a claimed tenant at 128 characters and replace unsafe ones (TEN-20)", async () => {
       const claimed = async (line: string): Promise<unknown> =>
         (await answer({ lines: [line] }, { sources: ["token"] }, [])).body["claimed"];
       expect(await claimed(`X-Tenant-ID: ${"g".repeat(129)}`)).to.equal("g".repeat(128));

@@ -23,7 +23,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       return (await answer(options, request)).body["tenant"];
     }
 
-    it("TEN-15 takes the verified subject of the source user, where it is of the fixed alphabet", async () => {
+    it("takes a verified subject of the fixed alphabet as the tenant of the source user (TEN-15)", async () => {
       const options = { sources: ["user"] } as const;
       for (const sub of [
         "ann",
@@ -50,7 +50,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       expect(await tenantFor(options, {})).to.equal(undefined);
     });
 
-    it("TEN-1 takes the signed sources in their order", async () => {
+    it("takes the signed sources in their order (TEN-1)", async () => {
       const caller = { sub: "ann", tenant: "acme" };
       expect(await tenantFor({ sources: ["token", "user"] }, { caller })).to.equal("acme");
       expect(await tenantFor({ sources: ["user", "token"] }, { caller })).to.equal("ann");
@@ -60,7 +60,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       ).to.equal("acme");
     });
 
-    it("TEN-8 lets no name overrule a user's own tenant, with trusted callers neither", async () => {
+    it("rejects a named tenant that differs from the user's own, even with trusted callers (TEN-8)", async () => {
       const options = { sources: ["path", "user"], trustUnscopedPrincipals: true } as const;
       const request = { target: "/t/globex/strict", caller: { sub: "ann" } };
       const { status, body } = await answer(options, request);
@@ -71,7 +71,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       expect(await tenantFor(options, { target: "/t/ann/", caller: { sub: "ann" } })).to.equal("ann");
     });
 
-    it("TEN-4 TEN-8 lets a claim count where token is not listed", async () => {
+    it("uses the tenant claim even when token is not listed (TEN-4, TEN-8)", async () => {
       const caller = { tenant: "acme" };
       const options = { sources: ["path"], trustUnscopedPrincipals: true } as const;
       expect(await tenantFor(options, { caller })).to.equal("acme");
@@ -79,7 +79,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       expect(await tenantFor(options, { caller, target: "/t/globex/" })).to.equal(undefined);
     });
 
-    it("TEN-12 takes a claim as it stands, which need not be a slug, and compares it exactly", async () => {
+    it("accepts a claim that is not a slug, and compares it exactly (TEN-12)", async () => {
       const options = { sources: ["token", "subdomain"], baseDomain: "example.com" } as const;
       for (const tenant of ["Acme", "acme_1", "m\u00fcnchen", "a b", "x".repeat(255)]) {
         expect(await tenantFor(options, { caller: { tenant } })).to.equal(tenant);
@@ -89,7 +89,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       expect(await tenantFor(options, { caller: { tenant: "" } })).to.equal(undefined);
     });
 
-    it("TEN-12 takes slugs of 1 to 63 lowercase letters, digits and hyphens", async () => {
+    it("accepts slugs of 1 to 63 lowercase letters, digits and hyphens (TEN-12)", async () => {
       const options = { sources: ["header"], auth: false, env: "local" } as const;
       for (const slug of ["a", "7", "a-", "a--b", "0-9", "a".repeat(63)]) {
         expect(await tenantFor(options, { lines: [`X-Tenant-ID: ${slug}`] })).to.equal(slug);
@@ -99,7 +99,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       }
     });
 
-    it("TEN-14 takes another prefix of the path, of several segments too", async () => {
+    it("accepts a configured path prefix, also of several segments (TEN-14)", async () => {
       const options = { sources: ["path"], auth: false, pathPrefix: "/Api/tenants" } as const;
       expect(await tenantFor(options, { target: "/api/tenants/acme/orders" })).to.equal("acme");
       expect(await tenantFor(options, { target: "/API/Tenants/acme" })).to.equal("acme");
@@ -107,7 +107,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       expect(await tenantFor(options, { target: "/api/tenantsx/acme" })).to.equal(undefined);
     });
 
-    it("TEN-9 takes the first source that yields a tenant where nobody is verified", async () => {
+    it("takes the first source that names a tenant when auth is off (TEN-9)", async () => {
       const lines = ["Host: one.example.com", "X-Tenant-ID: three"];
       const request = { target: "/t/two/", lines };
       const options = { baseDomain: "example.com", auth: false, env: "local" } as const;
@@ -125,7 +125,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       ).to.equal("two");
     });
 
-    it("TEN-6 asks for backing as soon as there is a caller, also where auth is off", async () => {
+    it("checks the named tenant against a caller even when auth is off (TEN-6)", async () => {
       const options = { sources: ["token", "path"], auth: false } as const;
       expect(await tenantFor(options, { target: "/t/globex/", caller: { tenant: "acme" } })).to.equal(
         undefined,
@@ -134,7 +134,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       expect(await tenantFor(options, { target: "/t/globex/" })).to.equal("globex");
     });
 
-    it("asks callerOf who is calling, and not the context", async () => {
+    it("takes the caller from callerOf instead of the context", async () => {
       const callerOf = (req: IncomingMessage): Caller | undefined => {
         const tenant = req.headers["x-verified-tenant"];
         return typeof tenant === "string" ? { tenant } : undefined;
@@ -145,7 +145,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       expect(await tenantFor(options, { caller: { tenant: "acme" } })).to.equal(undefined);
     });
 
-    it("accepts every tenant id of a caller, and treats a caller with any other tenant as unverified (AUTH-39)", async () => {
+    it("accepts every valid tenant id of a caller, and treats a caller with an invalid one as unverified (AUTH-39)", async () => {
       const options = { sources: ["token", "path"], trustUnscopedPrincipals: true } as const;
       for (const tenant of goodTenantIds) {
         const callerOf = (): Caller => ({ subject: "ann", tenant });
@@ -160,7 +160,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       }
     });
 
-    it("fails a request whose callerOf throws, or returns what is no caller", async () => {
+    it("answers 500 when callerOf throws or returns an invalid caller", async () => {
       const faulty: readonly (() => unknown)[] = [
         async () => ({ tenant: "acme" }),
         () => true,
@@ -174,7 +174,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
           throw undefined;
         },
         () => {
-          // Express would go on to the next route.
+          // Express would skip to the next route.
           throw "route";
         },
       ];
@@ -186,7 +186,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       }
     });
 
-    it("takes null for nothing, as JavaScript callers write it", async () => {
+    it("accepts null in place of undefined, for callers in JavaScript", async () => {
       const nobody = { sources: ["path"], callerOf: (() => null) as unknown as () => undefined } as const;
       expect((await answer(nobody, { target: "/t/acme/strict" })).status).to.equal(401);
       const unscoped = { tenant: null, subject: null } as unknown as Caller;
@@ -194,7 +194,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       expect((await answer(options, { target: "/t/acme/strict" })).status).to.equal(403);
     });
 
-    it("fails a request whose hostOf returns no text", async () => {
+    it("answers 500 when hostOf does not return a string", async () => {
       for (const hostOf of [async () => "acme.example.com", () => 7, () => ["acme.example.com"]]) {
         const options = { baseDomain: "example.com", hostOf: hostOf as unknown as () => string };
         expect((await answer(options, {})).status).to.equal(500);
@@ -203,7 +203,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       expect((await answer({ baseDomain: "example.com", hostOf: none }, {})).status).to.equal(200);
     });
 
-    it("TEN-13 holds a host of hostOf to the same rules, beyond ASCII and at any length", async () => {
+    it("applies the host rules to the result of hostOf, beyond ASCII and at any length (TEN-13)", async () => {
       const hosts: Readonly<Record<string, string | undefined>> = {
         "GLOBEX.example.com.:80": "globex",
         "\u212alobex.example.com": undefined,
@@ -220,7 +220,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       }
     });
 
-    it("overwrites what another middleware has written into the context", async () => {
+    it("overwrites a tenant that another middleware wrote into the context", async () => {
       const lying: Middleware = (req, _res, next) => {
         openContext(req).tenantId = "globex";
         openContext(req).tenantClaimed = "globex";
@@ -230,7 +230,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
       expect((await ask(server.port)).body).to.eql({});
     });
 
-    it("goes by the last of several, and leaves nothing of the one before when that fails", async () => {
+    it("uses the last of two instances, and drops the first one's tenant when the last one refuses", async () => {
       const open = tenancy({ sources: ["path"], auth: false });
       await using server = await listen(
         serve([open, tenancy({ sources: ["path"] }), requireTenant()], report),
@@ -243,7 +243,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
 for (const [name, express] of Object.entries(expressMajors)) {
   describe(`tenancy() and a proxy, on ${name}`, () => {
     for (const trusted of [true, false]) {
-      it(`TEN-13 takes X-Forwarded-Host through hostOf ${trusted ? "of a trusted proxy" : "of nobody else"}`, async () => {
+      it(`${trusted ? "uses" : "ignores"} X-Forwarded-Host through hostOf when trust proxy is ${trusted} (TEN-13)`, async () => {
         const app = express();
         app.set("trust proxy", trusted);
         const hostOf = (req: IncomingMessage): string | undefined =>
@@ -263,7 +263,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
 }
 
 describe("tenancy() on HTTP/2", () => {
-  it("TEN-13 reads :authority, and no tenant where Host says something else", async () => {
+  it("reads :authority, and finds no tenant when Host differs from it (TEN-13)", async () => {
     const middleware = tenancy({ sources: ["subdomain"], baseDomain: "example.com", auth: false });
     const server = createServer((req, res) => {
       const [request, response] = [req, res] as unknown as Parameters<typeof report>;

@@ -14,13 +14,13 @@ const callers = {
 } as const;
 
 for (const [stack, serve] of Object.entries(stacks)) {
-  describe(`what a request may choose, on ${stack}`, () => {
+  describe(`the tenant that a client tries to choose, on ${stack}`, () => {
     const running = new Map<string, Promise<Listening>>();
     after(async () => {
       for (const each of running.values()) await (await each)[Symbol.asyncDispose]();
     });
 
-    /** The server for these settings, one for all requests. */
+    /** Returns the port of the server for these settings; all requests share it. */
     async function port(
       sources: (typeof spoofs)[number]["sources"],
       kind: keyof typeof callers,
@@ -41,7 +41,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
     }
 
     for (const spoof of spoofs) {
-      it(`TEN-4 TEN-5 TEN-6 TEN-7 TEN-8 TEN-9 TEN-13 ${spoof.title}`, async () => {
+      it(`${spoof.title} (TEN-4, TEN-5, TEN-6, TEN-7, TEN-8, TEN-9, TEN-13)`, async () => {
         for (const kind of Object.keys(callers) as (keyof typeof callers)[]) {
           const request: Asked = { ...spoof, caller: callers[kind].caller };
           const answer = await ask(await port(spoof.sources, kind, false), request);
@@ -56,8 +56,7 @@ for (const [stack, serve] of Object.entries(stacks)) {
               expected,
             ]);
           }
-          // Where every request needs a tenant the answer is the same; only who names none and sent no session
-          // is told so by a 403.
+          // The option requireTenant gives the same answer, except for a request without tenant and session: 403.
           const atOnce = await ask(await port(spoof.sources, kind, true), request);
           const nothingSaid = kind === "nobody" && spoof.off === 403;
           expect(atOnce.status, `${kind}, at once`).to.equal(nothingSaid ? 403 : answer.status);

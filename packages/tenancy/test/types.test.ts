@@ -4,9 +4,9 @@ import { expressMajors, listen } from "@svc/test-support";
 import { expect } from "chai";
 import { ask } from "./support/ask.ts";
 
-// Compiled with the tests: what stands here is a promise to users of TypeScript.
+// The compiler checks this file: it fixes the types that users of TypeScript rely on.
 describe("the types of @svc/tenancy", () => {
-  it("leave the types of an Express handler behind a guard alone", async () => {
+  it("keep the types of an Express handler after a guard", async () => {
     const app = expressMajors["express 5"]();
     app.use(tenancy({ sources: ["path"], auth: false }));
     app.get("/t/:tenant/orders/:id", requireTenant(), requestedTenant(), (req, res) => {
@@ -19,7 +19,7 @@ describe("the types of @svc/tenancy", () => {
     expect(body).to.eql({ id: "7", tenant: "acme" });
   });
 
-  it("refuse a guard that was not called", () => {
+  it("reject a guard that was not called", () => {
     const app = expressMajors["express 5"]();
     // @ts-expect-error -- requireTenant() is the guard
     app.get("/orders", requireTenant);
@@ -28,7 +28,7 @@ describe("the types of @svc/tenancy", () => {
     expect(app).to.be.a("function");
   });
 
-  it("know the sources and take undefined for left out", () => {
+  it("list the sources, and accept undefined for an omitted option", () => {
     const options: TenancyOptions = {
       sources: ["token"],
       baseDomain: undefined,
@@ -36,10 +36,10 @@ describe("the types of @svc/tenancy", () => {
       callerOf: (req) => ({ tenant: req.headers["x-verified-tenant"]?.toString() }),
     };
     expect(tenancy(options)).to.be.a("function");
-    // @ts-expect-error -- no such source
+    // @ts-expect-error -- unknown source
     const wrong: TenancyOptions = { sources: ["cookie"] };
     expect(() => tenancy(wrong)).to.throw("sources");
-    // @ts-expect-error -- a promise is no caller
+    // @ts-expect-error -- a promise is not a caller
     const late: TenancyOptions = { callerOf: async () => undefined };
     expect(late).to.have.property("callerOf");
   });

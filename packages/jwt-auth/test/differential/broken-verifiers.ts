@@ -4,7 +4,7 @@ import { partsOf, signatureOf } from "../support/forge.ts";
 import { keyFor } from "../support/key-fixtures.ts";
 import type { Subject } from "./compare.ts";
 
-/** Verifiers that do something wrong, each of which the comparison has to find. */
+/** Broken verifiers; the comparison must detect each of them. */
 export const brokenVerifiers: Readonly<Record<string, (subject: Subject) => Subject>> = {
   "broken-crit": (subject) => forgiving(subject, "critical_header"),
   "broken-base64": (subject) => forgiving(subject, "encoding"),
@@ -12,7 +12,7 @@ export const brokenVerifiers: Readonly<Record<string, (subject: Subject) => Subj
   "broken-strict": refusingExtraMembers,
 };
 
-/** Overlooks one reason, and looks at the signature alone where that was found. */
+/** Ignores one reason: for such a token it checks the signature only. */
 function forgiving(subject: Subject, reason: Verification["reason"]): Subject {
   return async (token) => {
     const found = await subject(token);
@@ -33,7 +33,7 @@ function isSigned(token: string): boolean {
   return verify(hash, Buffer.from(text), { key, dsaEncoding: "ieee-p1363" }, bytes);
 }
 
-/** Remembers what was signed instead of the whole token. */
+/** Caches by the signed text instead of the whole token. */
 function cachedByPayload(subject: Subject): Subject {
   const known = new Map<string, Verification>();
   return async (token) => {
@@ -45,7 +45,7 @@ function cachedByPayload(subject: Subject): Subject {
   };
 }
 
-/** Takes offence at a header that any issuer may write. */
+/** Refuses a header member that any issuer may set. */
 function refusingExtraMembers(subject: Subject): Subject {
   return (token) => ("x" in objectIn(partsOf(token)[0]) ? { reason: "header" } : subject(token));
 }

@@ -10,22 +10,22 @@ import { audience, type Draft, finish, goodDraft, issuer, knownKid, leewaySecond
 import { combinable, kinds, mutations } from "./mutations.ts";
 import { classOf, isOfAClass, isSubSecond } from "./stricter.ts";
 
-/** What looks at a token. */
+/** Verifies a token; the function under test. */
 export type Subject = (token: string) => Verification | Promise<Verification>;
 
 export interface Comparison {
   readonly cases: number;
-  /** Accepted by both. */
+  /** Tokens that both accept. */
   readonly valid: number;
   readonly refusedByBoth: number;
-  /** Accepted by jose, refused here, by class. */
+  /** Tokens that jose accepts and this package refuses, by class. */
   readonly stricter: ReadonlyMap<string, number>;
-  /** Accepted here, refused by jose, for a fraction of a second. */
+  /** Tokens that only jose refuses, because of a fraction of a second. */
   readonly subSecond: number;
   readonly perAlgorithm: ReadonlyMap<string, number>;
   readonly perKind: ReadonlyMap<string, number>;
   readonly perReason: ReadonlyMap<string, number>;
-  /** Whatever must not be. */
+  /** Results that are wrong. */
   readonly faults: readonly Fault[];
 }
 
@@ -40,13 +40,13 @@ export interface Fault {
 export interface CompareOptions {
   readonly cases: number;
   readonly seed: number;
-  /** Changes the verifiers, to see that it is noticed. Default: as they are. */
+  /** Breaks the verifiers, to show that the comparison notices it. Default: unchanged verifiers. */
   readonly wrap?: ((subject: Subject) => Subject) | undefined;
 }
 
 /**
- * Makes tokens and shows each to our verifier and to jose's, with the same keys, algorithms, issuer, audience, leeway
- * and clock. The same seed makes the same headers, claims and changes; keys and signatures are new in every run.
+ * Generates tokens and verifies each with this package and with jose, with the same keys, algorithms, issuer, audience,
+ * leeway and clock. Equal seeds make equal headers, claims and mutations; keys and signatures are new in every run.
  */
 export async function compare({
   cases,
@@ -60,7 +60,7 @@ export async function compare({
     const algorithm = pickAlgorithm(index, random);
     const side = random.pick(sides.filter((each) => each.algorithms.includes(algorithm)));
     const { token, kind, mustRefuse, original } = makeToken(algorithm, index, random);
-    // The token that it was made of may lie in the cache by then.
+    // Verify the original first, so that the cache may hold it.
     if (original !== undefined) await side.ours(original);
     const ours = await side.ours(token);
     const again = await side.ours(token);
@@ -87,9 +87,10 @@ function faultOf(
   const isAccepted = ours.reason === undefined;
   if (!isSame(ours, again))
     return { what: "another answer the second time", detail: `${ours.reason} ${again.reason}` };
-  if (isAccepted && mustRefuse) return { what: "accepted what has to be refused", detail: "by its making" };
+  if (isAccepted && mustRefuse)
+    return { what: "accepted what has to be refused", detail: "because of its mutation" };
   if (isAccepted && isOfAClass(token))
-    return { what: "accepted what has to be refused", detail: "by its looks" };
+    return { what: "accepted what has to be refused", detail: "because of its class" };
   if (isAccepted && theirs !== undefined) {
     tally.valid++;
     return isSameClaims(ours, theirs)
@@ -120,12 +121,12 @@ function stricterFault(
   return undefined;
 }
 
-/** Both sides come from the same text, so their members are in the same order. */
+/** Compares JSON texts: both values come from the same text, so their members have the same order. */
 function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** A member called `__proto__` is dropped here: whoever copies claims gets no other prototype by it. */
+/** Compares claims without `__proto__`, which this package drops to protect copies of the claims. */
 function isSameClaims({ principal }: Verification, theirs: JWTPayload): boolean {
   const { ["__proto__"]: _, ...expected } = { ...theirs };
   return isSame({ ...principal?.claims }, expected) && principal?.subject === theirs.sub;
@@ -138,12 +139,12 @@ interface Side {
   theirs(token: string): Promise<JWTPayload | undefined>;
 }
 
-/** Both families of algorithms, with and without an issuer and an audience, with and without a cache. */
+/** Creates both verifiers per family: with issuer, audience and cache, and without them. */
 function createSides(wrap: (subject: Subject) => Subject): readonly Side[] {
   return [asymmetric, symmetric].flatMap((family) =>
     [true, false].map((isChecked): Side => {
       const expected = isChecked ? { issuer, audience } : {};
-      // A secret or a pinned key is the key of every kid, a set knows its kids.
+      // A secret or a pinned key fits every kid; a key set has fixed kids.
       const keys = isChecked
         ? everyKey()
         : fixedKeys(family.map((each) => ({ kid: knownKid, algorithm: each, key: keyFor(each).publicKey })));
@@ -196,7 +197,7 @@ interface Made {
 
 function makeToken(algorithm: Algorithm, index: number, random: Random): Made {
   const draft = goodDraft(algorithm, random);
-  // Every kind comes as often as every other; three in ten tokens are left as they are.
+  // All kinds are equally frequent; three in ten tokens are unchanged.
   const kind = random.chance(0.3) ? "none" : (kinds[index % kinds.length] ?? "none");
   if (combinable.includes(kind) && random.chance(0.2)) apply(random.pick(combinable), draft, random);
   const original =
@@ -209,7 +210,7 @@ function apply(kind: string, draft: Draft, random: Random): boolean {
   return mutations[kind]?.(draft, random) ?? false;
 }
 
-// Signing with RSA and the large curves takes long, so the others are more of it.
+// Signing with RSA and the large curves is slow, so the other algorithms are more frequent.
 const often: readonly Algorithm[] = ["HS256", "HS384", "HS512", "EdDSA", "ES256", "RS256"];
 
 function pickAlgorithm(index: number, random: Random): Algorithm {

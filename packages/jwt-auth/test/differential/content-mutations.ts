@@ -48,9 +48,9 @@ const types: readonly unknown[] = [
   undefined,
 ];
 
-/** What header and claims say. */
+/** Mutations of the content of header and claims. */
 export const contentMutations: Mutations = {
-  // What the header says.
+  // Header.
   crit: (draft, random) => {
     draft.header["crit"] = random.pick<unknown>([
       ["b64"],
@@ -106,11 +106,11 @@ export const contentMutations: Mutations = {
     draft.forgery.key = createSecretKey(random.pick(publicKeySecrets()));
     return true;
   },
-  "the key of somebody else": (draft) => {
+  "a foreign key": (draft) => {
     draft.forgery.key = keyFixture(foreign(draft.algorithm)).privateKey;
     return true;
   },
-  "a key that comes along": (draft, random) => {
+  "a key in the header, which signed the token": (draft, random) => {
     draft.forgery.key = keyFixture(foreign(draft.algorithm)).privateKey;
     const jwk = draft.algorithm.startsWith("HS")
       ? { kty: "oct", k: "AAAA" }
@@ -126,7 +126,7 @@ export const contentMutations: Mutations = {
     );
     return true;
   },
-  "a header that names keys, signed well": (draft, random) => {
+  "a header with keys, correctly signed": (draft, random) => {
     Object.assign(
       draft.header,
       random.pick<object>([
@@ -154,7 +154,7 @@ export const contentMutations: Mutations = {
       "main\u0000",
     ]);
     draft.header["kid"] = kid;
-    // Half of the verifiers do not look for a kid.
+    // Half of the verifiers accept any kid.
     return typeof kid !== "string" || kid.length > 256;
   },
   "typ of the header": (draft, random) => {
@@ -162,11 +162,11 @@ export const contentMutations: Mutations = {
     return false;
   },
 
-  // What the claims say.
+  // Claims.
   exp: (draft, random) => claim(draft, "exp", random.pick(dates)),
   iat: (draft, random) => claim(draft, "iat", random.pick(dates)),
   nbf: (draft, random) => claim(draft, "nbf", random.pick(dates)),
-  "dates beyond numbers": (draft, random) => {
+  "infinite dates": (draft, random) => {
     const name = random.pick(["exp", "iat", "nbf"]);
     const rest = Object.fromEntries(Object.entries(draft.claims).filter(([each]) => each !== name));
     return withPayload(
@@ -221,7 +221,7 @@ export const contentMutations: Mutations = {
     draft.claims["typ"] = "refresh";
     return true;
   },
-  "a name that looks alike": (draft, random) => {
+  "a claim name that looks alike": (draft, random) => {
     const [name, like] = random.pick([
       ["sub", "ѕub"],
       ["exp", "exp "],

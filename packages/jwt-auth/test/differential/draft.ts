@@ -7,18 +7,18 @@ export const audience = "expenses";
 export const knownKid = "main";
 export const leewaySeconds = 30;
 
-/** A token that is being made. What is changed before `finish` is signed. */
+/** A token under construction. Changes before `finish` are signed. */
 export interface Draft {
   readonly algorithm: Algorithm;
   readonly header: Record<string, unknown>;
   readonly claims: Record<string, unknown>;
-  /** Laid over what `finish` forges. */
+  /** Overrides the arguments that `finish` passes to `forge`. */
   readonly forgery: { -readonly [Name in keyof Forgery]: Forgery[Name] };
-  /** Changes the text of the whole token, in turn. */
+  /** Changes of the whole token's text, applied in order. */
   readonly after: ((token: string) => string)[];
 }
 
-/** A draft of a good token, as different from others as good tokens are. */
+/** Creates a draft of a valid token with random valid content. */
 export function goodDraft(algorithm: Algorithm, random: Random): Draft {
   return {
     algorithm,

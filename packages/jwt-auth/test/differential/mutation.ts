@@ -1,13 +1,13 @@
 import type { Random } from "../support/random.ts";
 import type { Draft } from "./draft.ts";
 
-/** A kind of change. True when what comes of it has to be refused, whatever else is done to the draft. */
+/** A kind of change. Returns true when the changed token must be refused, regardless of other changes. */
 export type Mutation = (draft: Draft, random: Random) => boolean;
 
-/** Kinds of changes by their names. */
+/** Kinds of changes by name. */
 export type Mutations = Readonly<Record<string, Mutation>>;
 
-/** Characters that no part of a token has, or that end one. */
+/** Characters that are invalid in a part of a token, or that end it. */
 export const odd = [" ", "\n", "\t", "\r\n", "=", "+", "/", "é", "%20", "\u0000", "Ａ", ".", '"', "\u200b"];
 
 export function inserted(text: string, what: string, random: Random): string {
@@ -24,7 +24,7 @@ export function encoded(
   return true;
 }
 
-/** The payload's text. */
+/** Replaces the text of the payload. */
 export function withPayload(draft: Draft, text: string | Uint8Array): boolean {
   draft.forgery.rawPayload = text;
   return true;

@@ -3,12 +3,12 @@ import type { Mutations } from "./mutation.ts";
 import { textMutations } from "./text-mutations.ts";
 import { tokenMutations } from "./token-mutations.ts";
 
-/** Everything that is done to tokens. */
+/** All mutations of tokens. */
 export const mutations: Mutations = { ...tokenMutations, ...textMutations, ...contentMutations };
 
 export const kinds: readonly string[] = Object.keys(mutations);
 
-/** Those that change what is signed, and that another one of them may follow. */
+/** Mutations of the signed content that can be combined with each other. */
 export const combinable: readonly string[] = [
   "crit",
   "b64",
@@ -24,6 +24,6 @@ export const combinable: readonly string[] = [
   "iss",
   "aud",
   "a refresh token",
-  "much in it",
-  "a name that looks alike",
+  "a large payload",
+  "a claim name that looks alike",
 ];

@@ -3,16 +3,16 @@ import type { Refused } from "@svc/jwt-auth";
 import { nowSeconds } from "../support/forge.ts";
 import { leewaySeconds } from "./draft.ts";
 
-/** A class of tokens that are refused here and that a reader of JSON Web Tokens may accept. */
+/** A class of tokens that this package refuses and that another library may accept. */
 interface StricterClass {
-  /** As the refusal names it. */
+  /** The reason in the refusal. */
   readonly reason: Refused["reason"];
   readonly at?: readonly string[];
-  /** Looks at the token itself, on its own terms. */
+  /** Returns whether the token is in this class, independent of the verifier. */
   holds(token: Opened): boolean;
 }
 
-/** A token taken apart as leniently as can be. */
+/** A token, decoded as leniently as possible. */
 interface Opened {
   readonly token: string;
   readonly parts: readonly string[];
@@ -23,14 +23,14 @@ interface Opened {
 
 const dateNames = ["exp", "iat", "nbf"];
 
-/** Every class in which a refusal may be stricter than jose's. A token of one of them must be refused. */
+/** All classes in which the verifier may be stricter than jose. It must refuse every token of these classes. */
 export const stricterClasses: Readonly<Record<string, StricterClass>> = {
   "more than 8 KiB": { reason: "too_large", holds: ({ token }) => token.length > 8192 },
   "base64url that is not canonical": {
     reason: "encoding",
     holds: ({ parts }) => parts.some((each) => Buffer.from(each, "base64url").toString("base64url") !== each),
   },
-  "no UTF-8": {
+  "bytes that are not UTF-8": {
     reason: "encoding",
     at: ["header", "payload"],
     holds: ({ bytes }) => !bytes.slice(0, 2).every(isUtf8),
@@ -43,7 +43,7 @@ export const stricterClasses: Readonly<Record<string, StricterClass>> = {
     at: ["b64"],
     holds: ({ header }) => header["b64"] === false && !Object.hasOwn(header, "crit"),
   },
-  "a kid that is no string": {
+  "a kid that is not a string": {
     reason: "kid",
     at: ["kid"],
     holds: ({ header }) => Object.hasOwn(header, "kid") && typeof header["kid"] !== "string",
@@ -59,30 +59,30 @@ export const stricterClasses: Readonly<Record<string, StricterClass>> = {
     holds: ({ claims }) =>
       dateNames.some((name) => typeof claims[name] === "number" && !isInRange(claims[name])),
   },
-  "a date that is no number": {
+  "a date that is not a number": {
     reason: "claim_type",
     at: dateNames,
     holds: ({ claims }) =>
       dateNames.some((name) => Object.hasOwn(claims, name) && typeof claims[name] !== "number"),
   },
-  "sub that is no text": {
+  "sub that is not a non-empty string": {
     reason: "claim_type",
     at: ["sub"],
     holds: ({ claims }) =>
       Object.hasOwn(claims, "sub") && (typeof claims["sub"] !== "string" || claims["sub"] === ""),
   },
-  "jti, iss or fam that is no string": {
+  "jti, iss or fam that is not a string": {
     reason: "claim_type",
     at: ["jti", "iss", "fam"],
     holds: ({ claims }) =>
       ["jti", "iss", "fam"].some((name) => Object.hasOwn(claims, name) && typeof claims[name] !== "string"),
   },
-  "a name that is no plain text": {
+  "sub, jti or fam with control characters or lone surrogates": {
     reason: "claim_type",
     at: ["sub", "jti", "fam"],
     holds: ({ claims }) => ["sub", "jti", "fam"].some((name) => isUnfit(claims[name])),
   },
-  "a tenant that is no tenant id": {
+  "a tenant that is not a tenant id": {
     reason: "claim_type",
     at: ["tenant_id"],
     holds: ({ claims: { tenant_id: tenant } }) =>
@@ -101,7 +101,7 @@ export const stricterClasses: Readonly<Record<string, StricterClass>> = {
     holds: ({ claims }) =>
       typeof claims["iat"] === "number" && Math.floor(claims["iat"]) > nowSeconds + leewaySeconds,
   },
-  "exp past by its whole seconds": {
+  "exp in the past when truncated to whole seconds": {
     reason: "expired",
     at: ["exp"],
     holds: ({ claims }) =>
@@ -110,7 +110,7 @@ export const stricterClasses: Readonly<Record<string, StricterClass>> = {
   "a refresh token": { reason: "token_use", at: ["typ"], holds: ({ claims }) => claims["typ"] === "refresh" },
 };
 
-/** The class that a refusal claims for itself, and whether the token is of it. */
+/** Returns the class that matches the reason of the refusal and contains the token, or undefined. */
 export function classOf(token: string, { reason, at }: Refused): string | undefined {
   const opened = open(token);
   return Object.entries(stricterClasses).find(
@@ -119,13 +119,13 @@ export function classOf(token: string, { reason, at }: Refused): string | undefi
   )?.[0];
 }
 
-/** Whether a token is of any of the classes. */
+/** Returns whether a token is in any of the classes. */
 export function isOfAClass(token: string): boolean {
   const opened = open(token);
   return Object.values(stricterClasses).some((each) => each.holds(opened));
 }
 
-/** Accepted here and refused by jose: `nbf` and its fraction lie on both sides of the leeway's last second. */
+/** Returns whether jose alone refuses the token: its `nbf` is past the leeway only by a fraction of a second. */
 export function isSubSecond(token: string): boolean {
   const nbf = open(token).claims["nbf"];
   return typeof nbf === "number" && !Number.isInteger(nbf) && Math.floor(nbf) === nowSeconds + leewaySeconds;

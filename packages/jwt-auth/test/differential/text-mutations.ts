@@ -3,23 +3,23 @@ import type { Random } from "../support/random.ts";
 import type { Draft } from "./draft.ts";
 import { type Mutations, withPayload } from "./mutation.ts";
 
-/** What is done to the text of header and payload. */
+/** Mutations of the text of header and payload. */
 export const textMutations: Mutations = {
   "a byte order mark before the payload": (draft) =>
     withPayload(draft, `\uFEFF${JSON.stringify(draft.claims)}`),
   "a byte order mark before the header": (draft) => header(draft, (text) => `\uFEFF${text}`),
-  "a payload that is no UTF-8": (draft, random) =>
+  "a payload that is not UTF-8": (draft, random) =>
     withPayload(draft, spliced(JSON.stringify({ note: "", ...draft.claims }), random)),
-  "a header that is no UTF-8": (draft, random) => {
+  "a header that is not UTF-8": (draft, random) => {
     draft.forgery.rawHeader = spliced(
       headerText({ ...draft, header: { note: "", ...draft.header } }),
       random,
     );
     return true;
   },
-  "a payload that is no object": (draft, random) =>
+  "a payload that is not an object": (draft, random) =>
     withPayload(draft, random.pick(["[]", "null", "7", '"a"', "true", "", JSON.stringify([draft.claims])])),
-  "a header that is no object": (draft, random) =>
+  "a header that is not an object": (draft, random) =>
     header(draft, (text) => random.pick(["[]", "null", "7", '"a"', `[${text}]`, ""])),
   "a payload that is broken JSON": (draft, random) =>
     withPayload(draft, brokenJson(JSON.stringify(draft.claims), random)),
@@ -38,11 +38,11 @@ export const textMutations: Mutations = {
       `{"__proto__":${JSON.stringify({ [name]: value })},${JSON.stringify(rest).slice(1)}`,
     );
   },
-  "much in it": (draft, random) => {
+  "a large payload": (draft, random) => {
     draft.claims["pad"] = "p".repeat(5000 + random.whole(2000));
     return false;
   },
-  "deep lists in it": (draft, random) => {
+  "deeply nested lists": (draft, random) => {
     const depth = 1 + random.whole(500);
     draft.forgery.rawPayload = `{"deep":${"[".repeat(depth)}${"]".repeat(depth)},${JSON.stringify(draft.claims).slice(1)}`;
     return false;
@@ -58,7 +58,7 @@ function headerText(draft: Draft): string {
   return JSON.stringify({ alg: draft.algorithm, ...draft.header });
 }
 
-/** The text with bytes in a string that no UTF-8 has. */
+/** Inserts bytes that are invalid in UTF-8 into a string of the text. */
 function spliced(text: string, random: Random): Uint8Array {
   const bad = random.pick([
     [0xff],

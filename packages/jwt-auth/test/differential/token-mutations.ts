@@ -5,20 +5,20 @@ import { encoded, inserted, type Mutations, odd } from "./mutation.ts";
 
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/** What is done to tokens that were signed, and to their encoding. */
+/** Mutations of signed tokens and of their encoding. */
 export const tokenMutations: Mutations = {
   none: () => false,
 
-  // The text of the token, after it was signed.
+  // The text of the token, after signing.
   "another character in the header": (draft, random) => replaceIn(draft, random, 0),
   "another character in the payload": (draft, random) => replaceIn(draft, random, 1),
   "another character in the signature": (draft, random) => replaceIn(draft, random, 2),
   "cut off": (draft, random) => after(draft, (token) => token.slice(0, random.whole(token.length))),
-  "cut off at the front": (draft, random) =>
+  "characters cut off at the start": (draft, random) =>
     after(draft, (token) => token.slice(1 + random.whole(token.length - 1))),
-  "characters behind it": (draft, random) =>
+  "characters after the token": (draft, random) =>
     after(draft, (token) => token + random.pick(["A", "AAAA", "=", "==", ".", " ", "\n", ";", ","])),
-  "an odd character in it": (draft, random) =>
+  "an odd character in the token": (draft, random) =>
     after(draft, (token) => inserted(token, random.pick(odd), random)),
   "fewer or more parts": (draft, random) => after(draft, (token) => otherParts(token, random)),
   "parts in another order": (draft, random) =>
@@ -36,20 +36,20 @@ export const tokenMutations: Mutations = {
     }),
   "other case": (draft, random) =>
     after(draft, (token) => random.pick([token.toUpperCase(), token.toLowerCase()])),
-  "a signature with other bits at its end": (draft) =>
+  "a signature with other unused bits": (draft) =>
     encoded(draft, "encodedSignature", (part) => (part.length % 4 < 2 ? `${part}=` : nonCanonical(part))),
   "a signature in other bytes": (draft, random) => otherSignature(draft, random),
 
-  // The encoding, signed as it is.
+  // The encoding, signed as changed.
   "an odd character in the signed payload": (draft, random) =>
     encoded(draft, "encodedPayload", (part) => inserted(part, random.pick(odd), random)),
   "an odd character in the signed header": (draft, random) =>
     encoded(draft, "encodedHeader", (part) => inserted(part, random.pick(odd), random)),
-  "a signed payload with other bits at its end": (draft) =>
+  "a signed payload with other unused bits": (draft) =>
     encoded(draft, "encodedPayload", (part) => (part.length % 4 < 2 ? `${part}=` : nonCanonical(part))),
-  "padding that is signed": (draft) =>
+  "signed padding": (draft) =>
     encoded(draft, "encodedPayload", (part) => `${part}${"=".repeat((4 - (part.length % 4)) % 4 || 1)}`),
-  "the other alphabet": (draft) => {
+  "the base64 alphabet": (draft) => {
     draft.claims["note"] = "~~~???ÿÿÿ>>>";
     return encoded(draft, "encodedPayload", (part) => part.replaceAll("-", "+").replaceAll("_", "/"));
   },
@@ -58,7 +58,7 @@ export const tokenMutations: Mutations = {
 function after(draft: Draft, change: (token: string) => string): boolean {
   draft.after.push((token) => {
     const changed = change(token);
-    // Never the token itself: it would not have to be refused.
+    // Never return the token itself, which is valid.
     return changed === token ? `${token}.` : changed;
   });
   return true;

@@ -5,19 +5,19 @@ import { hostile, type HostileClass, type HostileToken, type Settings } from "./
 const latest = 8.64e12;
 
 const numbers: HostileClass = {
-  name: "dates that are none",
+  name: "invalid dates",
   tokens: ["exp", "iat", "nbf"].flatMap((claim) => [
     date(claim, "AUTH-23", "1e400", "1e400"),
     date(claim, "AUTH-23", "-1e400", "-1e400"),
     date(claim, "AUTH-23", "negative", "-1"),
-    date(claim, "AUTH-23", "past the last date", String(latest + 1)),
+    date(claim, "AUTH-23", "above the largest date", String(latest + 1)),
     date(claim, "AUTH-28", "a string", `"${nowSeconds}"`),
     date(claim, "AUTH-28", "the word NaN", '"NaN"'),
     date(claim, "AUTH-28", "null", "null"),
     date(claim, "AUTH-28", "true", "true"),
     date(claim, "AUTH-28", "a list", `[${nowSeconds}]`),
     date(claim, "AUTH-28", "an object", `{"$date":${nowSeconds}}`),
-    date(claim, "AUTH-28", "text that is a date", '"2027-01-15T08:00:00Z"'),
+    date(claim, "AUTH-28", "a date as text", '"2027-01-15T08:00:00Z"'),
   ]),
 };
 
@@ -33,7 +33,7 @@ function date(claim: string, rule: string, how: string, value: string): HostileT
   );
 }
 
-/** One second decides. */
+/** Tokens that are one second or less beyond the leeway. */
 const skew: HostileClass = {
   name: "the edges of the leeway",
   tokens: [
@@ -75,7 +75,7 @@ function edge(
 }
 
 const missing: HostileClass = {
-  name: "claims that are missing",
+  name: "missing claims",
   tokens: [
     ...["exp", "iat", "sub"].map((claim) =>
       hostile("AUTH-9", `no ${claim}`, ["claim_missing", claim], { claims: { [claim]: undefined } }),
@@ -84,10 +84,10 @@ const missing: HostileClass = {
     looksLike("Exp in upper case", "exp", "Exp"),
     looksLike("sub with a letter of another alphabet", "sub", "ѕub"),
     looksLike("iat with a dotless i", "iat", "ıat"),
-    looksLike("exp with a space behind it", "exp", "exp "),
+    looksLike("exp with a trailing space", "exp", "exp "),
     looksLike("sub with an invisible letter", "sub", "sub\u200b"),
-    looksLike("exp of full-width letters", "exp", "ｅｘｐ"),
-    looksLike("expires_at for exp", "exp", "expires_at"),
+    looksLike("exp in full-width letters", "exp", "ｅｘｐ"),
+    looksLike("expires_at in place of exp", "exp", "expires_at"),
   ],
 };
 
@@ -103,7 +103,7 @@ function looksLike(defect: string, claim: string, as: string): HostileToken {
 }
 
 const types: HostileClass = {
-  name: "claims of another type",
+  name: "claims of the wrong type",
   tokens: [
     type("sub", "sub a number", 1, "ada"),
     type("sub", "sub null", null, "ada"),
@@ -125,7 +125,7 @@ const types: HostileClass = {
 };
 
 const texts: HostileClass = {
-  name: "names that no log, database or header can hold",
+  name: "texts that logs, databases or headers cannot store",
   tokens: [
     ...["sub", "jti", "fam", "tenant_id"].flatMap((claim) => [
       text(claim, "NUL", "a\0"),
@@ -135,7 +135,7 @@ const texts: HostileClass = {
     ]),
     text("tenant_id", "4,000 characters", "a".repeat(4000)),
     text("tenant_id", "256 characters", "a".repeat(256)),
-    text("tenant_id", "nothing but a space", " "),
+    text("tenant_id", "only a space", " "),
   ],
 };
 
@@ -164,10 +164,10 @@ const issuer = "https://issuer.example";
 const issuers: HostileClass = {
   name: "issuer",
   tokens: [
-    iss("of another", "https://evil.example"),
-    iss("with a slash behind it", `${issuer}/`),
+    iss("another issuer", "https://evil.example"),
+    iss("with a trailing slash", `${issuer}/`),
     iss("in upper case", issuer.toUpperCase()),
-    iss("that only begins so", `${issuer}.evil.example`),
+    iss("with a longer domain", `${issuer}.evil.example`),
     iss("without its scheme", "issuer.example"),
     iss("empty", ""),
     iss("with a letter of another alphabet", issuer.replace("e", "е")),
@@ -199,17 +199,17 @@ const audience = "expenses";
 const audiences: HostileClass = {
   name: "audience",
   tokens: [
-    aud("of another", "audience", "billing"),
+    aud("another audience", "audience", "billing"),
     aud("in upper case", "audience", "EXPENSES"),
-    aud("that holds it", "audience", "expenses,billing"),
-    aud("a list without it", "audience", ["billing", "users"]),
+    aud("a string that contains the audience", "audience", "expenses,billing"),
+    aud("a list without the audience", "audience", ["billing", "users"]),
     aud("an empty list", "audience", []),
     aud("empty", "audience", ""),
     aud("a list in a list", "claim_type", [[audience]]),
     aud("a number", "claim_type", 1),
-    aud("a list with a number beside it", "claim_type", [audience, 1]),
+    aud("a list with the audience and a number", "claim_type", [audience, 1]),
     hostile("AUTH-6", "missing", ["claim_missing", "aud"], {}, { claims: { aud: audience } }, { audience }),
-    { ...aud("a list of one other", "audience", ["billing"], [audience, "billing"]) },
+    { ...aud("a list with only another audience", "audience", ["billing"], [audience, "billing"]) },
   ],
 };
 
@@ -226,7 +226,7 @@ function aud(defect: string, reason: RefusalReason, value: unknown, good: unknow
 }
 
 const use: HostileClass = {
-  name: "what a token is for",
+  name: "the use of a token",
   tokens: [
     hostile(
       "AUTH-10",
@@ -237,7 +237,7 @@ const use: HostileClass = {
     ),
     hostile(
       "CLAIM-4",
-      "a refresh token with its rights",
+      "a refresh token with grt",
       ["token_use", "typ"],
       { claims: { typ: "refresh", grt: { scopes: ["a"], roles: [] } } },
       { claims: { grt: { scopes: ["a"], roles: [] } } },

@@ -5,7 +5,7 @@ import { hostile, type HostileClass, type HostileToken, sharedSecret } from "./h
 
 const good = forge();
 const [goodHeader, goodPayload, goodSignature] = partsOf(good);
-/** A header whose encoding leaves bits over. */
+/** A header whose encoding has unused bits. */
 const looseHeader = '{"alg":"RS256" }';
 
 const base64: HostileClass = {
@@ -13,16 +13,16 @@ const base64: HostileClass = {
   tokens: [
     payloadPart("padding on the payload", (part) => `${part}==`, 1),
     payloadPart("one = on the payload", (part) => `${part}=`, 2),
-    payloadPart("other bits at the end of the payload, one byte over", nonCanonical, 1),
-    payloadPart("other bits at the end of the payload, two bytes over", nonCanonical, 2),
+    payloadPart("unused bits set in the payload, one byte over", nonCanonical, 1),
+    payloadPart("unused bits set in the payload, two bytes over", nonCanonical, 2),
     payloadPart("a space in the payload", (part) => `${part.slice(0, 8)} ${part.slice(8)}`),
-    payloadPart("a space behind the payload", (part) => `${part} `),
+    payloadPart("a space after the payload", (part) => `${part} `),
     payloadPart("a line end in the payload", (part) => `${part.slice(0, 8)}\n${part.slice(8)}`),
     payloadPart("a tab in the payload", (part) => `${part.slice(0, 8)}\t${part.slice(8)}`),
     payloadPart("a NUL in the payload", (part) => `${part.slice(0, 8)}\u0000${part.slice(8)}`),
     payloadPart("a lone character at the end", (part) => `${part}A`, 0),
     payloadPart("a percent escape", (part) => `${part.slice(0, 8)}%20${part.slice(8)}`),
-    payloadPart("a letter outside of ASCII", (part) => `${part.slice(0, 8)}é${part.slice(8)}`),
+    payloadPart("a letter outside ASCII", (part) => `${part.slice(0, 8)}é${part.slice(8)}`),
     payloadPart("a full-width letter", (part) => `${part.slice(0, 8)}Ａ${part.slice(8)}`),
     {
       ...hostile("AUTH-21", "+ and / for - and _", ["encoding"], {
@@ -40,7 +40,7 @@ const base64: HostileClass = {
     ),
     hostile(
       "AUTH-21",
-      "other bits at the end of the header",
+      "unused bits set in the header",
       ["encoding"],
       { rawHeader: looseHeader, encodedHeader: nonCanonical },
       { rawHeader: looseHeader },
@@ -50,13 +50,13 @@ const base64: HostileClass = {
       encodedHeader: (part) => `\r\n${part}`,
     }),
     signaturePart("padding on the signature", (part) => `${part}==`),
-    signaturePart("other bits at the end of the signature", nonCanonical),
-    signaturePart("a line end behind the signature", (part) => `${part}\n`),
+    signaturePart("unused bits set in the signature", nonCanonical),
+    signaturePart("a line end after the signature", (part) => `${part}\n`),
     signaturePart("a space in the signature", (part) => `${part.slice(0, 8)} ${part.slice(8)}`),
-    signaturePart("a quote behind the signature", (part) => `${part}"`),
+    signaturePart("a quote after the signature", (part) => `${part}"`),
     hostile(
       "AUTH-21",
-      "other bits at the end of an HMAC",
+      "unused bits set in an HMAC",
       ["encoding"],
       { algorithm: "HS256", encodedSignature: nonCanonical },
       { algorithm: "HS256" },
@@ -64,7 +64,7 @@ const base64: HostileClass = {
     ),
     hostile(
       "AUTH-21",
-      "other bits at the end of an ES256 signature",
+      "unused bits set in an ES256 signature",
       ["encoding"],
       { algorithm: "ES256", encodedSignature: nonCanonical },
       { algorithm: "ES256" },
@@ -95,26 +95,26 @@ const shapes: HostileClass = {
     shape("four parts", "malformed", `${good}.`),
     shape("no header", "malformed", `.${goodPayload}.${goodSignature}`),
     shape("no payload", "malformed", `${goodHeader}..${goodSignature}`),
-    shape("the scheme still in front", "encoding", `Bearer ${good}`),
+    shape("a token with the scheme before it", "encoding", `Bearer ${good}`),
     shape("two tokens", "malformed", `${good},${good}`),
-    shape("cut off by six characters", "signature", good.slice(0, -6)),
+    shape("a token without its last six characters", "signature", good.slice(0, -6)),
     shape(
-      "cut to one character of the signature",
+      "a signature of one character",
       "encoding",
       `${goodHeader}.${goodPayload}.${goodSignature.slice(0, 1)}`,
     ),
     shape(
-      "the payload of another",
+      "the payload of another token",
       "signature",
       `${goodHeader}.${partsOf(forge({ claims: { sub: "eve" } }))[1]}.${goodSignature}`,
     ),
     shape(
-      "the signature of another",
+      "the signature of another token",
       "signature",
       `${goodHeader}.${goodPayload}.${partsOf(forge({ claims: { sub: "eve" } }))[2]}`,
     ),
     shape(
-      "a fingerprint for the signature",
+      "a hash in place of the signature",
       "signature",
       `${goodHeader}.${goodPayload}.${base64url(createHash("sha256").update(good).digest())}`,
     ),
@@ -122,12 +122,12 @@ const shapes: HostileClass = {
     size("200 KB", 200_000),
     size("5 MB", 5_000_000),
     {
-      ...shape("8 KiB and a character, and no token at all", "too_large", "x".repeat(8193)),
+      ...shape("8,193 characters that are not a token", "too_large", "x".repeat(8193)),
       rule: "AUTH-20",
     },
     hostile(
       "AUTH-21",
-      "lists in lists a thousand deep that are not closed",
+      "a thousand nested lists that are not closed",
       ["payload"],
       { rawPayload: deep(1000, false) },
       { rawPayload: deep(1000, true) },
@@ -139,12 +139,12 @@ function shape(defect: string, reason: RefusalReason, token: string): HostileTok
   return { rule: "AUTH-21", defect, reason, token, repaired: good };
 }
 
-/** The repaired token has exactly 8,192 characters. */
+/** Makes a token that is too long; the repaired one has exactly 8,192 characters. */
 function size(defect: string, length: number): HostileToken {
   return { rule: "AUTH-20", defect, reason: "too_large", token: sized(length), repaired: sized(8192) };
 }
 
-/** A good token of so many characters. Not every length can be had by the payload alone, so the header helps. */
+/** Makes a valid token of this length. Pads payload and header, because the payload alone cannot reach every length. */
 function sized(length: number): string {
   for (let more = 0; more < 4; more++) {
     const header = { x: "x".repeat(more) };

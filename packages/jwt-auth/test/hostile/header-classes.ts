@@ -7,14 +7,14 @@ import { hostile, type HostileClass, type HostileToken } from "./hostile-token.t
 
 const good = forge();
 
-/** A source that has one key under the kid `main`, and a verifier that takes nothing else. */
+/** Settings with one RS256 key under the kid `main`. */
 const oneKid = {
   keys: fixedKeys([{ kid: "main", algorithm: "RS256", key: keyFixture("rsa2048").publicKey }]),
   algorithms: ["RS256"],
 } as const;
 
 const unknownKids: HostileClass = {
-  name: "kid: names of no key",
+  name: "an unknown kid",
   tokens: [
     unknownKid("a path", "../../../../dev/null"),
     unknownKid("an absolute path", "/etc/passwd"),
@@ -23,12 +23,12 @@ const unknownKids: HostileClass = {
     unknownKid("__proto__", "__proto__"),
     unknownKid("constructor", "constructor"),
     unknownKid("hasOwnProperty", "hasOwnProperty"),
-    unknownKid("a NUL in it", "main\u0000"),
-    unknownKid("a line end in it", "main\r\nX-Admin: 1"),
-    unknownKid("another case", "MAIN"),
-    unknownKid("a letter that looks like another", "mаin"),
-    unknownKid("an address", "http://127.0.0.1:19009/keys.json"),
-    unknownKid("nothing", ""),
+    unknownKid("a kid with a NUL", "main\u0000"),
+    unknownKid("a kid with a line end", "main\r\nX-Admin: 1"),
+    unknownKid("the kid in another case", "MAIN"),
+    unknownKid("a letter of another alphabet", "mаin"),
+    unknownKid("a URL", "http://127.0.0.1:19009/keys.json"),
+    unknownKid("an empty text", ""),
     unknownKid("256 characters", "k".repeat(256)),
   ],
 };
@@ -38,7 +38,7 @@ function unknownKid(defect: string, kid: string): HostileToken {
 }
 
 const kidShapes: HostileClass = {
-  name: "kid: shapes",
+  name: "a kid of the wrong type or length, or of the wrong key",
   tokens: [
     hostile(
       "AUTH-22",
@@ -61,7 +61,7 @@ const kidShapes: HostileClass = {
     hostile("AUTH-28", "false", ["kid"], { header: { kid: false } }, { header: { kid: "false" } }),
     hostile(
       "KEY-11",
-      "none where there are two keys",
+      "no kid when the source has two keys",
       ["unknown_key"],
       {},
       { header: { kid: "main" } },
@@ -75,7 +75,7 @@ const kidShapes: HostileClass = {
     ),
     hostile(
       "KEY-2",
-      "of the other key",
+      "the kid of the other key",
       ["signature"],
       { header: { kid: "next" } },
       { header: { kid: "main" } },
@@ -93,12 +93,12 @@ const kidShapes: HostileClass = {
 const criticalHeaders: HostileClass = {
   name: "crit and b64",
   tokens: [
-    crit("an extension that is there", { crit: ["exp"], exp: 1 }),
-    crit("an extension that is not there", { crit: ["x-unknown"] }),
+    crit("an extension that the header has", { crit: ["exp"], exp: 1 }),
+    crit("an extension that the header lacks", { crit: ["x-unknown"] }),
     crit("b64 true", { crit: ["b64"], b64: true }),
     crit("b64 false", { crit: ["b64"], b64: false }),
     crit("an empty list", { crit: [] }),
-    crit("no list", { crit: "exp" }),
+    crit("a text", { crit: "exp" }),
     crit("null", { crit: null }),
     crit("itself", { crit: ["crit"] }),
     crit("alg", { crit: ["alg"] }),
@@ -120,7 +120,7 @@ function crit(defect: string, header: Readonly<Record<string, unknown>>): Hostil
 }
 
 const headerShapes: HostileClass = {
-  name: "what a header is",
+  name: "the JSON of the header",
   tokens: [
     raw("header", "a list", '[{"alg":"RS256"}]'),
     raw("header", "a string", '"RS256"'),
@@ -129,7 +129,7 @@ const headerShapes: HostileClass = {
     raw("header", "no JSON", "alg=RS256"),
     raw("header", "JSON that is cut off", '{"alg":"RS256"'),
     raw("header", "two objects", '{"alg":"RS256"}{}'),
-    raw("header", "a comment in it", '{"alg":"RS256"/**/}'),
+    raw("header", "JSON with a comment", '{"alg":"RS256"/**/}'),
     raw("header", "single quotes", "{'alg':'RS256'}"),
   ],
 };
@@ -139,7 +139,7 @@ function raw(reason: RefusalReason, defect: string, rawHeader: string): HostileT
 }
 
 const otherForms: HostileClass = {
-  name: "tokens of other kinds",
+  name: "other kinds of tokens",
   tokens: [
     form(
       "five parts, as encrypted tokens have",

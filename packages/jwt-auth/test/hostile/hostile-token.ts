@@ -1,26 +1,26 @@
 import type { Algorithm, createVerifier, RefusalReason } from "@svc/jwt-auth";
 import { base64url, forge, type Forgery } from "../support/forge.ts";
 
-/** What the verifier of a row is made with beside its key source and its clock. */
+/** Options of a row's verifier, apart from the clock. */
 export type Settings = Omit<Parameters<typeof createVerifier>[0], "now">;
 
 /** A token with one defect, and the same token without it. */
 export interface HostileToken {
-  /** The id of the rule that it breaks. */
+  /** The id of the rule that the token breaks. */
   readonly rule: string;
-  /** The defect in words; no two of a class are alike. */
+  /** The defect in words, unique within its class. */
   readonly defect: string;
   readonly token: string;
   readonly reason: RefusalReason;
-  /** The claim or header that is named, where one is. */
+  /** The claim or header in the refusal, if any. */
   readonly at?: string | undefined;
-  /** Accepted by the verifier that refuses `token`. */
+  /** The token without the defect, accepted by the same verifier. */
   readonly repaired: string;
-  /** Default: a verifier of every asymmetric algorithm, with the fixture keys. */
+  /** Default: all asymmetric algorithms, with the fixture keys. */
   readonly settings?: Partial<Settings> | undefined;
 }
 
-/** What tokens of one kind have in common. */
+/** A class of hostile tokens. */
 export interface HostileClass {
   readonly name: string;
   readonly tokens: readonly HostileToken[];
@@ -41,10 +41,10 @@ export const asymmetric: readonly Algorithm[] = [
 
 export const symmetric: readonly Algorithm[] = ["HS256", "HS384", "HS512"];
 
-/** For a verifier of shared secrets. */
+/** Settings of a verifier with shared secrets. */
 export const sharedSecret: Partial<Settings> = { algorithms: symmetric };
 
-/** A row whose repaired token is a plain good one, or the same forgery with `repair` over it. */
+/** Makes a row; `forgery` makes the bad token, `repair` the accepted one. */
 export function hostile(
   rule: string,
   defect: string,
@@ -56,7 +56,7 @@ export function hostile(
   return { rule, defect, reason, at, token: forge(forgery), repaired: forge(repair), settings };
 }
 
-/** The text of a token whose signature belongs to another header or payload. */
+/** Replaces parts of a token without signing it again. */
 export function withParts(
   token: string,
   parts: { header?: unknown; payload?: unknown; signature?: string },

@@ -3,22 +3,22 @@ import { goodClaims, nowSeconds } from "../support/forge.ts";
 import { hostile, type HostileClass, type HostileToken } from "./hostile-token.ts";
 
 const json: HostileClass = {
-  name: "the payload's text",
+  name: "the text of the payload",
   tokens: [
     payload("a byte order mark", "payload", "\uFEFF" + JSON.stringify(goodClaims)),
     payload("UTF-16", "payload", Buffer.from(JSON.stringify(goodClaims), "utf16le")),
-    utf8("a byte that no UTF-8 has", [0xff]),
-    utf8("a sequence that is cut off", [0xe2, 0x82]),
-    utf8("an overlong letter", [0xc1, 0x81]),
-    utf8("half of a pair", [0xed, 0xa0, 0x80]),
-    utf8("past the last letter", [0xf4, 0x90, 0x80, 0x80]),
+    utf8("a byte that is invalid in UTF-8", [0xff]),
+    utf8("a truncated UTF-8 sequence", [0xe2, 0x82]),
+    utf8("an overlong UTF-8 sequence", [0xc1, 0x81]),
+    utf8("an encoded surrogate", [0xed, 0xa0, 0x80]),
+    utf8("a code point above U+10FFFF", [0xf4, 0x90, 0x80, 0x80]),
     payload("a list", "payload", JSON.stringify([goodClaims])),
     payload("a string", "payload", JSON.stringify(JSON.stringify(goodClaims))),
     payload("null", "payload", "null"),
     payload("a number", "payload", String(nowSeconds)),
     payload("true", "payload", "true"),
-    payload("no JSON", "payload", "sub=ada"),
-    payload("JSON that is cut off", "payload", JSON.stringify(goodClaims).slice(0, -1)),
+    payload("a text that is not JSON", "payload", "sub=ada"),
+    payload("truncated JSON", "payload", JSON.stringify(goodClaims).slice(0, -1)),
     payload("two objects", "payload", JSON.stringify(goodClaims) + "{}"),
     payload("a comma at the end", "payload", JSON.stringify(goodClaims).replace(/\}$/, ",}")),
     payload("a comment", "payload", `${JSON.stringify(goodClaims)}//`),
@@ -29,7 +29,7 @@ const json: HostileClass = {
       "payload",
       JSON.stringify(goodClaims).replace(/"exp":\d+/, '"exp":0x7fffffff'),
     ),
-    payload("a NUL behind it", "payload", `${JSON.stringify(goodClaims)}\u0000`),
+    payload("a NUL after the JSON", "payload", `${JSON.stringify(goodClaims)}\u0000`),
     payload("a line end in a string", "payload", JSON.stringify(goodClaims).replace("ada", "a\nda")),
     hostile(
       "AUTH-21",
@@ -40,7 +40,7 @@ const json: HostileClass = {
     ),
     hostile(
       "AUTH-21",
-      "a header that is no UTF-8",
+      "a header that is not UTF-8",
       ["encoding", "header"],
       { rawHeader: broken('{"alg":"RS256","x":"', [0xff], '"}') },
       { rawHeader: '{"alg":"RS256","x":"A"}' },
@@ -68,31 +68,44 @@ function broken(before: string, bytes: readonly number[], after: string): Uint8A
   return Buffer.concat([Buffer.from(before), Buffer.from(bytes), Buffer.from(after)]);
 }
 
-/** The last of two members counts, for every reader: what is refused is what the last one says. */
+/** The last of duplicate members counts, so the last one here has the defect. */
 const members: HostileClass = {
-  name: "members twice, and of the prototype",
+  name: "duplicate members, and members of __proto__",
   tokens: [
-    twice("exp, the last one past", "AUTH-30", "expired", "exp", `"exp":${nowSeconds - 3600}`),
-    twice("sub, the last one empty", "AUTH-28", "claim_type", "sub", '"sub":""'),
-    twice("sub, the last one null", "AUTH-28", "claim_type", "sub", '"sub":null'),
     twice(
-      "iat, the last one in the future",
+      "duplicate exp, the last one in the past",
+      "AUTH-30",
+      "expired",
+      "exp",
+      `"exp":${nowSeconds - 3600}`,
+    ),
+    twice("duplicate sub, the last one empty", "AUTH-28", "claim_type", "sub", '"sub":""'),
+    twice("duplicate sub, the last one null", "AUTH-28", "claim_type", "sub", '"sub":null'),
+    twice(
+      "duplicate iat, the last one in the future",
       "AUTH-29",
       "issued_in_future",
       "iat",
       `"iat":${nowSeconds + 3600}`,
     ),
-    twice("typ, the last one refresh", "AUTH-10", "token_use", "typ", '"typ":"refresh"', '"typ":"access"'),
+    twice(
+      "duplicate typ, the last one refresh",
+      "AUTH-10",
+      "token_use",
+      "typ",
+      '"typ":"refresh"',
+      '"typ":"access"',
+    ),
     hostile(
       "AUTH-3",
-      "alg, the last one none",
+      "duplicate alg, the last one none",
       ["algorithm_not_allowed", "alg"],
       { rawHeader: '{"alg":"RS256","alg":"none"}' },
       { rawHeader: '{"alg":"RS256","alg":"RS256"}' },
     ),
     hostile(
       "AUTH-24",
-      "crit behind a good header",
+      "crit after valid members",
       ["critical_header"],
       { rawHeader: '{"alg":"RS256","alg":"RS256","crit":["exp"]}' },
       { rawHeader: '{"alg":"RS256","alg":"RS256"}' },
@@ -129,7 +142,7 @@ function twice(
   );
 }
 
-/** A claim that is inherited at best is not there. */
+/** Makes a token with a claim only in `__proto__`, which must count as missing. */
 function proto(claim: string, rule: string, reason: readonly [RefusalReason, string]): HostileToken {
   const { [claim]: value, ...rest } = goodClaims;
   const inner = `"__proto__":${JSON.stringify({ [claim]: value })}`;

@@ -4,7 +4,7 @@ import { fixedKeys } from "../support/fixed-keys.ts";
 import { keyFixture } from "../support/key-fixtures.ts";
 import { hostile, type HostileClass, type HostileToken } from "./hostile-token.ts";
 
-/** Keys of a source that are not of the algorithm's type, curve or size. */
+/** Keys of the wrong type, curve or size for the algorithm. */
 export const wrongKeys: HostileClass = {
   name: "keys that do not fit the algorithm",
   tokens: [
@@ -18,13 +18,13 @@ export const wrongKeys: HostileClass = {
     withKey("AUTH-26", "another RSA key", "RS256", keyFixture("otherRsa2048").publicKey, "signature"),
     withKey("AUTH-26", "another P-256 key", "ES256", keyFixture("otherP256").publicKey, "signature"),
     withKey("AUTH-26", "another Ed25519 key", "EdDSA", keyFixture("otherEd25519").publicKey, "signature"),
-    signedBy("AUTH-25", "signed with an RSA key of 1,024 bits", "RS256", "rsa1024"),
-    signedBy("AUTH-26", "signed with secp256k1 for ES256", "ES256", "secp256k1"),
-    signedBy("AUTH-26", "signed with Ed448 for EdDSA", "EdDSA", "ed448"),
+    signedBy("AUTH-25", "an RSA key of 1,024 bits that signed the token", "RS256", "rsa1024"),
+    signedBy("AUTH-26", "a secp256k1 key that signed the token, for ES256", "ES256", "secp256k1"),
+    signedBy("AUTH-26", "an Ed448 key that signed the token, for EdDSA", "EdDSA", "ed448"),
   ],
 };
 
-/** The source has the key for one kid, and the right one for the kid `good`. */
+/** Makes a row whose source has the bad key for one kid, and the right key for the kid `good`. */
 function withKey(
   rule: string,
   defect: string,
@@ -48,7 +48,7 @@ function withKey(
   );
 }
 
-/** The source has that very key: the signature would hold. */
+/** Makes a row whose source has the signing key, so that only the check of the key can refuse the token. */
 function signedBy(
   rule: string,
   defect: string,

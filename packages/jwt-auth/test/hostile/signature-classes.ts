@@ -10,7 +10,7 @@ import {
   withParts,
 } from "./hostile-token.ts";
 
-/** The ways in which a public RSA key is written down, each of which was once taken for an HMAC secret. */
+/** Encodings of a public RSA key that vulnerable verifiers accepted as an HMAC secret. */
 export function secretsOfPublicKey(): Readonly<Record<string, Buffer>> {
   const key = createPublicKey(keyFixture("rsa2048").privateKey);
   const spki = pemOf("rsa2048");
@@ -19,8 +19,8 @@ export function secretsOfPublicKey(): Readonly<Record<string, Buffer>> {
   const der = key.export({ type: "spki", format: "der" });
   return {
     "its PEM": Buffer.from(spki),
-    "its PEM without the last line end": Buffer.from(spki.trimEnd()),
-    "its PEM behind a space": Buffer.from(` ${spki}`),
+    "its PEM without the final line end": Buffer.from(spki.trimEnd()),
+    "its PEM after a space": Buffer.from(` ${spki}`),
     "its PEM with CRLF": Buffer.from(spki.replaceAll("\n", "\r\n")),
     "its PKCS#1 PEM": Buffer.from(pkcs1),
     "its DER": der,
@@ -50,7 +50,7 @@ const algorithmConfusion: HostileClass = {
     ),
     hostile(
       "AUTH-3",
-      "RS384 where RS256 is configured",
+      "RS384 when only RS256 is configured",
       ["algorithm_not_allowed", "alg"],
       { algorithm: "RS384" },
       {},
@@ -58,28 +58,28 @@ const algorithmConfusion: HostileClass = {
     ),
     hostile(
       "AUTH-3",
-      "PS256 where RS256 is configured",
+      "PS256 when only RS256 is configured",
       ["algorithm_not_allowed", "alg"],
       { algorithm: "PS256" },
       {},
       rs256,
     ),
     hostile("AUTH-3", "alg in lower case", ["algorithm_not_allowed", "alg"], { header: { alg: "rs256" } }),
-    hostile("AUTH-3", "alg with a space behind it", ["algorithm_not_allowed", "alg"], {
+    hostile("AUTH-3", "alg with a trailing space", ["algorithm_not_allowed", "alg"], {
       header: { alg: "RS256 " },
     }),
-    hostile("AUTH-3", "an alg that nobody knows", ["algorithm_not_allowed", "alg"], {
+    hostile("AUTH-3", "an unknown alg", ["algorithm_not_allowed", "alg"], {
       header: { alg: "RS1" },
     }),
     hostile("AUTH-3", "ES256K", ["algorithm_not_allowed", "alg"], { header: { alg: "ES256K" } }),
-    hostile("AUTH-3", "an alg from the prototype of objects", ["algorithm_not_allowed", "alg"], {
+    hostile("AUTH-3", "an alg that is a member of Object.prototype", ["algorithm_not_allowed", "alg"], {
       header: { alg: "constructor" },
     }),
-    hostile("AUTH-3", "RS512 written over an RS256 signature", ["signature"], { header: { alg: "RS512" } }),
-    hostile("AUTH-3", "PS256 written over an RS256 signature", ["signature"], { header: { alg: "PS256" } }),
+    hostile("AUTH-3", "alg RS512 with an RS256 signature", ["signature"], { header: { alg: "RS512" } }),
+    hostile("AUTH-3", "alg PS256 with an RS256 signature", ["signature"], { header: { alg: "PS256" } }),
     hostile(
       "AUTH-3",
-      "HS512 written over an HS256 signature",
+      "alg HS512 with an HS256 signature",
       ["signature"],
       { algorithm: "HS256", header: { alg: "HS512" } },
       { algorithm: "HS256" },
@@ -89,9 +89,9 @@ const algorithmConfusion: HostileClass = {
 };
 
 const noSignature: HostileClass = {
-  name: "no signature",
+  name: "missing signatures and weak keys",
   tokens: [
-    // Without a signature the shape tells, before the algorithm does.
+    // The check of the shape refuses an empty signature before the check of the algorithm.
     {
       rule: "AUTH-4",
       defect: "alg none and no signature",
@@ -100,7 +100,7 @@ const noSignature: HostileClass = {
       repaired: good,
     },
     ...["none", "None", "nOnE", "NONE"].map((alg) =>
-      hostile("AUTH-4", `alg ${alg} and a signature that is right`, ["algorithm_not_allowed", "alg"], {
+      hostile("AUTH-4", `alg ${alg} and a correct signature`, ["algorithm_not_allowed", "alg"], {
         header: { alg },
       }),
     ),
@@ -129,7 +129,7 @@ const noSignature: HostileClass = {
     ),
     hostile(
       "AUTH-31",
-      "HMAC with a word for a key",
+      "HMAC with a word as the key",
       ["signature"],
       { algorithm: "HS256", key: createSecretKey(Buffer.from("secret")) },
       { algorithm: "HS256" },
@@ -137,7 +137,7 @@ const noSignature: HostileClass = {
     ),
     hostile(
       "AUTH-31",
-      "HMAC with the word undefined for a key",
+      "HMAC with the word undefined as the key",
       ["signature"],
       { algorithm: "HS256", key: createSecretKey(Buffer.from("undefined")) },
       { algorithm: "HS256" },
@@ -147,13 +147,13 @@ const noSignature: HostileClass = {
 };
 
 /**
- * Where a token says that its keys are. Nobody listens there, since no server of a test is given a port so low, and `fetch` does
- * not mind the port.
+ * The URL of the keys in hostile tokens. No server listens there, because test servers get higher ports, and `fetch` does
+ * not block this port.
  */
 export const attackersUrl = "http://127.0.0.1:19009/keys.json";
 
 const ownKeys: HostileClass = {
-  name: "keys that a token brings along",
+  name: "keys in the token's header",
   tokens: broughtAlong().map(([defect, header]) =>
     hostile(
       "AUTH-2",
@@ -175,7 +175,7 @@ function broughtAlong(): readonly (readonly [string, Readonly<Record<string, unk
     ["jku to a file", { jku: "file:///etc/hostname" }],
     ["x5u", { x5u: attackersUrl }],
     ["x5c", { x5c: [certificate] }],
-    ["x5t of nothing known", { x5t: "AAAAAAAAAAAAAAAAAAAAAAAAAAA" }],
+    ["x5t of an unknown certificate", { x5t: "AAAAAAAAAAAAAAAAAAAAAAAAAAA" }],
     ["a key set in the header", { keys: [jwk] }],
   ];
 }
@@ -189,43 +189,43 @@ const ecdsa: HostileClass = {
     es256("r = s = 0", () => Buffer.alloc(64)),
     es256("of 63 bytes", (bytes) => bytes.subarray(0, 63)),
     es256("of 65 bytes", (bytes) => Buffer.concat([bytes, Buffer.alloc(1)])),
-    es256("with a zero in front", (bytes) => Buffer.concat([Buffer.alloc(1), bytes])),
+    es256("with a leading zero", (bytes) => Buffer.concat([Buffer.alloc(1), bytes])),
     es256("with r = 0", (bytes) => Buffer.concat([Buffer.alloc(32), bytes.subarray(32)])),
     es256("with s = 0", (bytes) => Buffer.concat([bytes.subarray(0, 32), Buffer.alloc(32)])),
-    es256("with r and s the other way round", (bytes) =>
-      Buffer.concat([bytes.subarray(32), bytes.subarray(0, 32)]),
-    ),
+    es256("with r and s swapped", (bytes) => Buffer.concat([bytes.subarray(32), bytes.subarray(0, 32)])),
     es256("r = s = the order of the curve", () => Buffer.concat([order, order])),
-    es256("of r alone", (bytes) => bytes.subarray(0, 32)),
+    es256("of r only", (bytes) => bytes.subarray(0, 32)),
     hostile(
       "AUTH-3",
-      "Ed25519 of 63 bytes",
+      "an Ed25519 signature of 63 bytes",
       ["signature"],
       { algorithm: "EdDSA", signature: (bytes) => bytes.subarray(0, 63) },
       { algorithm: "EdDSA" },
     ),
     hostile(
       "AUTH-3",
-      "Ed25519 of zeros",
+      "an Ed25519 signature of zeros",
       ["signature"],
       { algorithm: "EdDSA", signature: () => Buffer.alloc(64) },
       { algorithm: "EdDSA" },
     ),
     hostile(
       "AUTH-3",
-      "Ed25519 whose s is past the order",
+      "an Ed25519 signature with s above the order",
       ["signature"],
       { algorithm: "EdDSA", signature: pastTheOrder },
       { algorithm: "EdDSA" },
     ),
-    hostile("AUTH-3", "RSA of 255 bytes", ["signature"], { signature: (bytes) => bytes.subarray(1) }),
-    hostile("AUTH-3", "RSA of 257 bytes", ["signature"], {
+    hostile("AUTH-3", "an RSA signature of 255 bytes", ["signature"], {
+      signature: (bytes) => bytes.subarray(1),
+    }),
+    hostile("AUTH-3", "an RSA signature of 257 bytes", ["signature"], {
       signature: (bytes) => Buffer.concat([Buffer.alloc(1), bytes]),
     }),
-    hostile("AUTH-3", "RSA of zeros", ["signature"], { signature: () => Buffer.alloc(256) }),
+    hostile("AUTH-3", "an RSA signature of zeros", ["signature"], { signature: () => Buffer.alloc(256) }),
     hostile(
       "AUTH-3",
-      "HMAC cut to half",
+      "half of an HMAC",
       ["signature"],
       { algorithm: "HS256", signature: (bytes) => bytes.subarray(0, 16) },
       { algorithm: "HS256" },
@@ -233,7 +233,7 @@ const ecdsa: HostileClass = {
     ),
     hostile(
       "AUTH-3",
-      "HMAC of one byte",
+      "an HMAC of one byte",
       ["signature"],
       { algorithm: "HS256", signature: (bytes) => bytes.subarray(0, 1) },
       { algorithm: "HS256" },
@@ -252,7 +252,7 @@ function es256(defect: string, signature: (bytes: Buffer) => Uint8Array): Hostil
   );
 }
 
-/** The other way of writing the two numbers of an ECDSA signature. */
+/** Encodes the two numbers of an ECDSA signature as DER. */
 function derOf(bytes: Buffer): Buffer {
   const numbers = [bytes.subarray(0, 32), bytes.subarray(32)].map((each) => {
     const body = (each[0] ?? 0) >= 0x80 ? Buffer.concat([Buffer.alloc(1), each]) : each;
@@ -262,7 +262,7 @@ function derOf(bytes: Buffer): Buffer {
   return Buffer.concat([Buffer.from([0x30, both.length]), both]);
 }
 
-/** s + the order of Ed25519: the same point for a verifier that does not reduce. */
+/** Adds the order of Ed25519 to s, which a verifier without a range check accepts. */
 function pastTheOrder(bytes: Buffer): Buffer {
   const l = 2n ** 252n + 27_742_317_777_372_353_535_851_937_790_883_648_493n;
   const s = BigInt(`0x${Buffer.from(bytes.subarray(32)).reverse().toString("hex")}`) + l;

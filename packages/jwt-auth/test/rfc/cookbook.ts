@@ -58,14 +58,18 @@ const secretId = "018c0ae5-4d9b-471b-bfd6-eef314bc7037";
 const noClaims = {
   refused: "payload",
   rule: "AUTH-9",
-  why: "its payload is text, so no claim is there",
+  why: "its payload is text without claims",
 } as const;
 const notCompact = {
   refused: "malformed",
   rule: "AUTH-33",
   why: "a bearer token has the compact form",
 } as const;
-const unprotected = { refused: "malformed", rule: "AUTH-3", why: "its algorithm is not signed" } as const;
+const unprotected = {
+  refused: "malformed",
+  rule: "AUTH-3",
+  why: "its algorithm is not in the signed header",
+} as const;
 
 function signedWith(header: string, signature: string): Pick<RfcExample, "token" | "signed"> {
   const text = `${header}.${payload}`;
@@ -122,7 +126,7 @@ export const cookbook: readonly RfcExample[] = [
   {
     rfc: 7520,
     section: "4.6",
-    what: "a kid that is not signed, in the JSON form",
+    what: "an unsigned kid, in the JSON form",
     token: JSON.stringify({
       payload,
       protected: "eyJhbGciOiJIUzI1NiJ9",
@@ -137,7 +141,7 @@ export const cookbook: readonly RfcExample[] = [
   {
     rfc: 7520,
     section: "4.7",
-    what: "no header that is signed",
+    what: "no signed header",
     token: `.${payload}.${signatures.hs256OfPayload}`,
     signed: { text: `.${payload}`, signature: signatures.hs256OfPayload },
     algorithm: "HS256",
@@ -183,7 +187,7 @@ export const cookbook: readonly RfcExample[] = [
   {
     rfc: 7520,
     section: "6",
-    what: "PS256, the signed token inside of the encrypted one",
+    what: "PS256, the signed token inside the encrypted one",
     ...nested(),
     algorithm: "PS256",
     key: "rsaNested",

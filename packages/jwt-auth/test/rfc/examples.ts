@@ -2,18 +2,18 @@ import type { Algorithm, RefusalReason } from "@svc/jwt-auth";
 import { base64url } from "../support/forge.ts";
 import type { rfcKeys } from "./keys.ts";
 
-/** An example of an RFC, what its signature has to be, and what the rules make of it. */
+/** An example of an RFC, with its expected signature and the expected refusal. */
 export interface RfcExample {
   readonly rfc: number;
   readonly section: string;
   readonly what: string;
-  /** As it would come in an Authorization header. */
+  /** The token as in an Authorization header. */
   readonly token: string;
-  /** What is signed, where there is a signature to be checked. */
+  /** The signed text and its signature, if there is one to check. */
   readonly signed?: { readonly text: string; readonly signature: string } | undefined;
   readonly algorithm: Algorithm;
   readonly key: keyof typeof rfcKeys;
-  /** Every one of them deviates from the rules in something; no RFC has a token with `sub`, `exp` and `iat`. */
+  /** The expected reason: every example is refused, because none has `sub`, `exp` and `iat`. */
   readonly refused: RefusalReason;
   readonly at?: string | undefined;
   readonly rule: string;
@@ -49,7 +49,7 @@ const noIat = { refused: "claim_missing", at: "iat", rule: "AUTH-9", why: "it ha
 const noClaims = {
   refused: "payload",
   rule: "AUTH-9",
-  why: "its payload is text, so no claim is there",
+  why: "its payload is text without claims",
 } as const;
 const notCompact = {
   refused: "malformed",
@@ -59,7 +59,7 @@ const notCompact = {
 const encrypted = {
   refused: "malformed",
   rule: "AUTH-3",
-  why: "it is encrypted, and none of the algorithms encrypts",
+  why: "it is encrypted, and no allowed algorithm encrypts",
 } as const;
 
 /** An example in the compact form. */
@@ -114,7 +114,7 @@ const rfc7515: readonly RfcExample[] = [
     key: "hmac",
     refused: "malformed",
     rule: "AUTH-4",
-    why: "nothing is accepted unsigned",
+    why: "unsigned tokens are not accepted",
   },
   {
     rfc: 7515,
@@ -154,13 +154,13 @@ const rfc7515: readonly RfcExample[] = [
   {
     rfc: 7515,
     section: "E",
-    what: "an extension that nobody understands",
+    what: "an unknown extension",
     token: `${base64url('{"alg":"none",\r\n "crit":["http://example.com/UNDEFINED"],\r\n "http://example.com/UNDEFINED":true\r\n}')}.RkFJTA.`,
     algorithm: "HS256",
     key: "hmac",
     refused: "malformed",
     rule: "AUTH-4",
-    why: "nothing is accepted unsigned, and crit is refused besides (AUTH-24)",
+    why: "unsigned tokens are not accepted, nor is crit (AUTH-24)",
   },
 ];
 
@@ -183,7 +183,7 @@ const rfc7519: readonly RfcExample[] = [
     key: "hmac",
     refused: "malformed",
     rule: "AUTH-4",
-    why: "nothing is accepted unsigned",
+    why: "unsigned tokens are not accepted",
   },
   {
     rfc: 7519,
@@ -208,7 +208,7 @@ const rfc7519: readonly RfcExample[] = [
   {
     rfc: 7519,
     section: "A.2",
-    what: "the signed token inside of the encrypted one",
+    what: "the signed token inside the encrypted one",
     ...compact(headers.rs256, joe, signatures.rs256),
     algorithm: "RS256",
     key: "rsa7515",
@@ -216,7 +216,7 @@ const rfc7519: readonly RfcExample[] = [
   },
 ];
 
-/** RFC 7797 section 4: the payload `$.02`, encoded and not. */
+/** RFC 7797 section 4: the payload `$.02`, encoded and unencoded. */
 const unencoded = "eyJhbGciOiJIUzI1NiIsImI2NCI6ZmFsc2UsImNyaXQiOlsiYjY0Il19";
 const unencodedSignature = "A5dxf2s96_n5FLueVuW1Z_vh161FwXZC4YLPff6dmDY";
 const unencodedSigned = { text: `${unencoded}.$.02`, signature: unencodedSignature };
@@ -262,7 +262,7 @@ const rfc7797: readonly RfcExample[] = [
     refused: "critical_header",
     at: "crit",
     rule: "AUTH-24",
-    why: "crit is refused, whatever it names",
+    why: "any crit is refused",
   },
 ];
 

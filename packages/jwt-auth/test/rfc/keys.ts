@@ -1,6 +1,6 @@
 import type { JsonWebKey } from "node:crypto";
 
-/** The public halves of the keys that the RFCs sign their examples with, and their shared secrets. */
+/** The public keys and shared secrets that verify the examples of the RFCs. */
 
 const rfc7515Modulus = [
   "ofgWCuLjybRlzo0tZWJjNiuSfb4p4fAkd_wWJcyQoTbji9k0l8W26mPddxHmfHQp-Vaw-4qPCJrcS2mJPMEzP1Pt0Bm4d4QlL-yRT-SFd2lZ",

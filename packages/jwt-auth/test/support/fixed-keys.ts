@@ -3,14 +3,14 @@ import { type Algorithm, algorithms } from "../../src/algorithms.ts";
 import type { KeySource } from "../../src/key-source.ts";
 import { keyFor } from "./key-fixtures.ts";
 
-/** One key of a source that never changes. */
+/** A key of a fixed source. */
 export interface FixedKey {
   readonly kid?: string | undefined;
   readonly algorithm: Algorithm;
   readonly key: KeyObject;
 }
 
-/** A source of these keys and no others; without a kid the one key of the algorithm, if there is one alone. */
+/** Creates a source of these keys. Without a kid it returns the only key of the algorithm, if there is exactly one. */
 export function fixedKeys(keys: readonly FixedKey[]): KeySource {
   return {
     generation: 0,
@@ -23,7 +23,7 @@ export function fixedKeys(keys: readonly FixedKey[]): KeySource {
   };
 }
 
-/** A source that has the fixture of every algorithm, whatever the kid. */
+/** Creates a source that returns the fixture of each algorithm, for any kid. */
 export function everyKey(): KeySource {
   const keys = new Map(algorithms.map((each) => [each, keyFor(each).publicKey]));
   return { generation: 0, find: (_, algorithm) => keys.get(algorithm) };

@@ -2,34 +2,34 @@ import { constants, createHmac, type KeyObject, sign as signBytes } from "node:c
 import type { Algorithm } from "../../src/algorithms.ts";
 import { keyFor } from "./key-fixtures.ts";
 
-/** The time at which all tokens of the tests are looked at, in seconds since the Unix epoch. */
+/** The current time of all tests, in seconds since the Unix epoch. */
 export const nowSeconds = 1_800_000_000;
 
-/** The same for `now` of a verifier. */
+/** The current time as the option `now` of a verifier. */
 export const now = (): number => nowSeconds * 1000;
 
-/** Claims that hold. */
+/** Valid claims. */
 export const goodClaims: Readonly<Record<string, unknown>> = {
   sub: "ada",
   iat: nowSeconds - 60,
   exp: nowSeconds + 900,
 };
 
-/** How a token is made; whatever is left out is as it should be. */
+/** How to make a token; omitted members keep the valid value. */
 export interface Forgery {
-  /** Default RS256. What signs, whatever the header says. */
+  /** Algorithm that signs, independent of the header. Default: RS256. */
   readonly algorithm?: Algorithm | undefined;
   /** Default: the key of the algorithm. */
   readonly key?: KeyObject | undefined;
-  /** Merged into `{alg, typ}`; a member that is undefined is left out. */
+  /** Merged into `{alg, typ}`; undefined removes a member. */
   readonly header?: Readonly<Record<string, unknown>> | undefined;
-  /** The bytes or the text of the header, as they are. */
+  /** Replaces the bytes or text of the header. */
   readonly rawHeader?: string | Uint8Array | undefined;
-  /** Merged into `goodClaims`; a member that is undefined is left out. */
+  /** Merged into `goodClaims`; undefined removes a member. */
   readonly claims?: Readonly<Record<string, unknown>> | undefined;
-  /** The bytes or the text of the payload, as they are. */
+  /** Replaces the bytes or text of the payload. */
   readonly rawPayload?: string | Uint8Array | undefined;
-  /** Changes an encoded part before it is signed: the signature holds for what comes out. */
+  /** Changes an encoded part before signing: the signature covers the changed part. */
   readonly encodedHeader?: ((part: string) => string) | undefined;
   readonly encodedPayload?: ((part: string) => string) | undefined;
   /** Changes the signature's bytes. */
@@ -38,7 +38,7 @@ export interface Forgery {
   readonly encodedSignature?: ((part: string) => string) | undefined;
 }
 
-/** A signed token with whatever is wrong with it. */
+/** Makes a signed token with the given defects. */
 export function forge(forgery: Forgery = {}): string {
   const { algorithm = "RS256", key = keyFor(algorithm).privateKey } = forgery;
   const header = forgery.rawHeader ?? JSON.stringify({ alg: algorithm, typ: "JWT", ...forgery.header });
@@ -53,7 +53,7 @@ export function forge(forgery: Forgery = {}): string {
   return `${first}.${second}.${third}`;
 }
 
-/** The signature of RFC 7518 and RFC 8037 over a text. */
+/** Signs a text as in RFC 7518 and RFC 8037. */
 export function signatureOf(algorithm: Algorithm, key: KeyObject, text: string): Buffer {
   const hash = `sha${algorithm.slice(2)}`;
   if (algorithm.startsWith("HS")) return createHmac(hash, key).update(text).digest();
@@ -69,15 +69,15 @@ export function base64url(value: string | Uint8Array): string {
   return Buffer.from(value).toString("base64url");
 }
 
-/** The three parts of a compact token. */
+/** Returns the three parts of a compact token. */
 export function partsOf(token: string): [header: string, payload: string, signature: string] {
   const [header = "", payload = "", signature = ""] = token.split(".");
   return [header, payload, signature];
 }
 
 /**
- * Another last character that decodes to the same bytes: the bits that no byte needs are set. Throws for a part
- * that has no such bits.
+ * Replaces the last character by another one that decodes to the same bytes, with unused bits set. Throws for a part
+ * without unused bits.
  */
 export function nonCanonical(part: string): string {
   const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -86,7 +86,7 @@ export function nonCanonical(part: string): string {
   return part.slice(0, -1) + alphabet.charAt(last | 1);
 }
 
-/** A payload whose encoding leaves bits over, so that `nonCanonical` can be asked for it. */
+/** A payload whose encoding has unused bits, for use with `nonCanonical`. */
 export function paddedClaims(remainder: 1 | 2, claims: Readonly<Record<string, unknown>> = {}): string {
   const text = JSON.stringify({ ...goodClaims, ...claims });
   return text + " ".repeat((3 + remainder - (text.length % 3)) % 3);

@@ -6,20 +6,20 @@ import { type KeyName, keyFixture } from "./key-fixtures.ts";
 
 export type Answer = (req: IncomingMessage, res: ServerResponse) => void;
 
-/** A server that publishes a key set, or does something else. */
+/** A test server that publishes a key set, or answers in another given way. */
 export interface Issuer extends AsyncDisposable {
   readonly url: string;
-  /** How many requests came in so far. */
+  /** Number of requests so far. */
   readonly requests: number;
-  /** Resolves when so many have come in. */
+  /** Resolves when this many requests have arrived. */
   arrived(requests: number): Promise<void>;
-  /** From now on every request is answered by this. */
+  /** Sets the function that answers all further requests. */
   answer(by: Answer): void;
-  /** From now on this is the key set. */
+  /** Replaces the published key set. */
   publish(...keys: readonly unknown[]): void;
 }
 
-/** An issuer that publishes these keys. */
+/** Starts an issuer that publishes these keys. */
 export async function issuer(...keys: readonly unknown[]): Promise<Issuer> {
   let requests = 0;
   let current: Answer = publishing(keys);
@@ -62,7 +62,7 @@ function publishing(keys: readonly unknown[]): Answer {
   };
 }
 
-/** Answers with a status and nothing else of use. */
+/** Returns a function that answers with a status and no key set. */
 export function failing(status = 503, headers: Readonly<Record<string, string>> = {}): Answer {
   return (_req, res) => {
     res.writeHead(status, headers);
@@ -70,12 +70,12 @@ export function failing(status = 503, headers: Readonly<Record<string, string>> 
   };
 }
 
-/** The public key of a fixture as it stands in a key set. */
+/** Returns the public key of a fixture as an entry of a key set. */
 export function jwkOf(name: KeyName, members: Readonly<Record<string, unknown>> = {}): object {
   return { ...keyFixture(name).publicKey.export({ format: "jwk" }), kid: name, ...members };
 }
 
-/** A clock that stands still until it is told. */
+/** A clock that moves only when a test advances it. */
 export interface StoppedClock {
   readonly now: () => number;
   advance(seconds: number): void;
@@ -91,7 +91,7 @@ export function stoppedClock(): StoppedClock {
   };
 }
 
-/** What the readiness check of a source says. */
+/** Returns the result of a source's readiness check. */
 export async function readinessOf(source: KeySource): Promise<CheckResult> {
   const check = source.readiness?.();
   if (check === undefined) throw new Error("the source has no readiness check");

@@ -1,7 +1,7 @@
 import { createPublicKey, createSecretKey, generateKeyPairSync, hkdfSync, type KeyObject } from "node:crypto";
 import type { Algorithm } from "../../src/algorithms.ts";
 
-/** What signs, and what verifies it: the same object for a shared secret. */
+/** The signing key and the verifying key: the same object for a shared secret. */
 export interface KeyFixture {
   readonly privateKey: KeyObject;
   readonly publicKey: KeyObject;
@@ -27,7 +27,7 @@ export type KeyName = keyof typeof makers;
 
 const made = new Map<KeyName, KeyFixture>();
 
-/** A key by its name; generated when it is first asked for, the same one for the rest of the run. */
+/** Returns a key by name; generated at first use and kept for the rest of the run. */
 export function keyFixture(name: KeyName): KeyFixture {
   const known = made.get(name);
   if (known !== undefined) return known;
@@ -52,12 +52,12 @@ const forAlgorithm: Readonly<Record<Algorithm, KeyName>> = {
   HS512: "secret",
 };
 
-/** The key that tokens of an algorithm are signed with here. */
+/** Returns the fixture that signs tokens of an algorithm. */
 export function keyFor(algorithm: Algorithm): KeyFixture {
   return keyFixture(forAlgorithm[algorithm]);
 }
 
-/** The text of a public key as a service is configured with it. */
+/** Returns a public key as PEM. */
 export function pemOf(name: KeyName, type: "spki" | "pkcs1" = "spki"): string {
   return createPublicKey(keyFixture(name).privateKey).export({ type, format: "pem" }).toString();
 }

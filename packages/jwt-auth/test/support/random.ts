@@ -1,6 +1,6 @@
-/** Choices that look random and are the same for the same seed. */
+/** Pseudorandom choices, equal for equal seeds. */
 export interface Random {
-  /** From 0 to below `below`. */
+  /** Returns an integer from 0 to below `below`. */
   whole(below: number): number;
   chance(share: number): boolean;
   pick<T>(values: readonly T[]): T;

@@ -7,15 +7,15 @@ import { expressMajors, listen, type Listening } from "@svc/test-support";
 export type Stack = "bare http" | keyof typeof expressMajors;
 export const stacks: readonly Stack[] = ["bare http", "express 4", "express 5"];
 
-/** What the route saw. */
+/** The values that the route observed. */
 export interface Seen {
   readonly caller: string | null;
   readonly principal: Principal | null;
-  /** Whether the current context was that of the request, also after a turn of the event loop. */
+  /** Whether the current context was that of the request, even after a turn of the event loop. */
   readonly inContext: boolean;
 }
 
-/** For every path what stands in front of the route that answers with what it saw. */
+/** The middleware in front of the answering route, by path. */
 export type Routes = Readonly<Record<string, readonly Middleware[]>>;
 
 const answer: Middleware = (req, res, next) => {

@@ -2,12 +2,12 @@ import { createVerifier, type Verification, type Verifier, type VerifierOptions 
 import { everyKey } from "./fixed-keys.ts";
 import { forge, type Forgery, now } from "./forge.ts";
 
-/** A verifier of HS256 tokens with the fixture keys and the clock of the tests, unless said otherwise. */
+/** Creates a verifier; by default for HS256 tokens, with the fixture keys and the clock of the tests. */
 export function verifierWith(options: Partial<VerifierOptions> = {}): Verifier {
   return createVerifier({ keys: everyKey(), algorithms: ["HS256"], now, ...options });
 }
 
-/** What a fresh verifier says about an HS256 token with these claims in place of the good ones. */
+/** Verifies an HS256 token with these claims merged into the valid ones, with a new verifier. */
 export function judge(
   claims: Readonly<Record<string, unknown>>,
   options: Partial<VerifierOptions> = {},
@@ -15,12 +15,12 @@ export function judge(
   return verifierWith(options).verify(hs256({ claims }));
 }
 
-/** An HS256 token. */
+/** Makes an HS256 token. */
 export function hs256(forgery: Forgery = {}): string {
   return forge({ algorithm: "HS256", ...forgery });
 }
 
-/** The error that a call throws. */
+/** Returns the error that a call throws. */
 export function thrownBy(call: () => unknown): Error {
   try {
     call();

@@ -1,24 +1,24 @@
 import { rawRequest } from "@svc/test-support";
 
-/** One request, byte by byte. */
+/** A request, sent exactly as written here. */
 export interface Asked {
   readonly method?: string;
   readonly target?: string;
-  /** Header lines; a Host is added when there is none. */
+  /** Header lines; `Host: example.com` is added when Host is missing. */
   readonly lines?: readonly string[];
   /** The verified caller, as `verified` reads it. */
   readonly caller?: { readonly sub?: string; readonly tenant?: string } | "expired" | undefined;
   readonly version?: "1.0" | "1.1";
 }
 
-/** What came back. */
+/** The answer. */
 export interface Answered {
   readonly status: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** Sends a request as it is written, with the bytes of latin1. */
+/** Sends a request exactly as written, encoded as Latin-1. */
 export async function ask(
   port: number,
   { method = "GET", target = "/", lines = [], caller, version = "1.1" }: Asked = {},

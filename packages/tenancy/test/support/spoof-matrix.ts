@@ -1,22 +1,22 @@
 import type { TenantSource } from "@svc/tenancy";
 import type { Asked } from "./ask.ts";
 
-/** A tenant that is granted, or the status of the refusal. */
+/** The granted tenant, or the status of the refusal. */
 export type Expected = string | 401 | 403;
 
-/** What one request is worth to every kind of caller. */
+/** A request, with the expected result for each kind of caller. */
 export interface Spoof extends Asked {
   readonly title: string;
   readonly sources: readonly TenantSource[];
-  /** Authentication is off: nobody is ever verified. */
+  /** With authentication off. */
   readonly off: Expected;
-  /** Authentication is on, and there is no session. */
+  /** With authentication on, and no session. */
   readonly nobody: Expected;
-  /** A token of the tenant `acme`. */
+  /** With a token of the tenant `acme`. */
   readonly acme: Expected;
-  /** A token without a tenant. */
+  /** With a token without a tenant. */
   readonly unscoped: Expected;
-  /** The same, with `trustUnscopedPrincipals`. */
+  /** With a token without a tenant and `trustUnscopedPrincipals`. */
   readonly trusted: Expected;
 }
 
@@ -45,39 +45,43 @@ function host(value: string, ...more: readonly string[]): Pick<Spoof, "sources" 
 const long = "a".repeat(63);
 
 export const spoofs: readonly Spoof[] = [
-  none({ title: "nothing", sources: ALL }),
+  none({ title: "a request that names no tenant", sources: ALL }),
 
   none({ title: "X-Tenant-ID, not listed", sources: HOST, lines: ["X-Tenant-ID: globex"] }),
   none({
-    title: "X-Tenant-ID with the caller's own, not listed",
+    title: "X-Tenant-ID with the caller's own tenant, not listed",
     sources: HOST,
     lines: ["X-Tenant-ID: acme"],
   }),
   names("acme", {
-    title: "X-Tenant-ID with the caller's own",
+    title: "X-Tenant-ID with the caller's own tenant",
     sources: HEADER,
     lines: ["X-Tenant-ID: acme"],
   }),
-  names("globex", { title: "X-Tenant-ID with another", sources: HEADER, lines: ["X-Tenant-ID: globex"] }),
-  names("globex", { title: "x-tenant-id in small letters", sources: HEADER, lines: ["x-tenant-id: globex"] }),
+  names("globex", {
+    title: "X-Tenant-ID with another tenant",
+    sources: HEADER,
+    lines: ["X-Tenant-ID: globex"],
+  }),
+  names("globex", { title: "x-tenant-id in lower case", sources: HEADER, lines: ["x-tenant-id: globex"] }),
   none({
     title: "X-Tenant-ID twice",
     sources: HEADER,
     lines: ["X-Tenant-ID: acme", "X-Tenant-ID: globex"],
   }),
   none({
-    title: "X-Tenant-ID twice with the same",
+    title: "X-Tenant-ID twice with the same tenant",
     sources: HEADER,
     lines: ["X-Tenant-ID: globex", "X-Tenant-ID: globex"],
   }),
   none({ title: "an empty X-Tenant-ID", sources: HEADER, lines: ["X-Tenant-ID:"] }),
-  none({ title: "X-Tenant-ID in capitals", sources: HEADER, lines: ["X-Tenant-ID: GLOBEX"] }),
+  none({ title: "a tenant in capitals in X-Tenant-ID", sources: HEADER, lines: ["X-Tenant-ID: GLOBEX"] }),
   none({ title: "X-Tenant-ID with a list", sources: HEADER, lines: ["X-Tenant-ID: acme, globex"] }),
   none({ title: "X-Tenant-ID with Latin-1", sources: HEADER, lines: ["X-Tenant-ID: gl\u00f6bex"] }),
   none({ title: "X_Tenant_ID, as CGI would read it", sources: HEADER, lines: ["X_Tenant_ID: globex"] }),
 
   names("acme", { title: "the caller's own host", ...host("acme.example.com") }),
-  names("globex", { title: "another's host", ...host("globex.example.com") }),
+  names("globex", { title: "another tenant's host", ...host("globex.example.com") }),
   names("globex", { title: "a host in capitals", ...host("GLOBEX.Example.COM") }),
   names("globex", { title: "a host with a port", ...host("globex.example.com:8443") }),
   names("globex", { title: "a host with an empty port", ...host("globex.example.com:") }),
@@ -87,7 +91,7 @@ export const spoofs: readonly Spoof[] = [
   names("xn--glbex-jua", { title: "an international label in ASCII", ...host("xn--glbex-jua.example.com") }),
   none({ title: "an international label in Latin-1", ...host("gl\u00f6bex.example.com") }),
   none({ title: "a host with two trailing dots", ...host("globex.example.com..") }),
-  none({ title: "a host with a port that is none", ...host("globex.example.com:x") }),
+  none({ title: "a host with an invalid port", ...host("globex.example.com:x") }),
   none({ title: "a host with two ports", ...host("globex.example.com:80:80") }),
   none({ title: "a label of 64 characters", ...host(`${long}a.example.com`) }),
   none({ title: "two labels", ...host("www.globex.example.com") }),
@@ -133,7 +137,7 @@ export const spoofs: readonly Spoof[] = [
   }),
 
   names("acme", { title: "the caller's own path", sources: PATH, target: "/t/acme/orders" }),
-  names("globex", { title: "another's path", sources: PATH, target: "/t/globex/orders" }),
+  names("globex", { title: "another tenant's path", sources: PATH, target: "/t/globex/orders" }),
   names("globex", { title: "a path that ends with the tenant", sources: PATH, target: "/t/globex" }),
   names("globex", { title: "a path with a query", sources: PATH, target: "/t/globex?/t/acme/" }),
   names("globex", { title: "a path with a fragment", sources: PATH, target: "/t/globex#/t/acme" }),
@@ -150,17 +154,17 @@ export const spoofs: readonly Spoof[] = [
   none({ title: "a segment of 64 characters", sources: PATH, target: `/t/${long}a/x` }),
   none({ title: "a segment in capitals", sources: PATH, target: "/t/GLOBEX/orders" }),
   none({ title: "an encoded letter", sources: PATH, target: "/t/%67lobex/orders" }),
-  none({ title: "an encoded slash in front", sources: PATH, target: "/t%2fglobex/orders" }),
-  none({ title: "an encoded slash behind", sources: PATH, target: "/t/globex%2forders" }),
+  none({ title: "an encoded slash before the tenant", sources: PATH, target: "/t%2fglobex/orders" }),
+  none({ title: "an encoded slash after the tenant", sources: PATH, target: "/t/globex%2forders" }),
   none({ title: "a percent sign alone", sources: PATH, target: "/t/%/orders" }),
-  none({ title: "matrix parameters", sources: PATH, target: "/t/globex;v=1/orders" }),
-  none({ title: "two slashes in front", sources: PATH, target: "//t/globex/orders" }),
-  none({ title: "two slashes within", sources: PATH, target: "/t//globex/orders" }),
+  none({ title: "a segment with matrix parameters", sources: PATH, target: "/t/globex;v=1/orders" }),
+  none({ title: "two slashes before the prefix", sources: PATH, target: "//t/globex/orders" }),
+  none({ title: "two slashes after the prefix", sources: PATH, target: "/t//globex/orders" }),
   none({ title: "dot segments", sources: PATH, target: "/t/../globex" }),
   none({ title: "a longer prefix", sources: PATH, target: "/tt/globex" }),
   none({ title: "the prefix alone", sources: PATH, target: "/t/" }),
   none({ title: "the prefix in the middle", sources: PATH, target: "/a/t/globex" }),
-  none({ title: "the path in the query", sources: PATH, target: "/?/t/globex/" }),
+  none({ title: "a tenant's path in the query", sources: PATH, target: "/?/t/globex/" }),
 
   {
     title: "a host and a path that differ",
@@ -184,7 +188,7 @@ export const spoofs: readonly Spoof[] = [
     trusted: 403,
   },
   {
-    title: "another's host before the caller's own path",
+    title: "another tenant's host before the caller's own path",
     ...host("globex.example.com"),
     sources: ALL,
     target: "/t/acme/orders",
@@ -195,7 +199,7 @@ export const spoofs: readonly Spoof[] = [
     trusted: 403,
   },
   {
-    title: "unsigned sources listed first, which differ",
+    title: "unsigned sources that differ, listed first",
     ...host("globex.example.com", "X-Tenant-ID: acme"),
     sources: ["header", "subdomain", "token"],
     off: "acme",
@@ -211,12 +215,12 @@ export const spoofs: readonly Spoof[] = [
     target: "/t/acme/orders",
   }),
   names("globex", {
-    title: "another's host, with no source but it",
+    title: "another tenant's host, with subdomain as the only source",
     ...host("globex.example.com"),
     sources: ["subdomain"],
   }),
   none({
-    title: "another's path and header, with no source but the host",
+    title: "another tenant's path and header, with subdomain as the only source",
     sources: ["subdomain"],
     target: "/t/globex/",
     lines: ["X-Tenant-ID: globex"],

@@ -4,7 +4,7 @@ import { problemHandler, sendProblem } from "@svc/problem";
 import { currentTenant, requestedTenantOf, tenantOf } from "@svc/tenancy";
 import { expressMajors } from "@svc/test-support";
 
-/** A chain of middleware and what answers behind it, on every kind of server; errors become problems. */
+/** Runs a chain of middleware and a handler on each kind of server; errors become problems. */
 export const stacks: Readonly<
   Record<string, (middleware: readonly Middleware[], handler: RequestListener) => RequestListener>
 > = {
@@ -31,7 +31,7 @@ export const stacks: Readonly<
   ),
 };
 
-/** Stands for a verifier: `Authorization: Test <JSON>` is the verified caller. Never refuses. */
+/** Replaces a verifier: takes the verified caller from `Authorization: Test <JSON>`. Never refuses. */
 export const verified: Middleware = (req, _res, next) => {
   const given = /^Test (.*)$/.exec(req.headers.authorization ?? "")?.[1];
   if (given !== undefined && given !== "expired") {
@@ -41,7 +41,7 @@ export const verified: Middleware = (req, _res, next) => {
   next();
 };
 
-/** A caller as a verifier writes it. */
+/** Builds a principal as a verifier does. */
 export function principal(subject: string, tenant?: string): Principal {
   return {
     subject,
@@ -56,7 +56,7 @@ export function principal(subject: string, tenant?: string): Principal {
   };
 }
 
-/** What a handler sees of the tenant. */
+/** The tenant values that a handler can read. */
 export interface Seen {
   readonly tenant?: string;
   readonly current?: string;
@@ -64,7 +64,7 @@ export interface Seen {
   readonly claimed?: string;
 }
 
-/** Answers with what it sees; `currentTenant()` refuses in its place where there is none. */
+/** Answers with the tenant values, or, for a URL with `strict`, with the error of `currentTenant()`. */
 export const report: RequestListener = (req, res) => {
   let current: string | undefined;
   try {
