@@ -6,7 +6,7 @@ import { createGuard, type GuardedRedis } from "./guarded-redis.ts";
 import { type CacheOptions, resolveCacheOptions } from "./options.ts";
 import { createProbe } from "./readiness.ts";
 
-/** A Redis connection that all parts of a service share. */
+/** A Redis that many parts of a service share. */
 export interface Cache extends Entries, AsyncDisposable {
   readonly name: string;
   /** Redis commands with the deadline and the circuit breaker of the cache. */
