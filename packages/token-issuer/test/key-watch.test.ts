@@ -195,7 +195,7 @@ describe("a key ring in a file", () => {
   };
   for (const [mode, allowed] of Object.entries(modes)) {
     const octal = Number(mode).toString(8).padStart(4, "0");
-    it(`${allowed ? "takes" : "refuses"} a file of mode ${octal}`, async function () {
+    it(`${allowed ? "accepts" : "rejects"} a file of mode ${octal}`, async function () {
       if (process.platform === "win32") this.skip();
       await put(one, Number(mode));
       if (!allowed) {
