@@ -79,7 +79,7 @@ export function pairClaims(
   return claims;
 }
 
-/** Returns the seconds until `sessionLifetimeDays` ends a session, at most 0 once it has ended; Infinity without an end. */
+/** Returns the seconds until `sessionLifetimeDays` ends a session, at most 0 after its end; Infinity for none (REF-15). */
 export function secondsLeft(
   { signedInAt }: Pick<Session, "signedInAt">,
   { sessionSeconds }: Pick<ResolvedIssuerOptions, "sessionSeconds">,
