@@ -316,7 +316,9 @@ describe("svc-keys", function () {
   it("exits with 2 for invalid arguments, prints the reason, and writes nothing", async () => {
     const { code, stdout, stderr } = await run("lst");
     expect([code, stdout]).to.deep.equal([2, ""]);
-    expect(stderr).to.equal("svc-keys: lst is not a command; did you mean list?\nsvc-keys --help tells more\n");
+    expect(stderr).to.equal(
+      "svc-keys: lst is not a command; did you mean list?\nsvc-keys --help tells more\n",
+    );
     const told = await run("init", "--rsa-bits", "1024", "--json");
     expect([told.code, told.stdout]).to.deep.equal([2, ""]);
     expect(JSON.parse(told.stderr)).to.include({ code: "ERR_SVC_KEYS_USAGE" });

@@ -81,19 +81,16 @@ export const signOutCases: readonly Draft[] = [
     equal(await isOver(store, sub, notBefore - 1), true);
     equal(await isOver(store, sub, notBefore), false);
   }),
-  clocked(
-    "begins no session before a stored moment with a fraction (REV-10)",
-    async ({ store }) => {
-      const sub = id();
-      const ahead = (await store.signInTime(sub, clockOf(0))) + 20.5;
-      await store.revokeSubject(sub, ahead, 600);
-      const began = await store.signInTime(sub, clockOf(0));
-      equal(began, Math.ceil(ahead));
-      equal(await isOver(store, sub, began), false);
-      await store.revokeSubjectNow(sub, clockOf(0), 600);
-      equal(await isOver(store, sub, began), true);
-    },
-  ),
+  clocked("begins no session before a stored moment with a fraction (REV-10)", async ({ store }) => {
+    const sub = id();
+    const ahead = (await store.signInTime(sub, clockOf(0))) + 20.5;
+    await store.revokeSubject(sub, ahead, 600);
+    const began = await store.signInTime(sub, clockOf(0));
+    equal(began, Math.ceil(ahead));
+    equal(await isOver(store, sub, began), false);
+    await store.revokeSubjectNow(sub, clockOf(0), 600);
+    equal(await isOver(store, sub, began), true);
+  }),
   clocked(
     "signs out only the named person, and no person by reading the time of a sign-in (REV-10)",
     async ({ store }) => {
@@ -137,11 +134,14 @@ export const signOutCases: readonly Draft[] = [
     },
     { needsClock: true },
   ),
-  clocked("rejects a duration that is not a finite number, and signs out no session (REV-2)", async ({ store }) => {
-    const sub = id();
-    for (const wrong of [Number.NaN, Number.POSITIVE_INFINITY]) {
-      await rejects(async () => store.revokeSubjectNow(sub, clockOf(0), wrong));
-    }
-    equal(await isOver(store, sub, 0), false);
-  }),
+  clocked(
+    "rejects a duration that is not a finite number, and signs out no session (REV-2)",
+    async ({ store }) => {
+      const sub = id();
+      for (const wrong of [Number.NaN, Number.POSITIVE_INFINITY]) {
+        await rejects(async () => store.revokeSubjectNow(sub, clockOf(0), wrong));
+      }
+      equal(await isOver(store, sub, 0), false);
+    },
+  ),
 ];
