@@ -9,30 +9,30 @@ import { createProbe } from "./readiness.ts";
 /** A Redis that many parts of a service share. */
 export interface Cache extends Entries, AsyncDisposable {
   readonly name: string;
-  /** Commands of Redis, with the deadline and the breaker of the cache. */
+  /** Redis commands with the deadline and the circuit breaker of the cache. */
   readonly redis: GuardedRedis;
-  /** What `/ready` says of it; never critical (RDY-16). */
+  /** Returns the check for `/ready`, which is never critical (RDY-16). */
   readonly readiness: () => ReadinessCheck;
-  /** `open` while Redis is not called; in a cluster, while one of its nodes is not. */
+  /** `open` while commands to Redis, or to one node of a cluster, are rejected without being sent. */
   readonly state: BreakerState;
-  /** Refuses commands, waits for those under way, at most as long as a command may take, and closes the connections. */
+  /** Rejects new commands, waits for those in flight up to their deadline, and closes the connections. */
   stop(): Promise<void>;
 }
 
 const WARN_EVERY_MS = 10_000;
 
 /**
- * Opens the shared connection to a Redis or a Redis Cluster (REV-7, REV-8). It does not wait for it: a Redis that is not
- * there is no error, and is connected to when it comes.
+ * Opens the shared connection to a Redis or a Redis Cluster (REV-7, REV-8). Returns without waiting for it. An absent Redis
+ * is not an error; the cache connects when it appears.
  *
- * @throws ConfigurationError for wrong options
+ * @throws ConfigurationError for invalid options
  */
 export function createCache(options: CacheOptions): Cache {
   const resolved = resolveCacheOptions(options);
   const { name, onEvent, now, maxValueBytes, fillTimeoutMs, readinessTimeoutMs } = resolved;
   const logger = calmLogger(resolved.logger);
   let stopping: Promise<void> | undefined;
-  // Whether the last thing that the log was told is that Redis does not answer.
+  // Whether the last log message was that Redis is not available.
   let told = false;
 
   const warn = atMostEvery(
@@ -49,13 +49,13 @@ export function createCache(options: CacheOptions): Cache {
   }
 
   function better(): void {
-    // Of a cluster, one node that answers again says nothing about the others.
+    // In a cluster, other nodes may still be down when one answers again.
     if (!told || guard.state !== "closed") return;
     told = false;
     logger?.info({ cache: name }, "Redis answers again");
   }
 
-  // Whoever counts must not break what is counted.
+  // Errors of the listener must not affect the cache.
   const emit = guardedListener(onEvent, (suppressed, error) =>
     logger?.warn({ cache: name, err: error, suppressed }, "the listener of a cache's events throws"),
   );

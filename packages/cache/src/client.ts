@@ -4,29 +4,29 @@ import type { ResolvedOptions } from "./options.ts";
 
 const RECONNECT_EVERY_MS = 5000;
 
-/** The client of ioredis, with settings that never let a command wait for long. */
+/** Creates the client of ioredis, with settings that keep it from delaying commands. */
 export function makeClient(options: ResolvedOptions): Redis | Cluster {
   const { url, cluster, connection, keyPrefix, connectTimeoutMs, commandTimeoutMs, now } = options;
-  // The deadline of a command is the gate's. These end what ioredis would wait for without an end; they cannot tell a stall of
-  // this process from one of Redis, so they are long.
+  // The gate sets the deadline of a command. These limits only end what ioredis would wait for without limit. They are long,
+  // because ioredis cannot tell a stall of this process from one of Redis.
   const longest = Math.max(3000, 3 * Math.ceil(commandTimeoutMs));
   const retryStrategy = backoff({ baseMs: 200, minMs: 200, maxMs: 2000 });
   const common = {
-    // How long the other side may take to close; until then the process stays alive.
+    // Time for the server to close the connection; until then the process stays alive.
     disconnectTimeout: 100,
     ...connection,
     connectTimeout: Math.ceil(connectTimeoutMs),
     socketTimeout: longest,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
-    // It sends INFO, which some hosts do not have: they would never be ready.
+    // The check sends INFO, so on a host without INFO the client would never be ready.
     enableReadyCheck: false,
   } satisfies RedisOptions;
   if (cluster !== undefined) {
     const seeds = cluster.map(({ host, port = 6379 }) => ({ host, port }));
     return new Cluster(seeds, {
       clusterRetryStrategy: retryStrategy,
-      // Names are looked up when they are connected to: ioredis would use no node where one of the names leads nowhere.
+      // Leave the lookup to the connection. If one seed name does not resolve, ioredis would otherwise use none of them.
       dnsLookup: (host, found) => found(null, host),
       enableOfflineQueue: false,
       enableReadyCheck: false,
@@ -34,7 +34,7 @@ export function makeClient(options: ResolvedOptions): Redis | Cluster {
       keyPrefix,
       maxRedirections: 5,
       slotsRefreshTimeout: Math.ceil(connectTimeoutMs),
-      // A command that goes from node to node waits for no socket.
+      // The socket timeout does not cover a command that is redirected from node to node.
       redisOptions: { ...common, commandTimeout: longest },
     });
   }
@@ -44,7 +44,7 @@ export function makeClient(options: ResolvedOptions): Redis | Cluster {
     keyPrefix,
     retryStrategy,
     enableOfflineQueue: false,
-    // After a failover the name may lead to another server. A replica that is there for good is not asked all the time.
+    // After a failover the name may lead to another server. The interval limits reconnects to a permanent replica.
     reconnectOnError(error: Error): 1 | false {
       if (!error.message.startsWith("READONLY") || now() < reconnectAfter) return false;
       reconnectAfter = now() + RECONNECT_EVERY_MS;

@@ -6,46 +6,46 @@ import type { ResolvedOptions } from "./options.ts";
 import { createOutgoing } from "./outgoing.ts";
 import { slotOf } from "./slot.ts";
 
-/** What a command takes. */
+/** An argument of a command. */
 export type CommandArgument = string | number | Buffer;
 
-/** One server to ask directly. */
+/** One server of a cluster, to call directly. */
 export interface Server {
   call(command: string, ...args: CommandArgument[]): Promise<unknown>;
 }
 
-/** A server of a cluster; undefined when there is no connection to it. */
+/** A server of a cluster; `server` is undefined while there is no connection to it. */
 export interface NamedServer {
   readonly name: string;
   readonly server: Server | undefined;
 }
 
-/** Thrown by {@link Connection.send} where there is nothing to send on. */
+/** Thrown by {@link Connection.send} without a connection. */
 export class NotConnectedError extends Error {
   override readonly name = "NotConnectedError";
 }
 
 export interface Connection {
   /**
-   * Sends a command. While the first try to connect after the start or after a loss is under way it waits for the
-   * outcome, otherwise it needs a connection at once. Commands of one turn of the event loop travel together.
+   * Sends a command. During the first attempt to connect, after the start or a lost connection, the command waits for its
+   * outcome. Otherwise it rejects without a connection. Commands of one turn of the event loop are sent together.
    */
   readonly send: Send;
-  /** Sends something harmless that only this server can answer. */
+  /** Sends a harmless command that only this server can answer. */
   readonly probe: (server: string) => Sent;
   /**
-   * Which server is to carry out a command; undefined where its keys lie in several slots. ioredis would refuse all that
-   * travels together with such a command.
+   * Returns the server for a command; undefined if its keys are in several slots. ioredis would reject all commands that are
+   * sent together with such a command.
    */
   serverOf(command: string, args: readonly CommandArgument[]): string | undefined;
-  /** The servers of a cluster that hold keys; none outside of a cluster, and while the cluster is not known. */
+  /** Returns the servers of a cluster that hold keys; none without a cluster, or while its slots are unknown. */
   servers(): readonly NamedServer[];
-  /** A word about the last failure of a connection. */
+  /** A keyword for the last connection failure. */
   readonly lastFailure: string | undefined;
   close(): void;
 }
 
-/** Told about the connection as a whole. */
+/** Listeners for the connection as a whole. */
 export interface ConnectionEvents {
   readonly onReady: () => void;
   readonly onFailure: (word: string) => void;
@@ -58,11 +58,11 @@ export function openConnection(options: ResolvedOptions, events: ConnectionEvent
   const client = makeClient(options);
   const waiters = new Set<(connected: boolean) => void>();
   let up = false;
-  // Whether the first try after the start or after a loss is still under way.
+  // Whether the first attempt after the start or a lost connection is still running.
   let hoping = true;
   let closed = false;
   let lastFailure: string | undefined;
-  // Whether the server refused the database: what is sent would end up in the first one, which may be somebody else's.
+  // Whether the server rejected SELECT. Commands would then reach database 0, which may belong to another application.
   let elsewhere = false;
   const sendNow = client instanceof Cluster ? sendByCluster(client) : sendByRedis(client, options.keyPrefix);
 
@@ -164,12 +164,12 @@ export function openConnection(options: ResolvedOptions, events: ConnectionEvent
   };
 }
 
-/** Sends to one server of a cluster. */
+/** Makes a function that sends to one server of a cluster. */
 export function sendTo(server: Server): Send {
   return (command, args) => sentOf(server.call(command, ...args));
 }
 
-// The gathering of commands that ioredis has, which a cluster needs for want of another, costs more than all the rest.
+// A cluster needs the automatic pipelining of ioredis, which costs more CPU than the rest of a command.
 function sendByCluster(client: Cluster): Send {
   return (command, args) => sentOf(client.call(command, ...args));
 }

@@ -8,32 +8,32 @@ import type { GuardedRedis } from "./guarded-redis.ts";
 /** JSON values under keys. */
 export interface Entries {
   /**
-   * The value of a key, undefined when there is none; also when what is there is no JSON or too long.
+   * Returns the value of a key; undefined if there is none, or if the stored text is not JSON or too long.
    * @throws CacheUnavailableError
    */
   get(key: string): Promise<unknown>;
   /**
-   * Keeps a value for `ttlSeconds`.
-   * @throws CacheValueError when it is no JSON, or too long; CacheUnavailableError
+   * Stores a value for `ttlSeconds`.
+   * @throws CacheValueError when the value is not JSON or too long; CacheUnavailableError
    */
   set(key: string, value: unknown, ttlSeconds: number): Promise<void>;
   /** @throws CacheUnavailableError */
   delete(key: string): Promise<void>;
   /**
-   * The value of a key, else what `fill` answers, which is kept for `ttlSeconds`. Who asks for a key while it is being
-   * looked up or filled in this process waits for the same outcome. Every caller gets a copy of its own, as JSON gives it
-   * back. Where Redis is of no use `fill` answers and nothing is kept: an outage makes it slower, never wrong.
+   * Returns the value of a key, or else the result of `fill`, which it stores for `ttlSeconds`. Callers that ask for the key
+   * during the lookup or the fill share the outcome within this process. Every caller gets its own copy, parsed from JSON.
+   * While Redis is unavailable, `fill` supplies the value and nothing is stored.
    *
-   * `undefined` and values longer than `maxValueBytes` are answered and not kept.
-   * @throws what `fill` throws, to all who wait; DeadlineError after `fillTimeoutMs`; CacheValueError when the answer is
-   *   no JSON; ConfigurationError
+   * `undefined` and values longer than `maxValueBytes` are returned but not stored.
+   * @throws the error of `fill`, to all waiting callers; DeadlineError after `fillTimeoutMs`; CacheValueError when the
+   *   result is not JSON; ConfigurationError
    */
   getOrSet<T>(key: string, ttlSeconds: number, fill: (signal: AbortSignal) => T | Promise<T>): Promise<T>;
 }
 
 interface Flight {
   readonly text: Promise<string | undefined>;
-  /** Set by `set` and `delete`: what is on its way may be older than that. */
+  /** Set by `set` and `delete`, because the result of this fill may be older than their change. */
   stale: boolean;
 }
 
@@ -49,7 +49,7 @@ export function createEntries(
   const flights = new Map<string, Flight>();
 
   async function read(key: string): Promise<string | undefined> {
-    // Never more than a value may have, whoever wrote it. There is no JSON without a character.
+    // Read at most the size limit, plus one byte that shows a longer value. An empty text is never JSON.
     const text = await redis.call("getrange", key, 0, maxValueBytes);
     if (typeof text !== "string" || text === "") {
       emit("miss");
@@ -71,7 +71,7 @@ export function createEntries(
     await redis.call("set", key, text, "PX", Math.max(1, Math.round(ttlSeconds * 1000)));
   }
 
-  // Without Redis, and with something else under the key, there is still the filler.
+  // Without Redis, or if the key has another type, the filler still supplies the value.
   async function tolerated<T>(work: Promise<T>): Promise<T | undefined> {
     try {
       return await work;
@@ -93,7 +93,7 @@ export function createEntries(
     if (text === undefined || isStale()) return text;
     if (Buffer.byteLength(text) > maxValueBytes) emit("too_large");
     else await tolerated(write(key, text, ttlSeconds));
-    // A change that came while it was being written: what is there now may be the older value.
+    // The key changed during the write, so the stored value may be the older one.
     if (isStale()) await tolerated(redis.call("del", key));
     return text;
   }
@@ -164,7 +164,7 @@ function checkedKey(subject: string, key: unknown): string {
   if (typeof key !== "string" || key === "") {
     throw new ConfigurationError(subject, [{ key: "key", message: "must be a string that is not empty" }]);
   }
-  // Bytes that are no text would all become the same one on the way.
+  // UTF-8 would write all unpaired surrogates as the same character.
   if (!key.isWellFormed()) return `utf16:${digest(Buffer.from(key, "utf16le"))}`;
   return key.length <= LONGEST_KEY ? key : `sha256:${digest(key)}`;
 }
@@ -206,6 +206,6 @@ function toJson(value: unknown, mayBeUndefined: boolean): string | undefined {
   } catch {
     text = undefined;
   }
-  if (text === undefined) throw new CacheValueError("the value is no JSON");
+  if (text === undefined) throw new CacheValueError("the value is not JSON");
   return text;
 }

@@ -1,7 +1,6 @@
 /**
- * Why a command was not carried out, or is not known to have been. `timeout`, `lost`: Redis may have carried it out.
- * `refused`: Redis answers and cannot do it now (OOM, READONLY, LOADING and the like). `breaker`, `disconnected`, `busy`,
- * `stopped`: it was not sent.
+ * Why a command failed. `timeout`, `lost`: Redis may have executed it. `refused`: Redis rejected it for now (OOM, READONLY,
+ * LOADING and the like). `breaker`, `disconnected`, `busy`, `stopped`: it was not sent.
  */
 export type UnavailableReason =
   "timeout" | "lost" | "refused" | "breaker" | "disconnected" | "busy" | "stopped";
@@ -17,24 +16,24 @@ const WORDS: Readonly<Record<UnavailableReason, string>> = {
 };
 
 /**
- * Redis is of no use at the moment: what needs it is a 503, or goes on without it. It never holds an address, a key or a
- * value.
+ * Thrown while Redis is unavailable: answer 503, or go on without the cache. The error never contains an address, a key or
+ * a value.
  */
 export class CacheUnavailableError extends Error {
   override readonly name = "CacheUnavailableError";
   readonly code = "ERR_SVC_CACHE_UNAVAILABLE";
   readonly reason: UnavailableReason;
-  /** Milliseconds until a new try makes sense. */
+  /** Milliseconds until a retry makes sense. */
   readonly retryAfterMs: number;
-  /** Whether Redis may have carried the command out all the same. */
+  /** Whether Redis may have executed the command in spite of the error. */
   readonly ambiguous: boolean;
-  /** The first word of the answer of Redis where it refused, for example `OOM`. */
+  /** The first word of Redis's error reply, for example `OOM`. */
   readonly reply: string | undefined;
 
   /**
    * @param reason why
-   * @param retryAfterMs milliseconds until a new try makes sense
-   * @param reply the first word of the answer of Redis
+   * @param retryAfterMs milliseconds until a retry makes sense
+   * @param reply the first word of Redis's error reply
    */
   constructor(reason: UnavailableReason, retryAfterMs: number, reply?: string) {
     super(`Redis is not available: ${WORDS[reason]}${reply === undefined ? "" : ` (${reply})`}`);
@@ -45,16 +44,16 @@ export class CacheUnavailableError extends Error {
   }
 }
 
-/** Redis answered that a command is wrong: a mistake of the program, or a script that Redis does not know (NOSCRIPT). */
+/** Thrown when Redis rejects a command as wrong: a fault of the program, or a script that Redis does not know (NOSCRIPT). */
 export class CacheCommandError extends Error {
   override readonly name = "CacheCommandError";
   readonly code = "ERR_SVC_CACHE_COMMAND";
-  /** The first word of the answer, for example `NOSCRIPT`. */
+  /** The first word of the error reply, for example `NOSCRIPT`. */
   readonly reply: string;
 
   /**
    * @param command name of the command
-   * @param text the answer, or why it was not sent
+   * @param text the error reply, or why the command was not sent
    */
   constructor(command: string, text: string) {
     super(`${command}: ${text}`);
@@ -62,7 +61,7 @@ export class CacheCommandError extends Error {
   }
 }
 
-/** A value that cannot be kept: it is no JSON, or longer than `maxValueBytes`. */
+/** Thrown for a value that cannot be stored, because it is not JSON or longer than `maxValueBytes`. */
 export class CacheValueError extends Error {
   override readonly name = "CacheValueError";
   readonly code = "ERR_SVC_CACHE_VALUE";
@@ -72,10 +71,10 @@ export function firstWord(text: string): string {
   return /^[A-Z]+/.exec(text)?.[0] ?? "ERR";
 }
 
-/** A word about a connection that failed; never its message, which holds the address. */
+/** Returns a keyword for a failed connection. Leaves out the message, which contains the address. */
 export function connectionWord(error: unknown): string {
   if (!(error instanceof Error)) return "connection error";
-  // What a cluster says when all of its nodes have failed.
+  // A cluster wraps the error of its last node when all nodes have failed.
   const { lastNodeError } = error as Error & { readonly lastNodeError?: unknown };
   if (lastNodeError instanceof Error) return connectionWord(lastNodeError);
   const { code } = error as NodeJS.ErrnoException;
@@ -85,7 +84,7 @@ export function connectionWord(error: unknown): string {
   return word === "ERR" && isOfSelect(error) ? "no such database" : word;
 }
 
-/** Whether a server has refused to work with the database that it was asked for. */
+/** Returns whether a server rejected SELECT. */
 export function isOfSelect(error: unknown): boolean {
   if (!(error instanceof Error) || error.name !== "ReplyError") return false;
   const { command } = error as Error & { readonly command?: { readonly name?: unknown } };

@@ -1,6 +1,6 @@
 /**
- * What happened, for metrics. `hit` and `miss` count looks into Redis; `suppressed`: a caller of `getOrSet` shared the
- * look and the filling of another one; `unavailable`: a command that Redis did not carry out; `error`: one that it called
- * wrong, or a stored value that is no JSON; `too_large`: a value that was not kept, or not read, for its size.
+ * An event for metrics. `hit`, `miss`: a lookup in Redis; `suppressed`: a caller of `getOrSet` shared the lookup and fill of
+ * another caller; `unavailable`: a command that Redis did not execute; `error`: a command that Redis rejected as wrong, or a
+ * stored value that is not JSON; `too_large`: a value that was not stored or not read because of its size.
  */
 export type CacheEvent = "hit" | "miss" | "suppressed" | "unavailable" | "error" | "too_large";

@@ -2,44 +2,44 @@ import type { BreakerState, Outcome } from "@svc/resilience";
 import type { CommandArgument } from "./connection.ts";
 import { CacheUnavailableError } from "./errors.ts";
 
-/** A command on its way. Who calls `reject` before the answer is there decides what its promise rejects with. */
+/** A command in flight. Calling `reject` before the reply decides the error of its promise. */
 export interface Sent {
   readonly promise: Promise<unknown>;
   readonly reject: (error: Error) => void;
 }
 
-/** Sends a command, or rejects where it cannot. */
+/** Sends a command, or rejects if it cannot. */
 export type Send = (command: string, args: readonly CommandArgument[]) => Sent;
 
 export interface GateOptions {
-  /** Answers in a row that say that the server is of no use, after which it is not called. */
+  /** Consecutive replies that the server is unusable, after which the circuit breaker opens. */
   readonly failures: number;
   readonly coolDownMs: number;
-  /** How long a command may take. */
+  /** Deadline of a command in milliseconds. */
   readonly timeoutMs: number;
   readonly maxInFlight: number;
   readonly now: () => number;
   readonly onChange: (to: BreakerState) => void;
-  /** What an error says about Redis, and what the caller gets to see of it. */
+  /** Returns what an error says about the server, and the error for the caller. */
   readonly judge: (error: unknown) => { readonly outcome: Outcome; readonly error: Error };
-  /** Sends something whose answer says whether the server is of use again. */
+  /** Sends a command whose reply shows whether the server is usable again. */
   readonly probe: () => Sent;
 }
 
-/** Lets commands through to one server, gives each its deadline, and stops letting them through when it is of no use. */
+/** The circuit breaker and command deadline of one server. */
 export interface Gate {
-  /** @param onError sees every error before the caller does */
+  /** @param onError receives every error before the caller does */
   run(
     send: Send,
     command: string,
     args: readonly CommandArgument[],
     onError?: (error: Error) => void,
   ): Promise<unknown>;
-  /** There is reason to believe that the server answers again: an open gate probes at once. */
+  /** Probes at once if the breaker is open, because the server probably answers again. */
   hope(): void;
-  /** Refuses all commands from now on; resolves when those under way have ended, which takes no longer than a deadline. */
+  /** Rejects new commands. Resolves when those in flight have ended, within one deadline. */
   stop(): Promise<void>;
-  /** `half-open`: the probe is under way; commands are still refused. */
+  /** `half-open`: the probe is in flight, and commands are still rejected. */
   readonly state: BreakerState;
   readonly inFlight: number;
 }
@@ -53,15 +53,15 @@ const STALL_MS = 50;
 const SHORTEST_WINDOW_MS = 100;
 
 /**
- * A command that ran into its deadline closes the gate at once: nobody else is to wait as long for the same news. A
- * connection that is refused or lost says so at once, and commands without one are refused anyhow, so it does not
- * count here; a server that answers that it is of no use (LOADING, say) costs nobody a wait, and may do so `failures` times.
+ * Creates a circuit breaker whose first timeout opens it, so that only one wait is lost. A refused or lost connection does
+ * not count: it fails at once, and commands without a connection are rejected anyway. A reply that the server is unusable
+ * (such as LOADING) costs no wait, so it opens the breaker only after `failures` of them.
  *
- * A closed gate is opened by a probe of its own, one every `coolDownMs`: no command has to wait to find out.
+ * A probe, one every `coolDownMs`, closes the breaker again. No command waits for it.
  */
 export function createGate(options: GateOptions): Gate {
   const { failures: limit, coolDownMs, timeoutMs, maxInFlight, now, judge, onChange } = options;
-  // In the order of their deadlines, since all have the same time.
+  // Ordered by deadline, because all commands have the same time limit.
   const waiting = new Set<Waiting>();
   let timer: NodeJS.Timeout | undefined;
   let stopped: (() => void) | undefined;
@@ -78,7 +78,7 @@ export function createGate(options: GateOptions): Gate {
     timer = setTimeout(due, Math.max(1, Math.ceil(oldest.until - performance.now())), oldest.until);
   }
 
-  // After a stall of this process, answers that are there already are read before anything counts as late.
+  // After a stall of this process, read the replies that have arrived before rejecting anything as late.
   function due(until: number): void {
     if (performance.now() - until > STALL_MS) timer = setTimeout(expire, STALL_MS);
     else setImmediate(expire);
@@ -91,7 +91,7 @@ export function createGate(options: GateOptions): Gate {
     arm();
   }
 
-  // The server hangs: whoever waits for it any longer waits for nothing.
+  // The server hangs, so reject all pending commands.
   function timedOut(late: Waiting): void {
     if (late === probing) endProbe("failed");
     else open();
@@ -173,7 +173,7 @@ export function createGate(options: GateOptions): Gate {
   }
 
   function account(outcome: Outcome): void {
-    // What was sent before the gate closed says nothing about whether it may open.
+    // A command that was sent before the breaker opened must not affect its state.
     if (state !== "closed" || outcome === "cancelled") return;
     failures = outcome === "failed" ? failures + 1 : 0;
     if (failures < limit) return;
@@ -182,7 +182,7 @@ export function createGate(options: GateOptions): Gate {
   }
 
   function failed(entry: Waiting | undefined, cause: unknown, onError: (error: Error) => void): Error {
-    // It was given up, with the error that says so.
+    // The command was already rejected by a timeout or a stop.
     const isOurs = cause instanceof CacheUnavailableError;
     const { outcome, error } = isOurs ? { outcome: "cancelled" as const, error: cause } : judge(cause);
     if (entry === undefined || leave(entry)) account(outcome);
@@ -241,7 +241,7 @@ export function createGate(options: GateOptions): Gate {
 }
 
 function ignore(): void {
-  // Not every caller counts errors.
+  // Some callers do not count errors.
 }
 
 function refusal(

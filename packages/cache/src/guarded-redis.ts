@@ -7,40 +7,40 @@ import { judge } from "./judge.ts";
 import type { ResolvedOptions } from "./options.ts";
 
 /**
- * Commands of Redis that never wait longer than `commandTimeoutMs`, and that are rejected at once while Redis is of no use
- * (REV-7, REV-8). Keys get the prefix of the cache.
+ * Redis commands that take at most `commandTimeoutMs`, and that reject at once while Redis is unavailable (REV-7, REV-8).
+ * Keys get the prefix of the cache.
  *
- * All reject with `CacheUnavailableError` when Redis is of no use, and with `CacheCommandError` when it says that the
- * command is wrong.
+ * They reject with `CacheUnavailableError` while Redis is unavailable, and with `CacheCommandError` when it rejects the
+ * command as wrong.
  */
 export interface GuardedRedis {
-  /** Any command, for example `call("incr", "visits")`. In a cluster all keys of one command must share a hash tag. */
+  /** Runs any command, for example `call("incr", "visits")`. In a cluster its keys must share a hash tag. */
   call(command: string, ...args: readonly CommandArgument[]): Promise<unknown>;
   eval(script: string, numberOfKeys: number, ...keysAndArgs: readonly CommandArgument[]): Promise<unknown>;
   evalsha(sha: string, numberOfKeys: number, ...keysAndArgs: readonly CommandArgument[]): Promise<unknown>;
-  /** How many of the keys exist. */
+  /** Returns how many of the keys exist. */
   exists(...keys: readonly string[]): Promise<number>;
-  /** The texts under several keys, null where there is none. */
+  /** Returns the strings under several keys, null for a missing one. */
   mget(...keys: readonly string[]): Promise<readonly (string | null)[]>;
-  /** Whether keys live on several servers. */
+  /** Whether the keys are spread over several servers. */
   readonly isCluster: boolean;
-  /** How long any of them takes at most. */
+  /** Deadline of a command in milliseconds. */
   readonly commandTimeoutMs: number;
 }
 
-/** What the other parts of the package use of it. */
+/** The commands, and the state for the rest of the package. */
 export interface Guard {
   readonly redis: GuardedRedis;
   gateOf(server: string): Gate;
-  /** The connection is there again. */
+  /** Probes all servers whose breaker is open, because the connection is back. */
   hope(): void;
   stop(): Promise<void>;
-  /** The worst state of all breakers, and how many commands wait. */
+  /** The worst state of all breakers, and the number of commands in flight. */
   readonly state: BreakerState;
   readonly inFlight: number;
 }
 
-// They change the connection that all share, or hold it up.
+// These commands change the shared connection or block it.
 const REFUSED: ReadonlySet<string> = new Set(
   (
     "subscribe psubscribe ssubscribe unsubscribe punsubscribe sunsubscribe monitor multi exec discard watch " +
@@ -78,7 +78,7 @@ export function createGuard(
   function gateOf(server: string): Gate {
     const known = gates.get(server);
     if (known !== undefined) return known;
-    // The nodes of a cluster come and go; idle ones make room.
+    // The nodes of a cluster change, so drop the gates of idle ones.
     if (gates.size >= SERVERS_AT_MOST) {
       for (const [name, gate] of gates) if (gate.inFlight === 0 && name !== ONLY) gates.delete(name);
     }
@@ -99,7 +99,7 @@ export function createGuard(
   }
 
   function run(name: string, args: readonly CommandArgument[]): Promise<unknown> {
-    // In a cluster a gate of a new node could come after all others were stopped.
+    // After stop() use the stopped gate, instead of creating one for a new node.
     const server = stopped ? ONLY : connection.serverOf(name, args);
     if (server === undefined) {
       events.emit("error");
@@ -143,7 +143,7 @@ export function createGuard(
   };
 }
 
-/** Whether it waits for entries of a stream. */
+/** Returns whether the command blocks until a stream has entries. */
 function waits(name: string, args: readonly CommandArgument[]): boolean {
   if (name !== "xread" && name !== "xreadgroup") return false;
   const words = args.map((each) => String(each).toLowerCase());

@@ -2,9 +2,9 @@ import type { Outcome } from "@svc/resilience";
 import { NotConnectedError } from "./connection.ts";
 import { CacheCommandError, CacheUnavailableError, firstWord } from "./errors.ts";
 
-/** The server is of no use to anybody. */
+/** Replies of a server that is unusable. */
 const DOWN: ReadonlySet<string> = new Set(["LOADING", "MASTERDOWN", "CLUSTERDOWN"]);
-/** It cannot do this one thing; others, reading above all, still work, so it is called on. */
+/** Replies of a server that cannot execute this command, but others, such as reads. They do not open the breaker. */
 const UNABLE: ReadonlySet<string> = new Set([
   "OOM",
   "READONLY",
@@ -13,23 +13,23 @@ const UNABLE: ReadonlySet<string> = new Set([
   "TRYAGAIN",
   "BUSY",
   "NOAUTH",
-  // Their text holds an address. They get here while nobody has taken over from a node of a cluster that is gone.
+  // Their text contains an address. ioredis passes them on while no node has replaced a lost one.
   "MOVED",
   "ASK",
 ]);
 const RETRY_MS = 1000;
 
-/** What an error of a command says about Redis, and what the caller may see of it: nothing that holds keys or values. */
+/** Returns what an error says about Redis, and an error for the caller without keys or values. */
 export function judge(cause: unknown): { readonly outcome: Outcome; readonly error: Error } {
   if (cause instanceof NotConnectedError) return unavailable("cancelled", "disconnected");
   if (!(cause instanceof Error)) return unavailable("failed", "lost");
   if (cause.name === "ReplyError") return judgeReply(cause);
   if (cause.message === "Command timed out") return unavailable("failed", "timeout");
-  // One dropped connection loses many commands at a time. It is not called again before it is back anyhow.
+  // One lost connection fails many commands at once. They do not count, because none is sent before it is back.
   if (/^Stream isn't writeable|slots cache|startup nodes/.test(cause.message)) {
     return unavailable("cancelled", "disconnected");
   }
-  // A node of a cluster that stays away: each command would try several times before it gives up.
+  // A lost node of a cluster counts as a failure, because each command would be redirected several times first.
   if (cause.message.startsWith("Too many Cluster redirections")) return unavailable("failed", "lost");
   return unavailable("cancelled", "lost");
 }
@@ -40,7 +40,7 @@ function judgeReply(cause: Error): { readonly outcome: Outcome; readonly error: 
   if (UNABLE.has(word)) return unavailable("succeeded", "refused", word);
   const { command } = cause as Error & { readonly command?: { readonly name?: unknown } };
   const name = typeof command?.name === "string" ? command.name.toUpperCase() : "command";
-  // Redis repeats the arguments of a command that it does not know.
+  // Redis repeats the arguments of an unknown command.
   const text = cause.message.replace(/,? with args beginning with:.*$/s, "").slice(0, 200);
   return { outcome: "succeeded", error: new CacheCommandError(name, text) };
 }

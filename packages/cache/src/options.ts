@@ -16,7 +16,7 @@ import {
 import type { RedisOptions } from "ioredis";
 import type { CacheEvent } from "./events.ts";
 
-/** What decides how long a command may wait, and therefore is not the caller's to set. */
+/** Settings that decide how long a command waits. The cache sets them itself. */
 type Fixed =
   | "commandTimeout"
   | "connectTimeout"
@@ -37,53 +37,53 @@ type Fixed =
 /** Options of ioredis: TLS, user, password, sentinels, host and port, and so on. */
 export type ConnectionOptions = Omit<RedisOptions, Fixed>;
 
-/** A node of a cluster to ask for all others. */
+/** A node of a cluster from which the others are found. */
 export interface ClusterSeed {
   readonly host: string;
-  /** Default: 6379. */
+  /** Port of the node. Default: 6379. */
   readonly port?: number | undefined;
 }
 
-/** What {@link createCache} takes. Times are in milliseconds. */
+/** Options of {@link createCache}. Times are in milliseconds. */
 export interface CacheOptions {
   /** `redis://user:password@host:6379/0`, or `rediss://` for TLS; without parameters. Default: none. */
   readonly url?: string | undefined;
-  /** Nodes of a Redis Cluster to start from; instead of `url`. Default: none. */
+  /** First nodes of a Redis Cluster to ask; instead of `url`. Default: none. */
   readonly cluster?: readonly ClusterSeed[] | undefined;
-  /** Further options of ioredis for the connections. Needed where neither `url` nor `cluster` is given. Default: none. */
+  /** More options of ioredis for the connections. Required without `url` and `cluster`. Default: none. */
   readonly connection?: ConnectionOptions | undefined;
-  /** What all keys begin with, those of `redis` too. No braces: they decide about slots in a cluster. Default: empty. */
+  /** Prefix of all keys, including those of `redis`; without braces, which would decide the slot. Default: empty. */
   readonly keyPrefix?: string | undefined;
-  /** Name of the readiness check, and in log lines. Default: `cache`. */
+  /** Name of the readiness check, and of the cache in log messages. Default: `cache`. */
   readonly name?: string | undefined;
-  /** How long a command may take, waiting for a connection included (REV-7). Default: 1,000. */
+  /** Deadline of a command, including the wait for a connection (REV-7). Default: 1,000. */
   readonly commandTimeoutMs?: number | undefined;
-  /** How long making a connection may take. Default: 1,000. */
+  /** Time limit for making a connection. Default: 1,000. */
   readonly connectTimeoutMs?: number | undefined;
   /**
-   * Answers in a row that say that Redis is of no use (LOADING and the like), after which it is not called for a while
-   * (REV-8). A command that ran into its deadline is enough by itself. Default: 3.
+   * Consecutive replies that Redis is unusable (such as LOADING) that open the circuit breaker (REV-8). A single timeout
+   * opens it too. Default: 3.
    */
   readonly breakerFailures?: number | undefined;
-  /** For how long it is not called; then the cache asks once by itself, and so on (REV-8). Default: 2,000. */
+  /** Time between probes while the circuit breaker is open (REV-8). Default: 2,000. */
   readonly breakerCoolDownMs?: number | undefined;
-  /** Commands that may wait for an answer at a time, of each node; more are refused. Default: 10,000. */
+  /** Maximum number of commands in flight, per node; more are rejected. Default: 10,000. */
   readonly maxInFlight?: number | undefined;
-  /** Bytes of JSON that a value may have. Default: 1,048,576. */
+  /** Maximum size of a value in bytes of JSON. Default: 1,048,576. */
   readonly maxValueBytes?: number | undefined;
-  /** How long a filler of `getOrSet` may take. Default: 10,000. */
+  /** Time limit of a filler of `getOrSet`. Default: 10,000. */
   readonly fillTimeoutMs?: number | undefined;
-  /** How long the readiness check waits; keep it under the deadline that `/ready` gives a check. Default: 1,500. */
+  /** Time limit of the readiness check; keep it under the deadline that `/ready` gives a check. Default: 1,500. */
   readonly readinessTimeoutMs?: number | undefined;
-  /** Gets a line when Redis stops answering, at most every 10 s, and when it answers again. Default: none. */
+  /** Logs when Redis stops answering, at most every 10 s, and when it answers again. Default: none. */
   readonly logger?: Logger | undefined;
-  /** Told of hits, misses and errors, for metrics; what it throws is ignored. Default: nobody is told. */
+  /** Receives hits, misses and errors, for metrics. Its errors are ignored. Default: none. */
   readonly onEvent?: ((event: CacheEvent) => void) | undefined;
-  /** A clock that never goes back, in milliseconds; for tests. Default: `performance.now`. */
+  /** Monotonic clock in milliseconds, for tests. Default: `performance.now`. */
   readonly now?: (() => number) | undefined;
 }
 
-/** The options with every default filled in. */
+/** The options with their defaults filled in. */
 export interface ResolvedOptions {
   readonly url: string | undefined;
   readonly cluster: readonly ClusterSeed[] | undefined;
@@ -117,14 +117,14 @@ const seed: Kind<ClusterSeed> = {
   },
 };
 
-// Of a client, or a list, nothing would be used, and the cache would connect to whatever listens on 127.0.0.1:6379.
+// ioredis would ignore a client or a list here and connect to 127.0.0.1:6379.
 const connectionOptions: Kind<ConnectionOptions> = {
   expects: "an object of options of ioredis, not a client: the cache opens connections of its own",
   accepts: (value): value is ConnectionOptions =>
     typeof value === "object" && value !== null && !Array.isArray(value) && !("sendCommand" in value),
 };
 
-/** @throws ConfigurationError */
+/** @throws ConfigurationError for invalid options */
 export function resolveCacheOptions(given: CacheOptions): ResolvedOptions {
   const resolved = resolveOptions(SUBJECT, given, {
     url: optional(

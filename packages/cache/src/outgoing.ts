@@ -2,7 +2,7 @@ import type { Redis } from "ioredis";
 
 type Stream = Redis["stream"];
 
-/** Where a client writes its commands, in the manner of a pipeline of ioredis. */
+/** The destination to which a client writes commands, in the form of a pipeline of ioredis. */
 export interface Outgoing {
   readonly isPipeline: true;
   readonly destination: { readonly redis: { readonly stream: Stream } };
@@ -10,8 +10,8 @@ export interface Outgoing {
 }
 
 /**
- * Gathers the commands of one turn of the event loop and writes them at once: written one by one, most of what a command
- * costs would be the system call.
+ * Collects the commands of one turn of the event loop and writes them at once. Otherwise the system call would be most of
+ * the cost of a command.
  */
 export function createOutgoing(redis: Redis): Outgoing {
   let target: Stream | undefined;
@@ -30,7 +30,7 @@ export function createOutgoing(redis: Redis): Outgoing {
     write(data) {
       const { stream } = redis;
       if (target === undefined) setImmediate(flush);
-      // What was meant for a connection that is gone has failed already.
+      // Drop commands for a lost connection, which have failed already.
       else if (target !== stream) text = "";
       target = stream;
       if (typeof data === "string") {

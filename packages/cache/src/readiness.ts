@@ -4,7 +4,7 @@ import { type CommandArgument, type Connection, type NamedServer, ONLY, sendTo }
 import { CacheCommandError, CacheUnavailableError } from "./errors.ts";
 import type { Guard } from "./guarded-redis.ts";
 
-/** What one server says about itself. */
+/** The answer of one server about itself. */
 interface Seen {
   readonly policy: string | undefined;
   readonly isReplica: boolean;
@@ -14,11 +14,11 @@ type Ask = (command: string, ...args: CommandArgument[]) => Promise<unknown>;
 
 export interface Probe {
   readonly check: ReadinessCheck;
-  /** Looks at the servers once, and says in the log when they may drop entries. */
+  /** Checks the servers once, and logs a warning if they may drop entries. */
   look(): Promise<void>;
 }
 
-/** The check reads live state; while a breaker is open it is answered without a call. */
+/** Creates the check. It queries the servers; while a breaker is open it answers without a call. */
 export function createProbe(
   connection: Connection,
   guard: Guard,
@@ -104,7 +104,7 @@ export function createProbe(
   };
 }
 
-/** Hosts that hide INFO or CONFIG are as good as others; what they do not say stays unknown. */
+/** Queries one server. A host that hides INFO or CONFIG counts as healthy, with unknown values. */
 async function seen(ask: Ask): Promise<Seen> {
   const memory = await answered(ask("info", "memory"));
   const policy = /^maxmemory_policy:([\w-]{1,40})\s*$/m.exec(memory)?.[1];

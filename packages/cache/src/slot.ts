@@ -4,7 +4,7 @@ const TABLE = Uint16Array.from({ length: 256 }, (_, byte) => {
   return sum & 0xffff;
 });
 
-/** The slot of a key in a Redis Cluster: only what is between the first braces counts, if anything is. */
+/** Returns the slot of a key in a Redis Cluster. Only the text in the first braces counts, if it is not empty. */
 export function slotOf(key: string): number {
   const open = key.indexOf("{");
   const close = open === -1 ? -1 : key.indexOf("}", open + 1);

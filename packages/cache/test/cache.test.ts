@@ -21,7 +21,7 @@ describe("getOrSet", () => {
   after(() => cache.stop());
   beforeEach(() => void events.splice(0));
 
-  it("fills once, then answers from Redis, under the prefix and for as long as it is told", async () => {
+  it("fills once, then returns the value from Redis, under the prefix and for ttlSeconds", async () => {
     expect(await cache.getOrSet("one", 60, async () => ({ sum: 42 }))).to.deep.equal({ sum: 42 });
     expect(await cache.getOrSet("one", 60, () => ({ sum: 0 }))).to.deep.equal({ sum: 42 });
     expect(events).to.deep.equal(["miss", "hit"]);
@@ -30,7 +30,7 @@ describe("getOrSet", () => {
     expect(await bare.redis.call("pttl", `${prefix}one`)).to.be.within(1, 60_000);
   });
 
-  it("lets one filler per key run at a time, and gives every caller a copy of its own", async () => {
+  it("runs one filler per key at a time, and gives every caller its own copy", async () => {
     let fillings = 0;
     const fill = async (): Promise<{ n: number }> => {
       fillings += 1;
@@ -44,7 +44,7 @@ describe("getOrSet", () => {
     expect(events.filter((event) => event === "suppressed")).to.have.length(99);
   });
 
-  it("passes a filler's error to all who wait, keeps nothing, and fills anew", async () => {
+  it("passes a filler's error to all waiting callers, stores nothing, and fills again at the next call", async () => {
     const failing = (): Promise<never> => Promise.reject(new Error("no luck"));
     const errors = await Promise.all(
       [1, 2, 3].map(async () => rejection(cache.getOrSet("unlucky", 60, failing))),
@@ -53,7 +53,7 @@ describe("getOrSet", () => {
     expect(await cache.getOrSet("unlucky", 60, () => "luck")).to.equal("luck");
   });
 
-  it("ends a filler that hangs, and does not let it hold up the next one", async () => {
+  it("aborts a filler that hangs, and runs the next one", async () => {
     await using hurried = open({ fillTimeoutMs: 300 });
     let aborted = false;
     const error = await rejection(
@@ -67,7 +67,7 @@ describe("getOrSet", () => {
     expect(await hurried.getOrSet("hung", 60, () => 1)).to.equal(1);
   });
 
-  it("answers what is too long or undefined without keeping it", async () => {
+  it("returns undefined and too long values without storing them", async () => {
     const long = "x".repeat(1000);
     expect(await cache.getOrSet("long", 60, () => long)).to.equal(long);
     expect(await cache.getOrSet("none", 60, () => undefined)).to.equal(undefined);
@@ -75,7 +75,7 @@ describe("getOrSet", () => {
     expect(events).to.deep.equal(["miss", "too_large", "miss"]);
   });
 
-  it("replaces what is no JSON, reads no more of a value than one may have, fills beside other types", async () => {
+  it("fills again over a stored text that is not JSON, is too long or has another type", async () => {
     await cache.redis.call("set", "broken", "{");
     expect(await cache.get("broken")).to.equal(undefined);
     expect(await cache.getOrSet("broken", 60, () => "whole")).to.equal("whole");
@@ -87,7 +87,7 @@ describe("getOrSet", () => {
     expect(await cache.get("list")).to.equal("filled");
   });
 
-  it("does not keep what was being filled while its key was set or deleted", async () => {
+  it("does not store a fill during which its key was set or deleted", async () => {
     let begun = (): void => undefined;
     const started = new Promise<void>((resolve) => (begun = resolve));
     let finish = (): void => undefined;
@@ -103,7 +103,7 @@ describe("getOrSet", () => {
     expect(await cache.get("raced")).to.equal(undefined);
   });
 
-  it("refuses values that are no JSON or too long, and keys and lifetimes that are none", async () => {
+  it("rejects values that are not JSON or too long, and invalid keys and lifetimes", async () => {
     const circle: Record<string, unknown> = {};
     circle["self"] = circle;
     for (const value of [circle, 1n, undefined, () => 1, "x".repeat(1000)]) {
@@ -116,7 +116,7 @@ describe("getOrSet", () => {
     for (const ttl of [0, -1, NaN, Infinity]) {
       expect(await rejection(cache.set("key", 1, ttl))).to.be.instanceOf(ConfigurationError);
     }
-    // JavaScript gives anything; it is refused for a hit too.
+    // JavaScript callers may pass any value; it is rejected even if the key has a value.
     await cache.set("key", 1, 60);
     const fill: unknown = "a value";
     const error = await rejection(cache.getOrSet("key", 60, fill as () => unknown));
@@ -124,7 +124,7 @@ describe("getOrSet", () => {
     expect(error.message).to.contain("fill: must be a function");
   });
 
-  it("keeps keys of any length apart", async () => {
+  it("distinguishes keys of any length", async () => {
     const [a, b] = [`${"k".repeat(5000)}a`, `${"k".repeat(5000)}b`];
     await cache.set(a, "a", 60);
     await cache.set(b, "b", 60);
@@ -133,14 +133,14 @@ describe("getOrSet", () => {
     expect(await cache.get(a)).to.equal(undefined);
   });
 
-  it("keeps keys apart that are no text", async () => {
+  it("distinguishes keys that are not well-formed text", async () => {
     const [a, b] = ["half\ud800", "half\ud801"];
     await cache.set(a, "a", 60);
     await cache.set(b, "b", 60);
     expect([await cache.get(a), await cache.get(b)]).to.deep.equal(["a", "b"]);
   });
 
-  it("goes on when whoever counts throws, and the logger hears of it once", async () => {
+  it("works when the listener of events throws, and logs that once", async () => {
     const broken = (): never => {
       throw new Error("cannot count");
     };
@@ -153,7 +153,7 @@ describe("getOrSet", () => {
     }
   });
 
-  it("gives scripts, sets and counters the prefix, and refuses what a shared connection must not do", async () => {
+  it("prefixes keys of scripts and commands, and rejects commands that a shared connection must not run", async () => {
     expect(await cache.redis.eval("return {KEYS[1], ARGV[1]}", 1, "k", "v")).to.deep.equal([
       `${prefix}k`,
       "v",
@@ -172,7 +172,7 @@ describe("getOrSet", () => {
     expect(`${unknown.message} ${JSON.stringify(unknown)}`).not.to.contain("secret-argument");
   });
 
-  it("keeps the order of commands of one turn, texts and bytes", async () => {
+  it("keeps the order of the commands of one turn, with strings and bytes", async () => {
     const bytes = Buffer.from([0, 255, 13, 10, 128]);
     const answers = await Promise.all([
       cache.redis.call("set", "order", "1"),
@@ -188,21 +188,21 @@ describe("getOrSet", () => {
   });
 });
 
-describe("a cache that has a Redis to itself", function () {
+describe("createCache with a Redis of its own", function () {
   this.timeout(30_000);
   testProgram("redis");
   let server: RedisServer;
   before(async () => void (server = await startRedis()));
   after(() => server.stop());
 
-  it("REV-7 gives a command 1 s unless told otherwise", async () => {
+  it("gives a command 1 s by default (REV-7)", async () => {
     await using cache = createCache({ url: server.url });
     expect(cache.redis.commandTimeoutMs).to.equal(1000);
   });
 
-  it("REV-7 sends many commands of one turn together", async () => {
+  it("sends many commands of one turn together (REV-7)", async () => {
     await using cache = createCache({ url: server.url, ...PATIENT });
-    // It reads what others send too, so there are none.
+    // The counter includes all clients, so this Redis has no others.
     const reads = async (): Promise<number> => {
       const stats = String(await cache.redis.call("info", "stats"));
       return Number(/total_reads_processed:(\d+)/.exec(stats)?.[1]);
@@ -220,7 +220,7 @@ describe("readiness of the cache", function () {
   before(async () => void (server = await startRedis()));
   after(() => server.stop());
 
-  it("RDY-16 is healthy, never critical, and notes when Redis may drop entries", async () => {
+  it("is healthy, never critical, and reports when Redis may drop entries (RDY-16)", async () => {
     const logger = collectingLogger();
     await using cache = createCache({ url: server.url, logger, name: "sessions", ...PATIENT });
     expect(cache.readiness()).to.include({ name: "sessions", critical: false });
@@ -242,7 +242,7 @@ describe("readiness of the cache", function () {
     ]);
   });
 
-  it("RDY-16 asks CONFIG where INFO is hidden, and is content where both are", async () => {
+  it("asks CONFIG if INFO is hidden, and is healthy if both are (RDY-16)", async () => {
     await using admin = createCache({ url: server.url, ...PATIENT });
     for (const [user, rights] of [
       ["noinfo", ["+@all", "-info"]],

@@ -10,10 +10,10 @@ const ready = (cache: Cache) => cache.readiness().check(AbortSignal.timeout(5000
 describe("a Redis Cluster", function () {
   this.timeout(60_000);
   const redis = testRedisCluster();
-  // Keys of the first, the second and the third node.
+  // One key of each node, in the order of the nodes.
   const keys = ["b", "c", "a"].map((tag) => `{${tag}}key`);
 
-  it("knows the slot of a key as the server does", async () => {
+  it("computes the slot of a key like the server", async () => {
     await using cache = createCache({ cluster: redis.cluster.seeds, ...PATIENT });
     for (const key of ["123456789", "{user1000}.following", "foo{}{bar}", "a{b}{c}", "{open", "é{ü}", ""]) {
       expect(slotOf(key), key).to.equal(await cache.redis.call("cluster", "keyslot", key));
@@ -21,7 +21,7 @@ describe("a Redis Cluster", function () {
     expect(keys.map((key) => Math.floor(slotOf(key) / 5462))).to.deep.equal([0, 1, 2]);
   });
 
-  it("RDY-16 reads and writes on all nodes, runs scripts over keys of one hash tag, and is ready", async () => {
+  it("reads and writes on all nodes, runs scripts over keys of one hash tag, and is ready (RDY-16)", async () => {
     await using cache = createCache({
       cluster: redis.cluster.seeds.slice(0, 1),
       keyPrefix: "p:",
@@ -41,8 +41,8 @@ describe("a Redis Cluster", function () {
     expect(await ready(cache)).to.deep.include({ healthy: true, detail: "connected" });
   });
 
-  it("REV-7 REV-8 gives one hung node a breaker of its own: the others go on", async () => {
-    // The others are to answer in time, however busy the machine is.
+  it("continues on the other nodes while one hangs, which has its own breaker (REV-7, REV-8)", async () => {
+    // Long enough for the other nodes to answer on a busy machine.
     const times = { commandTimeoutMs: 3000, readinessTimeoutMs: PATIENT.readinessTimeoutMs };
     await using cache = await warmCache({ cluster: redis.cluster.seeds, ...times }, keys);
     const [hung = "", ...others] = keys;
@@ -66,7 +66,7 @@ describe("a Redis Cluster", function () {
     await until("the node answers", answers);
   });
 
-  it("takes a stall of this process for no failure of a node", async () => {
+  it("does not count a stall of this process as a failure of a node", async () => {
     await using cache = await warmCache(
       { cluster: redis.cluster.seeds, commandTimeoutMs: 500, breakerFailures: 1 },
       keys,
@@ -79,11 +79,11 @@ describe("a Redis Cluster", function () {
     expect(cache.state).to.equal("closed");
   });
 
-  it("REV-8 uses a node again that was killed and came back", async () => {
+  it("uses a node again that was killed and restarted (REV-8)", async () => {
     await using cache = await warmCache({ cluster: redis.cluster.seeds }, keys);
     const node = redis.cluster.nodes[2];
     await node?.kill();
-    // The others send everybody to it for as long as they do not know.
+    // The other nodes redirect to it until they notice.
     for (let times = 0; times < 5; times++) {
       const error = await rejection(cache.redis.exists(keys[2] ?? ""));
       expect(error).to.include({ code: "ERR_SVC_CACHE_UNAVAILABLE" });
@@ -100,21 +100,21 @@ describe("a Redis Cluster", function () {
     await until("it is ready", async () => (await ready(cache)).healthy);
   });
 
-  it("is found by one name where others lead nowhere", async () => {
+  it("is found by one seed when the name of another does not resolve", async () => {
     const cluster = [{ host: "nowhere.invalid" }, ...redis.cluster.seeds.slice(0, 1)];
     await using cache = createCache({ cluster, ...PATIENT });
     await cache.set(keys[2] ?? "", 3, 60);
     expect(await cache.get(keys[2] ?? "")).to.equal(3);
   });
 
-  it("RDY-16 tells by a word that its nodes refuse the password", async () => {
+  it("reports with one word that its nodes reject the password (RDY-16)", async () => {
     const connection = { username: "somebody", password: "geheim" };
     await using cache = createCache({ cluster: redis.cluster.seeds, connection });
     await rejection(cache.redis.exists("key"));
     await until("it is known", async () => (await ready(cache)).detail === "not answering (WRONGPASS)");
   });
 
-  it("is of no use by the address of one node, which is told without the address of another", async () => {
+  it("rejects keys of other nodes when url is the address of one, and shows no address", async () => {
     const [node] = redis.cluster.nodes;
     await using cache = createCache({ url: node?.url, ...PATIENT });
     const error = await rejection(cache.redis.exists(keys[2] ?? ""));
@@ -122,7 +122,7 @@ describe("a Redis Cluster", function () {
     expect(error.message).not.to.contain("127.0.0.1");
   });
 
-  it("stops where no node of the cluster was ever there", async () => {
+  it("stops when no node of the cluster was ever reachable", async () => {
     const cache = createCache({ cluster: [{ host: "127.0.0.1", port: 1 }] });
     expect(await rejection(cache.redis.exists("key"))).to.include({ code: "ERR_SVC_CACHE_UNAVAILABLE" });
     expect((await ready(cache)).healthy).to.equal(false);

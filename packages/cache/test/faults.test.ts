@@ -7,7 +7,7 @@ import { type RedisServer, startRedis, testProgram } from "@svc/dev-services";
 import { expect } from "chai";
 import { PATIENT, warmCache } from "./support/warm-cache.ts";
 
-// Nobody listens there, nor will, as on a port that is only free; its digits are told from those of addresses.
+// No process listens or will listen on this port. Its digits are looked for in texts that contain addresses.
 const NOBODYS_PORT = 1019;
 
 const ready = (cache: Cache) => cache.readiness().check(AbortSignal.timeout(5000));
@@ -34,17 +34,17 @@ describe("a Redis with faults", function () {
   });
   const open = (options: Partial<CacheOptions> = {}): Cache =>
     createCache({ url: server.url, ...PATIENT, ...options });
-  /** Where Redis hangs, and the time of a command has to pass. */
+  /** Opens a cache for a Redis that hangs, with a short deadline that must pass. */
   const warm = (options: Partial<CacheOptions>): Promise<Cache> => warmCache({ url: server.url, ...options });
   const found = (cache: Cache): Promise<unknown> =>
     until("the value", () => cache.get("kept").catch(() => undefined));
-  /** How often Redis has carried out a command. */
+  /** Returns how often Redis has executed a command. */
   const calls = async (cache: Cache, command: string, of = "calls"): Promise<number> => {
     const stats = String(await cache.redis.call("info", "commandstats"));
     return Number(new RegExp(`cmdstat_${command}:.*?\\b${of}=(\\d+)`).exec(stats)?.[1] ?? 0);
   };
 
-  it("REV-7 REV-8 one request waits for a hung Redis, once; nobody waits for the probes", async () => {
+  it("lets one request wait once for a hung Redis, and no request for the probes (REV-7, REV-8)", async () => {
     await using admin = open();
     await using cache = await warm({ commandTimeoutMs: 200, breakerCoolDownMs: 100 });
     const before = [await calls(admin, "exists"), await calls(admin, "ping")];
@@ -65,12 +65,12 @@ describe("a Redis with faults", function () {
     await until("a probe succeeds", () => cache.state === "closed");
     expect(reasons[0]).to.equal("timeout");
     expect(new Set(reasons.slice(1))).to.deep.equal(new Set(["breaker"]));
-    // Redis got what was let through when it went on: one command and the probes.
+    // After the pause Redis executed what was sent to it: one command and the probes.
     expect((await calls(admin, "exists")) - (before[0] ?? 0)).to.equal(1);
     expect((await calls(admin, "ping")) - (before[1] ?? 0)).to.be.at.least(probes);
   });
 
-  it("REV-8 all that wait when the first deadline passes share that wait; then one probe per window", async () => {
+  it("rejects all waiting commands at the first deadline, then sends one probe per window (REV-8)", async () => {
     let at = 0;
     await using admin = open();
     await using cache = await warm({ now: () => at, commandTimeoutMs: 300 });
@@ -85,7 +85,7 @@ describe("a Redis with faults", function () {
         new Set(["timeout"]),
       );
       expect(cache.state).to.equal("open");
-      // With a clock that stands still no window ends.
+      // No window ends while the clock stands still.
       for (let round = 0; round < 100; round++) {
         const error = await rejection(cache.redis.exists("kept"));
         expect(error).to.be.instanceOf(CacheUnavailableError);
@@ -113,7 +113,7 @@ describe("a Redis with faults", function () {
     }
     let probes = 1;
     await until("a probe succeeds", async () => {
-      // The machine may be too slow for one.
+      // On a slow machine a probe may fail once more.
       if (cache.state === "open") {
         at += 2000;
         probes += 1;
@@ -125,7 +125,7 @@ describe("a Redis with faults", function () {
     expect((await calls(admin, "ping")) - before).to.equal(probes);
   });
 
-  it("REV-8 heals without a request", async () => {
+  it("recovers without a request (REV-8)", async () => {
     await using cache = await warm({ commandTimeoutMs: 100, breakerCoolDownMs: 100 });
     server.pause();
     try {
@@ -138,7 +138,7 @@ describe("a Redis with faults", function () {
     expect(await found(cache)).to.equal("value");
   });
 
-  it("REV-8 is not called after three answers that say that it is of no use, until it says otherwise", async () => {
+  it("stops calling a Redis after three replies that it is unusable, until it recovers (REV-8)", async () => {
     const reply = async (cache: Cache): Promise<unknown> =>
       (await rejection(cache.redis.exists("kept"))).reply;
     await using admin = open();
@@ -160,7 +160,7 @@ describe("a Redis with faults", function () {
     expect(await cache.redis.exists("kept")).to.equal(1);
   });
 
-  it("REV-8 refuses at once while a Redis that was killed stays away, and uses it when it is back", async () => {
+  it("rejects at once while a killed Redis is down, and uses it when it is back (REV-8)", async () => {
     const logger = collectingLogger();
     await using cache = open({ logger });
     await cache.set("kept", 1, 60);
@@ -175,7 +175,7 @@ describe("a Redis with faults", function () {
     await until("it answers", () => answers(cache));
     expect(await cache.get("kept")).to.equal(undefined);
     expect(await ready(cache)).to.deep.include({ healthy: true, detail: "connected" });
-    // A command that met the dying server fails with a reset.
+    // A command that was in flight during the kill fails with a reset.
     const [warning = "", ...others] = logger.texts;
     expect(warning).to.match(
       /^warn Redis is not available .*"reason":"(ECONNREFUSED|ECONNRESET|EPIPE)","suppressed":0}$/,
@@ -183,19 +183,19 @@ describe("a Redis with faults", function () {
     expect(others).to.deep.equal(['info Redis answers again {"cache":"cache"}']);
   });
 
-  it("says that a command may have been carried out when its connection drops", async () => {
+  it("reports that Redis may have executed a command whose connection was lost", async () => {
     await using proxy = await cuttingProxy(server.port);
     await using cache = open({ url: `redis://127.0.0.1:${proxy.port}` });
     await cache.set("cut", 0, 60);
     proxy.cutAnswers();
     const error = await rejection(cache.redis.call("incr", "cut"));
     expect(error).to.include({ reason: "lost", ambiguous: true });
-    // The very next command waits for the new connection instead of failing.
+    // The next command waits for the new connection instead of failing.
     expect(await cache.redis.call("get", "cut")).to.equal("1");
     expect(cache.state).to.equal("closed");
   });
 
-  it("goes on reading from a Redis that is out of memory", async () => {
+  it("keeps reading from a Redis that is out of memory", async () => {
     const logger = collectingLogger();
     await using cache = open({ logger });
     await cache.redis.call("flushall");
@@ -217,7 +217,7 @@ describe("a Redis with faults", function () {
     ]);
   });
 
-  it("RDY-16 tells a replica, which refuses to write, and heals when it is promoted", async () => {
+  it("reports a replica, which rejects writes, and recovers when it is promoted (RDY-16)", async () => {
     await using cache = open();
     await using other = await startRedis();
     await cache.set("kept", 1, 60);
@@ -233,7 +233,7 @@ describe("a Redis with faults", function () {
     expect(await ready(cache)).to.deep.include({ healthy: true });
   });
 
-  it("forgets nothing of its own when Redis is emptied: scripts are told to be unknown", async () => {
+  it("returns no entry of an emptied Redis, and reports a flushed script as NOSCRIPT", async () => {
     await using cache = open();
     const sha = String(await cache.redis.call("script", "load", "return 1"));
     expect(await cache.redis.evalsha(sha, 0)).to.equal(1);
@@ -245,7 +245,7 @@ describe("a Redis with faults", function () {
     expect(error).to.include({ code: "ERR_SVC_CACHE_COMMAND", reply: "NOSCRIPT" });
   });
 
-  it("waits for a Redis that is slow, and counts no failure", async () => {
+  it("waits for a slow Redis, and counts no failure", async () => {
     await using cache = open({ breakerFailures: 1 });
     await cache.set("kept", 1, 60);
     for (let round = 0; round < 3; round++) {
@@ -258,18 +258,18 @@ describe("a Redis with faults", function () {
     expect(cache.state).to.equal("closed");
   });
 
-  it("takes a stall of this process for no failure of Redis", async () => {
+  it("does not count a stall of this process as a failure of Redis", async () => {
     await using cache = await warm({ commandTimeoutMs: 100, breakerFailures: 1 });
     const asked = cache.redis.exists("kept");
     for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate);
-    // Long enough for Redis to answer, however busy the machine is.
+    // Long enough for Redis to answer on a busy machine.
     const end = performance.now() + 1500;
     while (performance.now() < end);
     expect(await asked).to.equal(1);
     expect(cache.state).to.equal("closed");
   });
 
-  it("holds no more than maxInFlight commands for a Redis that hangs", async () => {
+  it("keeps at most maxInFlight commands in flight to a Redis that hangs", async () => {
     await using cache = await warm({ maxInFlight: 10, commandTimeoutMs: 300 });
     server.pause();
     try {
@@ -283,7 +283,7 @@ describe("a Redis with faults", function () {
     }
   });
 
-  it("RDY-16 is not ready, and not critical, where there never was a Redis; nothing of the URL gets out", async () => {
+  it("is not ready, not critical, and shows nothing of the URL if Redis was never reachable (RDY-16)", async () => {
     const logger = collectingLogger();
     await using cache = open({ url: `redis://somebody:geheim@127.0.0.1:${NOBODYS_PORT}/3`, logger });
     const error = await rejection(cache.redis.exists("key"));
@@ -296,7 +296,7 @@ describe("a Redis with faults", function () {
     for (const part of ["somebody", "geheim", String(NOBODYS_PORT)]) expect(all).not.to.contain(part);
   });
 
-  it("tells by a word alone that Redis refuses the password", async () => {
+  it("reports with one word that Redis rejects the password", async () => {
     const logger = collectingLogger();
     await using admin = open();
     await admin.redis.call("config", "set", "requirepass", "richtig");
@@ -310,7 +310,7 @@ describe("a Redis with faults", function () {
     }
   });
 
-  it("RDY-16 does not work with another database than its own", async () => {
+  it("does not use another database when its own does not exist (RDY-16)", async () => {
     const logger = collectingLogger();
     await using admin = open();
     await admin.redis.call("flushall");
@@ -325,7 +325,7 @@ describe("a Redis with faults", function () {
     expect(logger.texts.filter((line) => line.startsWith("info"))).to.deep.equal([]);
   });
 
-  it("goes on when the log cannot be written", async () => {
+  it("works when the logger throws", async () => {
     const full = (): never => {
       throw new Error("the disk is full");
     };
@@ -363,7 +363,7 @@ describe("a Redis with faults", function () {
     }
   });
 
-  it("stops: what is under way ends, what comes later is refused, getOrSet still fills", async () => {
+  it("stops after the command in flight, rejects later ones, and still fills in getOrSet", async () => {
     const cache = open();
     await cache.set("kept", 1, 60);
     const last = cache.redis.exists("kept");
@@ -402,7 +402,7 @@ describe("a Redis with faults", function () {
   });
 });
 
-/** A proxy that can cut a connection when the server answers, after it has done what it was told. */
+/** A proxy that can cut a connection when the server replies, after the server has executed the command. */
 async function cuttingProxy(
   target: number,
 ): Promise<AsyncDisposable & { readonly port: number; cutAnswers(): void }> {

@@ -11,7 +11,7 @@ const message = (options: object): string => {
 };
 
 describe("options of createCache", () => {
-  it("refuses what it cannot work with, and shows no secret", () => {
+  it("are rejected if they are invalid, without showing a secret", () => {
     const url = "redis://127.0.0.1:1";
     for (const [options, expected] of [
       [{}, "url: is required"],

@@ -9,7 +9,7 @@ describe("README of @svc/cache", function () {
   this.timeout(60_000);
   const redis = testRedis();
 
-  it("RDY-16 shows a service that answers from Redis and is ready", async () => {
+  it("shows a service that returns values from Redis and is ready (RDY-16)", async () => {
     await using sample = await runSample(readme, 0, { replace: { [sampleUrl]: redis.url } });
     const url = await sample.url;
     const first = await (await fetch(`${url}/price/1`)).text();

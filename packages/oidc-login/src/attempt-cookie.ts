@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
 import { LONGEST_RETURN_TO } from "./return-to.ts";
 
-/** What is remembered of one attempt to sign in (OIDC-6). */
+/** The state of one sign-in attempt, kept in its cookie (OIDC-6). */
 export interface Attempt {
   readonly provider: string;
   readonly state: string;
@@ -12,7 +12,7 @@ export interface Attempt {
   readonly issued_at: number;
 }
 
-/** Seconds for which an attempt can be ended. */
+/** Seconds within which an attempt must be completed. */
 export const ATTEMPT_SECONDS = 600;
 
 const IV_BYTES = 12;
@@ -20,18 +20,18 @@ const TAG_BYTES = 16;
 const LONGEST_VALUE = 2 * (LONGEST_RETURN_TO + 512);
 const VALUE = /^[\w-]+$/;
 
-/** Seals attempts into cookie values with the first secret, and opens those of all. */
+/** Encrypts attempts into cookie values with the first secret, and decrypts them with any of the secrets. */
 export interface AttemptCookies {
-  /** The name of an attempt's cookie (OIDC-5). */
+  /** Returns the name of an attempt's cookie (OIDC-5). */
   nameOf(state: string): string;
-  /** Whether a cookie may be one of ours, by its name. */
+  /** Returns whether the name has the form of a login cookie. */
   owns(name: string): boolean;
   seal(name: string, attempt: Attempt): string;
-  /** The attempt in a value; undefined for one that we did not make, or made for another name. */
+  /** Decrypts a value. Undefined for a value that was not encrypted with our secrets under this name. */
   open(name: string, value: string): Attempt | undefined;
-  /** `Set-Cookie` for a value. */
+  /** Returns the `Set-Cookie` line that stores a value. */
   write(name: string, value: string): string;
-  /** `Set-Cookie` that makes a browser forget it. */
+  /** Returns the `Set-Cookie` line that deletes a cookie. */
   forget(name: string): string;
 }
 
@@ -58,7 +58,7 @@ export function attemptCookies(secrets: readonly string[], secure: boolean): Att
       if (bytes.length <= IV_BYTES + TAG_BYTES) return undefined;
       for (const key of keys) {
         const text = opened(key, name, bytes);
-        // What was sealed with our key has the shape that we gave it.
+        // A value that was encrypted with our key is a valid attempt.
         if (text !== undefined) return JSON.parse(text) as Attempt;
       }
       return undefined;
@@ -81,7 +81,7 @@ function opened(key: Buffer, name: string, bytes: Buffer): string | undefined {
   }
 }
 
-/** The cookies of a request; of two with one name the first. */
+/** Parses the cookies of a request; the first of several with one name wins. */
 export function cookiesOf(header: string | undefined): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   for (const pair of (header ?? "").split(";")) {
@@ -93,17 +93,17 @@ export function cookiesOf(header: string | undefined): ReadonlyMap<string, strin
   return found;
 }
 
-/** Whether an attempt can still be ended. A date in the future is not one of ours: replicas differ by less. */
+/** Returns whether an attempt can still be completed. Rejects dates further ahead than the clocks of replicas differ. */
 export function isLive({ issued_at }: Attempt, nowSeconds: number, leewaySeconds: number): boolean {
   return issued_at <= nowSeconds + leewaySeconds && nowSeconds < issued_at + ATTEMPT_SECONDS;
 }
 
 const MOST_LIVE = 5;
-/** Cookies that are kept beside a new one: together with it they must stay below the limits of common proxies. */
+/** Maximum bytes of cookies kept beside a new one, so that all fit into the header limits of common proxies. */
 const MOST_KEPT_BYTES = 4096;
 const MOST_FORGOTTEN = 20;
 
-/** Names of cookies that have to go so that one more may come: what we cannot open, the expired, then the oldest. */
+/** Returns the cookies to delete before adding one: undecipherable ones, expired ones, then the oldest. */
 export function surplus(
   cookies: AttemptCookies,
   present: ReadonlyMap<string, string>,
@@ -117,7 +117,7 @@ export function surplus(
     if (attempt === undefined || !holds(attempt)) gone.push(name);
     else live.push({ name, size: name.length + value.length, at: attempt.issued_at });
   }
-  // Browsers send the oldest first; within one second that decides.
+  // Of attempts of the same second the order in the header decides: browsers send the oldest cookie first.
   live.reverse().sort((a, b) => b.at - a.at);
   let kept = 0;
   let bytes = 0;

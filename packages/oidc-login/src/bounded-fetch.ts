@@ -1,15 +1,15 @@
 import { withDeadline } from "@svc/resilience";
 
-/** As much of an answer is read; what providers send is a hundredth of it. */
+/** Maximum size of a response in bytes, about a hundred times what providers send. */
 export const MOST_BYTES = 262_144;
 
-/** An answer that has been read to its end. */
+/** A response with its complete body. */
 export interface BoundedAnswer {
   readonly status: number;
   readonly body: Uint8Array<ArrayBuffer>;
 }
 
-/** Sends a request and reads its answer, both within one deadline. Redirects are answers. */
+/** Sends a request and reads the response, both within one deadline. Does not follow redirects. */
 export async function boundedFetch(
   fetch: typeof globalThis.fetch,
   url: string,
@@ -25,7 +25,7 @@ export async function boundedFetch(
 async function bytesOf(response: Response): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = [];
   let length = 0;
-  // Leaving the loop by a throw cancels the stream, and with it the connection.
+  // Throwing out of the loop cancels the stream, which closes the connection.
   for await (const chunk of response.body ?? []) {
     length += chunk.byteLength;
     if (length > MOST_BYTES) throw new RangeError(`the answer is larger than ${MOST_BYTES} bytes`);
@@ -34,14 +34,14 @@ async function bytesOf(response: Response): Promise<Uint8Array<ArrayBuffer>> {
   return Buffer.concat(chunks, length);
 }
 
-/** A JSON object, or undefined for everything else. */
+/** Parses a JSON object; undefined for anything else. */
 export function jsonObject(body: Uint8Array): Record<string, unknown> | undefined {
   const value = json(body);
   if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
   return value as Record<string, unknown>;
 }
 
-/** A JSON document, or undefined. */
+/** Parses JSON; undefined when it is malformed. */
 export function json(body: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
@@ -50,7 +50,7 @@ export function json(body: Uint8Array): unknown {
   }
 }
 
-/** All that is said of an error of `fetch`: its message may hold what was to be sent. */
+/** Returns the name of an error of `fetch`. Its message may contain the request, so it is left out. */
 export function nameOf(error: unknown): string {
   return error instanceof Error ? error.name : typeof error;
 }

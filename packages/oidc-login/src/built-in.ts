@@ -1,8 +1,8 @@
-/** What a provider says of itself, so that nobody has to ask it. */
+/** The metadata of a provider, so that no discovery request is needed. */
 export interface BuiltIn {
   readonly kind: "openid" | "microsoft" | "oauth";
   readonly issuer: string;
-  /** Further spellings of the issuer in its ID tokens. */
+  /** Other spellings of the issuer in its ID tokens. */
   readonly alsoIssuers: readonly string[];
   readonly jwksUri: string | undefined;
   readonly authorizationEndpoint: string;
@@ -12,10 +12,10 @@ export interface BuiltIn {
 
 export const OPENID_SCOPES = ["openid", "email", "profile"] as const;
 
-/** Their names. */
+/** Names of the built-in providers. */
 export const BUILT_IN = ["google", "microsoft", "github"] as const;
 
-/** The providers that need no addresses (OIDC-16). */
+/** Returns the metadata of a built-in provider, which needs no addresses in the options (OIDC-16). */
 export function builtIn(name: string, directory: string): BuiltIn | undefined {
   if (name === "google") return GOOGLE;
   if (name === "github") return GITHUB;
@@ -25,7 +25,7 @@ export function builtIn(name: string, directory: string): BuiltIn | undefined {
 const GOOGLE: BuiltIn = {
   kind: "openid",
   issuer: "https://accounts.google.com",
-  // Older clients still get ID tokens with the bare name.
+  // Google still issues ID tokens with the bare host name to older clients.
   alsoIssuers: ["accounts.google.com"],
   jwksUri: "https://www.googleapis.com/oauth2/v3/certs",
   authorizationEndpoint: "https://accounts.google.com/o/oauth2/v2/auth",

@@ -9,7 +9,7 @@ import type { AccessTokenHandler } from "./options.ts";
 import type { Provider } from "./provider.ts";
 import { LoginError } from "./refusals.ts";
 
-/** The parts that a callback needs of a provider. */
+/** The parts of a provider that a callback needs. */
 export interface CallbackParts {
   readonly provider: Provider;
   readonly exchange: CodeExchange;
@@ -21,7 +21,7 @@ export interface CallbackParts {
 
 const LONGEST_STATE = 256;
 
-/** The cookie of the attempt that a callback speaks of, if the browser has it. */
+/** Returns the cookie of the attempt that a callback names, if the browser sent it. */
 export function attemptCookieOf(
   cookies: AttemptCookies,
   req: IncomingMessage,
@@ -35,10 +35,10 @@ export function attemptCookieOf(
 }
 
 /**
- * Who came back from a provider (OIDC-9, OIDC-12, OIDC-13). What costs nothing is looked at first, so that only an
- * attempt of this browser reaches the provider.
+ * Returns the identity of the person who came back from a provider (OIDC-9, OIDC-12, OIDC-13). Cheap checks come first, so
+ * that only an attempt of this browser causes a request to the provider.
  *
- * @throws LoginError, and whatever `onAccessToken` throws
+ * @throws LoginError, and the errors of `onAccessToken`
  */
 export async function finishLogin(
   parts: CallbackParts,
@@ -83,7 +83,7 @@ async function identityByAccessToken(
   accessToken: string,
   attempt: Attempt,
 ): Promise<LoginIdentity> {
-  // OIDC-17: an access token says nothing about whom it was made for.
+  // An access token does not show which client it was issued to (OIDC-17).
   if (onAccessToken === undefined) throw new LoginError("no_id_token", "onAccessToken is missing");
   const profile = await onAccessToken(accessToken, provider.name);
   if (!isSubject(profile?.subject)) throw new TypeError("onAccessToken() must give a subject, as a string");
@@ -99,7 +99,7 @@ async function identityByAccessToken(
   });
 }
 
-/** A parameter that is there once; undefined otherwise. */
+/** Returns a parameter that occurs exactly once; otherwise undefined. */
 function single(query: URLSearchParams, name: string): string | undefined {
   const all = query.getAll(name);
   return all.length === 1 ? all[0] : undefined;

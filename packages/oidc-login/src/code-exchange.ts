@@ -11,20 +11,20 @@ import { boundedFetch, jsonObject, nameOf } from "./bounded-fetch.ts";
 import type { Provider } from "./provider.ts";
 import { LoginError } from "./refusals.ts";
 
-/** What a provider gives for a code. */
+/** The tokens that a provider returns for a code. */
 export interface Tokens {
   readonly accessToken: string;
   readonly idToken: string | undefined;
 }
 
-/** A code taken to its provider. Throws LoginError and nothing else. */
+/** Exchanges a code at its provider. Throws only LoginError. */
 export type CodeExchange = (answer: URLSearchParams, attempt: Attempt) => Promise<Tokens>;
 
-// openid-client reads ID tokens by rules of its own, without Microsoft's template and without our keys. Under another
-// name it leaves them to us.
+// openid-client would check the ID token by its own rules, without Microsoft's template and our keys. Renaming the member
+// hides the token from it.
 const ID_TOKEN = "svc_id_token";
 
-/** What openid-client knows of a provider. Makes no request. */
+/** Configures openid-client for a provider. Makes no request. */
 export function clientOf(
   provider: Provider,
   fetch: typeof globalThis.fetch,
@@ -38,20 +38,20 @@ export function clientOf(
       issuer,
       authorization_endpoint: authorizationEndpoint,
       token_endpoint: tokenEndpoint,
-      // Of Microsoft it is compared before, and then left out.
+      // For Microsoft the callback compares `iss` itself and then removes it.
       authorization_response_iss_parameter_supported: issRequired && provider.kind !== "microsoft",
     },
     provider.clientId,
     { client_secret: clientSecret },
     authenticate(clientSecret),
   );
-  // What may be http has been settled by the environment.
+  // The options already reject http where `env` forbids it.
   allowInsecureRequests(client);
   client[customFetch] = (url, options) => tokenAnswer(fetch, url, options as RequestInit, timeoutMs);
   return client;
 }
 
-/** Exchanges under way at one provider: each has a connection, for as long as a provider that hangs keeps it. */
+/** Maximum number of concurrent exchanges at one provider. Each keeps a connection open while the provider hangs. */
 const MOST_EXCHANGES = 256;
 
 export function codeExchange(provider: Provider, client: Configuration): CodeExchange {
@@ -90,7 +90,7 @@ async function tokenAnswer(
     throw new LoginError("provider_unreachable", nameOf(error));
   });
   const answer = jsonObject(body);
-  // GitHub says with a 200 what others say with a 400.
+  // GitHub reports an error with status 200 where others use 400.
   if (answer !== undefined && status < 500 && status !== 429 && typeof answer["error"] === "string")
     throw new LoginError("code_refused", errorCode(answer["error"]));
   if (status >= 400 && status < 500 && status !== 429) throw new LoginError("code_refused", `${status}`);
@@ -101,8 +101,8 @@ async function tokenAnswer(
 }
 
 /**
- * An OAuth error code, which is safe to log. What does not look like one is not shown: a provider may send back the
- * code, the verifier or the secret that it was given.
+ * Returns an OAuth error code, which is safe to log. Replaces any other text, because a provider may echo the code, the
+ * verifier or the secret.
  */
 export function errorCode(value: string): string {
   return /^(?=.{1,48}$)[a-z]+(?:_[a-z]+)*$/.test(value) ? value : "an unreadable error";
@@ -112,7 +112,7 @@ function loginErrorOf(error: unknown): LoginError {
   if (error instanceof LoginError) return error;
   if (!(error instanceof Error)) return new LoginError("exchange_answer");
   if (error.cause instanceof LoginError) return error.cause;
-  // A name that the library gave it, never a part of the answer.
+  // The code comes from the library, never from the response.
   const { code } = error as { readonly code?: unknown };
   return new LoginError("exchange_answer", typeof code === "string" ? code : error.name);
 }

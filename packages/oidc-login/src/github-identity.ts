@@ -3,21 +3,21 @@ import { boundedFetch, json, jsonObject, nameOf } from "./bounded-fetch.ts";
 import type { Profile } from "./options.ts";
 import { LoginError, problemOf } from "./refusals.ts";
 
-/** How GitHub is asked. */
+/** Options of `githubIdentity()`. */
 export interface GithubIdentityOptions {
-  /** Where the API is; of GitHub Enterprise it is another one. Default: `https://api.github.com`. */
+  /** Address of the API; GitHub Enterprise has its own. Default: `https://api.github.com`. */
   readonly apiUrl?: string | undefined;
-  /** Seconds that it may take, 0.05 to 60. Default: 5. */
+  /** Time limit in seconds, 0.05 to 60. Default: 5. */
   readonly timeoutSeconds?: number | undefined;
-  /** What fetches. Default: the global `fetch`. */
+  /** Replacement for `fetch`. Default: the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
 /**
- * Asks GitHub's API who an access token speaks for (OIDC-18): the numeric user id, the primary address and whether
- * GitHub has verified it. Without the scope `user:email` the public address, never verified.
+ * Asks GitHub's API for the owner of an access token (OIDC-18): the numeric user id, the primary address, and whether
+ * GitHub has verified it. Without the scope `user:email` it returns the public address as unverified.
  *
- * @throws ProblemError 503 when GitHub does not answer in time or not in its own words, 401 when it refuses the token
+ * @throws ProblemError 503 when GitHub does not answer in time or with an unexpected body, 401 when it rejects the token
  */
 export async function githubIdentity(
   accessToken: string,
@@ -33,13 +33,13 @@ export async function githubIdentity(
       authorization: `Bearer ${accessToken}`,
       accept: "application/vnd.github+json",
       "x-github-api-version": "2022-11-28",
-      // GitHub answers nobody who does not say who is asking.
+      // GitHub rejects requests without a user agent.
       "user-agent": "svc-oidc-login",
     };
     try {
       return await boundedFetch(fetch ?? globalThis.fetch, apiUrl + path, { headers }, timeoutSeconds * 1000);
     } catch (error) {
-      // The message of a fetch that would not send a header shows it, and the token is in it.
+      // The message of a rejected header contains the header, and so the token.
       throw unavailable(nameOf(error));
     }
   };

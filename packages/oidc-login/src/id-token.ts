@@ -5,10 +5,10 @@ import type { ResolvedOptions } from "./resolve-options.ts";
 import type { Provider } from "./provider.ts";
 import { LoginError } from "./refusals.ts";
 
-/** What an ID token is held against beside its provider. */
+/** The expected values of an ID token, beside those of its provider. */
 export interface Expected {
   readonly nonce: string;
-  /** `iss` of the callback (RFC 9207), where it came. */
+  /** `iss` of the callback (RFC 9207), if it has one. */
   readonly iss: string | undefined;
   readonly returnTo: string;
 }
@@ -17,7 +17,7 @@ export interface Expected {
 export interface IdTokens {
   /** @throws LoginError */
   check(idToken: string, expected: Expected): Promise<LoginIdentity>;
-  /** Fetches the keys, unless that has been done: somebody is about to come back with a token. */
+  /** Starts to fetch the keys, if it has not done so, so that they are there when the person comes back. */
   prepare(): void;
   /** The keys; undefined before the first sign-in. */
   readonly keys: KeySource | undefined;
@@ -34,7 +34,7 @@ export function idTokens(provider: Provider, options: ResolvedOptions): IdTokens
     const keys = createKeySetSource({
       url: provider.jwksUri ?? "",
       algorithms,
-      // Whether it may be http has been settled by the environment.
+      // The options already reject http where `env` forbids it.
       env: options.env,
       fetch: options.fetch,
       logger: options.logger,
@@ -45,7 +45,7 @@ export function idTokens(provider: Provider, options: ResolvedOptions): IdTokens
       audience: provider.clientId,
       leewaySeconds: options.leewaySeconds,
       now: options.now,
-      // A token that comes once need not be remembered, and has no tenant of ours.
+      // An ID token is presented once, so caching has no benefit. The claim name is unused, so the token has no tenant.
       cacheTokens: 0,
       tenantClaim: "urn:svc:oidc-login:none",
     });
@@ -85,7 +85,7 @@ function identityIn(provider: Provider, claims: Claims, expected: Expected): Log
   };
   if (provider.kind === "microsoft") {
     const subject = microsoftSubject(provider, claims);
-    // An address there is what an administrator has typed, unless this claim says that its domain was checked.
+    // Microsoft does not verify the address, which an administrator may have typed, unless this claim is set.
     const edov = own(claims, "xms_edov");
     const emailVerified = edov === true || edov === 1 || edov === "1" || edov === "true";
     return identityOf({ ...parts, subject, emailVerified });
@@ -95,12 +95,12 @@ function identityIn(provider: Provider, claims: Claims, expected: Expected): Log
   return identityOf({ ...parts, subject, emailVerified: own(claims, "email_verified") });
 }
 
-/** OIDC-9; OpenID Connect Core 3.1.3.7. Signature, dates and `aud` have been checked. */
+/** Checks the claims of OIDC-9 (OpenID Connect Core 3.1.3.7). The verifier has checked signature, dates and `aud`. */
 function checkClaims(provider: Provider, claims: Claims, expected: Expected): void {
   if (own(claims, "nonce") !== expected.nonce) throw new LoginError("nonce");
   const issuer = own(claims, "iss");
   if (typeof issuer !== "string" || !isIssuer(provider, issuer)) throw new LoginError("issuer");
-  // One directory must not answer with the token of another.
+  // Rejects the token of one directory in the callback of another.
   if (provider.kind === "microsoft" && expected.iss !== undefined && expected.iss !== issuer)
     throw new LoginError("issuer", "another directory");
   const party = own(claims, "azp");

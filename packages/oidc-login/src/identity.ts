@@ -1,8 +1,8 @@
-/** Who somebody is, as a provider says (OIDC-19, OIDC-20). */
+/** The identity of a person according to a provider (OIDC-19, OIDC-20). */
 export interface Identity {
   /**
-   * `<provider>:<subject>`: what an application stores (OIDC-21). A subject alone says nothing: two providers may
-   * have the same one.
+   * `<provider>:<subject>`: the id that an application stores (OIDC-21). A subject alone is ambiguous, because two providers
+   * may have the same one.
    */
   readonly federated_id: string;
   /** `sub` of the ID token; for Microsoft `<tid>:<oid>`, for GitHub the numeric user id. */
@@ -10,22 +10,22 @@ export interface Identity {
   /** The provider's name in the configuration. */
   readonly provider: string;
   readonly email: string | null;
-  /** Whether the provider vouches for the address. Never match an account by one for which it is false (OIDC-21). */
+  /** Whether the provider vouches for the address. Never match an account by an address for which it is false (OIDC-21). */
   readonly email_verified: boolean;
   readonly name: string | null;
   /** An https address, or null. */
   readonly picture: string | null;
-  /** All claims of the ID token, or what the provider's API said. Frozen where they come from an ID token. */
+  /** All claims of the ID token (frozen), or the claims that `onAccessToken` returned. */
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
 /** The identity of a sign-in that has just ended. */
 export interface LoginIdentity extends Identity {
-  /** Where the person wanted to go: a path of this site (OIDC-8); `/` when nothing was asked for. */
+  /** The path of this site that the start asked for (OIDC-8); `/` by default. */
   readonly return_to: string;
 }
 
-/** What an identity is made of. */
+/** The parts from which an identity is made. */
 export interface IdentityParts {
   readonly provider: string;
   readonly subject: string;
@@ -44,7 +44,7 @@ export function identityOf(parts: IdentityParts): LoginIdentity {
     subject: parts.subject,
     provider: parts.provider,
     email,
-    // Some providers write their booleans as text.
+    // Some providers send booleans as strings.
     email_verified: email !== null && (parts.emailVerified === true || parts.emailVerified === "true"),
     name: shortText(parts.name, 512),
     picture: httpsUrl(parts.picture),
@@ -53,12 +53,12 @@ export function identityOf(parts: IdentityParts): LoginIdentity {
   });
 }
 
-/** Whether a text can be a subject: OpenID Connect allows 255 characters, and no database likes control characters. */
+/** Returns whether a value can be a subject: up to 255 characters (OpenID Connect) without control characters. */
 export function isSubject(value: unknown): value is string {
   return shortText(value, 255) !== null;
 }
 
-// oxlint-disable-next-line no-control-regex -- these are what must not be there
+// oxlint-disable-next-line no-control-regex -- this pattern finds control characters
 const CONTROL = /[\u0000-\u001f\u007f]/;
 
 function shortText(value: unknown, most: number): string | null {

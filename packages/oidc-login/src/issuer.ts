@@ -2,15 +2,15 @@ import type { Provider } from "./provider.ts";
 
 const DIRECTORY = "{tenantid}";
 
-/** The id of a directory, as Microsoft writes it. */
+/** The form in which Microsoft writes the id of a directory. */
 export const GUID: RegExp = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** The issuer of one directory. Not by `replace`, which reads `$&` in what it puts in. */
+/** Returns the issuer of one directory. Avoids `replace`, which interprets `$&` in the replacement. */
 export function issuerOfDirectory(template: string, directory: string): string {
   return template.split(DIRECTORY).join(directory);
 }
 
-/** Whether `iss` names the provider: for Microsoft any directory whose id is one. */
+/** Returns whether `iss` names the provider; for Microsoft, the issuer of any directory. */
 export function isIssuer({ kind, issuer, alsoIssuers }: Provider, iss: string): boolean {
   if (kind !== "microsoft") return iss === issuer || alsoIssuers.includes(iss);
   const at = issuer.indexOf(DIRECTORY);

@@ -1,8 +1,8 @@
 import type { ServerResponse } from "node:http";
 
 /**
- * Adds `Set-Cookie` lines that stay, whatever is done to that header later: an application that sets its own session
- * with `setHeader` or `writeHead` would otherwise take them away.
+ * Adds `Set-Cookie` lines that survive later changes of that header. An application that sets its own session cookie with
+ * `setHeader` or `writeHead` would otherwise remove them.
  */
 export function setLastingCookies(res: ServerResponse, lines: readonly string[]): void {
   if (lines.length === 0 || res.headersSent) return;

@@ -16,17 +16,17 @@ import { startLogin } from "./start.ts";
 
 /** The routes of federated sign-in. */
 export interface OidcLogin extends Middleware, AsyncDisposable {
-  /** What `/ready` says about the keys of the providers (name `oidc-login`, never critical). */
+  /** Returns the check `oidc-login` of the providers' keys, which is never critical. */
   readiness(): ReadinessCheck;
-  /** Ends fetches of keys that are under way. */
+  /** Cancels running fetches of keys. */
   stop(): void;
 }
 
 /**
- * Sign-in through other people's accounts: `GET <prefix>/<provider>/start` and `/callback` for every provider
- * (OIDC-1). Nothing is fetched before somebody signs in, and nothing is kept in memory: an attempt lives in a cookie.
+ * Serves sign-in through external providers: `GET <prefix>/<provider>/start` and `/callback` for every provider (OIDC-1).
+ * It fetches nothing before the first sign-in and keeps no attempt in memory: an attempt is in a cookie.
  *
- * @throws ConfigurationError listing all that is wrong, by provider and key
+ * @throws ConfigurationError listing all faults, by provider and key
  */
 export function oidcLogin(options: OidcLoginOptions): OidcLogin {
   const settings = resolveOidcLoginOptions(options);
@@ -52,7 +52,7 @@ export function oidcLogin(options: OidcLoginOptions): OidcLogin {
     if (req.method !== "GET") return next(methodNotAllowed(["GET"]));
     try {
       if (route.action === "start") {
-        // The keys are here by the time somebody has typed a password.
+        // Fetch the keys while the person signs in at the provider.
         if (flow.provider.kind !== "oauth") flow.tokens.prepare();
         return flow.start(req, res, route.query);
       }
@@ -69,7 +69,7 @@ export function oidcLogin(options: OidcLoginOptions): OidcLogin {
     query: URLSearchParams,
   ): Promise<void> {
     res.setHeader("Cache-Control", "no-store");
-    // The address of this page has a code in it.
+    // The URL of this response contains the code.
     res.setHeader("Referrer-Policy", "no-referrer");
     const cookie = attemptCookieOf(cookies, req, query);
     if (cookie !== undefined) setLastingCookies(res, [cookies.forget(cookie.name)]);
@@ -97,7 +97,7 @@ export function oidcLogin(options: OidcLoginOptions): OidcLogin {
       ...(at === undefined ? {} : { at }),
       ...(context === undefined || context.requestId === "" ? {} : { request_id: context.requestId }),
     };
-    // A logger that cannot write must not cost anybody an answer.
+    // A logger that throws must not affect the response.
     calmLogger(context?.log ?? logger)?.[unavailable ? "warn" : "info"](fields, "sign-in refused");
   }
 
@@ -108,7 +108,7 @@ export function oidcLogin(options: OidcLoginOptions): OidcLogin {
     for (const [name, { provider }] of flows) {
       if (provider.kind === "oauth" && onAccessToken === undefined)
         calm?.warn({ provider: name }, "oidcLogin() has no onAccessToken: sign-in there will be refused");
-      // Not a fault: a gateway may change paths.
+      // Only a warning, because a gateway may change paths.
       if (!new URL(provider.redirectUri).pathname.endsWith(`/${name}/callback`))
         calm?.warn({ provider: name }, "redirectUri does not end in /<provider>/callback, the route here");
     }
@@ -136,7 +136,7 @@ export function oidcLogin(options: OidcLoginOptions): OidcLogin {
 type Next = (err?: unknown) => void;
 
 function noHandler(): ProblemError {
-  // The one detail of a 500 that says something (OIDC-11): it names a fault of the service, and no secret.
+  // The only 500 with a specific detail (OIDC-11): it names a configuration fault and contains no secret.
   return new ProblemError(500, "no handler for identities is registered: give oidcLogin() onIdentity", {
     code: "ERR_SVC_LOGIN_HANDLER",
   });

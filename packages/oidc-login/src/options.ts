@@ -7,81 +7,81 @@ import type { Identity, LoginIdentity } from "./identity.ts";
 export type Env = "local" | "dev" | "staging" | "prod";
 
 /**
- * One provider (OIDC-15). `google`, `microsoft` and `github` know their addresses; every other name needs `issuer`,
- * `jwksUri`, `authorizationEndpoint` and `tokenEndpoint`.
+ * Options of one provider (OIDC-15). `google`, `microsoft` and `github` have built-in addresses. Every other provider needs
+ * `issuer`, `jwksUri`, `authorizationEndpoint` and `tokenEndpoint`.
  */
 export interface ProviderOptions {
-  /** The id under which the service is registered there. Required. */
+  /** The client id that the provider has assigned. Required. */
   readonly clientId: string;
-  /** The secret that belongs to it. Required. */
+  /** The client secret that the provider has assigned. Required. */
   readonly clientSecret: string;
-  /** The callback as the provider knows it, without query and fragment; no two providers may share one. Required. */
+  /** The callback as registered at the provider, without query and fragment; different for every provider. Required. */
   readonly redirectUri: string;
-  /** Default: `openid email profile`; for `github` `read:user user:email`. */
+  /** Requested scopes. Default: `openid email profile`; for `github` `read:user user:email`. */
   readonly scopes?: readonly string[] | undefined;
-  /** Further parameters of the redirect, `prompt` say. Default: none. */
+  /** More parameters of the redirect, such as `prompt`. Default: none. */
   readonly authorizationParameters?: Readonly<Record<string, string>> | undefined;
-  /** Where the client secret goes in the code exchange: the body or the header. Default: `client_secret_post`. */
+  /** How the code exchange sends the client secret: in the body or in a header. Default: `client_secret_post`. */
   readonly clientAuthentication?: "client_secret_post" | "client_secret_basic" | undefined;
-  /** What `iss` must be; for `microsoft` a template with `{tenantid}`. Default: that of the built-in provider. */
+  /** Expected `iss`; for `microsoft` a template with `{tenantid}`. Default: that of the built-in provider. */
   readonly issuer?: string | undefined;
-  /** Where the keys of its ID tokens are. Default: that of the built-in provider. */
+  /** Address of the keys for its ID tokens. Default: that of the built-in provider. */
   readonly jwksUri?: string | undefined;
-  /** Where people are sent. Default: that of the built-in provider. */
+  /** Address to which people are redirected. Default: that of the built-in provider. */
   readonly authorizationEndpoint?: string | undefined;
-  /** Where the code is exchanged. Default: that of the built-in provider. */
+  /** Address of the code exchange. Default: that of the built-in provider. */
   readonly tokenEndpoint?: string | undefined;
-  /** Algorithms of its ID tokens, asymmetric ones of one family. Default: `["RS256"]`. */
+  /** Accepted algorithms of its ID tokens, asymmetric ones of one family. Default: `["RS256"]`. */
   readonly algorithms?: readonly Algorithm[] | undefined;
-  /** Whether its answers always bring `iss` (RFC 9207), so that one without is refused. Default: false. */
+  /** Whether to reject callbacks without `iss` (RFC 9207), for providers that always send it. Default: false. */
   readonly issRequired?: boolean | undefined;
-  /** `microsoft` only: who may sign in there, `common`, `organizations`, `consumers` or a directory's id. Default: `common`. */
+  /** `microsoft` only: who may sign in, `common`, `organizations`, `consumers` or a directory's id. Default: `common`. */
   readonly directory?: string | undefined;
-  /** `microsoft` only: ids of the directories that are let in. Default: `directory` where that is an id, else any. */
+  /** `microsoft` only: ids of the accepted directories. Default: `directory` if that is an id, else any. */
   readonly directories?: readonly string[] | undefined;
 }
 
-/** Called for everybody who has signed in (OIDC-10); see {@link OidcLoginOptions.onIdentity}. */
+/** Called after every successful sign-in (OIDC-10); see {@link OidcLoginOptions.onIdentity}. */
 export type IdentityHandler = (identity: LoginIdentity, req: IncomingMessage, res: ServerResponse) => unknown;
 
-/** What somebody is called where there is no ID token; the rest of the identity is made of it. */
+/** The person behind an access token, where there is no ID token; the identity is made from it. */
 export type Profile = Pick<Identity, "subject"> &
   Partial<Pick<Identity, "email" | "email_verified" | "name" | "picture" | "claims">>;
 
-/** Finds out who an access token speaks for (OIDC-18); see {@link OidcLoginOptions.onAccessToken}. */
+/** Returns the person behind an access token (OIDC-18); see {@link OidcLoginOptions.onAccessToken}. */
 export type AccessTokenHandler = (accessToken: string, provider: string) => Profile | Promise<Profile>;
 
-/** What {@link oidcLogin} takes. */
+/** Options of {@link oidcLogin}. */
 export interface OidcLoginOptions {
-  /** The providers by name; a name is of lower case letters, digits, `-` and `_`. Required, at least one. */
+  /** The providers by name, of lower case letters, digits, `-` and `_`. Required, at least one. */
   readonly providers: Readonly<Record<string, ProviderOptions>>;
   /**
-   * Gets the identity, and makes a session of it. What it returns is answered as 200 JSON, unless it has sent a response
-   * itself (OIDC-14); what it throws goes to `next`. Default: none, every callback answers 500 and says so (OIDC-11).
+   * Gets the identity and creates a session. Its result is sent as 200 JSON, unless it has sent a response itself (OIDC-14).
+   * Its errors go to `next`. Default: none; every callback returns a 500 that says so (OIDC-11).
    */
   readonly onIdentity?: IdentityHandler | undefined;
   /**
-   * Asked who signed in at a provider without ID tokens, before `onIdentity`: `githubIdentity` does it for GitHub.
-   * Default: none, sign-in there is refused (OIDC-17).
+   * Returns the person who signed in at a provider without ID tokens; called before `onIdentity`. `githubIdentity` does this
+   * for GitHub. Default: none; sign-in at such a provider is rejected (OIDC-17).
    */
   readonly onAccessToken?: AccessTokenHandler | undefined;
   /**
-   * What the login cookie is encrypted with: at least 32 bytes, drawn at random, the same in every replica; or the
-   * current one and the one before it. Required.
+   * Key material for the encryption of the login cookie: at least 32 random bytes, the same in every replica; or the current
+   * one and the previous one. Required.
    */
   readonly cookieSecret: string | readonly string[];
   /** Where the service runs. Default: `prod`. */
   readonly env?: Env | undefined;
-  /** Path in front of `/<provider>/start` and `/<provider>/callback`. Default: `/auth`. */
+  /** Prefix of `/<provider>/start` and `/<provider>/callback`. Default: `/auth`. */
   readonly prefix?: string | undefined;
-  /** Seconds that a code exchange may take, the body included, 0.05 to 60. Default: 5. */
+  /** Time limit of a code exchange in seconds, including the body, 0.05 to 60. Default: 5. */
   readonly exchangeTimeoutSeconds?: number | undefined;
-  /** Seconds by which clocks may differ, 0 to 300. Default: 30. */
+  /** Tolerated difference between clocks in seconds, 0 to 300. Default: 30. */
   readonly leewaySeconds?: number | undefined;
-  /** Gets the reasons of refusals where the context has no logger. Default: none. */
+  /** Receives the reasons of rejected sign-ins where the context has no logger. Default: none. */
   readonly logger?: Logger | undefined;
-  /** The time, in milliseconds since the Unix epoch; for tests. Default: `Date.now`. */
+  /** Clock in milliseconds since the Unix epoch, for tests. Default: `Date.now`. */
   readonly now?: (() => number) | undefined;
-  /** What fetches keys and exchanges codes. Default: the global `fetch`. */
+  /** Fetches keys and exchanges codes. Default: the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch | undefined;
 }

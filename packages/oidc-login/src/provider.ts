@@ -17,7 +17,7 @@ import { BUILT_IN, builtIn, type BuiltIn, OPENID_SCOPES } from "./built-in.ts";
 import { GUID } from "./issuer.ts";
 import type { Env, ProviderOptions } from "./options.ts";
 
-/** A provider with everything in place. */
+/** The options of a provider with their defaults filled in. */
 export interface Provider extends BuiltIn {
   readonly name: string;
   readonly clientId: string;
@@ -27,12 +27,12 @@ export interface Provider extends BuiltIn {
   readonly clientAuthentication: "client_secret_post" | "client_secret_basic";
   readonly algorithms: readonly Algorithm[];
   readonly issRequired: boolean;
-  /** The directories that are let in; empty for any. */
+  /** The accepted directories; empty for any. */
   readonly directories: readonly string[];
 }
 
 const SUBJECT = "oidcLogin()";
-// An ASCII text without quotes is a text in every header and every URL.
+// ASCII without quotes needs no escaping in headers and URLs.
 const scope = string({ pattern: /^[\x21\x23-\x5b\x5d-\x7e]+$/, expects: "a scope without spaces" });
 const guid = string({ pattern: new RegExp(GUID.source, "i"), expects: "the id of a directory (a GUID)" });
 const directoryName = string({
@@ -40,8 +40,8 @@ const directoryName = string({
   expects: "common, organizations, consumers or the id of a directory (a GUID)",
 });
 /**
- * What this package writes itself; `response_mode`, since a form post would come without the login cookie; and what
- * would take the place of all the others (RFC 9101).
+ * Parameters that the application may not set: those that this package writes, `response_mode`, because a form post would
+ * not include the login cookie, and those that replace all others (RFC 9101).
  */
 const RESERVED: ReadonlySet<string> = new Set([
   "client_id",
@@ -100,7 +100,7 @@ export function resolveProvider(name: string, given: ProviderOptions, env: Env):
   const needed = (key: "issuer" | "authorizationEndpoint" | "tokenEndpoint" | "jwksUri"): string => {
     const value = read[key] ?? known?.[key];
     if (value !== undefined) return value;
-    // GitHub has no keys, and nothing is asked for there.
+    // GitHub has no ID tokens, so the address of their keys is not required.
     if (known === undefined)
       faults.push({ key: at(key), message: `is required: ${name} is not a built-in provider${meant}` });
     return "";
@@ -128,7 +128,7 @@ export function resolveProvider(name: string, given: ProviderOptions, env: Env):
   if (read.directories?.length === 0)
     faults.push({
       key: at("directories"),
-      message: "is empty: it would let nobody in; leave it out for any",
+      message: "is empty and would reject every directory; leave it out to accept any",
     });
   faults.push(...faultsOf(provider, env).map(({ key, message }) => ({ key: at(key), message })));
   if (faults.length > 0) throw new ConfigurationError(SUBJECT, faults);
@@ -178,7 +178,7 @@ function asymmetric(given: readonly string[]): readonly Algorithm[] {
   throw new ConfigurationError(SUBJECT, [{ key: "algorithms", message }]);
 }
 
-/** Runs a check, and gives its faults the names that the whole configuration has for them. */
+/** Runs a check and prefixes the keys of its faults with their path in the whole configuration. */
 function named<T>(at: (key: string) => string, check: () => T): T {
   try {
     return check();

@@ -1,12 +1,12 @@
 import type { CheckResult, ReadinessCheck } from "@svc/context";
 import type { KeySource } from "@svc/jwt-auth";
 
-/** What is known of the keys of one provider; undefined before its first sign-in, null where there are none. */
+/** The keys of each provider; undefined before its first sign-in, null for a provider without ID tokens. */
 export type KeysOf = ReadonlyMap<string, () => KeySource | undefined | null>;
 
 /**
- * The check named `oidc-login`: one line for the keys of all providers. It reads, it never fetches; and it is never
- * critical, since who is signed in already does not need a provider.
+ * Makes the check `oidc-login`, with one line for the keys of all providers. It only reads the state and never fetches. It
+ * is never critical, because people who are signed in do not need a provider.
  */
 export function loginReadiness(keysOf: KeysOf): ReadinessCheck {
   return {

@@ -1,6 +1,6 @@
 import { ProblemError, serviceUnavailable } from "@svc/problem";
 
-/** Why a sign-in was refused. For logs and programs, never for a client. */
+/** Why a sign-in was rejected. For logs and programs, never for a client. */
 export type LoginRefusal =
   | "no_login"
   | "login_expired"
@@ -22,13 +22,13 @@ export type LoginRefusal =
   | "provider_unreachable"
   | "keys_unavailable";
 
-/** A sign-in that ends here. `cause` of the problem that answers it; `at` is a name: of a claim, a status, an error code. */
+/** The cause of a rejected sign-in's problem. `at` names a claim, a status or an error code. */
 export class LoginError extends Error {
   override readonly name = "LoginError";
   readonly reason: LoginRefusal;
-  /** What was at fault, where there is more to say. */
+  /** Where the fault is, if there is more to say. */
   readonly at: string | undefined;
-  /** Whether it is the provider that could not be reached. */
+  /** Whether the provider could not be reached. */
   readonly unavailable: boolean;
 
   constructor(reason: LoginRefusal, at?: string) {
@@ -39,7 +39,7 @@ export class LoginError extends Error {
   }
 }
 
-/** OIDC-12. All refusals look alike from outside. */
+/** Makes the problem for a rejected sign-in. All have the same text for the client (OIDC-12). */
 export function problemOf(error: LoginError): ProblemError {
   if (error.unavailable) {
     return serviceUnavailable("the sign-in provider is not answering; retry shortly", {

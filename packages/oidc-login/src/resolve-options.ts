@@ -24,7 +24,7 @@ import type {
 } from "./options.ts";
 import { type Provider, resolveProvider } from "./provider.ts";
 
-/** The options with every default in place. */
+/** The options with their defaults filled in. */
 export interface ResolvedOptions {
   readonly providers: ReadonlyMap<string, Provider>;
   readonly onIdentity: IdentityHandler | undefined;
@@ -43,10 +43,10 @@ const SUBJECT = "oidcLogin()";
 const FEWEST_SECRET_BYTES = 32;
 const NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/;
 
-/** @throws ConfigurationError listing all that is wrong, by provider and key */
+/** @throws ConfigurationError listing all faults, by provider and key */
 export function resolveOidcLoginOptions(given: OidcLoginOptions): ResolvedOptions {
   const { providers, cookieSecret, exchangeTimeoutSeconds, ...rest } = resolveOptions(SUBJECT, given, {
-    // With client secrets in it: given as a text by mistake, it must not be shown.
+    // Contains client secrets, so errors must not show it if it is a string by mistake.
     providers: secret(
       objectWith<Readonly<Record<string, ProviderOptions>>>("an object of providers by name"),
     ),
@@ -66,7 +66,7 @@ export function resolveOidcLoginOptions(given: OidcLoginOptions): ResolvedOption
     leewaySeconds: withDefault(number({ min: 0, max: 300 }), 30),
     logger: optional(objectWith<Logger>("a logger", "debug", "info", "warn", "error", "fatal")),
     now: withDefault(func<() => number>(), () => Date.now()),
-    // Looked up at each call: what replaces the global one later is meant too.
+    // Looks the global `fetch` up at each call, so that a later replacement takes effect.
     fetch: withDefault(func<typeof globalThis.fetch>(), (input, init) => globalThis.fetch(input, init)),
   });
   const faults: Fault[] = [];
@@ -90,7 +90,7 @@ export function resolveOidcLoginOptions(given: OidcLoginOptions): ResolvedOption
   return { ...rest, providers: resolved, cookieSecrets, exchangeTimeoutMs: exchangeTimeoutSeconds * 1000 };
 }
 
-/** An address of its own for every provider keeps the code of one from being taken to another (RFC 9700, 4.4.2). */
+/** Requires a separate address for every provider, so that no code reaches another provider (RFC 9700, 4.4.2). */
 function sharedCallbacks(providers: Iterable<Provider>): Fault[] {
   const faults: Fault[] = [];
   const owners = new Map<string, string>();

@@ -5,7 +5,7 @@ export interface LoginRoute {
   readonly query: URLSearchParams;
 }
 
-/** What a request asks for; undefined for everything that is not ours. The path counts as it was sent. */
+/** Parses the path of a request as it was sent; undefined for a path of another handler. */
 export function loginRoute(prefix: string, target: string | undefined): LoginRoute | undefined {
   if (target === undefined || !target.startsWith(`${prefix}/`)) return undefined;
   const question = target.indexOf("?");

@@ -11,7 +11,7 @@ import { type AttemptCookies, cookiesOf, isLive, surplus } from "./attempt-cooki
 import type { Provider } from "./provider.ts";
 import { localPath } from "./return-to.ts";
 
-/** Sends a browser to a provider (OIDC-2 to OIDC-8). Remembers nothing but in the cookie. */
+/** Redirects a browser to a provider (OIDC-2 to OIDC-8). Keeps the attempt only in the cookie. */
 export function startLogin(
   provider: Provider,
   client: Configuration,

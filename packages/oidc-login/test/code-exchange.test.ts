@@ -11,7 +11,7 @@ describe("the exchange of a code", () => {
   });
   afterEach(() => provider[Symbol.asyncDispose]());
 
-  it("brings nothing that was sent there into the log, when it comes back as an error", async () => {
+  it("logs nothing that was sent to the provider when the provider echoes it as an error", async () => {
     await using service = await serve({ providers: { acme: provider.options } });
     for (const name of ["code_verifier", "client_secret"]) {
       const sent = (): string => provider.exchanges.at(-1)?.get(name) ?? "";
@@ -25,11 +25,11 @@ describe("the exchange of a code", () => {
     }
   });
 
-  it("OIDC-12 is under way 256 times at once and no more, at a provider that hangs", async () => {
+  it("runs at most 256 times at once at a provider that hangs (OIDC-12)", async () => {
     const answers: (() => void)[] = [];
     const fetch: typeof globalThis.fetch = (input) =>
       new Promise((resolve) => {
-        // The keys never come.
+        // Leave the request for the keys unanswered.
         if (input === provider.options.tokenEndpoint)
           answers.push(() => resolve(Response.json({ error: "invalid_grant" })));
       });

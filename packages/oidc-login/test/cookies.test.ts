@@ -8,7 +8,7 @@ import { type HostileProvider, hostileProvider } from "./support/hostile-provide
 import { SECRET, serve, type Service } from "./support/service.ts";
 
 const OTHER = "another cookie secret of at least 32 bytes, random";
-// Longer than what the letters of a sealed value may spell by chance.
+// Longer than a sequence of letters that a sealed value may contain by chance.
 const LONG_NAME = "a-provider-of-a-long-name";
 
 describe("the login cookie", () => {
@@ -31,13 +31,13 @@ describe("the login cookie", () => {
   const callback = (state: string, name = "acme"): string =>
     `${service.url}/auth/${name}/callback?code=c&state=${state}`;
 
-  /** An answer of the provider that is right for this attempt. */
+  /** Returns the status of a callback for which the provider issues the right ID token. */
   async function finish(from: Browser, { state, nonce }: { state: string; nonce: string }): Promise<number> {
     provider.issue({ nonce, iat: Math.floor(now / 1000), exp: Math.floor(now / 1000) + 900 });
     return (await from.open(callback(state))).status;
   }
 
-  it("OIDC-4 OIDC-5 has the name of its attempt and the flags of development", async () => {
+  it("has the name of its attempt and the flags of development (OIDC-4, OIDC-5)", async () => {
     const ours = browser();
     const { state, response } = await start(ours, startUrl());
     const hash = createHash("sha256").update(state).digest("base64url").slice(0, 16);
@@ -56,7 +56,7 @@ describe("the login cookie", () => {
     ["prod", true],
     [undefined, true],
   ] as const) {
-    it(`OIDC-4 OIDC-5 is ${secure ? "" : "not "}Secure with env ${env ?? "left out"}`, async () => {
+    it(`is ${secure ? "" : "not "}Secure with env ${env ?? "left out"} (OIDC-4, OIDC-5)`, async () => {
       const google = {
         clientId: "c",
         clientSecret: "s",
@@ -73,7 +73,7 @@ describe("the login cookie", () => {
           `^${secure ? "__Host-" : ""}svc_login_[\\w-]{16}=[\\w-]+; Max-Age=600; Path=/; HttpOnly; SameSite=Lax${flags}$`,
         ),
       );
-      // What makes a browser forget a cookie must have the same name, path and flags.
+      // A cookie is deleted only by a line with the same name, path and flags.
       const { searchParams } = (await start(ours, `${server.url}/auth/google/start`)).location;
       const state = searchParams.get("state");
       const response = await ours.open(
@@ -85,7 +85,7 @@ describe("the login cookie", () => {
     });
   }
 
-  it("OIDC-6 shows nothing of what is in it, and holds exactly the six members", async () => {
+  it("contains exactly six members, and shows none of them (OIDC-6)", async () => {
     const ours = browser();
     const url = `${service.url}/auth/${LONG_NAME}/start?return_to=/orders-of-this-month`;
     const { state, nonce } = await start(ours, url);
@@ -107,7 +107,7 @@ describe("the login cookie", () => {
     expect(attempt).to.include({ provider: LONG_NAME, state, nonce, return_to: "/orders-of-this-month" });
   });
 
-  it("OIDC-6 is refused when any of its bytes is changed", async () => {
+  it("is rejected when any of its bytes is changed (OIDC-6)", async () => {
     const cookies = attemptCookies([SECRET], false);
     const attempt = { provider: "a", state: "s", nonce: "n", verifier: "v", return_to: "/", issued_at: 1 };
     const name = cookies.nameOf("s");
@@ -125,7 +125,7 @@ describe("the login cookie", () => {
     expect(cookies.seal(name, attempt)).not.to.equal(value);
   });
 
-  it("OIDC-12 gets a 401 when it is tampered with, foreign, or of another attempt", async () => {
+  it("causes a 401 when it is tampered with, foreign, or of another attempt (OIDC-12)", async () => {
     const stranger = attemptCookies([OTHER], false);
     const ours = browser();
     const first = await start(ours, startUrl());
@@ -160,7 +160,7 @@ describe("the login cookie", () => {
     expect(provider.requests).not.to.include("/token");
   });
 
-  it("OIDC-12 refuses the state of one provider at another", async () => {
+  it("causes a 401 for the state of one provider at another (OIDC-12)", async () => {
     const ours = browser();
     const { state } = await start(ours, startUrl());
     const response = await ours.open(callback(state, "other"));
@@ -168,7 +168,7 @@ describe("the login cookie", () => {
     expect(provider.requests).not.to.include("/token");
   });
 
-  it("OIDC-5 OIDC-12 ends after 600 s, whatever the browser keeps", async () => {
+  it("expires after 600 s even if the browser keeps it (OIDC-5, OIDC-12)", async () => {
     for (const [seconds, status] of [
       [599, 200],
       [600, 401],
@@ -181,14 +181,14 @@ describe("the login cookie", () => {
     expect(service.reason()).to.equal("login_expired");
   });
 
-  it("OIDC-12 is refused when it comes from the future", async () => {
+  it("is rejected when it is dated in the future (OIDC-12)", async () => {
     const ours = browser();
     const attempt = await start(ours, startUrl());
     now -= 60_000;
     expect([await finish(ours, attempt), service.reason()]).to.eql([401, "login_expired"]);
   });
 
-  it("OIDC-6 is still opened after the secret has been changed once", async () => {
+  it("can still be decrypted after one change of the secret (OIDC-6)", async () => {
     const ours = browser();
     const attempt = await start(ours, startUrl());
     const providers = { acme: { ...provider.options, redirectUri: callback("").split("?")[0] ?? "" } };
@@ -202,7 +202,7 @@ describe("the login cookie", () => {
     expect((await ours.open(again.url + path)).status).to.equal(401);
   });
 
-  it("OIDC-5 has at most 5 live ones: the oldest makes room", async () => {
+  it("replaces the oldest of five live ones (OIDC-5)", async () => {
     const ours = browser();
     const states = [];
     for (let count = 0; count < 8; count++) {
@@ -215,7 +215,7 @@ describe("the login cookie", () => {
     expect([...ours.cookies.keys()].sort()).to.eql(names.sort());
   });
 
-  it("OIDC-5 within one second the one that the browser sends first makes room", async () => {
+  it("replaces the one that the browser sends first, of several in one second (OIDC-5)", async () => {
     const ours = browser();
     const first = await start(ours, startUrl());
     for (let count = 0; count < 5; count++) await start(ours, startUrl());
@@ -223,7 +223,7 @@ describe("the login cookie", () => {
     expect([ours.cookies.size, ours.cookies.has(cookies.nameOf(first.state))]).to.eql([5, false]);
   });
 
-  it("OIDC-5 clears away what is no attempt of ours, and never more than 20 at once", async () => {
+  it("is deleted if it is not an attempt of ours, at most 20 at once (OIDC-5)", async () => {
     const ours = browser();
     for (let count = 0; count < 50; count++)
       ours.cookies.set(`svc_login_${String(count).padStart(16, "0")}`, "junk");
@@ -238,7 +238,7 @@ describe("the login cookie", () => {
     expect([ours.cookies.get("session"), ours.cookies.get("svc_login_short")]).to.eql(["mine", "mine"]);
   });
 
-  it("OIDC-5 stays below 8 KiB altogether, however long the paths are", async () => {
+  it("stays below 8 KiB in total, with paths of the maximum length (OIDC-5)", async () => {
     const ours = browser();
     for (let count = 0; count < 8; count++) {
       now += 1000;

@@ -36,7 +36,7 @@ describe("githubIdentity()", () => {
   });
   afterEach(() => api[Symbol.asyncDispose]());
 
-  // More than a machine may be held up for, but where nothing comes for ever.
+  // Longer than any pause of a busy machine; shorter where the server never answers.
   const ask = (timeoutSeconds = 15) => githubIdentity("gho_1", { apiUrl: api.url, timeoutSeconds });
 
   async function status(timeoutSeconds?: number): Promise<number | undefined> {
@@ -47,7 +47,7 @@ describe("githubIdentity()", () => {
     return isProblemError(error) ? error.status : undefined;
   }
 
-  it("OIDC-18 OIDC-20 finds the numeric id and the primary address", async () => {
+  it("returns the numeric id and the primary address (OIDC-18, OIDC-20)", async () => {
     expect(await ask()).to.eql({
       subject: "42",
       email: "ada@b.example",
@@ -60,7 +60,7 @@ describe("githubIdentity()", () => {
     expect(headers.every((each) => typeof each["user-agent"] === "string")).to.equal(true);
   });
 
-  it("OIDC-21 never takes an address for verified that GitHub does not", async () => {
+  it("reports only an address as verified that GitHub has verified (OIDC-21)", async () => {
     const lists: unknown[] = [
       [{ email: "ada@b.example", primary: true, verified: false }],
       [{ email: "ada@b.example", primary: true, verified: "true" }],
@@ -76,19 +76,19 @@ describe("githubIdentity()", () => {
     }
   });
 
-  it("takes the public address, unverified, where the scope is missing", async () => {
+  it("returns the public address as unverified when the scope is missing", async () => {
     answers["/user/emails"] = (_req, res) => sendJson(res, 404, { message: "Not Found" });
     expect(await ask()).to.include({ email: "public@b.example", email_verified: false });
   });
 
-  it("OIDC-12 is a 401 for a token that GitHub refuses", async () => {
+  it("rejects with 401 for a token that GitHub rejects (OIDC-12)", async () => {
     for (const code of [401, 403]) {
       answers["/user"] = (_req, res) => sendJson(res, code, { message: "Bad credentials" });
       expect(await status()).to.equal(401);
     }
   });
 
-  it("says nothing of a token that cannot be sent, in no message and no cause", async () => {
+  it("does not show a token that cannot be sent in messages and causes", async () => {
     for (const token of ["gho_secret\nx: y", "gho_secret\u4e00"]) {
       const error: unknown = await githubIdentity(token, { apiUrl: api.url }).then(
         () => undefined,
@@ -114,7 +114,7 @@ describe("githubIdentity()", () => {
     "10 MB": [(_req, res) => sendJson(res, 200, { ...user, bio: "a".repeat(10_000_000) })],
   };
   for (const [what, [answer, timeoutSeconds]] of Object.entries(broken)) {
-    it(`OIDC-12 is a 503 for ${what}`, async () => {
+    it(`rejects with 503 for ${what} (OIDC-12)`, async () => {
       answers["/user"] = answer;
       expect(await status(timeoutSeconds)).to.equal(503);
     });

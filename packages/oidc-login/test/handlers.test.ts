@@ -28,7 +28,7 @@ describe("the handler of identities", () => {
   }
 
   for (const stack of stacks) {
-    it(`OIDC-10 OIDC-14 answers with what it returns as JSON, on ${stack}`, async () => {
+    it(`has its result sent as JSON, on ${stack} (OIDC-10, OIDC-14)`, async () => {
       const response = await signIn(async ({ federated_id }) => ({ token: `for ${federated_id}` }), stack);
       expect([response.status, await response.json()]).to.eql([200, { token: "for acme:ada" }]);
       expect(response.headers.get("content-type")).to.equal("application/json");
@@ -36,7 +36,7 @@ describe("the handler of identities", () => {
       expect(response.headers.get("referrer-policy")).to.equal("no-referrer");
     });
 
-    it(`OIDC-14 leaves alone what it has sent itself, on ${stack}`, async () => {
+    it(`can send the response itself, on ${stack} (OIDC-14)`, async () => {
       const response = await signIn((identity, _req, res) => {
         res.writeHead(303, { location: identity.return_to, "set-cookie": "session=1" }).end();
         return "ignored";
@@ -45,7 +45,7 @@ describe("the handler of identities", () => {
       expect(response.headers.getSetCookie()).to.have.length(2);
     });
 
-    it(`OIDC-11 answers 500 saying so when there is none, on ${stack}`, async () => {
+    it(`is reported as missing by a 500, on ${stack} (OIDC-11)`, async () => {
       const response = await signIn(undefined, stack);
       expect(await problemIn(response)).to.include({
         status: 500,
@@ -54,7 +54,7 @@ describe("the handler of identities", () => {
     });
   }
 
-  it("OIDC-14 answers with null, false, a number or a text as JSON", async () => {
+  it("may return null, false, a number or a string as JSON (OIDC-14)", async () => {
     for (const value of [null, false, 7, "text", [], ""]) {
       const response = await signIn(() => value);
       expect([response.status, await response.json()]).to.eql([200, value]);
@@ -72,7 +72,7 @@ describe("the handler of identities", () => {
       res.setHeader("Set-Cookie", "session=1").writeHead(200, { "x-other": "1" }).end(),
   };
   for (const [way, send] of Object.entries(ways)) {
-    it(`OIDC-7 may set cookies of its own by ${way}; the login cookie is deleted all the same`, async () => {
+    it(`may set its own cookies by ${way}, and the login cookie is still deleted (OIDC-7)`, async () => {
       const response = await signIn((_identity, _req, res) => send(res));
       const lines = response.headers.getSetCookie();
       expect(lines).to.have.length(2);
@@ -80,30 +80,30 @@ describe("the handler of identities", () => {
     });
   }
 
-  it("is a 500 of the service when it returns nothing and sends nothing", async () => {
+  it("causes a 500 when it returns nothing and sends nothing", async () => {
     const response = await signIn(() => undefined);
     expect((await problemIn(response)).detail).to.equal("An unexpected error occurred");
     expect(response.status).to.equal(500);
   });
 
-  it("may refuse by throwing a problem", async () => {
+  it("may reject a person by throwing a problem", async () => {
     const response = await signIn(() => {
       throw forbidden("not on the list");
     });
     expect(await problemIn(response)).to.include({ status: 403, detail: "not on the list" });
   });
 
-  it("is a 500 that tells nothing when it throws anything else", async () => {
+  it("causes a 500 without details when it throws another error", async () => {
     const response = await signIn(async () => {
       throw new Error("the database password is hunter2");
     });
     expect(response.status).to.equal(500);
-    // No digits alone: the id of the request, which is in the answer, may have any four of them.
+    // Not only digits, because the request's id in the response may contain any four of them.
     expect(await response.text()).not.to.contain("hunter2");
   });
 
   for (const [major, express] of Object.entries(expressMajors)) {
-    it(`OIDC-7 forgets the attempt behind the last handler of ${major} too`, async () => {
+    it(`has its attempt deleted even behind the last handler of ${major} (OIDC-7)`, async () => {
       const redirectUri = "http://127.0.0.1/auth/acme/callback";
       const login = oidcLogin({
         providers: { acme: { ...provider.options, redirectUri } },

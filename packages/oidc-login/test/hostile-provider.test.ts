@@ -18,7 +18,7 @@ describe("a hostile provider", () => {
 
   beforeEach(async () => {
     provider = await hostileProvider();
-    // More than a machine may be held up for.
+    // Longer than any pause of a busy machine.
     service = await served(15);
   });
   const served = (exchangeTimeoutSeconds: number): Promise<Service> =>
@@ -28,7 +28,7 @@ describe("a hostile provider", () => {
     await provider[Symbol.asyncDispose]();
   });
 
-  /** Signs in with whatever the provider answers; `prepare` gets the nonce. */
+  /** Signs in with the response that `prepare` sets up from the nonce. */
   async function signIn(prepare: (nonce: string) => void): Promise<Response> {
     const ours = browser();
     const { state, nonce } = await start(ours, `${service.url}/auth/acme/start`);
@@ -38,7 +38,7 @@ describe("a hostile provider", () => {
     return response;
   }
 
-  it("OIDC-9 is believed when everything is right", async () => {
+  it("signs a person in with a valid ID token (OIDC-9)", async () => {
     const response = await signIn((nonce) => provider.issue({ nonce }));
     expect(response.status).to.equal(200);
     expect(await response.json()).to.include({
@@ -94,7 +94,7 @@ describe("a hostile provider", () => {
     "without an issuer": ["issuer", (nonce) => provider.issue({ nonce, iss: undefined })],
     "with an issuer that is a list": ["id_token", (nonce) => provider.issue({ nonce, iss: [provider.url] })],
     "for another client": ["id_token", (nonce) => provider.issue({ nonce, aud: "client-2" })],
-    "for nobody": ["id_token", (nonce) => provider.issue({ nonce, aud: undefined })],
+    "without an audience": ["id_token", (nonce) => provider.issue({ nonce, aud: undefined })],
     "for two clients, without azp": [
       "authorized_party",
       (nonce) => provider.issue({ nonce, aud: [CLIENT, "client-2"] }),
@@ -123,7 +123,7 @@ describe("a hostile provider", () => {
       "subject",
       (nonce) => provider.issue({ nonce, sub: "a".repeat(256) }),
     ],
-    "that is no token": ["id_token", () => provider.answer(200, tokens({ id_token: "no token" }))],
+    "that is not a token": ["id_token", () => provider.answer(200, tokens({ id_token: "no token" }))],
     "that is empty": ["id_token", () => provider.answer(200, tokens({ id_token: "" }))],
     "that is a number": ["no_id_token", () => provider.answer(200, tokens({ id_token: 7 }))],
     "that is missing": ["no_id_token", () => provider.answer(200, tokens({}))],
@@ -134,25 +134,25 @@ describe("a hostile provider", () => {
   };
 
   for (const [what, [reason, issue]] of Object.entries(badTokens)) {
-    it(`OIDC-9 OIDC-12 cannot sign anybody in with an ID token ${what}`, async () => {
+    it(`cannot sign a person in with an ID token ${what} (OIDC-9, OIDC-12)`, async () => {
       const response = await signIn(issue);
       expect([response.status, service.reason()]).to.eql([401, reason]);
       expect((await problemIn(response)).title).to.equal("Unauthorized");
     });
   }
 
-  it("OIDC-9 is asked for its keys, whatever TLS says", async () => {
+  it("is asked for its keys, because TLS alone does not authenticate a token (OIDC-9)", async () => {
     await signIn((nonce) => provider.issue({ nonce }, { key: foreign.privateKey }));
     expect(provider.requests).to.include("/keys");
   });
 
-  it("OIDC-9 may name several clients when azp is ours", async () => {
+  it("may name several clients when azp is ours (OIDC-9)", async () => {
     const aud = [CLIENT, "client-2"];
     const response = await signIn((nonce) => provider.issue({ nonce, aud, azp: CLIENT }));
     expect(response.status).to.equal(200);
   });
 
-  it("OIDC-21 vouches for no address unless it says true", async () => {
+  it("vouches for an address only with true (OIDC-21)", async () => {
     const told = [true, "true", false, "false", 1, null, undefined, "yes", {}];
     const verified = [];
     for (const email_verified of told) {
@@ -164,7 +164,7 @@ describe("a hostile provider", () => {
     expect(verified).to.eql([true, true, false, false, false, false, false, false, false]);
   });
 
-  it("OIDC-19 gives no address, name or picture that is not a text worth showing", async () => {
+  it("gives no address, name or picture of another type or form (OIDC-19)", async () => {
     const claims = {
       email: ["a@b.example"],
       email_verified: true,
@@ -215,7 +215,7 @@ describe("a hostile provider", () => {
       "provider_unreachable",
       () => provider.answerBy((_req, res) => res.writeHead(200, { "content-type": "text/html" }).end("<h1>")),
     ],
-    "bytes that are no UTF-8": [
+    "bytes that are not UTF-8": [
       503,
       "provider_unreachable",
       () => provider.answerBy((_req, res) => res.end(Buffer.from([0x7b, 0xff, 0x7d]))),
@@ -252,7 +252,7 @@ describe("a hostile provider", () => {
   };
 
   for (const [what, [status, reason, prepare, timeoutSeconds]] of Object.entries(badAnswers)) {
-    it(`OIDC-12 gets nobody in, and nothing down, with ${what}`, async () => {
+    it(`signs no person in and breaks nothing with ${what} (OIDC-12)`, async () => {
       if (timeoutSeconds !== undefined) {
         await service[Symbol.asyncDispose]();
         service = await served(timeoutSeconds);
@@ -265,7 +265,7 @@ describe("a hostile provider", () => {
     });
   }
 
-  it("OIDC-12 is out of reach when its keys are", async () => {
+  it("causes a 503 when its keys are out of reach (OIDC-12)", async () => {
     provider.keysBy((req) => req.socket.destroy());
     const response = await signIn((nonce) => provider.issue({ nonce }));
     expect([response.status, service.reason()]).to.eql([503, "keys_unavailable"]);
@@ -280,7 +280,7 @@ describe("a hostile provider", () => {
     expect(found.detail).to.match(/^acme: no keys fetched yet/);
   });
 
-  it("OIDC-9 is not asked before somebody signs in, and has one line in readiness", async () => {
+  it("gets no request before the first sign-in, and has one line in readiness (OIDC-9)", async () => {
     const check = service.login.readiness();
     const detail = async () => (await check.check(new AbortController().signal)).detail;
     expect([await detail(), provider.requests]).to.eql(["acme: no sign-in yet", []]);
@@ -288,13 +288,13 @@ describe("a hostile provider", () => {
     expect(await detail()).to.match(/^acme: 1 key\(s\), cached \d+s ago$/);
   });
 
-  it("cannot put its words into the log or the answer", async () => {
+  it("cannot put its text into the log or the response", async () => {
     const response = await signIn(() =>
       provider.answer(400, { error: "a\nforged line", error_description: "x" }),
     );
     expect(await response.text()).not.to.contain("forged");
     expect(JSON.stringify(service.lines)).not.to.contain("forged");
-    // Not the last line of all: that its keys are here is told whenever they come.
+    // Not the last line of all, because the line that reports the keys may come later.
     const refused = service.lines.findLast((each) => each.message === "sign-in refused");
     expect(refused?.fields).to.include({ at: "an unreadable error" });
   });

@@ -19,7 +19,7 @@ const custom = {
 };
 const good = { providers: { google }, cookieSecret: SECRET };
 
-/** Every fault, as `key: message`. JavaScript callers pass anything. */
+/** Returns every fault as `key: message`. JavaScript callers may pass any value. */
 function faults(options: object): readonly string[] {
   try {
     oidcLogin(options as OidcLoginOptions);
@@ -35,13 +35,13 @@ function faults(options: object): readonly string[] {
 const provider = (name: string, options: object): object => ({ ...good, providers: { [name]: options } });
 
 describe("the options of oidcLogin()", () => {
-  it("OIDC-15 OIDC-16 need nothing but an id, a secret and an address for a built-in provider", () => {
+  it("need only an id, a secret and an address for a built-in provider (OIDC-15, OIDC-16)", () => {
     const at = (name: string) => ({ ...google, redirectUri: `https://a.example/auth/${name}/callback` });
     const providers = { google, microsoft: at("microsoft"), github: at("github") };
     expect(faults({ ...good, providers })).to.eql([]);
   });
 
-  it("OIDC-15 need four more for every other provider", () => {
+  it("need four more addresses for every other provider (OIDC-15)", () => {
     expect(faults(provider("acme", custom))).to.eql([]);
     for (const key of ["issuer", "jwksUri", "authorizationEndpoint", "tokenEndpoint"]) {
       expect(faults(provider("acme", { ...custom, [key]: undefined }))).to.eql([
@@ -54,7 +54,7 @@ describe("the options of oidcLogin()", () => {
     ]);
   });
 
-  it("OIDC-15 need id, secret and address of every provider", () => {
+  it("need id, secret and address of every provider (OIDC-15)", () => {
     for (const key of ["clientId", "clientSecret", "redirectUri"]) {
       for (const value of [undefined, "", 7]) {
         const [fault, ...more] = faults(provider("google", { ...google, [key]: value }));
@@ -66,7 +66,7 @@ describe("the options of oidcLogin()", () => {
     }
   });
 
-  it("are taken though the logger throws, or rejects, when it is told what is missing", async () => {
+  it("are accepted even if the logger throws or rejects while it warns", async () => {
     const throws = (): never => {
       throw new Error("the disk is full");
     };
@@ -78,7 +78,7 @@ describe("the options of oidcLogin()", () => {
     }
   });
 
-  it("say all that is wrong at once, by provider and key", () => {
+  it("report all faults at once, by provider and key", () => {
     const providers = { google: { ...google, clientID: "x" }, acme: google, "Bad Name": google };
     const found = faults({ providers, cookieSecret: "short" });
     expect(found.map((each) => each.split(":")[0])).to.have.members([
@@ -93,7 +93,7 @@ describe("the options of oidcLogin()", () => {
     expect(found).to.include("providers.google.clientID: is unknown; did you mean clientId?");
   });
 
-  it("refuse unknown options and wrong ones", () => {
+  it("reject unknown and invalid options", () => {
     expect(faults({ ...good, cookieSecrets: SECRET })).to.eql([
       "cookieSecrets: is unknown; did you mean cookieSecret?",
     ]);
@@ -110,7 +110,7 @@ describe("the options of oidcLogin()", () => {
       expect(faults(provider(name, custom))).to.have.length(1);
   });
 
-  it("refuse a cookie secret that is short, a key, or one too many", () => {
+  it("reject a cookie secret that is short, a key, or one too many", () => {
     const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
     const bad = [
       "",
@@ -131,7 +131,7 @@ describe("the options of oidcLogin()", () => {
       expect(faults({ ...good, cookieSecret })).to.eql([]);
   });
 
-  it("refuse plain http in prod and staging, and allow it in local and dev", () => {
+  it("reject plain http in prod and staging, and accept it in local and dev", () => {
     for (const key of ["redirectUri", "jwksUri", "authorizationEndpoint", "tokenEndpoint"] as const) {
       const plain = { ...custom, [key]: custom[key].replace("https:", "http:") };
       for (const env of ["local", "dev"]) expect(faults({ ...provider("acme", plain), env })).to.eql([]);
@@ -143,7 +143,7 @@ describe("the options of oidcLogin()", () => {
     }
   });
 
-  it("refuse addresses that are none, or hold a password or a fragment", () => {
+  it("reject malformed addresses, and those with a password or a fragment", () => {
     for (const address of ["nowhere", "ftp://a.example", "https://u:p@a.example/", "https://a.example/#a"]) {
       for (const key of ["jwksUri", "authorizationEndpoint", "tokenEndpoint"])
         expect(faults(provider("acme", { ...custom, [key]: address }))).to.have.length(1);
@@ -153,7 +153,7 @@ describe("the options of oidcLogin()", () => {
     );
   });
 
-  it("OIDC-3 leave no parameter that matters to the application", () => {
+  it("reject parameters that oidcLogin() sets itself (OIDC-3)", () => {
     for (const key of ["state", "nonce", "code_challenge", "redirect_uri", "response_mode", "client_id"]) {
       const found = faults(provider("google", { ...google, authorizationParameters: { [key]: "x" } }));
       expect(found[0]).to.contain(`must not have ${key}`);
@@ -163,7 +163,7 @@ describe("the options of oidcLogin()", () => {
     );
   });
 
-  it("OIDC-3 leave no such parameter to the address that people are sent to either", () => {
+  it("reject such parameters in the authorization endpoint too (OIDC-3)", () => {
     for (const key of ["response_mode", "state", "request", "request_uri"]) {
       const authorizationEndpoint = `https://id.example/authorize?${key}=x`;
       const found = faults(provider("google", { ...google, authorizationEndpoint }));
@@ -173,14 +173,14 @@ describe("the options of oidcLogin()", () => {
     expect(faults(provider("google", { ...google, authorizationEndpoint }))).to.eql([]);
   });
 
-  it("OIDC-12 refuse one callback for two providers, whose codes could be mixed up", () => {
+  it("reject one callback for two providers, whose codes could be mixed up (OIDC-12)", () => {
     const providers = { google, github: google };
     expect(faults({ ...good, providers })).to.eql([
       "providers.github.redirectUri: is that of google too; give every provider one of its own",
     ]);
   });
 
-  it("show no secret, wherever it was put by mistake", () => {
+  it("show no secret that was put in the wrong place", () => {
     const text = "secret-in-the-wrong-place";
     const wrong = [
       text,
@@ -198,7 +198,7 @@ describe("the options of oidcLogin()", () => {
     }
   });
 
-  it("OIDC-9 refuse scopes without openid, and algorithms with a shared secret", () => {
+  it("reject scopes without openid, and algorithms with a shared secret (OIDC-9)", () => {
     expect(faults(provider("google", { ...google, scopes: ["email"] }))[0]).to.contain("must have openid");
     expect(faults(provider("github", { ...google, scopes: ["email"] }))).to.eql([]);
     for (const algorithms of [["HS256"], ["none"], [], ["RS256", "HS256"]])
@@ -207,7 +207,7 @@ describe("the options of oidcLogin()", () => {
       );
   });
 
-  it("OIDC-16 know directories for microsoft only", () => {
+  it("accept directories only for microsoft (OIDC-16)", () => {
     const id = "72f988bf-86f1-41af-91ab-2d7cd011db47";
     expect(
       faults(provider("microsoft", { ...google, directory: id.toUpperCase(), directories: [id] })),
@@ -219,7 +219,7 @@ describe("the options of oidcLogin()", () => {
     expect(faults(provider("google", { ...google, directory: "common" }))).to.have.length(1);
   });
 
-  it("OIDC-11 OIDC-17 warn at construction of what will be refused later", () => {
+  it("log a warning for sign-ins that will be rejected later (OIDC-11, OIDC-17)", () => {
     const logger = collectingLogger();
     oidcLogin({ providers: { github: google }, cookieSecret: SECRET, logger });
     expect(logger.lines.map(({ level, message }) => [level, message])).to.eql([

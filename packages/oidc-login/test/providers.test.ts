@@ -33,7 +33,7 @@ describe("the built-in providers", () => {
     return ours.open(`${service.url}/auth/${name}/callback?code=c&state=${state}${more}`);
   }
 
-  it("OIDC-3 OIDC-16 have addresses, scopes, state, nonce and PKCE of their own", async () => {
+  it("have their own addresses, scopes, state, nonce and PKCE (OIDC-3, OIDC-16)", async () => {
     const fetch = () => Promise.reject(new Error("no network in this test"));
     const providers = { google: client, microsoft: client, github: client };
     await using service = await serve({ providers, fetch });
@@ -53,7 +53,7 @@ describe("the built-in providers", () => {
     });
   });
 
-  it("OIDC-16 google signs in with either spelling of its issuer, and no other", async () => {
+  it("accept both spellings of google's issuer, and no other (OIDC-16)", async () => {
     await using service = await serve({ providers: { google: places() } });
     const statuses = [];
     for (const iss of [
@@ -71,7 +71,7 @@ describe("the built-in providers", () => {
     const claims = { tid: TID, oid: OID, iss: issuer(TID), email: "a@b.example", email_verified: true };
     const microsoft = (more: object = {}): Given => ({ providers: { microsoft: { ...places(), ...more } } });
 
-    it("OIDC-16 OIDC-20 OIDC-21 names a person by directory and object, and vouches for no address", async () => {
+    it("names a person by directory and object, and vouches for no address (OIDC-16, OIDC-20, OIDC-21)", async () => {
       await using service = await serve(microsoft());
       const response = await signIn(service, "microsoft", (nonce) => provider.issue({ nonce, ...claims }));
       expect((await response.json()) as LoginIdentity).to.include({
@@ -82,7 +82,7 @@ describe("the built-in providers", () => {
       });
     });
 
-    it("OIDC-21 vouches for an address whose domain was checked", async () => {
+    it("vouches for an address whose domain was checked (OIDC-21)", async () => {
       await using service = await serve(microsoft());
       const found = [];
       for (const xms_edov of [true, 1, "1", "true", false, 0, "0", null]) {
@@ -95,7 +95,7 @@ describe("the built-in providers", () => {
     });
 
     const bad: Readonly<Record<string, [reason: string, claims: object]>> = {
-      "no tid and the issuer that a template makes of that": [
+      "no tid and the issuer that results from the template then": [
         "issuer",
         { tid: undefined, iss: issuer("undefined") },
       ],
@@ -110,10 +110,10 @@ describe("the built-in providers", () => {
       "an issuer with more behind it": ["issuer", { iss: `${issuer(TID)}/` }],
       "an issuer of another host": ["issuer", { iss: `https://evil.example/${TID}/v2.0` }],
       "no oid": ["subject", { oid: undefined }],
-      "an oid that is none": ["subject", { oid: `${OID}:x` }],
+      "a malformed oid": ["subject", { oid: `${OID}:x` }],
     };
     for (const [what, [reason, more]] of Object.entries(bad)) {
-      it(`OIDC-9 OIDC-16 refuses ${what}`, async () => {
+      it(`rejects ${what} (OIDC-9, OIDC-16)`, async () => {
         await using service = await serve(microsoft());
         const response = await signIn(service, "microsoft", (nonce) =>
           provider.issue({ nonce, ...claims, ...more }),
@@ -126,7 +126,7 @@ describe("the built-in providers", () => {
       directories: { directories: [OTHER.toUpperCase()] },
       directory: { directory: OTHER },
     })) {
-      it(`OIDC-16 lets in only who belongs to ${what}`, async () => {
+      it(`accepts only people of the given ${what} (OIDC-16)`, async () => {
         await using service = await serve(microsoft(options));
         const answers = [];
         for (const tid of [TID, OTHER]) {
@@ -139,7 +139,7 @@ describe("the built-in providers", () => {
       });
     }
 
-    it("OIDC-13 compares iss of the answer with that of the ID token", async () => {
+    it("compares iss of the callback with that of the ID token (OIDC-13)", async () => {
       await using service = await serve(microsoft({ issRequired: true }));
       const found = [];
       for (const iss of [
@@ -165,7 +165,7 @@ describe("the built-in providers", () => {
     const token = (): void =>
       provider.answer(200, { access_token: "gho_1", token_type: "bearer", scope: "" });
 
-    it("OIDC-18 OIDC-20 gives its access token to a step of the application, then an identity to the handler", async () => {
+    it("passes its access token to onAccessToken, and the identity to the handler (OIDC-18, OIDC-20)", async () => {
       const seen: unknown[] = [];
       await using service = await serve({
         providers: { github: github() },
@@ -190,7 +190,7 @@ describe("the built-in providers", () => {
       expect(provider.exchanges[0]?.get("code_verifier")).to.match(/^[\w-]{43}$/);
     });
 
-    it("OIDC-17 is refused without that step, an ID token or not", async () => {
+    it("is rejected without onAccessToken, with or without an ID token (OIDC-17)", async () => {
       await using service = await serve({ providers: { github: github() } });
       expect([(await signIn(service, "github", token)).status, service.reason()]).to.eql([
         401,
@@ -201,7 +201,7 @@ describe("the built-in providers", () => {
       expect(provider.requests).not.to.include("/keys");
     });
 
-    it("OIDC-12 answers a refused code with 401, though GitHub says 200", async () => {
+    it("returns 401 for a rejected code, even if GitHub responds 200 (OIDC-12)", async () => {
       await using service = await serve({
         providers: { github: github() },
         onAccessToken: () => ({ subject: "1" }),
@@ -212,23 +212,23 @@ describe("the built-in providers", () => {
       expect([response.status, service.reason()]).to.eql([401, "code_refused"]);
     });
 
-    it("is a 500 of the service when that step gives no subject", async () => {
+    it("causes a 500 when onAccessToken returns no subject", async () => {
       for (const profile of [{ subject: 42 }, { subject: "" }, null, undefined, {}]) {
-        // JavaScript applications give anything.
+        // JavaScript applications may return any value.
         const onAccessToken = (() => profile) as unknown as NonNullable<Given["onAccessToken"]>;
         await using service = await serve({ providers: { github: github() }, onAccessToken });
         expect((await signIn(service, "github", token)).status).to.equal(500);
       }
     });
 
-    it("has nothing to report of keys", async () => {
+    it("reports in readiness that it needs no keys", async () => {
       await using service = await serve({ providers: { github: github() } });
       const found = await service.login.readiness().check(new AbortController().signal);
       expect(found).to.eql({ healthy: true, critical: false, detail: "github: needs no keys" });
     });
   });
 
-  it("OIDC-15 sends the client secret in the header where that is asked for", async () => {
+  it("send the client secret in a header if the options say so (OIDC-15)", async () => {
     const acme = { ...provider.options, clientAuthentication: "client_secret_basic" as const };
     await using service = await serve({ providers: { acme } });
     let header: string | undefined;

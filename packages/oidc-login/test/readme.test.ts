@@ -6,7 +6,7 @@ import { CLIENT, hostileProvider, sendJson } from "./support/hostile-provider.ts
 const readme = new URL("../README.md", import.meta.url);
 
 describe("the README of @svc/oidc-login", () => {
-  it("OIDC-1 OIDC-10 signs in with Google", async () => {
+  it("signs in with Google (OIDC-1, OIDC-10)", async () => {
     await using provider = await hostileProvider();
     const { jwksUri, authorizationEndpoint, tokenEndpoint } = provider.options;
     const places = JSON.stringify({ jwksUri, authorizationEndpoint, tokenEndpoint }).slice(1, -1);
@@ -28,7 +28,7 @@ describe("the README of @svc/oidc-login", () => {
     expect((await ours.open(`${url}/auth/google/callback?code=c&state=${state}`)).status).to.equal(401);
   });
 
-  it("OIDC-14 OIDC-18 signs in with GitHub and sends a page on its way", async () => {
+  it("signs in with GitHub and redirects to a page (OIDC-14, OIDC-18)", async () => {
     await using provider = await hostileProvider();
     await using api = await listen((req, res) => {
       sendJson(res, 200, req.url === "/user" ? { id: 42 } : []);
@@ -52,7 +52,7 @@ describe("the README of @svc/oidc-login", () => {
     expect((await fetch(`${url}/auth/google/start`)).status).to.equal(404);
   });
 
-  it("OIDC-12 shows people a page when they cancel, or come back too late", async () => {
+  it("shows a page when a person cancels or comes back too late (OIDC-12)", async () => {
     await using sample = await runSample(readme, 2);
     const url = await sample.url;
     const page = async (path: string): Promise<unknown[]> => {

@@ -53,19 +53,19 @@ const elsewhere: readonly string[] = [
 
 describe("return_to", () => {
   for (const [given, path] of local) {
-    it(`OIDC-8 may be ${JSON.stringify(given)}`, () => {
+    it(`may be ${JSON.stringify(given)} (OIDC-8)`, () => {
       expect(localPath(given)).to.equal(path);
       expect(localPath(path)).to.equal(path);
     });
   }
 
   for (const given of elsewhere) {
-    it(`OIDC-8 is not ${JSON.stringify(given).slice(0, 40)}`, () => {
+    it(`is not ${JSON.stringify(given).slice(0, 40)} (OIDC-8)`, () => {
       expect(localPath(given)).to.equal(undefined);
     });
   }
 
-  it("OIDC-8 is / when it is missing, twice, or no path of this site", async () => {
+  it("is / when it is missing, given twice, or not a path of this site (OIDC-8)", async () => {
     await using provider = await hostileProvider();
     await using service = await serve({ providers: { acme: provider.options } });
     const queries = [
@@ -80,7 +80,7 @@ describe("return_to", () => {
     for (const query of [...queries, "?return_to=/a%3Fb=1"]) {
       const ours = browser();
       const { state, nonce, location } = await start(ours, `${service.url}/auth/acme/start${query}`);
-      // With a dot, which no state or nonce has: four letters may be in those by chance.
+      // With a dot, which a state or nonce never contains; four letters may occur in them by chance.
       expect(location.href).not.to.contain("evil.example");
       provider.issue({ nonce });
       const response = await ours.open(`${service.url}/auth/acme/callback?code=c&state=${state}`);

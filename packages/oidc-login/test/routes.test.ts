@@ -24,7 +24,7 @@ describe("the routes of sign-in", () => {
       });
       afterEach(() => service[Symbol.asyncDispose]());
 
-      it("OIDC-1 OIDC-2 OIDC-3 start is a 302 with state, nonce and PKCE", async () => {
+      it("redirect at the start with state, nonce and PKCE (OIDC-1, OIDC-2, OIDC-3)", async () => {
         const { location, response } = await start(browser(), `${service.url}/auth/acme/start`);
         expect(response.status).to.equal(302);
         const { state, nonce, code_challenge, ...rest } = Object.fromEntries(location.searchParams);
@@ -39,7 +39,7 @@ describe("the routes of sign-in", () => {
         });
       });
 
-      it("OIDC-1 every configured provider has both routes", async () => {
+      it("exist for every configured provider (OIDC-1)", async () => {
         const names = ["acme", "other"];
         const providers = Object.fromEntries(names.map((name) => [name, provider.options]));
         await using both = await serve({ providers }, stack);
@@ -51,7 +51,7 @@ describe("the routes of sign-in", () => {
         }
       });
 
-      it("OIDC-12 an unknown provider is a 404", async () => {
+      it("return 404 for an unknown provider (OIDC-12)", async () => {
         for (const path of [
           "/auth/other/start",
           "/auth/other/callback",
@@ -63,7 +63,7 @@ describe("the routes of sign-in", () => {
         }
       });
 
-      it("takes no method but GET", async () => {
+      it("accept only GET", async () => {
         for (const path of ["/auth/acme/start", "/auth/acme/callback"]) {
           for (const method of ["HEAD", "POST", "PUT", "DELETE", "OPTIONS"]) {
             const response = await fetch(service.url + path, { method });
@@ -76,7 +76,7 @@ describe("the routes of sign-in", () => {
         }
       });
 
-      it("leaves every other path to others", async () => {
+      it("pass every other path on", async () => {
         const paths = [
           "/",
           "/auth",
@@ -102,7 +102,7 @@ describe("the routes of sign-in", () => {
         }
       });
 
-      it("OIDC-12 hostile callbacks are 401, never a 500", async () => {
+      it("return 401 for hostile callbacks, never a 500 (OIDC-12)", async () => {
         const ours = browser();
         const { state } = await start(ours, `${service.url}/auth/acme/start`);
         const long = "a".repeat(8000);
@@ -134,7 +134,7 @@ describe("the routes of sign-in", () => {
           `?${"a&".repeat(3000)}`,
         ];
         for (const query of queries) {
-          // Every one with the cookie, as if the browser had never been told to forget it.
+          // Send the cookie with every one, as if the browser never deleted it.
           const kept = browser();
           for (const [name, value] of ours.cookies) kept.cookies.set(name, value);
           const response = await kept.open(`${service.url}/auth/acme/callback${query}`);
@@ -147,7 +147,7 @@ describe("the routes of sign-in", () => {
     });
   }
 
-  it("OIDC-12 parameters of 100 KB are no 500 either, where the server lets them in", async () => {
+  it("return no 500 for parameters of 100 KB that the server accepts (OIDC-12)", async () => {
     await using service = await serve({ providers: { acme: provider.options } });
     const handle = service.server.listeners("request")[0] as Parameters<typeof createServer>[1];
     await using roomy = await listen(createServer({ maxHeaderSize: 1_000_000 }, handle));
@@ -166,7 +166,7 @@ describe("the routes of sign-in", () => {
   });
 
   for (const prefix of ["", "/login", "/api/v1/auth"]) {
-    it(`OIDC-1 stand behind the prefix ${JSON.stringify(prefix)}`, async () => {
+    it(`are served below the prefix ${JSON.stringify(prefix)} (OIDC-1)`, async () => {
       await using service = await serve({ providers: { acme: provider.options }, prefix });
       const ours = browser();
       const { state, nonce, location } = await start(ours, `${service.url}${prefix}/acme/start`);
@@ -179,7 +179,7 @@ describe("the routes of sign-in", () => {
   }
 
   for (const [major, express] of Object.entries(expressMajors)) {
-    it(`OIDC-1 may be mounted below a path of ${major}`, async () => {
+    it(`can be mounted below a path of ${major} (OIDC-1)`, async () => {
       const redirectUri = "http://127.0.0.1/in/auth/acme/callback";
       await using login = oidcLogin({
         providers: { acme: { ...provider.options, redirectUri } },
@@ -193,8 +193,8 @@ describe("the routes of sign-in", () => {
     });
   }
 
-  it("OIDC-3 OIDC-5 nothing stays in memory when very many start and nobody comes back", async function () {
-    // Eleven thousand attempts take seconds where nothing else runs.
+  it("keep nothing in memory for starts that are never completed (OIDC-3, OIDC-5)", async function () {
+    // Eleven thousand attempts take seconds even on an idle machine.
     this.timeout(60_000);
     await using service = await serve({ providers: { acme: provider.options } });
     const states = new Set<string | undefined>();
@@ -211,7 +211,7 @@ describe("the routes of sign-in", () => {
     expect(states.size).to.equal(1000);
     const before = settledHeap();
     flood(10_000, () => undefined);
-    // One state that was kept of each would be a megabyte; one sealed attempt five.
+    // Keeping a state of each would take a megabyte, and a sealed attempt of each five.
     expect(settledHeap() - before).to.be.below(1_000_000);
   });
 });

@@ -23,7 +23,7 @@ describe("signing in at a real OpenID provider", () => {
         await provider[Symbol.asyncDispose]();
       });
 
-      it("OIDC-1 OIDC-2 OIDC-9 OIDC-10 OIDC-13 OIDC-19 OIDC-20 hands over who signed in", async () => {
+      it("passes the person who signed in to the handler (OIDC-1, OIDC-2, OIDC-9, OIDC-10, OIDC-13, OIDC-19, OIDC-20)", async () => {
         const ours = browser();
         const { location } = await start(ours, `${url}?return_to=/orders?page=2`);
         expect(location.origin + location.pathname).to.equal(provider.options.authorizationEndpoint);
@@ -43,7 +43,7 @@ describe("signing in at a real OpenID provider", () => {
         expect(claims).to.include({ sub: "ada", aud: "client-1", iss: provider.url });
       });
 
-      it("OIDC-5 OIDC-7 two tabs sign in at once, in either order", async () => {
+      it("completes sign-ins of two tabs at once, in either order (OIDC-5, OIDC-7)", async () => {
         const ours = browser();
         const there = browser();
         const first = await start(ours, `${url}?return_to=/first`);
@@ -60,7 +60,7 @@ describe("signing in at a real OpenID provider", () => {
         expect(ours.cookies.size).to.equal(0);
       });
 
-      it("OIDC-7 OIDC-12 refuses a callback that comes again, by the back button", async () => {
+      it("rejects a callback that the back button repeats (OIDC-7, OIDC-12)", async () => {
         const ours = browser();
         const { location } = await start(ours, url);
         const cookies = new Map(ours.cookies);
@@ -68,7 +68,7 @@ describe("signing in at a real OpenID provider", () => {
         expect((await ours.open(back)).status).to.equal(200);
         expect((await ours.open(back)).status).to.equal(401);
         expect(service.reason()).to.equal("no_login");
-        // With the cookie kept on purpose it is the provider that knows the code.
+        // With the cookie restored, the provider recognises the used code.
         const other = browser();
         for (const [name, value] of cookies) other.cookies.set(name, value);
         expect((await other.open(back)).status).to.equal(401);
@@ -76,7 +76,7 @@ describe("signing in at a real OpenID provider", () => {
         expect(other.cookies.size).to.equal(0);
       });
 
-      it("OIDC-12 refuses when the person cancels, and forgets the attempt", async () => {
+      it("rejects a sign-in that the person cancelled, and deletes the attempt (OIDC-12)", async () => {
         const ours = browser();
         const { location } = await start(ours, url);
         const back = await signInThere(location.href, { cancel: true });
@@ -86,7 +86,7 @@ describe("signing in at a real OpenID provider", () => {
         expect(service.reason()).to.equal("provider_error");
       });
 
-      it("OIDC-9 refuses the code of somebody else in this browser", async () => {
+      it("rejects the code of another person in this browser (OIDC-9)", async () => {
         const theirs = await start(browser(), url);
         const back = await signInThere(theirs.location.href, { who: "mallory" });
         const ours = browser();
@@ -101,7 +101,7 @@ describe("signing in at a real OpenID provider", () => {
         );
       });
 
-      it("OIDC-13 refuses an answer whose iss is missing, or of another provider", async () => {
+      it("rejects a callback whose iss is missing or of another provider (OIDC-13)", async () => {
         for (const iss of [undefined, "https://other.example", ""]) {
           const ours = browser();
           const { location } = await start(ours, url);

@@ -7,7 +7,7 @@ import type { TokenIssuer } from "./token-issuer.ts";
 
 /** Options of `authRoutes()`. */
 export interface AuthRoutesOptions {
-  /** In front of `/logout`, `/refresh` and `/me`; the key set has its fixed path. Default: `/auth`. */
+  /** Prefix of `/logout`, `/refresh` and `/me`; the path of the key set is fixed. Default: `/auth`. */
   readonly prefix?: string | undefined;
 }
 
@@ -21,10 +21,10 @@ const reads: readonly string[] = ["GET", "HEAD"];
 const privately = { "Cache-Control": "no-store" } as const;
 
 /**
- * Answers `POST {prefix}/logout`, `POST {prefix}/refresh`, `GET {prefix}/me` and `GET /.well-known/jwks.json`, and leaves
- * every other path alone. Stands behind whatever verifies callers, at the root of the application.
+ * Serves `POST {prefix}/logout`, `POST {prefix}/refresh`, `GET {prefix}/me` and `GET /.well-known/jwks.json`, and passes
+ * every other path on. Mount it at the root of the application, after the middleware that verifies callers.
  *
- * @throws ConfigurationError for unknown or wrong options
+ * @throws ConfigurationError for unknown or invalid options
  */
 export function authRoutes(issuer: TokenIssuer, options?: AuthRoutesOptions): Middleware {
   const { prefix } = resolveOptions("authRoutes()", options, {
@@ -48,12 +48,12 @@ export function authRoutes(issuer: TokenIssuer, options?: AuthRoutesOptions): Mi
   return function authRoutesMiddleware(req, res, next) {
     const path = pathOf(req.url ?? "");
     const route = routes.get(path);
-    // OPTIONS is for whoever knows the rules of other origins.
+    // OPTIONS belongs to the CORS middleware.
     if (route === undefined || req.method === "OPTIONS") {
       next();
       return;
     }
-    // The path of a mount may hold anything that a client wrote.
+    // Below a mount the path may contain text of the client, so it is not set as a route template.
     if (!(req as Mounted).baseUrl) setRouteTemplate(req, path);
     if (!route.methods.includes(req.method ?? "")) {
       next(methodNotAllowed(route.methods));
@@ -74,7 +74,7 @@ async function answered(route: Route, req: IncomingMessage, res: ServerResponse)
 /** ISS-5 to ISS-8. */
 async function logout(issuer: TokenIssuer, req: IncomingMessage, res: ServerResponse): Promise<void> {
   await issuer.logout(callerOf(req));
-  // A timeout may have answered meanwhile.
+  // A timeout may have sent a response already.
   if (res.headersSent) return;
   res.writeHead(204, privately);
   res.end();
@@ -91,7 +91,7 @@ async function refresh(issuer: TokenIssuer, req: IncomingMessage, res: ServerRes
     const pair = await issuer.refresh(token, gone.signal);
     if (!res.headersSent) sendJson(req, res, 200, pair, privately);
   } catch (error) {
-    // A client that left, or got the 504 of a timeout, can come back with the same token.
+    // A client that disconnected, or got the 504 of a timeout, may retry with the same token.
     if (error !== gone.signal.reason) throw error;
   } finally {
     res.off("close", onClose);
@@ -125,7 +125,7 @@ function keySet(issuer: TokenIssuer, req: IncomingMessage, res: ServerResponse):
   }
 }
 
-/** RFC 9110, 13.1.2: the comparison is a weak one. */
+/** Compares entity tags weakly (RFC 9110 section 13.1.2). */
 function isKnown(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false;
   const tags = header.split(",").map((each) => each.trim().replace(/^W\//, ""));

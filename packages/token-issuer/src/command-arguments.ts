@@ -8,13 +8,13 @@ type Command = "init" | "add" | "list" | "promote" | "retire";
 
 const commands: readonly Command[] = ["init", "add", "list", "promote", "retire"];
 
-/** What a command line of `svc-keys` asks for. */
+/** A parsed command line of `svc-keys`. */
 export interface KeyCommand {
   readonly command: Command | "help";
   readonly file: string;
   readonly kid: string | undefined;
   readonly algorithm: Algorithm | undefined;
-  /** A file with a key that was made elsewhere. */
+  /** The file of an existing key to import. */
   readonly from: string | undefined;
   readonly rsaBits: number | undefined;
   readonly lifetimes: Lifetimes;
@@ -24,7 +24,7 @@ export interface KeyCommand {
   readonly json: boolean;
 }
 
-/** The command line cannot be understood: exit code 2. */
+/** Thrown for an invalid command line; exit code 2. */
 export class InvalidUse extends Error {
   override readonly name = "InvalidUse";
   readonly code = "ERR_SVC_KEYS_USAGE";
@@ -120,7 +120,7 @@ function parse(
   given: readonly string[],
 ): ReturnType<typeof parseArgs<{ options: typeof options; allowPositionals: true }>> {
   try {
-    // A kid may begin with a dash.
+    // A kid may begin with a dash and would be parsed as an option.
     const kids = given.filter((each) => /^-[\w-]{42}$/.test(each));
     const args = given.filter((each) => !kids.includes(each));
     return parseArgs({
@@ -139,14 +139,14 @@ function commandOf(name: string | undefined): Command {
   if (name === undefined) throw new InvalidUse(`a command is missing: ${commands.join(", ")}`);
   const nearest = nearestName(name, commands);
   throw new InvalidUse(
-    `${name} is no command; ${nearest === undefined ? commands.join(", ") : `did you mean ${nearest}?`}`,
+    `${name} is not a command; ${nearest === undefined ? commands.join(", ") : `did you mean ${nearest}?`}`,
   );
 }
 
 function checkOperands(command: string, positionals: readonly string[], due: boolean, now: boolean): void {
   const most = command === "promote" || command === "retire" ? 2 : 1;
   if (command !== "help" && positionals.length > most)
-    throw new InvalidUse(`${positionals[most]} is too much`);
+    throw new InvalidUse(`unexpected argument ${positionals[most]}`);
   if (command !== "retire") return;
   if (positionals[1] === undefined && !due) throw new InvalidUse("retire needs the kid of a key, or --due");
   if (due && (positionals[1] !== undefined || now))

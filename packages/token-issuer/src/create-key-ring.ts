@@ -13,10 +13,10 @@ import { readRing } from "./ring-text.ts";
 import { say } from "./say.ts";
 
 /**
- * The signing keys of an issuer (ISS-14), from a text, a watched file, one private key or one secret. What cannot be used
- * when it starts is an error; what cannot be used later leaves the ring as it was, and shows in readiness and log.
+ * Creates the signing keys of an issuer (ISS-14) from a text, a watched file, one private key or one secret. Unusable keys
+ * throw at the start. Later they leave the ring unchanged, and readiness and the log report them.
  *
- * @throws ConfigurationError for wrong options
+ * @throws ConfigurationError for invalid options
  * @throws KeyRingError when the keys cannot be read or may not be used
  */
 export function createKeyRing(options: KeyRingOptions): KeyRing {
@@ -92,7 +92,7 @@ function firstDocument({
 }: ResolvedKeyRing): RingDocument {
   if (text !== undefined) return readRing(text, env);
   if (file !== undefined) return readRing(readKeyFileNow(ringFile(file)), env);
-  // A key that never changes is never too short-lived.
+  // A key that never changes serves tokens of any lifetime.
   const lifetimes = { ...contractLifetimes, accessSeconds: Infinity, refreshSeconds: Infinity };
   if (privateKey !== undefined)
     return newRing(
@@ -118,7 +118,7 @@ function option<T>(name: string, read: () => T): T {
   }
 }
 
-/** What a change of which is a change of the keys. */
+/** Returns a summary that differs whenever the keys differ. */
 function summaryOf({ keys }: RingDocument): string {
   return keys
     .filter(isLive)

@@ -1,4 +1,4 @@
-// The issuer, which knows nothing of HTTP, and its routes.
+// The issuer, which does not depend on HTTP, and its routes.
 export { createTokenIssuer, type TokenIssuer, type TokenPair } from "./token-issuer.ts";
 export type { TokenIssuerOptions } from "./options.ts";
 export { authRoutes, type AuthRoutesOptions } from "./auth-routes.ts";
@@ -23,7 +23,7 @@ export type {
 } from "./key-ring.ts";
 export { type KeyRingFault, KeyRingError } from "./key-ring-error.ts";
 
-// The ring as a document, for programs that keep it in a store of their own.
+// The ring as a document, for programs that store it themselves.
 export { generateKey, type GenerateKeyOptions, type KeyMaterial, thumbprint } from "./key-material.ts";
 export { addKey, newRing, promoteKey, retireKey, SETTLE_SECONDS } from "./ring-rules.ts";
 export { readRing, writeRing } from "./ring-text.ts";

@@ -1,4 +1,4 @@
-/** Thrown for what an issuer cannot do as it was asked to. Its message never shows a value. */
+/** Thrown for a request that the issuer cannot fulfil. The message never contains a value. */
 export class IssueError extends TypeError {
   override readonly name = "IssueError";
   readonly code = "ERR_SVC_ISSUE";

@@ -20,8 +20,8 @@ import { readRing, writeRing } from "./ring-text.ts";
  *
  * @param given the arguments after the name of the program
  * @param now the clock, in milliseconds since the Unix epoch
- * @returns what belongs on the standard output; never a private key or a secret
- * @throws InvalidUse when the arguments make no sense, KeyRingError when the change is refused
+ * @returns the text for the standard output; never a private key or a secret
+ * @throws InvalidUse for invalid arguments, KeyRingError when the change is rejected
  */
 export async function runKeyCommand(given: readonly string[], now: () => number): Promise<string> {
   const command = readKeyCommand(given);
@@ -29,13 +29,13 @@ export async function runKeyCommand(given: readonly string[], now: () => number)
   const file = ringFile(command.file);
   const before = command.command === "init" ? undefined : await open(file);
   if (command.command === "list") return shown(command, file, before, [], now());
-  // Drawing a long key takes seconds; the file is not locked meanwhile.
+  // Generating a long key takes seconds, so do it before locking the file.
   const change = await changeFor(command, before, now);
   return whileLocked(file, async () => {
     const found = before === undefined ? undefined : await open(file);
     const document = change(found);
     const text = writeRing(document);
-    // What cannot be read again must never replace what can.
+    // Never replace a readable ring with an unreadable one.
     readRing(text, "local");
     if (found === undefined || text !== writeRing(found)) await writeKeyFile(file, text, found === undefined);
     return shown(command, file, document, changedKeys(found, document), now());
@@ -71,7 +71,7 @@ async function newKey(command: KeyCommand, before: RingDocument | undefined): Pr
   return generateKey({ algorithm, rsaBits: command.rsaBits });
 }
 
-/** A key that was made elsewhere: a PEM, or else a secret, whose last line end an editor may have written. */
+/** Reads an imported key: a PEM, else a secret without the final line end that an editor may have added. */
 function foreignKey(text: string, algorithm: Algorithm | undefined): KeyMaterial {
   const isSecret = algorithm === undefined ? !text.includes("-----BEGIN") : isSecretAlgorithm(algorithm);
   if (!isSecret) return pemMaterial(text, algorithm);

@@ -9,7 +9,7 @@ export const FILE_NAME = "keys.json";
 
 const MAX_BYTES = 1_048_576;
 
-/** The file of a ring: the path itself, or `keys.json` in the directory that it names. */
+/** Returns the path of a ring's file: the path itself, or `keys.json` in the directory that it names. */
 export function ringFile(path: string): string {
   try {
     return statSync(path).isDirectory() ? join(path, FILE_NAME) : path;
@@ -19,10 +19,10 @@ export function ringFile(path: string): string {
 }
 
 /**
- * The text of a ring's file.
+ * Reads the text of a ring's file.
  *
- * @throws KeyRingError when it cannot be read, or others than its owner and group may read it or anybody but the owner
- *   may change it
+ * @throws KeyRingError when it cannot be read, when users other than its owner and group may read it, or when users other
+ *   than its owner may change it
  */
 export function readKeyFileNow(file: string): string {
   return translated(file, () => {
@@ -36,7 +36,7 @@ export function readKeyFileNow(file: string): string {
   });
 }
 
-/** Like `readKeyFileNow()`, without holding up anybody. */
+/** Like `readKeyFileNow()`, but without blocking the event loop. */
 export async function readKeyFile(file: string): Promise<string> {
   try {
     await using handle = await open(file, "r");
@@ -47,7 +47,7 @@ export async function readKeyFile(file: string): Promise<string> {
   }
 }
 
-/** What changes when a file is written or replaced; undefined when it is not there. */
+/** Returns a mark that changes when the file is written or replaced; undefined when the file is missing. */
 export async function fileMark(file: string): Promise<string | undefined> {
   try {
     const { ino, size, mtimeMs, ctimeMs } = await stat(file);
@@ -58,11 +58,11 @@ export async function fileMark(file: string): Promise<string | undefined> {
 }
 
 /**
- * Writes a ring's file so that a reader sees the old one or the new one, never a part: another name first. A new file
- * gets mode 0600; one that is replaced keeps its owner, its group and whether that may read it.
+ * Replaces a ring's file by renaming a complete one, so a reader never sees a part. A new file gets mode 0600; a replaced
+ * one keeps its owner, its group and the group's right to read.
  *
- * @param exclusive whether a file that is there is an error
- * @throws KeyRingError when it is there, or cannot be written
+ * @param exclusive whether an existing file is an error
+ * @throws KeyRingError when the file exists and `exclusive` is set, or cannot be written
  */
 export async function writeKeyFile(path: string, text: string, exclusive = false): Promise<void> {
   const before = await stat(path).catch(() => undefined);
@@ -70,7 +70,7 @@ export async function writeKeyFile(path: string, text: string, exclusive = false
     throw new KeyRingError("exists", `${path} is there already; use add and promote to change it`);
   let draft: string | undefined;
   try {
-    // A link stays one.
+    // Replace the target of a symbolic link, not the link.
     const file = before === undefined ? path : await realpath(path);
     const name = `${file}.${randomUUID()}.new`;
     await using handle = await open(name, "wx", 0o600);
@@ -88,7 +88,7 @@ export async function writeKeyFile(path: string, text: string, exclusive = false
   }
 }
 
-/** Otherwise the service could not read what an administrator has written. */
+/** Keeps the file readable for the service when an administrator writes it. */
 async function keepOwner(handle: FileHandle, { uid, gid, mode }: Stats): Promise<void> {
   if (process.platform === "win32") return;
   const own = await handle.stat();
@@ -97,9 +97,9 @@ async function keepOwner(handle: FileHandle, { uid, gid, mode }: Stats): Promise
 }
 
 /**
- * Runs a change of a file while no other command changes it.
+ * Runs a change of a file while a lock keeps other commands from changing it.
  *
- * @throws KeyRingError with the reason `locked` while another one does
+ * @throws KeyRingError with the reason `locked` while another command holds the lock
  */
 export async function whileLocked<T>(file: string, change: () => Promise<T>): Promise<T> {
   const lock = `${file}.lock`;
@@ -125,13 +125,13 @@ async function syncDirectory(path: string): Promise<void> {
     await using handle = await open(path, "r");
     await handle.sync();
   } catch {
-    // The file is whole in any case; only its name may be the old one after a power cut.
+    // The file is complete in any case. After a power cut only the rename may be lost.
   }
 }
 
 function refuseUnsafe(file: string, { mode, size }: Stats): void {
   if (size > MAX_BYTES) throw new KeyRingError("broken", `${file} is longer than ${MAX_BYTES} bytes`);
-  // Windows has no such bits. A group may read: secrets that are mounted belong to root and a group of the service.
+  // Windows has no such bits. The group may read, since mounted secrets belong to root and a group of the service.
   if (process.platform === "win32" || (mode & 0o027) === 0) return;
   const octal = (mode & 0o777).toString(8).padStart(4, "0");
   throw new KeyRingError("exposed", `${file} has mode ${octal}: others may read or change it; chmod 600 it`);

@@ -14,10 +14,10 @@ import {
 import { promisify } from "node:util";
 import { KeyRingError } from "./key-ring-error.ts";
 
-/** A JSON Web Key, by the one name that all versions of Node's types have for it. */
+/** A JSON Web Key, named by the only type that all versions of Node's types have. */
 export type JsonWebKey = JsonWebKeyInput["key"];
 
-/** A key that can sign, with the half that verifies. Of a secret both are the same. */
+/** A key for signing and the key that verifies its signatures. Both are the same for a secret. */
 export interface KeyMaterial {
   readonly kid: string;
   readonly algorithm: Algorithm;
@@ -25,9 +25,9 @@ export interface KeyMaterial {
   readonly verifying: KeyObject;
 }
 
-/** What `generateKey()` takes. */
+/** Options of `generateKey()`. */
 export interface GenerateKeyOptions {
-  /** The algorithm that it signs with. Default: `RS256`. */
+  /** The algorithm of the key. Default: `RS256`. */
   readonly algorithm?: Algorithm | undefined;
   /** Bits of an RSA key, 2048 to 8192. Default: 2048. */
   readonly rsaBits?: number | undefined;
@@ -36,15 +36,15 @@ export interface GenerateKeyOptions {
 const curves: Readonly<Record<string, string>> = { ES256: "P-256", ES384: "P-384", ES512: "P-521" };
 const newKeyPair = promisify(generateKeyPair);
 
-/** Whether an algorithm signs with a secret that is never published. */
+/** Returns whether an algorithm signs with a secret, which is never published. */
 export function isSecretAlgorithm(algorithm: Algorithm): boolean {
   return algorithm.startsWith("HS");
 }
 
-/** Draws a key, RSA and EC ones beside the main thread. */
+/** Generates a key; RSA and EC keys in the thread pool. */
 export async function generateKey(options: GenerateKeyOptions = {}): Promise<KeyMaterial> {
   const { algorithm = "RS256", rsaBits = 2048 } = options;
-  // As long as the digest, as RFC 7518 section 3.2 asks for.
+  // As long as the digest (RFC 7518 section 3.2).
   if (isSecretAlgorithm(algorithm))
     return secretMaterial(randomBytes(Number(algorithm.slice(2)) / 8), algorithm, "prod");
   return privateMaterial(await newPrivateKey(algorithm, rsaBits), algorithm);
@@ -60,9 +60,9 @@ async function newPrivateKey(algorithm: Algorithm, rsaBits: number): Promise<Key
 }
 
 /**
- * A secret as a key; the rules of verifying hold for signing too (AUTH-31, AUTH-32).
+ * Makes a key from a secret, with the rules for verifying (AUTH-31, AUTH-32).
  *
- * @throws KeyRingError when it may not be used; never shows it
+ * @throws KeyRingError when the secret may not be used; the message does not contain it
  */
 export function secretMaterial(secret: string | Uint8Array, algorithm: Algorithm, env: Env): KeyMaterial {
   const key = checked(() => createSecretSource({ secret, algorithms: [algorithm], env }), algorithm);
@@ -70,7 +70,7 @@ export function secretMaterial(secret: string | Uint8Array, algorithm: Algorithm
 }
 
 /**
- * A private key with its public half.
+ * Makes a key from a private key and derives its public half.
  *
  * @throws KeyRingError when it does not fit the algorithm (AUTH-25, AUTH-26)
  */
@@ -79,7 +79,7 @@ export function privateMaterial(signing: KeyObject, algorithm: Algorithm): KeyMa
 }
 
 /**
- * A public key alone.
+ * Makes a key that only verifies, from a public key.
  *
  * @throws KeyRingError when it does not fit the algorithm (AUTH-25, AUTH-26)
  */
@@ -89,7 +89,7 @@ export function publicMaterial(key: KeyObject, algorithm: Algorithm): KeyMateria
   return { kid: thumbprint(verifying.export({ format: "jwk" })), algorithm, verifying };
 }
 
-/** The key of a PEM, and what it signs with unless said otherwise. */
+/** Reads a private key from a PEM. Default of `algorithm`: the usual one of the key's type. */
 export function pemMaterial(pem: string, algorithm?: Algorithm): KeyMaterial {
   let key: KeyObject;
   try {
@@ -108,7 +108,7 @@ function usualAlgorithm(key: KeyObject): Algorithm {
   return key.asymmetricKeyType === "ed25519" ? "EdDSA" : "RS256";
 }
 
-/** The key of a JSON Web Key: a secret, a private key or a public one. */
+/** Reads a key from a JSON Web Key: a secret, a private key or a public key. */
 export function jwkMaterial(jwk: JsonWebKey, algorithm: Algorithm, env: Env): KeyMaterial {
   if (isSecretAlgorithm(algorithm)) {
     if (jwk.kty !== "oct" || typeof jwk.k !== "string")
@@ -129,7 +129,7 @@ export function jwkMaterial(jwk: JsonWebKey, algorithm: Algorithm, env: Env): Ke
   return material;
 }
 
-// A JSON Web Key names both halves, and nobody compares them before the first token is refused.
+// A JSON Web Key names both halves, and Node does not compare them. Otherwise every token would be rejected.
 function belongTogether(signing: KeyObject, verifying: KeyObject): boolean {
   const probe = Buffer.from("probe");
   const digest = signing.asymmetricKeyType === "ed25519" ? undefined : "sha512";
@@ -140,7 +140,7 @@ function belongTogether(signing: KeyObject, verifying: KeyObject): boolean {
   }
 }
 
-/** The members that a thumbprint is made of, in the order that RFC 7638 wants; all of them but `k` are public. */
+/** The members of the thumbprint, in the order of RFC 7638. All except `k` are public. */
 const thumbprintMembers: Readonly<Record<string, readonly (keyof JsonWebKey)[]>> = {
   RSA: ["e", "kty", "n"],
   EC: ["crv", "kty", "x", "y"],
@@ -148,15 +148,15 @@ const thumbprintMembers: Readonly<Record<string, readonly (keyof JsonWebKey)[]>>
   oct: ["k", "kty"],
 };
 
-/** The members of a key that everybody may see, in the order of RFC 7638. */
+/** Returns the public members that RFC 7638 requires, in its order. */
 export function requiredMembers(jwk: JsonWebKey): Record<string, string> {
   const names = thumbprintMembers[String(jwk.kty)] ?? [];
   return Object.fromEntries(names.map((name) => [name, String(jwk[name])]));
 }
 
 /**
- * The thumbprint of a JSON Web Key, SHA-256 in base64url (RFC 7638). Of a secret it tells no more than any token that
- * was signed with it.
+ * Returns the thumbprint of a JSON Web Key, SHA-256 in base64url (RFC 7638). The thumbprint of a secret reveals no more
+ * than a token that was signed with it.
  */
 export function thumbprint(jwk: JsonWebKey): string {
   return createHash("sha256")

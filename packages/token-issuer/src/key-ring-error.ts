@@ -1,12 +1,12 @@
-/** Why a key ring, or a change of it, was refused. */
+/** Why a key ring, or a change of it, was rejected. */
 export type KeyRingFault =
-  /** The text is no key ring, or a key in it cannot be used. */
+  /** The text is not a key ring, or a key in it cannot be used. */
   | "broken"
   /** The file cannot be read or written. */
   | "unreadable"
-  /** Others than the owner may read or change the file. */
+  /** Users other than the owner may read or change the file. */
   | "exposed"
-  /** The file is there already. */
+  /** The file exists already. */
   | "exists"
   /** Another command is changing the file. */
   | "locked"
@@ -14,9 +14,9 @@ export type KeyRingFault =
   | "unknown_key"
   /** The ring has the key already. */
   | "known_key"
-  /** The key is in a state that does not allow it. */
+  /** The state of the key does not allow the change. */
   | "wrong_state"
-  /** It would be allowed later. */
+  /** The change is not allowed yet. */
   | "too_early";
 
 /** Thrown when a key ring cannot be used or changed. Its message names the remedy and never shows a key. */
@@ -25,7 +25,7 @@ export class KeyRingError extends Error {
   readonly code = "ERR_SVC_KEY_RING";
   readonly reason: KeyRingFault;
 
-  /** @param reason why, for programs; `message` is for people */
+  /** @param reason for programs; `message` is for people */
   constructor(reason: KeyRingFault, message: string, options?: ErrorOptions) {
     super(message, options);
     this.reason = reason;

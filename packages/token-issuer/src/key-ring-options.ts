@@ -16,33 +16,33 @@ import {
   withDefault,
 } from "@svc/options";
 
-/** What `createKeyRing()` takes: one of `text`, `file`, `privateKey` and `secret`, and settings. */
+/** Options of `createKeyRing()`: exactly one of `text`, `file`, `privateKey` and `secret`, and settings. */
 export interface KeyRingOptions {
   /** The text of a ring, from an environment variable or a secret store. Default: none. */
   readonly text?: string | undefined;
   /** A ring's file, or a directory that holds it as `keys.json`; watched for changes. Default: none. */
   readonly file?: string | undefined;
-  /** One private key that never changes, as a PEM. Default: none. */
+  /** A PEM with one private key that never changes. Default: none. */
   readonly privateKey?: string | undefined;
-  /** One secret that never changes, for HMAC; of a string its UTF-8 bytes count. Default: none. */
+  /** One HMAC secret that never changes; a string counts as its UTF-8 bytes. Default: none. */
   readonly secret?: string | Uint8Array | undefined;
   /**
-   * What `privateKey` or `secret` signs with. Default: RS256, ES256, ES384, ES512 or EdDSA, as the key is; HS256 for
-   * a secret.
+   * Algorithm of `privateKey` or `secret`. Default: RS256, ES256, ES384, ES512 or EdDSA by the type of the key; HS256 for a
+   * secret.
    */
   readonly algorithm?: Algorithm | undefined;
   /**
-   * Whether nobody but this issuer verifies refresh tokens: a replaced key is then published only until access tokens
-   * of it are over, and stays in the ring for refresh tokens. Default: `false`.
+   * Whether only this issuer verifies refresh tokens. A replaced key is then published only until its access tokens expire,
+   * and stays in the ring for its refresh tokens. Default: `false`.
    */
   readonly refreshTokensStayHere?: boolean | undefined;
-  /** Age of the current key from which on readiness asks for another one, in days, 1 to 3,650. Default: 180. */
+  /** Age of the current key, in days, at which readiness asks for a new one, 1 to 3,650. Default: 180. */
   readonly rotateAfterDays?: number | undefined;
-  /** How often the file is looked at, beside the notices of the file system, in seconds, 0.02 to 30. Default: 5. */
+  /** Interval in seconds at which the file is checked, beside file system events, 0.02 to 30. Default: 5. */
   readonly pollSeconds?: number | undefined;
   /** Where the service runs; in `prod` a secret needs at least 32 bytes (AUTH-31). Default: `prod`. */
   readonly env?: Env | undefined;
-  /** Gets a line when the keys change or a file cannot be used. Default: none. */
+  /** Logs when the keys change or a file cannot be used. Default: none. */
   readonly logger?: Logger | undefined;
   /** The clock, in milliseconds since the Unix epoch; for tests. Default: `Date.now`. */
   readonly now?: (() => number) | undefined;
@@ -98,7 +98,7 @@ function sourceFault(has: readonly string[]): string {
   return has.length === 0 ? `must have one of ${list}` : `must be left out beside ${has[0]}: one of ${list}`;
 }
 
-/** What is wrong with one option. */
+/** Makes the error for one invalid option. */
 export function wrong(key: string, message: string, cause?: unknown): ConfigurationError {
   return new ConfigurationError(subject, [{ key, message }], { cause });
 }

@@ -1,22 +1,22 @@
 import type { ReadinessCheck } from "@svc/context";
 import type { Algorithm, KeySource } from "@svc/jwt-auth";
 
-/** Where a signing key stands: announced, in use, verifying only, gone. */
+/** State of a signing key: announced, signing, verifying only, removed. */
 export type KeyState = "next" | "current" | "previous" | "retired";
 
-/** What may be told about a key of a ring: nothing of the key itself. Dates are ISO 8601, in UTC. */
+/** The public facts about a key of a ring, without the key. Dates are ISO 8601, in UTC. */
 export interface KeyNote {
   /** The thumbprint of the key (RFC 7638, SHA-256). */
   readonly kid: string;
   readonly algorithm: Algorithm;
   readonly state: KeyState;
-  /** When it was put into the ring, and published with it. */
+  /** When it was added to the ring and published. */
   readonly publishedAt: string;
   /** When it began to sign. */
   readonly promotedAt?: string | undefined;
-  /** When another one took its place. */
+  /** When another key replaced it. */
   readonly replacedAt?: string | undefined;
-  /** When it was taken out. */
+  /** When it was removed. */
   readonly retiredAt?: string | undefined;
   /** The earliest moment at which it may be promoted (`next`) or retired (`previous`). */
   readonly dueAt?: string | undefined;
@@ -28,18 +28,18 @@ export interface Signer {
   readonly kid: string;
   readonly algorithm: Algorithm;
   /**
-   * A signed token (JWS, compact) with these claims as they are. HMAC, ES256 and EdDSA sign at once; the others, whose
-   * signatures take longer, beside the main thread, with a promise.
+   * Returns a signed token (JWS, compact) with exactly these claims. HMAC, ES256 and EdDSA return it at once; slower
+   * algorithms sign in the thread pool and return a promise.
    */
   sign(claims: object): string | Promise<string>;
-  /** The signature of bytes, as RFC 7518 writes it. */
+  /** Returns the signature of bytes in the format of RFC 7518. */
   signBytes(bytes: Uint8Array): Buffer | Promise<Buffer>;
 }
 
 /** A public key as it is published (RFC 7517). */
 export type PublicJwk = Readonly<Record<string, string>>;
 
-/** The key set as `GET /.well-known/jwks.json` answers it (ISS-15). The same object until the ring changes. */
+/** The key set that `GET /.well-known/jwks.json` returns (ISS-15). The same object until the ring changes. */
 export interface PublishedKeySet {
   /** Public members only, sorted by kid, each with `use`, `alg` and `kid`. */
   readonly keys: readonly PublicJwk[];
@@ -51,35 +51,35 @@ export interface PublishedKeySet {
   readonly cacheControl: string;
 }
 
-/** How long tokens of a ring live: a replaced key stays for that time. In seconds. */
+/** Lifetimes of the tokens of a ring in seconds, for which it keeps a replaced key. */
 export interface Lifetimes {
   readonly accessSeconds: number;
   readonly refreshSeconds: number;
   readonly leewaySeconds: number;
 }
 
-/** The signing keys of an issuer, which verify what they signed too. */
+/** The signing keys of an issuer, which also verify its tokens. */
 export interface KeyRing extends KeySource, AsyncDisposable {
-  /** Goes up whenever the keys change. */
+  /** A number that increases whenever the keys change. */
   readonly generation: number;
-  /** All of the family of the keys (symmetric or not), so that the algorithm can change with a key. */
+  /** All algorithms of the family of the keys (symmetric or not), so a new key may have another algorithm. */
   readonly algorithms: readonly Algorithm[];
-  /** For how long keys are kept; the issuer's lifetimes must not be longer. */
+  /** Lifetimes for which keys are kept. Those of the issuer must not be longer. */
   readonly lifetimes: Lifetimes;
-  /** The key that signs now. The same object until the ring changes; ask again for each token. */
+  /** Returns the key that signs now. The same object until the ring changes, so call it for each token. */
   signer(): Signer;
-  /** The public keys that are next, current and previous. Undefined with secrets, which are never published. */
+  /** Returns the public keys that are next, current or previous; undefined for secrets, which are never published. */
   jwks(): PublishedKeySet | undefined;
-  /** What may be told of the keys, the current one first. */
+  /** Returns the public facts about the keys, the current one first. */
   list(): readonly KeyNote[];
   /**
-   * Takes another text of a ring, from a secret store that pushes.
+   * Replaces the ring by another text, for a secret store that pushes changes.
    *
-   * @throws KeyRingError when it cannot be used; the ring stays as it was
+   * @throws KeyRingError when the text cannot be used; the ring stays unchanged
    */
   load(text: string): void;
-  /** Named `signing-keys`, never critical: the age of the current key, and whether its file can be read. */
+  /** Returns the check `signing-keys`, which is never critical: age of the current key, and whether its file can be used. */
   readiness(): ReadinessCheck;
-  /** Ends the watching of the file. */
+  /** Stops watching the file. */
   stop(): void;
 }

@@ -1,7 +1,7 @@
 import type { KeyNote } from "./key-ring.ts";
 import { duration } from "./ring-rules.ts";
 
-/** The keys of a ring as a table for people. */
+/** Returns the keys of a ring as a table for people. */
 export function keyTable(keys: readonly KeyNote[], now: number): string {
   const rows = [
     ["STATE", "ALG", "KID", "SINCE", "THEN"],

@@ -2,25 +2,25 @@ import { type FSWatcher, watch } from "node:fs";
 import { dirname } from "node:path";
 import { fileMark, readKeyFile, ringFile } from "./key-file.ts";
 
-/** What happens to a watched file. */
+/** The watched path and the listeners for its changes. */
 export interface KeyWatchEvents {
-  /** The path as it was configured: a file, or a directory with one. */
+  /** The configured path: a file, or a directory with one. */
   readonly path: string;
   readonly pollSeconds: number;
-  /** A text that may be new. A throw counts as a failure. */
+  /** Receives a text that may be new. A throw counts as a failure. */
   readonly changed: (text: string) => void;
-  /** It cannot be read or used. Called for every look that finds it so. */
+  /** Receives why the file cannot be read or used, at every check that fails. */
   readonly failed: (error: unknown) => void;
 }
 
-// Editors and mounts write in several steps.
+// Editors and mounts write a file in several steps.
 const DEBOUNCE_MS = 50;
 
 /**
- * Watches a ring's file: notices of the file system, and a look every few seconds, as network file systems and
- * mounted secrets give none. A file that could not be used is read again at every look.
+ * Watches a ring's file by file system events and by a check every few seconds, because network file systems and mounted
+ * secrets send no events. After a failure every check reads the file again.
  *
- * @returns ends the watching
+ * @returns a function that stops watching
  */
 export function watchKeys({ path, pollSeconds, changed, failed }: KeyWatchEvents): () => void {
   let stopped = false;
@@ -78,7 +78,7 @@ export function watchKeys({ path, pollSeconds, changed, failed }: KeyWatchEvents
 function startWatching(directory: string, notice: () => void): FSWatcher | undefined {
   try {
     const watcher = watch(directory, { persistent: false }, notice);
-    // The looks go on without it.
+    // Polling continues without the watcher.
     watcher.on("error", () => watcher.close());
     return watcher;
   } catch {

@@ -8,7 +8,7 @@ import { dueAt, keepSeconds } from "./ring-rules.ts";
 import { isoDate } from "./ring-text.ts";
 import { createSigner } from "./signer.ts";
 
-/** A ring of keys as it is at one time, ready to sign and to verify. */
+/** A ring of keys at one point in time, ready to sign and to verify. */
 export interface LiveRing {
   readonly document: RingDocument;
   readonly signer: Signer;
@@ -17,10 +17,10 @@ export interface LiveRing {
 }
 
 /**
- * Makes a document usable.
+ * Prepares a document for signing and verifying.
  *
- * @param before the ring that it follows: keys that were there stay the same objects, by which verifiers know them
- * @param refreshTokensStayHere whether replaced keys are published for the life of access tokens only
+ * @param before the previous ring; unchanged keys keep their objects, because verifiers cache by object
+ * @param refreshTokensStayHere whether replaced keys are published only for the lifetime of access tokens
  */
 export function liveRing(
   document: RingDocument,
@@ -52,14 +52,14 @@ export function liveRing(
     document,
     signer,
     find(kid, algorithm) {
-      // KEY-11: without a kid there must be no choice.
+      // A token without a kid is accepted only when the ring has a single key (KEY-11).
       const found = kid === undefined ? only : verifying.get(kid);
       return found?.algorithm === algorithm ? found.key : undefined;
     },
     jwks(now) {
       if (isSecretAlgorithm(current.algorithm)) return undefined;
       const keys = live.filter((key) => isPublished(key, now));
-      // Time only ever takes keys away.
+      // In one ring the published keys only decrease with time, so an equal count means the same keys.
       if (published?.count !== keys.length) published = { set: publishedKeys(keys), count: keys.length };
       return published.set;
     },
@@ -68,7 +68,7 @@ export function liveRing(
 
 const order: readonly KeyState[] = ["current", "next", "previous", "retired"];
 
-/** What may be told of the keys of a ring: the current one first, then by state, the newest first. */
+/** Returns the public facts about the keys: the current one first, then by state, newest first. */
 export function notesOf({ keys, lifetimes }: RingDocument): readonly KeyNote[] {
   return [...keys]
     .sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state) || b.publishedAt - a.publishedAt)

@@ -19,15 +19,15 @@ import type { Grant, RefreshHook } from "./refresh-hook.ts";
 import type { IssuerStore } from "./token-store.ts";
 import { fixedClaims } from "./written-claims.ts";
 
-/** What `createTokenIssuer()` takes. */
+/** Options of `createTokenIssuer()`. */
 export interface TokenIssuerOptions {
-  /** The signing keys; they verify refresh tokens too. Required. */
+  /** The signing keys, which also verify refresh tokens. Required. */
   readonly keys: KeyRing;
-  /** Remembers what was revoked and used. In `prod` one that all replicas share (ISS-16). Required. */
+  /** Remembers revoked and used tokens. In `prod` it must be shared by all replicas (ISS-16). Required. */
   readonly store: IssuerStore;
-  /** Written as `iss`, and required of refresh tokens. Default: none. */
+  /** Value of the `iss` claim, also required in refresh tokens. Default: none. */
   readonly issuer?: string | undefined;
-  /** Written as `aud`; of refresh tokens one of these is required. Default: none. */
+  /** Value of the `aud` claim; a refresh token must name at least one of them. Default: none. */
   readonly audience?: string | readonly string[] | undefined;
   /** The claim that lists scopes. Default: `scope`. */
   readonly scopeClaim?: string | undefined;
@@ -35,39 +35,39 @@ export interface TokenIssuerOptions {
   readonly rolesClaim?: string | undefined;
   /** The claim that names the tenant. Default: `tenant_id`. */
   readonly tenantClaim?: string | undefined;
-  /** How long an access token lives, 1 to 1,440 minutes (ISS-4). Default: 15. */
+  /** Lifetime of an access token, 1 to 1,440 minutes (ISS-4). Default: 15. */
   readonly accessLifetimeMinutes?: number | undefined;
-  /** How long a refresh token lives, 1 to 3,650 days; every rotation starts it anew (ISS-4). Default: 30. */
+  /** Lifetime of a refresh token, 1 to 3,650 days, counted from each rotation (ISS-4). Default: 30. */
   readonly refreshLifetimeDays?: number | undefined;
   /**
-   * For how long a refresh token that was just rotated is refused without ending the session, 0 (strict) to 300
-   * seconds (REF-14). Default: 10.
+   * Seconds during which another use of a rotated refresh token is rejected without ending the session, 0 (strict) to 300
+   * (REF-14). Default: 10.
    */
   readonly refreshGraceSeconds?: number | undefined;
-  /** Days from the sign-in to the end of a session and of all its tokens, 0 (never) to 3,650 (REF-15). Default: 0. */
+  /** Days from the sign-in until a session and all its tokens end, 0 (never) to 3,650 (REF-15). Default: 0. */
   readonly sessionLifetimeDays?: number | undefined;
-  /** Leeway on the dates of refresh tokens in seconds, 0 to 3,600; as at the verifiers. Default: 30. */
+  /** Leeway on the dates of refresh tokens in seconds, 0 to 3,600; use the same at the verifiers. Default: 30. */
   readonly leewaySeconds?: number | undefined;
   /**
-   * Asked at every refresh what the session may do from now on (REF-9): answers with a `Grant`, or with nothing to end
-   * the session. Default: none; the session keeps what it was issued with.
+   * Called at every refresh (REF-9). Returns a `Grant` with what the session may do from now on, or undefined to end the
+   * session. Default: none; the session keeps its scopes.
    */
   readonly onRefresh?: RefreshHook | undefined;
-  /** How long that may take, 0.05 to 60 seconds. Default: 5. */
+  /** Time limit of the hook, 0.05 to 60 seconds. Default: 5. */
   readonly hookTimeoutSeconds?: number | undefined;
-  /** How long one answer of the store may take, 0.05 to 60 seconds. Default: 1. */
+  /** Time limit of one call of the store, 0.05 to 60 seconds. Default: 1. */
   readonly storeTimeoutSeconds?: number | undefined;
   /** Where the service runs; the strict rules hold in `prod`. Default: `prod`. */
   readonly env?: Env | undefined;
-  /** Gets lines of work outside of a request, and where the context has no logger. Default: none. */
+  /** Receives logs outside of requests, and in requests whose context has no logger. Default: none. */
   readonly logger?: Logger | undefined;
-  /** The time in milliseconds since the Unix epoch; for tests. Default: `Date.now`. */
+  /** Clock in milliseconds since the Unix epoch, for tests. Default: `Date.now`. */
   readonly now?: (() => number) | undefined;
-  /** Told of what happens to sessions, for metrics or an audit log. What it throws is ignored. Default: nobody is. */
+  /** Receives changes of sessions, for metrics or an audit log. Its errors are ignored. Default: none. */
   readonly onEvent?: ((event: IssuerEvent) => void) | undefined;
 }
 
-/** The options with every default in place, in seconds. */
+/** The options with their defaults filled in; times in seconds. */
 export interface ResolvedIssuerOptions {
   readonly keys: KeyRing;
   readonly store: IssuerStore;
@@ -76,12 +76,12 @@ export interface ResolvedIssuerOptions {
   readonly scopeClaim: string;
   readonly rolesClaim: string;
   readonly tenantClaim: string;
-  /** The claims that `extra` must not hold (ISS-13). */
+  /** The names that `extra` must not use (ISS-13). */
   readonly reserved: ReadonlySet<string>;
   readonly accessSeconds: number;
   readonly refreshSeconds: number;
   readonly graceSeconds: number;
-  /** Infinity for a session that no date ends. */
+  /** Infinity for a session without an end. */
   readonly sessionSeconds: number;
   readonly leewaySeconds: number;
   readonly onRefresh: ((principal: Principal, signal: AbortSignal) => HookAnswer) | undefined;
@@ -97,7 +97,7 @@ type HookAnswer = Grant | null | undefined | Promise<Grant | null | undefined>;
 const SUBJECT = "createTokenIssuer()";
 const DAY_SECONDS = 86_400;
 
-/** @throws ConfigurationError listing every unknown and every wrong option */
+/** @throws ConfigurationError listing every unknown and every invalid option */
 export function resolveIssuerOptions(given: TokenIssuerOptions): ResolvedIssuerOptions {
   const anyText = string({ allowEmpty: true });
   const wait = number({ min: 0.05, max: 60 });
@@ -144,7 +144,7 @@ export function resolveIssuerOptions(given: TokenIssuerOptions): ResolvedIssuerO
   return {
     ...options,
     ...lifetimes,
-    // Settings that are left empty arrive as empty strings.
+    // An empty setting arrives as an empty string.
     issuer: issuer === "" ? undefined : issuer,
     audiences: typeof audience === "string" ? (audience === "" ? [] : [audience]) : audience,
     reserved: new Set([...fixedClaims, options.scopeClaim, options.rolesClaim, options.tenantClaim]),
@@ -186,18 +186,18 @@ function claimNameFaults(
 function storeFaults(store: IssuerStore): Fault[] {
   if (store.shared === true) return [];
   const message =
-    "must be shared by all replicas in prod: a sign-out that one process alone knows of is none; " +
+    "must be shared by all replicas in prod: otherwise a sign-out ends sessions on one replica only; " +
     "use a store in Redis or PostgreSQL (a store of your own says so with shared: true)";
   return [{ key: "store", message }];
 }
 
-/** A sign-in dated by one clock and a sign-out by another could not be compared (REV-10). */
+/** Requires both clock operations or neither, since sign-ins and sign-outs must be dated by one clock (REV-10). */
 function clockFaults(store: IssuerStore): Fault[] {
   if ((store.signInTime === undefined) === (store.revokeSubjectNow === undefined)) return [];
   return [{ key: "store", message: "must have both signInTime() and revokeSubjectNow(), or neither" }];
 }
 
-/** A ring drops a replaced key when the last token that it signed has expired; it must know how long they live. */
+/** Requires lifetimes within those of the ring, which drops a replaced key when its last token has expired. */
 function lifetimeFaults(
   { lifetimes }: KeyRing,
   own: { readonly accessSeconds: number; readonly refreshSeconds: number; readonly leewaySeconds: number },

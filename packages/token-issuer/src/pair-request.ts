@@ -1,29 +1,29 @@
 import { isPlainText, isTenantId, TENANT_ID_EXPECTED } from "@svc/context";
 import { IssueError } from "./issue-error.ts";
 
-/** Whom a pair is for, and what it allows. */
+/** The person that a pair is issued to, and what it allows. */
 export interface PairRequest {
-  /** Who signed in; the `sub` of both tokens. No control characters or lone surrogates. */
+  /** The person who signed in; the `sub` of both tokens. No control characters or lone surrogates. */
   readonly subject: string;
-  /** What the session may do. Default: nothing. */
+  /** Scopes of the session. Default: none. */
   readonly scopes?: readonly string[] | undefined;
-  /** What the person is. Default: nothing. */
+  /** Roles of the person. Default: none. */
   readonly roles?: readonly string[] | undefined;
   /** The tenant that the session is scoped to, as `isTenantId()` of `@svc/context` defines it. Default: none. */
   readonly tenant?: string | undefined;
   /**
-   * Claims of your own, in both tokens and kept by every refresh. Nothing secret: a client can read them. The claims
-   * that the issuer writes must not be among them (ISS-13). Default: none.
+   * Claims of your own, in both tokens and kept by every refresh. A client can read them, so no secrets. Claims that the
+   * issuer writes are rejected (ISS-13). Default: none.
    */
   readonly extra?: Readonly<Record<string, unknown>> | undefined;
   /**
-   * When the person proved who they are, in seconds since the Unix epoch, where that was earlier; leave it out for a
-   * sign-in of this moment, which is dated by the clock that sign-outs are dated by (REV-10). Default: now.
+   * When the person authenticated, in seconds since the Unix epoch. Leave it out for a sign-in that happens now: it is then
+   * dated by the same clock as sign-outs (REV-10). Default: now.
    */
   readonly authTime?: number | undefined;
 }
 
-/** What both tokens of a pair are made from. */
+/** The content of both tokens of a pair. */
 export interface Session {
   readonly subject: string;
   readonly family: string;
@@ -38,9 +38,9 @@ export interface Session {
 const known = ["subject", "scopes", "roles", "tenant", "extra", "authTime"];
 
 /**
- * Checks what a caller of the issuer asks for.
+ * Checks the argument of `issuePair()`.
  *
- * @throws IssueError naming what is wrong
+ * @throws IssueError naming the invalid member
  */
 export function readPairRequest(
   request: PairRequest,
@@ -60,7 +60,7 @@ export function readPairRequest(
   if (!isScopeList(scopes)) throw wrong("scopes must be a list of strings without white space");
   if (!isTextList(roles)) throw wrong("roles must be a list of strings that are not empty");
   if (tenant !== undefined && !isTenantId(tenant)) {
-    throw wrong(`tenant must have ${TENANT_ID_EXPECTED}; leave it out where there is none`);
+    throw wrong(`tenant must have ${TENANT_ID_EXPECTED}; leave it out for a session without a tenant`);
   }
   checkExtra(extra, rules.reserved);
   if (authTime !== undefined && (!isMoment(authTime, rules) || authTime < 0)) {
@@ -70,8 +70,8 @@ export function readPairRequest(
 }
 
 /**
- * Whether a time in seconds since the Unix epoch is not in the future; milliseconds are. The end of this second is what
- * `revokeSubject()` answers with.
+ * Returns whether a time in seconds since the Unix epoch is not in the future, which a time in milliseconds is. Accepts the
+ * end of the current second, because `revokeSubject()` returns it.
  */
 export function isMoment(
   seconds: unknown,
@@ -91,17 +91,17 @@ function checkExtra(extra: unknown, reserved: ReadonlySet<string>): void {
   }
   for (const [name, value] of Object.entries(extra)) {
     if (reserved.has(name)) throw wrong(`extra.${name} must not be set: the issuer writes that claim itself`);
-    // One named toJSON would write all claims in the issuer's place.
+    // JSON.stringify would call a function named toJSON, which could replace all claims.
     if (typeof value === "function") throw wrong(`extra.${name} is a function, which no token can carry`);
   }
 }
 
-/** Whether a value can be written as a space-separated list, and read back the same. */
+/** Returns whether a value can be written as a space-separated list and read back unchanged. */
 export function isScopeList(value: unknown): value is readonly string[] {
   return isTextList(value) && value.every((each) => !/\s/.test(each));
 }
 
-/** Whether a value is a list of strings that are not empty. */
+/** Returns whether a value is a list of strings that are not empty. */
 export function isTextList(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((each) => typeof each === "string" && each !== "");
 }

@@ -4,7 +4,7 @@ import type { ResolvedIssuerOptions } from "./options.ts";
 import { isScopeList, isTextList, type Session } from "./pair-request.ts";
 import type { RefreshRefusal } from "./refusals.ts";
 
-/** A refresh token that holds, and the session it belongs to. */
+/** A valid refresh token and its session. */
 export interface Presented {
   readonly principal: Principal;
   readonly tokenId: string;
@@ -14,31 +14,31 @@ export interface Presented {
   readonly refusal?: undefined;
 }
 
-/** A refresh token that cannot be used. */
+/** An invalid refresh token. */
 export interface Unusable {
   readonly refusal: RefreshRefusal;
-  /** For the log: what the verifier says, and at which claim. */
+  /** For the log: the reason and the claim that the verifier names. */
   readonly reason: string;
   readonly at?: string | undefined;
   readonly principal?: Principal | undefined;
 }
 
-/** Reads refresh tokens: use, id, family, grant, in this order. */
+/** Makes a reader of refresh tokens, which checks use, id, family and grant, in this order. */
 export function createTokenReader(
   settings: ResolvedIssuerOptions,
 ): (token: string) => Promise<Presented | Unusable> {
   const { keys, issuer, audiences, leewaySeconds, scopeClaim, rolesClaim, tenantClaim, now } = settings;
-  // What is used once need not be remembered.
+  // A refresh token is used once, so caching its verification has no benefit.
   const rules = { keys, issuer, leewaySeconds, scopeClaim, rolesClaim, tenantClaim, now, cacheTokens: 0 };
   const refreshRules = { ...rules, audience: audiences, tokenUse: "refresh" } as const;
   const refreshTokens = createVerifier(refreshRules);
   const accessTokens = createVerifier({ ...rules, audience: audiences, tokenUse: "access" });
 
-  /** Whether `sessionLifetimeDays` has ended the session of a token that has expired. */
+  /** Returns whether `sessionLifetimeDays` has ended the session of an expired token. */
   async function isOfEndedSession(token: string): Promise<boolean> {
     const { sessionSeconds } = settings;
     if (sessionSeconds === Infinity) return false;
-    // Verified as of the moment before it expired, which the token itself says: a forged one has no signature.
+    // Verify as of the moment before its own expiry. A forged token still fails the signature.
     const expiresAt = expiryIn(token);
     const past = createVerifier({ ...refreshRules, now: () => (expiresAt - 1) * 1000 });
     const found = await past.verify(token);
@@ -50,7 +50,7 @@ export function createTokenReader(
     if (found.reason === "expired" && (await isOfEndedSession(token)))
       return { refusal: "ended", ...unusable };
     if (found.reason !== "token_use") return { refusal: "invalid", ...unusable };
-    // The use is looked at before the signature. Only who holds a real access token is told that it is one.
+    // The verifier checks the use before the signature. Only a valid access token may be reported as one.
     const access = await accessTokens.verify(token);
     return { refusal: access.reason === undefined ? "access_token" : "invalid", ...unusable };
   }
@@ -75,7 +75,7 @@ export function createTokenReader(
   };
 }
 
-/** The `exp` of a token whose claims were read before; NaN without one. */
+/** Returns the `exp` of a token that was parsed before; NaN if it has none. */
 function expiryIn(token: string): number {
   const claims: unknown = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString());
   const exp = typeof claims === "object" && claims !== null && "exp" in claims ? claims.exp : undefined;
@@ -86,7 +86,7 @@ function incomplete(principal: Principal, refusal: RefreshRefusal, at: string): 
   return { refusal, reason: "claim_missing", at, principal };
 }
 
-/** What the session was issued with (REF-3); undefined where that cannot be read (REF-12). */
+/** Returns the scopes and roles that the session was issued with (REF-3); undefined if they are unreadable (REF-12). */
 function grantIn(claims: Readonly<Record<string, unknown>>): Pick<Session, "scopes" | "roles"> | undefined {
   const grant = Object.hasOwn(claims, "grt") ? claims["grt"] : undefined;
   if (typeof grant !== "object" || grant === null) return undefined;

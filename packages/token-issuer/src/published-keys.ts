@@ -3,7 +3,7 @@ import { isSecretAlgorithm, requiredMembers } from "./key-material.ts";
 import type { PublicJwk, PublishedKeySet } from "./key-ring.ts";
 import type { RingKey } from "./ring-document.ts";
 
-/** The key set of these keys. Only the members that RFC 7638 requires are taken over, so nothing private can be. */
+/** Returns the key set of these keys. It copies only the members that RFC 7638 requires, so no private ones. */
 export function publishedKeys(keys: readonly RingKey[]): PublishedKeySet {
   const published = keys
     .filter((key) => !isSecretAlgorithm(key.algorithm))

@@ -2,14 +2,13 @@ import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { bodyOf, readText } from "@svc/json-body";
 import { badRequest, unprocessable, unsupportedMediaType } from "@svc/problem";
 
-/** No token that could be verified needs more. */
+/** Far more than the longest token that a verifier accepts. */
 const MAX_BYTES = 16_384;
 
 /**
- * The refresh token that a request brings: from `req.body` where something has parsed it, else from a small JSON body
- * that is read here.
+ * Returns the refresh token of a request: from `req.body` if a parser has set it, else from a JSON body of up to 16 KiB.
  *
- * @throws ProblemError 400, 413, 415 or 422, never with a part of the body
+ * @throws ProblemError 400, 413, 415 or 422; the message contains no part of the body
  */
 export async function refreshTokenOf(req: IncomingMessage): Promise<string> {
   const parsed = bodyOf(req);
@@ -31,7 +30,7 @@ export async function refreshTokenOf(req: IncomingMessage): Promise<string> {
 async function readJson(req: IncomingMessage): Promise<unknown> {
   const { headers } = req;
   if (!announcesBody(headers)) return undefined;
-  // What is too long is refused for that, whatever it is.
+  // A body that is too long gets 413 even if its type is wrong too.
   const isTooLong = Number(headers["content-length"] ?? 0) > MAX_BYTES;
   if (!isTooLong) refuseOtherTypes(headers);
   const text = await readText(req, { maxBytes: MAX_BYTES });
@@ -54,7 +53,7 @@ function refuseOtherTypes(headers: IncomingHttpHeaders): void {
 
 function announcesBody(headers: IncomingHttpHeaders): boolean {
   const length = headers["content-length"] ?? "0";
-  // HTTP/2 needs no header for a body, but has one for its type.
+  // In HTTP/2 a body needs no length header, but its type has one.
   return (
     length !== "0" || headers["transfer-encoding"] !== undefined || headers["content-type"] !== undefined
   );

@@ -3,17 +3,17 @@ import { internalError } from "@svc/problem";
 import { withDeadline } from "@svc/resilience";
 import { isScopeList } from "./pair-request.ts";
 
-/** What a session may do from a refresh on (REF-16). Its roles stay those that it was issued with. */
+/** What a session may do from a refresh on (REF-16). Its roles stay as they were issued. */
 export interface Grant {
   readonly scopes: readonly string[];
 }
 
 /**
- * Asked at every refresh. Answers with what the session may do from now on, or with nothing (undefined or null) to end
- * it. A throw ends nothing: the client may try again with the same token.
+ * Called at every refresh. Returns what the session may do from now on; undefined or null ends it. After a throw the
+ * session continues, and the client may retry with the same token.
  *
- * @param principal of the refresh token: no scopes and no roles (CLAIM-7); what the session had is in `claims.grt`
- * @param signal aborts when the time for an answer is up
+ * @param principal of the refresh token, without scopes and roles (CLAIM-7); its previous grant is in `claims.grt`
+ * @param signal aborts when the time limit is over
  */
 export type RefreshHook = (
   principal: Principal,
@@ -23,8 +23,8 @@ export type RefreshHook = (
 /**
  * Runs the hook of an application.
  *
- * @returns its scopes; undefined when it declines
- * @throws ProblemError 500 when it throws, takes too long or answers with anything else (REF-11)
+ * @returns its scopes; undefined when it ends the session
+ * @throws ProblemError 500 when it throws, takes too long or returns another value (REF-11)
  */
 export async function askHook(
   hook: RefreshHook,

@@ -1,6 +1,6 @@
 import { ProblemError, serviceUnavailable } from "@svc/problem";
 
-/** Why a refresh was refused, for programs. */
+/** Why a refresh was rejected, for programs. */
 export type RefreshRefusal =
   "invalid" | "access_token" | "no_id" | "no_family" | "no_grant" | "revoked" | "rotated" | "ended";
 
@@ -9,7 +9,7 @@ interface RefusalText {
   readonly detail: string;
 }
 
-// Every text is read by clients, byte for byte (REF-13).
+// Clients compare these texts byte for byte (REF-13).
 const texts: Readonly<Record<RefreshRefusal, RefusalText>> = {
   invalid: { code: "ERR_SVC_REFRESH_INVALID", detail: "invalid refresh token" },
   access_token: {
@@ -27,13 +27,13 @@ const texts: Readonly<Record<RefreshRefusal, RefusalText>> = {
   ended: { code: "ERR_SVC_SESSION_ENDED", detail: "this session is no longer valid" },
 };
 
-/** The 401 of a refused refresh, with the one text that it has (REF-13). */
+/** Makes the 401 of a rejected refresh, with its fixed text (REF-13). */
 export function refreshRefused(refusal: RefreshRefusal): ProblemError {
   const { code, detail } = texts[refusal];
   return new ProblemError(401, detail, { code, headers: { "WWW-Authenticate": "Bearer" } });
 }
 
-/** The 503 of an operation that needs the store while it does not answer (ISS-17, REF-17). */
+/** Makes the 503 of an operation whose store does not answer (ISS-17, REF-17). */
 export function storeUnavailable(retryAfterSeconds: number, cause: unknown): ProblemError {
   return serviceUnavailable("the revocation store is not answering; retry shortly", {
     code: "ERR_SVC_TOKEN_STORE_UNAVAILABLE",

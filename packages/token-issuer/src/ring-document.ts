@@ -12,13 +12,13 @@ export interface RingKey {
   readonly promotedAt?: number | undefined;
   readonly replacedAt?: number | undefined;
   readonly retiredAt?: number | undefined;
-  /** The private key or the secret: of a key that signs or will sign. */
+  /** The private key or the secret; present only in a key that signs or will sign. */
   readonly signing?: KeyObject | undefined;
   /** The public key or the secret. Absent when retired. */
   readonly verifying?: KeyObject | undefined;
 }
 
-/** A ring as it is written down. */
+/** A ring in the form in which it is stored. */
 export interface RingDocument {
   readonly lifetimes: Lifetimes;
   readonly keys: readonly RingKey[];
@@ -31,14 +31,14 @@ export const contractLifetimes: Lifetimes = Object.freeze({
   leewaySeconds: 30,
 });
 
-/** The key that signs. A ring has exactly one. */
+/** Returns the key that signs. A ring has exactly one. */
 export function currentOf(document: RingDocument): RingKey {
   const current = document.keys.find((key) => key.state === "current");
   if (current === undefined) throw new Error("a ring without a current key was let through");
   return current;
 }
 
-/** Whether a key verifies: retired ones do not. */
+/** Returns whether a key verifies, as all but retired ones do. */
 export function isLive(key: RingKey): boolean {
   return key.state !== "retired";
 }

@@ -4,31 +4,31 @@ import type { Lifetimes } from "./key-ring.ts";
 import { contractLifetimes, currentOf, isLive, type RingDocument, type RingKey } from "./ring-document.ts";
 
 /**
- * How long a key must have been published before it signs, and how much longer than its last token a replaced one
- * stays: services may look at a key set once a minute, it may be remembered for a minute, and replicas of the
- * issuer take up a changed file within seconds.
+ * Seconds for which a key is published before it signs, and for which a replaced key outlives its last token. A service may
+ * fetch the key set once a minute, a cache may keep it for a minute, and replicas of the issuer notice a changed file within
+ * seconds.
  */
 export const SETTLE_SECONDS = 120;
 
-/** Live keys of a ring. Far more than rotations in a refresh lifetime, far less than verifiers take. */
+/** Maximum number of live keys: more than a refresh lifetime of rotations needs, and fewer than verifiers accept. */
 export const MAX_LIVE_KEYS = 32;
 
-/** Retired keys are remembered by name, so that none of them comes back; the oldest are forgotten. */
+/** Retired keys stay listed by name so that they cannot return; beyond this number the oldest are dropped. */
 const MAX_RETIRED_KEYS = 64;
 
-/** When a key may be promoted or retired at the earliest; in milliseconds since the epoch. */
+/** Returns when a key may first be promoted or retired, in milliseconds since the Unix epoch. */
 export function dueAt(key: RingKey, lifetimes: Lifetimes): number | undefined {
   if (key.state === "next") return key.publishedAt + SETTLE_SECONDS * 1000;
   if (key.state !== "previous") return undefined;
   return (key.replacedAt ?? 0) + keepSeconds(lifetimes.refreshSeconds, lifetimes) * 1000;
 }
 
-/** How long after its replacement a key is needed for tokens that live so long. */
+/** Returns the seconds that a replaced key is kept for tokens of the given lifetime. */
 export function keepSeconds(tokenSeconds: number, lifetimes: Lifetimes): number {
   return tokenSeconds + lifetimes.leewaySeconds + SETTLE_SECONDS;
 }
 
-/** A ring of one key, which signs at once: nobody knows an older one. */
+/** Makes a ring of one key, which signs at once because no verifier knows an older key. */
 export function newRing(
   material: KeyMaterial,
   now: number,
@@ -41,9 +41,9 @@ export function newRing(
 }
 
 /**
- * Announces a key: published, not signing yet.
+ * Adds a key that is published but does not sign yet.
  *
- * @throws KeyRingError when the ring has it, had it, has another `next`, is full, or has keys of the other family
+ * @throws KeyRingError when the ring has or had the key, has another `next`, is full, or has keys of the other family
  */
 export function addKey(document: RingDocument, material: KeyMaterial, now: number): RingDocument {
   const known = document.keys.find((key) => key.kid === material.kid);
@@ -69,11 +69,11 @@ export function addKey(document: RingDocument, material: KeyMaterial, now: numbe
 }
 
 /**
- * Lets the next key sign, and the current one verify only. The replaced key's private half is dropped.
+ * Makes the next key sign. The key that it replaces only verifies from then on, and its private half is dropped.
  *
- * @param kid which one. Default: the one that is next
- * @param force before everybody can have seen it; tokens are refused meanwhile by services that have not
- * @throws KeyRingError when there is no such key, it is not `next`, or it is too early
+ * @param kid the key. Default: the `next` one
+ * @param force promotes before every service can know the key; such services reject its tokens until they do
+ * @throws KeyRingError when the key is unknown, is not `next`, or it is too early
  */
 export function promoteKey(
   document: RingDocument,
@@ -98,10 +98,10 @@ export function promoteKey(
 }
 
 /**
- * Takes a key out: its tokens are refused from then on.
+ * Removes a key. Its tokens are rejected from then on.
  *
- * @param immediately in an emergency: also while tokens of it live; the next key takes the place of a current one
- * @throws KeyRingError when there is no such key, it is retired, signs, or is still needed
+ * @param immediately removes the key even while its tokens are valid; the next key replaces a current one
+ * @throws KeyRingError when the key is unknown, is retired, signs, or is still needed
  */
 export function retireKey(
   document: RingDocument,
@@ -113,7 +113,7 @@ export function retireKey(
   if (key.state === "retired") throw new KeyRingError("wrong_state", `the key ${kid} is retired already`);
   if (key.state === "current") return retireCurrent(document, key, now, immediately);
   const due = dueAt(key, document.lifetimes) ?? 0;
-  // A next key has signed nothing.
+  // A next key has signed no tokens.
   if (key.state === "previous" && now < due && !immediately) {
     const since = new Date(due).toISOString();
     throw new KeyRingError(
@@ -177,7 +177,7 @@ function find(document: RingDocument, kid: string): RingKey {
   return key;
 }
 
-/** A length of time for people, from milliseconds. */
+/** Returns a duration in words, from milliseconds. */
 export function duration(milliseconds: number): string {
   const seconds = Math.max(0, Math.ceil(milliseconds / 1000));
   if (seconds < 120) return `${seconds} s`;

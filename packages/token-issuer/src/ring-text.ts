@@ -5,18 +5,18 @@ import type { KeyState, Lifetimes } from "./key-ring.ts";
 import type { RingDocument, RingKey } from "./ring-document.ts";
 import { MAX_LIVE_KEYS } from "./ring-rules.ts";
 
-/** No ring is nearly as long, in characters. */
+/** Maximum length in characters, far above that of any real ring. */
 const MAX_TEXT_LENGTH = 1_048_576;
 
 const VERSION = 1;
 const states: readonly string[] = ["next", "current", "previous", "retired"];
 
 /**
- * Reads a ring as `writeRing()` writes it. Every key is checked as if it had been generated elsewhere: it fits its
- * algorithm, its halves belong together, its kid is its thumbprint.
+ * Reads the text that `writeRing()` writes. Checks every key as if it were imported: it must fit its algorithm, its halves
+ * must belong together, and its kid must be its thumbprint.
  *
  * @param env where it is used; in `prod` secrets need 32 bytes (AUTH-31). Default: `prod`
- * @throws KeyRingError with the reason `broken`; never shows a key
+ * @throws KeyRingError with the reason `broken`; the message contains no key
  */
 export function readRing(text: string, env: Env = "prod"): RingDocument {
   if (text.length > MAX_TEXT_LENGTH) throw broken(`is longer than ${MAX_TEXT_LENGTH} characters`);
@@ -31,7 +31,7 @@ export function readRing(text: string, env: Env = "prod"): RingDocument {
   return { lifetimes, keys };
 }
 
-/** The text of a ring, with private keys and secrets: for a file or a secret store, never for a log. */
+/** Returns the text of a ring with its private keys and secrets: for a file or a secret store, never for a log. */
 export function writeRing({ lifetimes, keys }: RingDocument): string {
   const value = {
     version: VERSION,
@@ -54,7 +54,7 @@ export function writeRing({ lifetimes, keys }: RingDocument): string {
   return `${JSON.stringify(value, null, 2)}\n`;
 }
 
-/** A date as it is written; undefined stays. */
+/** Returns a date as text; undefined for undefined. */
 export function isoDate(milliseconds: number | undefined): string | undefined {
   return milliseconds === undefined ? undefined : new Date(milliseconds).toISOString();
 }
@@ -76,7 +76,7 @@ function readKey(entry: unknown, where: string, env: Env): RingKey {
   const note = { kid, algorithm, state, ...dates };
   if (state === "retired") return note;
   if (state === "previous" && dates.replacedAt === undefined)
-    throw broken(`${where}.replaced_at is missing: nobody could tell how long the key is needed`);
+    throw broken(`${where}.replaced_at is missing: it determines how long the key is kept`);
   return { ...note, ...readMaterial(value["jwk"], note, where, env) };
 }
 
@@ -91,7 +91,7 @@ function readMaterial(
   if (material.kid !== kid) throw broken(`${where}.kid is not the thumbprint of its key`);
   if (state !== "previous" && material.signing === undefined)
     throw broken(`${where}.jwk is a public key; a ${state} key needs the private one`);
-  // A private half that a replaced key still has is of no use to anybody good.
+  // Drop the private half of a replaced key: the issuer does not need it, and a thief could use it.
   const signing = state === "previous" && !isSecretAlgorithm(algorithm) ? undefined : material.signing;
   return { signing, verifying: material.verifying };
 }
@@ -149,7 +149,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The message of the parser quotes the text.
+    // Leave out the parser's message, which quotes the text.
     throw broken("is not JSON");
   }
 }

@@ -1,8 +1,8 @@
 import { currentContext, type Logger } from "@svc/context";
 
 /**
- * Writes a line, to the logger of the current request where it has one. A logger that cannot write must not cost a
- * session its tokens.
+ * Logs to the logger of the current request, else to `fallback`. Ignores errors of the logger, so that a refresh does not
+ * lose its tokens.
  */
 export function say(
   fallback: Logger | undefined,
@@ -17,11 +17,11 @@ export function say(
     const answer: unknown = log?.[level](id === "" ? fields : { ...fields, request_id: id }, message);
     if (answer instanceof Promise) answer.catch(() => undefined);
   } catch {
-    // Nothing is left that could be told.
+    // Ignore: no other logger is available to report this.
   }
 }
 
-/** What of an error may be logged: never its message, which may hold the address of a store with its password. */
+/** Returns the fields of an error for the log. Leaves out its message, which may contain the address of a store. */
 export function errorFields(error: unknown): { readonly error?: string; readonly code?: string } {
   if (!(error instanceof Error)) return {};
   const { code } = error as { readonly code?: unknown };

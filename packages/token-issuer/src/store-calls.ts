@@ -6,25 +6,25 @@ import { storeUnavailable } from "./refusals.ts";
 import { errorFields, say } from "./say.ts";
 import type { IssuerStore, RevocableToken, Rotation, RotationResult } from "./token-store.ts";
 
-/** The store as an issuer calls it: every call ends in time, and every failure is the 503 (ISS-17, REF-17). */
+/** Calls of the store with a time limit; every failure becomes the 503 (ISS-17, REF-17). */
 export interface StoreCalls {
   isRevoked(token: RevocableToken): Promise<boolean>;
   rotate(rotation: Omit<Rotation, "nonce">): Promise<RotationResult>;
   /**
-   * When a session of a person begins now, in whole seconds by the store's clock; undefined where it has none (REV-10). While
-   * the store does not answer it is `leewaySeconds` ago, so that a sign-out that follows ends the session on any replica.
+   * Returns the start of a session that begins now, in whole seconds by the store's clock; undefined without one (REV-10).
+   * While the store is down, returns the time `leewaySeconds` ago, so that a later sign-out ends the session anywhere.
    */
   signInTime(sub: string, nowSeconds: number): Promise<number | undefined>;
-  /** Signs a person out everywhere as of now, by the same clock; answers the `notBefore` that was set. */
+  /** Signs a person out everywhere as of now, by the same clock; returns the `notBefore` that was set. */
   revokeSubjectNow(sub: string, nowSeconds: number, ttlSeconds: number): Promise<number>;
   change(call: (store: IssuerStore) => void | Promise<void>): Promise<void>;
 }
 
 const WARNING_INTERVAL_MS = 10_000;
-// Longer than a client of Redis takes to come back after a broken connection.
+// Longer than a Redis client needs to reconnect.
 const RETRY_PAUSE_MS = 300;
 const LEAST_PAUSE_MS = 50;
-// Longer than the store's client leaves alone a store that failed.
+// Longer than the cool-down of the store's circuit breaker.
 const RETRY_BUDGET_MS = 3_000;
 
 export function createStoreCalls(
@@ -44,7 +44,7 @@ export function createStoreCalls(
     ),
   );
 
-  // A store in the process has its answer at once, and needs no timer.
+  // A store in memory returns its result without a promise and needs no timer.
   async function inTime<T>(call: () => T | Promise<T>): Promise<T> {
     const answer = call();
     return isThenable(answer) ? withDeadline(timeoutMs, () => answer) : answer;
@@ -64,8 +64,8 @@ export function createStoreCalls(
   }
 
   /**
-   * A rotation whose answer was lost may have happened. Its nonce tells the store that a second try is no second
-   * presentation, so there is one; without it the session would be lost with the answer.
+   * Rotates, and retries once when the answer was lost, since the session would be lost with it. The nonce lets the store
+   * recognise the retry as the same presentation.
    */
   async function rotate(rotation: Omit<Rotation, "nonce">): Promise<RotationResult> {
     const call = { ...rotation, nonce: randomUUID() };
@@ -117,7 +117,7 @@ export function createStoreCalls(
 
   async function revokeSubjectNow(sub: string, nowSeconds: number, ttlSeconds: number): Promise<number> {
     if (store.revokeSubjectNow === undefined) {
-      // The end of this second, so that no session of it survives.
+      // The end of this second, so that sessions of the same second end too.
       const notBefore = nowSeconds + 1;
       await orUnavailable(() => store.revokeSubject(sub, notBefore, ttlSeconds));
       return notBefore;
@@ -135,13 +135,13 @@ export function createStoreCalls(
   };
 }
 
-/** @throws TypeError for a store that answers anything but whole seconds since the Unix epoch */
+/** @throws TypeError when the store returns anything but whole seconds since the Unix epoch */
 function secondsOf(operation: string, moment: unknown): number {
   if (Number.isSafeInteger(moment) && Number(moment) >= 0) return Number(moment);
   throw new TypeError(`${operation}() of the token store must answer whole seconds since the Unix epoch`);
 }
 
-/** An open breaker has let nothing through, and some stores know themselves that nothing can have happened. */
+/** Returns whether the call had no effect: the circuit breaker was open, or the store's error says so. */
 function wasNotSent(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code, ambiguous } = error as { readonly code?: unknown; readonly ambiguous?: unknown };

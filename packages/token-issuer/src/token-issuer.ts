@@ -12,7 +12,7 @@ import { errorFields, say } from "./say.ts";
 import { createStoreCalls } from "./store-calls.ts";
 import { drawFamily, type PairClaims, pairClaims, secondsLeft } from "./written-claims.ts";
 
-/** A pair of tokens as it goes over the wire (REF-2). */
+/** A pair of tokens in its JSON form (REF-2). */
 export interface TokenPair {
   readonly access_token: string;
   readonly refresh_token: string;
@@ -21,22 +21,22 @@ export interface TokenPair {
   readonly expires_in: number;
 }
 
-/** Issues pairs, rotates refresh tokens and ends sessions. It knows nothing of HTTP, users or passwords (ISS-1). */
+/** Issues pairs, rotates refresh tokens and ends sessions. Does not depend on HTTP, users or passwords (ISS-1). */
 export interface TokenIssuer {
   /**
-   * Issues a pair for a person who has just signed in, as a session of its own (ISS-2, ISS-3). The store tells when that is
-   * (REV-10), and nothing is written to it. A store that does not answer delays the pair and does not prevent it.
+   * Issues a pair for a person who has just signed in, as a new session (ISS-2, ISS-3). Reads the time of the sign-in from
+   * the store (REV-10) and writes nothing to it. If the store does not answer, the pair is only delayed.
    *
-   * @throws IssueError for what must not or cannot be issued (ISS-13)
+   * @throws IssueError for an invalid request (ISS-13)
    */
   issuePair(request: PairRequest): Promise<TokenPair>;
   /**
-   * A new pair for a refresh token, which is used up by that (REF-1).
+   * Exchanges a refresh token for a new pair and uses the token up (REF-1).
    *
-   * @param signal says that nobody waits for the pair any more: up to the moment at which the token would be used up, it
-   *   stays good, and the reason of the signal is thrown
-   * @throws ProblemError 401 with one of eight texts (REF-13); 503 while the store does not answer, nothing is consumed
-   * then (REF-17); 500 when the hook fails, likewise (REF-11)
+   * @param signal aborts for a client that has disconnected: until the token is used up, the call throws the signal's reason
+   *   and the token stays valid
+   * @throws ProblemError 401 with one of eight texts (REF-13); 503 while the store does not answer (REF-17); 500 when the
+   *   hook fails (REF-11). The token stays valid after a 503 or 500
    */
   refresh(refreshToken: string, signal?: AbortSignal): Promise<TokenPair>;
   /**
@@ -52,22 +52,22 @@ export interface TokenIssuer {
   /**
    * Signs a person out everywhere: ends the sessions that began before a moment (REV-10).
    *
-   * @param notBefore seconds since the Unix epoch; default: now, by the clock of the store, which every sign-in is dated by.
-   *   No session that has begun survives, and every later sign-in is good at once.
+   * @param notBefore seconds since the Unix epoch. Default: now by the clock of the store, which also dates sign-ins: all
+   *   existing sessions end, and every later sign-in is valid at once
    * @returns `notBefore`
-   * @throws IssueError for a moment to come, which milliseconds are
+   * @throws IssueError for a moment in the future, as a time in milliseconds is
    * @throws ProblemError 503 while the store does not answer
    */
   revokeSubject(subject: string, notBefore?: number): Promise<number>;
-  /** The public keys to publish; undefined with secrets (ISS-15). */
+  /** Returns the public keys to publish; undefined for secrets (ISS-15). */
   jwks(): PublishedKeySet | undefined;
   readonly keys: KeyRing;
 }
 
 /**
- * An issuer of token pairs with rotated refresh tokens.
+ * Creates an issuer of token pairs with rotating refresh tokens.
  *
- * @throws ConfigurationError listing every unknown and every wrong option; in `prod` a store that is not shared (ISS-16)
+ * @throws ConfigurationError listing every unknown and every invalid option; in `prod` also for an unshared store (ISS-16)
  */
 export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
   const settings = resolveIssuerOptions(options);
@@ -93,7 +93,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
     const nowSeconds = secondsNow();
     const { authTime, ...read } = readPairRequest(request, { reserved, nowSeconds, leewaySeconds });
     const latest = await store.signInTime(read.subject, nowSeconds);
-    // A later authTime than the store's now comes from a clock that is ahead.
+    // An authTime later than the store's time comes from a clock that is ahead.
     const signedInAt = Math.min(Math.trunc(authTime ?? latest ?? nowSeconds), latest ?? Infinity);
     const session = { ...read, signedInAt, family: drawFamily() };
     if (isOver(session, nowSeconds)) {
@@ -131,10 +131,10 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
       await store.change((each) => each.revokeFamily(session.family, familyTtlSeconds));
       return turnDown("declined", session, "ended");
     }
-    // What could fail about the new pair fails now, while the old token is still good.
+    // Make everything that could fail before the old token is used up.
     const signer = keys.signer();
     const nowSeconds = secondsNow();
-    // The hook may have taken the rest of the session's time.
+    // The session may have ended during the hook.
     if (isOver(session, nowSeconds)) return turnDown("refused", session, "ended");
     const claims = pairClaims({ ...session, scopes }, settings, nowSeconds);
     signal?.throwIfAborted();
@@ -146,12 +146,12 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
     return pair;
   }
 
-  /** Whether not even a second is left of a session (REF-15). */
+  /** Returns whether less than one second of a session is left (REF-15). */
   function isOver(session: Session, nowSeconds: number): boolean {
     return secondsLeft(session, settings, nowSeconds) < 1;
   }
 
-  /** What the session may do from now on; undefined when the hook ends it. */
+  /** Returns the scopes from now on; undefined when the hook ends the session. */
   async function grantedScopes({ principal, session }: Presented): Promise<readonly string[] | undefined> {
     if (onRefresh === undefined) return session.scopes;
     try {
@@ -186,7 +186,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
   }
 
   async function logout({ subject, tenant, tokenId, family, expiresAt }: Principal): Promise<void> {
-    // The family first: were the token revoked alone, its owner could not come back to end the session.
+    // Revoke the family first. If that fails after the token is revoked, the caller could not retry.
     if (family !== undefined && family !== "") {
       await store.change((each) => each.revokeFamily(family, familyTtlSeconds));
     }
@@ -198,7 +198,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
   }
 
   async function revokeToken(tokenId: string): Promise<void> {
-    // It may be the id of either token.
+    // The id may be that of either token, so remember it for the longer lifetime.
     checkText("revokeToken()", tokenId);
     await store.change((each) => each.revoke(tokenId, familyTtlSeconds));
     tell({ type: "revoked" });
@@ -219,7 +219,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
 
   async function revokeSubjectFrom(subject: string, notBefore: number | undefined): Promise<number> {
     if (notBefore === undefined) return store.revokeSubjectNow(subject, secondsNow(), familyTtlSeconds);
-    // A moment to come would end every session that the person begins until then.
+    // A moment in the future would end every session that begins until then.
     if (!isMoment(notBefore, { nowSeconds: secondsNow(), leewaySeconds })) {
       throw new IssueError(
         "revokeSubject(): notBefore must be in seconds since the Unix epoch, and not in the future",
@@ -241,7 +241,7 @@ export function createTokenIssuer(options: TokenIssuerOptions): TokenIssuer {
   };
 }
 
-// JavaScript callers pass anything; a store would take undefined for a name.
+// JavaScript callers may pass any type, and a store would use undefined as an id.
 function checkText(operation: string, value: unknown): void {
   if (typeof value === "string" && value !== "") return;
   throw new IssueError(`${operation}: its first argument must be a string that is not empty`);
@@ -251,7 +251,7 @@ function about(type: IssuerEvent["type"], { subject, tenant, family }: Session):
   return { type, subject, tenant, family };
 }
 
-// Without the id of the token: that it was used is for rotate() to find, which knows the grace window.
+// Leave out the token's id: rotate() checks its use, because only it knows the grace window.
 function inStore({ family, subject, signedInAt }: Session): {
   readonly jti: undefined;
   readonly fam: string;

@@ -1,4 +1,4 @@
-/** What a revocation can name: a token, a session, or all sessions that a person began before some moment. */
+/** The ids by which a token can be revoked: its own, its session's, and its subject with the time of the sign-in. */
 export interface RevocableToken {
   readonly jti: string | undefined;
   readonly fam: string | undefined;
@@ -13,25 +13,25 @@ export interface Rotation {
   readonly fam: string;
   readonly sub: string;
   readonly signedInAt: number;
-  /** For how long after its rotation the replaced token is refused without a consequence; 0 for not at all (REF-14). */
+  /** Seconds during which another use of the replaced token is refused but does not end the session; 0: none (REF-14). */
   readonly graceSeconds: number;
-  /** How long the use of the token is remembered: its remaining lifetime + leeway. */
+  /** Seconds to remember that the token was used: its remaining lifetime + leeway. */
   readonly usedTtlSeconds: number;
-  /** How long a revoked family is remembered: the full refresh lifetime + leeway (REV-9). */
+  /** Seconds to remember a revoked family: the full refresh lifetime + leeway (REV-9). */
   readonly familyTtlSeconds: number;
-  /** Drawn by the server for this request: the same request sent again is recognised as the winner by it. */
+  /** Drawn by the server for each request. A retry of the winning request with the same nonce is `rotated` again. */
   readonly nonce: string;
 }
 
-/** `rotated`: go on and issue. `raced`: somebody else just did. `replayed`: the family is revoked (REF-4 to REF-6). */
+/** `rotated`: issue tokens. `raced`: another request just won. `replayed`: the family is revoked (REF-4 to REF-6). */
 export type RotationResult = "rotated" | "raced" | "replayed";
 
 /**
- * What an issuer asks of a token store; those of `@svc/token-store` fit. A throw or a rejection means that the store
- * does not answer.
+ * The operations of a token store that an issuer calls; the stores of `@svc/token-store` have them. A throw or a rejection
+ * means that the store did not answer.
  */
 export interface IssuerStore {
-  /** Whether every replica of the service sees the same entries. Default: false, which `prod` refuses (ISS-16). */
+  /** Whether every replica of the service sees the same entries. Default: false, which is rejected in `prod` (ISS-16). */
   readonly shared?: boolean | undefined;
   isRevoked(token: RevocableToken): boolean | Promise<boolean>;
   revoke(jti: string, ttlSeconds: number): void | Promise<void>;
@@ -39,20 +39,20 @@ export interface IssuerStore {
   /** Ends the sessions that began before `notBefore`, in seconds since the Unix epoch (REV-10). */
   revokeSubject(sub: string, notBefore: number, ttlSeconds: number): void | Promise<void>;
   /**
-   * The moment at which a session of a person begins now, in whole seconds since the Unix epoch, for `auth_time`: by the
-   * store's own clock, which all replicas share, and not before the person's last sign-out (REV-10). Changes nothing.
-   * Optional, together with `revokeSubjectNow`; without them the clock of the replica counts.
+   * Returns the `auth_time` for a session that begins now, in whole seconds since the Unix epoch. It comes from the store's
+   * own clock, which all replicas share, and is never before the person's last sign-out (REV-10). Changes nothing.
+   * Optional, together with `revokeSubjectNow`; without the two, the clock of the issuing replica decides.
    *
-   * @param nowSeconds the caller's clock, for a store that has none of its own
+   * @param nowSeconds the caller's clock, for a store without a clock of its own
    */
   signInTime?(sub: string, nowSeconds: number): number | Promise<number>;
   /**
-   * Signs a person out everywhere as of now, by the clock of `signInTime` and in ONE atomic step: as `revokeSubject` one
-   * second after the moment that `signInTime` would answer, so that it ends what began in the same second (REV-10).
+   * Signs a person out everywhere as of now, in one atomic step. It uses the clock of `signInTime` and sets `notBefore` to
+   * one second after the result of `signInTime`, so sessions that began in the same second end too (REV-10).
    *
    * @returns the `notBefore` that it has set
    */
   revokeSubjectNow?(sub: string, nowSeconds: number, ttlSeconds: number): number | Promise<number>;
-  /** ONE atomic step: is the family or the subject revoked, consume, mark (REF-7, REF-8). */
+  /** Presents a refresh token, in one atomic step: checks family and subject, and marks the token as used (REF-7, REF-8). */
   rotate(rotation: Rotation): RotationResult | Promise<RotationResult>;
 }

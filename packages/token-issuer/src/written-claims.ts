@@ -11,7 +11,7 @@ export interface PairClaims {
   readonly expiresIn: number;
 }
 
-/** The claims whose names nobody can choose (ISS-10). `__proto__` is no claim: a reader would lose it. */
+/** The claims with fixed names (ISS-10). `__proto__` is reserved too, since JSON readers may drop it. */
 export const fixedClaims: readonly string[] = [
   "iss",
   "sub",
@@ -27,12 +27,12 @@ export const fixedClaims: readonly string[] = [
   "__proto__",
 ];
 
-// Verifiers of this collection read no longer token. A header and the longest signature leave this much of it.
+// Verifiers accept tokens of up to 8192 bytes. Header and longest signature take up to 1024 of them.
 const MAX_CLAIMS_BYTES = Math.floor((8192 - 1024) * 0.75);
 
 /**
- * The claims of a pair (ISS-10, ISS-11). What cannot be issued is noticed here, before anything is consumed. No token
- * outlives its session (REF-15).
+ * Builds the claims of a pair (ISS-10, ISS-11). It fails before anything is consumed. No token outlives its session
+ * (REF-15).
  *
  * @throws IssueError when a token would be too long, or an extra claim has no JSON form
  */
@@ -79,7 +79,7 @@ export function pairClaims(
   return claims;
 }
 
-/** Seconds until `sessionLifetimeDays` ends a session, 0 or less once it has; Infinity where it has no end (REF-15). */
+/** Returns the seconds until `sessionLifetimeDays` ends a session, at most 0 after its end; Infinity for none (REF-15). */
 export function secondsLeft(
   { signedInAt }: Pick<Session, "signedInAt">,
   { sessionSeconds }: Pick<ResolvedIssuerOptions, "sessionSeconds">,
@@ -92,7 +92,7 @@ function tokenId(): string {
   return randomBytes(16).toString("hex");
 }
 
-/** A session family: random, so that it says nothing about the person (CLAIM-3). */
+/** Returns a random session family, which reveals nothing about the person (CLAIM-3). */
 export function drawFamily(): string {
   return randomBytes(16).toString("base64url");
 }

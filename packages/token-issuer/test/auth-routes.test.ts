@@ -14,7 +14,7 @@ function refreshWith(url: string, token: unknown): Promise<Answer> {
 
 for (const stack of stacks) {
   describe(`authRoutes() on ${stack}`, () => {
-    it("REF-1 REF-2 answers a new pair, which nobody may store", async () => {
+    it("returns a new pair that caches may not store (REF-1, REF-2)", async () => {
       const each = issuing();
       await using server = await serve(stack, each);
       const first = await each.issuer.issuePair(ada);
@@ -29,7 +29,7 @@ for (const stack of stacks) {
       expect(me.status).to.equal(200);
     });
 
-    it("REF-13 answers every refusal as a 401 problem with its text", async () => {
+    it("returns 401 with its own text for every kind of rejected token (REF-13)", async () => {
       let declined = false;
       const each = issuing({ onRefresh: () => (declined ? undefined : { scopes: [] }) });
       const { issuer, keys, clock } = each;
@@ -78,7 +78,7 @@ for (const stack of stacks) {
       ]);
     });
 
-    it("REF-11 answers 500 when the hook throws, and 200 to the same token afterwards", async () => {
+    it("returns 500 when the hook throws, and accepts the same token afterwards (REF-11)", async () => {
       let throws = true;
       const each = issuing({
         onRefresh: () => {
@@ -94,7 +94,7 @@ for (const stack of stacks) {
       expect((await refreshWith(server.url, refresh_token)).status).to.equal(200);
     });
 
-    it("REF-9 runs the hook in the context of the request", async () => {
+    it("runs the hook in the context of the request (REF-9)", async () => {
       const seen: unknown[] = [];
       const { currentContext } = await import("@svc/context");
       const each = issuing({
@@ -113,7 +113,7 @@ for (const stack of stacks) {
       expect(seen).to.eql(["the-request"]);
     });
 
-    it("ISS-5 ISS-7 ISS-8 logs out: 204, and neither token of the session is good any more", async () => {
+    it("returns 204 on logout and rejects both tokens of the session afterwards (ISS-5, ISS-7, ISS-8)", async () => {
       const each = issuing();
       await using server = await serve(stack, each);
       const [phone, laptop] = [await each.issuer.issuePair(ada), await each.issuer.issuePair(ada)];
@@ -126,7 +126,7 @@ for (const stack of stacks) {
       expect((await ask(`${server.url}/auth/me`, bearer(laptop.access_token))).status).to.equal(200);
     });
 
-    it("ISS-6 ISS-8 logs out tokens without fam, and without an id, of another issuer", async () => {
+    it("returns 204 on logout for tokens of another issuer without fam or jti (ISS-6, ISS-8)", async () => {
       const each = issuing();
       await using server = await serve(stack, each);
       const { access_token } = await each.issuer.issuePair(ada);
@@ -142,7 +142,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("ISS-1 leaves a sign-in route to the application", async () => {
+    it("serves no sign-in route (ISS-1)", async () => {
       const each = issuing();
       await using server = await serve(stack, each);
       const { access_token } = await each.issuer.issuePair(ada);
@@ -152,7 +152,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("ISS-5 AUTH-13 logout and me need a verified caller", async () => {
+    it("returns 401 for logout and me without a verified caller (ISS-5, AUTH-13)", async () => {
       const each = issuing();
       await using server = await serve(stack, each);
       const { refresh_token } = await each.issuer.issuePair(ada);
@@ -169,7 +169,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("ISS-17 REF-17 answers 503 with Retry-After while the store is out, though tokens are accepted", async () => {
+    it("returns 503 with Retry-After while the store is down, even if tokens are accepted then (ISS-17, REF-17)", async () => {
       const each = issuing();
       const { issuer, store } = each;
       const out = (): never => {
@@ -198,7 +198,7 @@ for (const stack of stacks) {
       expect((await refreshWith(server.url, pair.refresh_token)).status).to.equal(200);
     });
 
-    it("ISS-9 tells a caller who they are", async () => {
+    it("returns the identity of the caller (ISS-9)", async () => {
       const each = issuing();
       await using server = await serve(stack, each);
       const { access_token } = await each.issuer.issuePair({
@@ -224,7 +224,7 @@ for (const stack of stacks) {
       expect(other.body).to.include({ tenant_id: null });
     });
 
-    it("ISS-15 publishes the key set without a private member, and answers 304 to its tag", async () => {
+    it("publishes the key set without private members, and returns 304 for its entity tag (ISS-15)", async () => {
       const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
       const pem = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
       const keys = createKeyRing({ privateKey: pem, env: "local" });
@@ -247,12 +247,12 @@ for (const stack of stacks) {
       expect(other.status).to.equal(200);
     });
 
-    it("ISS-15 has no key set with secrets", async () => {
+    it("returns 404 for the key set of a ring of secrets (ISS-15)", async () => {
       await using server = await serve(stack, issuing());
       expect((await ask(`${server.url}/.well-known/jwks.json`)).status).to.equal(404);
     });
 
-    it("ERR-10 answers 405 with the methods of a path", async () => {
+    it("returns 405 with the allowed methods of a path (ERR-10)", async () => {
       await using server = await serve(stack, issuing());
       for (const [method, path, allow] of [
         ["GET", "/auth/logout", "POST"],
@@ -265,7 +265,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("leaves other paths alone, and OPTIONS to whoever knows about origins", async () => {
+    it("passes on other paths and OPTIONS requests", async () => {
       await using server = await serve(stack, issuing());
       for (const path of ["/", "/auth", "/auth/google/start", "/auth/refresh/more", "/authx/me"]) {
         expect((await ask(server.url + path)).body["instance"], path).to.equal(path);
@@ -275,7 +275,7 @@ for (const stack of stacks) {
       expect(options.status).to.equal(404);
     });
 
-    it("ISS-9 answers under the prefix that is given, whatever the query", async () => {
+    it("serves under the given prefix and ignores the query (ISS-9)", async () => {
       const each = issuing();
       const templates: unknown[] = [];
       const template: Middleware = (req, res, next) => {
@@ -290,7 +290,7 @@ for (const stack of stacks) {
       expect(templates[0]).to.equal("/api/session/me");
     });
 
-    it("REF-1 takes a body that something else has parsed", async () => {
+    it("accepts a body that other middleware has parsed (REF-1)", async () => {
       const each = issuing();
       const parsed: Middleware = (req, _res, next) => {
         let text = "";
@@ -305,7 +305,7 @@ for (const stack of stacks) {
       expect((await refreshWith(server.url, refresh_token)).status).to.equal(200);
     });
 
-    it("ERR-19 calls an empty body that something else has read what it is, not cut off", async () => {
+    it("reports an empty body that other middleware has read as malformed, not as cut off (ERR-19)", async () => {
       const reader: Middleware = (req, _res, next) => {
         req.resume();
         req.once("end", () => setImmediate(next));
@@ -329,7 +329,7 @@ for (const stack of stacks) {
       ["a token of 10 kB", json({ refresh_token: "s3cret".repeat(1600) }), 401, "invalid refresh token"],
     ];
     for (const [what, init, status, detail] of bodies) {
-      it(`ERR-15 answers ${status} to ${what}, and never shows it`, async () => {
+      it(`returns ${status} for ${what} without showing it (ERR-15)`, async () => {
         const each = issuing();
         await using server = await serve(stack, each);
         const answer = await ask(`${server.url}/auth/refresh`, init);
@@ -342,7 +342,7 @@ for (const stack of stacks) {
       });
     }
 
-    it("REF-11 uses nothing up for a client that has left while the hook was asked", async () => {
+    it("leaves the token valid when the client disconnects during the hook (REF-11)", async () => {
       const asked = Promise.withResolvers<undefined>();
       const answer = Promise.withResolvers<undefined>();
       const each = issuing({
@@ -372,13 +372,13 @@ for (const stack of stacks) {
       expect((await refreshWith(server.url, refresh_token)).status).to.equal(200);
     });
 
-    it("ERR-15 says that a list is no object", async () => {
+    it("reports a list as the wrong type (ERR-15)", async () => {
       await using server = await serve(stack, issuing());
       const { body } = await ask(`${server.url}/auth/refresh`, json([]));
       expect(body["errors"]).to.eql([{ type: "object_type", loc: ["body"], msg: "must be a JSON object" }]);
     });
 
-    it("ERR-15 says where the token is missing", async () => {
+    it("reports where the token is missing (ERR-15)", async () => {
       await using server = await serve(stack, issuing());
       const { body } = await ask(`${server.url}/auth/refresh`, json({ token: "x" }));
       expect(body["errors"]).to.eql([
@@ -386,7 +386,7 @@ for (const stack of stacks) {
       ]);
     });
 
-    it("LIM-3 counts a body that does not say how long it is, and refuses a compressed one", async () => {
+    it("limits a body without Content-Length, and rejects a compressed one (LIM-3)", async () => {
       await using server = await serve(stack, issuing());
       const head =
         "POST /auth/refresh HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n";

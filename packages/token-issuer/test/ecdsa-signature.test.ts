@@ -10,10 +10,10 @@ const der = (...numbers: readonly (readonly number[])[]): Buffer => {
 };
 const filled = (bytes: number, last: number): number[] => [...Array<number>(bytes - 1).fill(0), last];
 
-describe("an ECDSA signature", () => {
-  it("ISS-12 verifies, whatever its numbers look like", async () => {
+describe("fixedSignature()", () => {
+  it("returns verifiable signatures for integers of any length and sign (ISS-12)", async () => {
     for (const [algorithm, namedCurve, digest, rounds] of [
-      // One number in 128 is short, and one in two has a zero in front.
+      // One integer in 128 is short, and every second one has a leading zero byte.
       ["ES256", "P-256", "sha256", 1500],
       ["ES384", "P-384", "sha384", 40],
       ["ES512", "P-521", "sha512", 40],
@@ -31,7 +31,7 @@ describe("an ECDSA signature", () => {
     }
   });
 
-  it("is written in full: short numbers, and those with a zero in front", () => {
+  it("pads short integers and drops leading zero bytes", () => {
     expect([...fixedSignature(der([1], [2]), 32)]).to.deep.equal([...filled(32, 1), ...filled(32, 2)]);
     const high = Array<number>(32).fill(0xff);
     expect([...fixedSignature(der([0, ...high], [0x7f]), 32)]).to.deep.equal([...high, ...filled(32, 0x7f)]);
@@ -39,7 +39,7 @@ describe("an ECDSA signature", () => {
     expect([...fixedSignature(der(long, long), 66)]).to.deep.equal([...long, ...long]);
   });
 
-  it("is refused when it is none", () => {
+  it("rejects bytes that are not an ECDSA signature in DER", () => {
     const good = der([1, 2, 3], [4]);
     const bad = [
       Buffer.alloc(0),

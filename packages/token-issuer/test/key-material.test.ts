@@ -5,7 +5,7 @@ import { generateKeyPairSync, type JsonWebKey, randomBytes } from "node:crypto";
 import { calculateJwkThumbprint } from "jose";
 import { key, refusal, ring, start } from "./support/rings.ts";
 
-/** The text of a ring whose only key has other members. */
+/** Returns the text of a ring whose only key has the given members. */
 async function textWith(algorithm: "RS256" | "ES256" | "EdDSA" | "HS256", members: object): Promise<string> {
   const value = JSON.parse(writeRing(await ring(algorithm))) as { keys: object[] };
   return JSON.stringify({ ...value, keys: [{ ...value.keys[0], ...members }] });
@@ -16,10 +16,10 @@ function jwkText(alg: string, jwk: JsonWebKey): Promise<string> {
 }
 
 describe("signing keys", function () {
-  // How long it takes to draw an RSA key, one of them of 4,096 bits, is a matter of luck.
+  // Generating RSA keys, one of them of 4,096 bits, takes a random time.
   this.timeout(60_000);
 
-  it("ISS-12 names the key of RFC 7638 by the thumbprint that section 3.1 gives", () => {
+  it("names the key of RFC 7638 by the thumbprint in section 3.1 (ISS-12)", () => {
     const jwk = {
       kty: "RSA",
       n:
@@ -35,7 +35,7 @@ describe("signing keys", function () {
   });
 
   for (const algorithm of algorithms) {
-    it(`ISS-14 draws a key for ${algorithm} whose kid jose would give too`, async () => {
+    it(`generates a key for ${algorithm} with the kid that jose computes (ISS-14)`, async () => {
       const drawn = await key(algorithm);
       const jwk = drawn.verifying.export({ format: "jwk" });
       expect(drawn).to.include({ algorithm, kid: await calculateJwkThumbprint(jwk as { kty: string }) });
@@ -43,7 +43,7 @@ describe("signing keys", function () {
     });
   }
 
-  it("draws secrets as long as the digest, RSA keys of 2,048 bits or as many as asked for", async () => {
+  it("generates secrets as long as the digest, and RSA keys of 2,048 bits or of the given size", async () => {
     for (const bits of [256, 384, 512] as const) {
       const drawn = await key(`HS${bits}`);
       expect(drawn.verifying.symmetricKeySize).to.equal(bits / 8);
@@ -53,12 +53,12 @@ describe("signing keys", function () {
     expect(longer.verifying.asymmetricKeyDetails?.modulusLength).to.equal(3072);
   });
 
-  it("AUTH-25 draws no RSA key of fewer than 2,048 bits", async () => {
+  it("generates no RSA key of fewer than 2,048 bits (AUTH-25)", async () => {
     const error: unknown = await generateKey({ rsaBits: 1024 }).catch((reason: unknown) => reason);
     expect(error).to.be.instanceOf(KeyRingError).with.property("reason", "broken");
   });
 
-  it("draws keys beside the main thread", async () => {
+  it("generates keys without blocking the main thread", async () => {
     let turns = 0;
     const ticking = setInterval(() => (turns += 1), 1);
     await generateKey({ algorithm: "RS256", rsaBits: 4096 });
@@ -66,13 +66,13 @@ describe("signing keys", function () {
     expect(turns).to.be.above(0);
   });
 
-  it("AUTH-25 refuses an RSA key of fewer than 2,048 bits", async () => {
+  it("rejects an RSA key of fewer than 2,048 bits (AUTH-25)", async () => {
     const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 1024 });
     const text = await jwkText("RS256", privateKey.export({ format: "jwk" }));
     expect(refusal(() => readRing(text), "broken").message).to.contain("2048");
   });
 
-  it("AUTH-26 refuses a key of another type or curve than its algorithm needs", async () => {
+  it("rejects a key of another type or curve than its algorithm needs (AUTH-26)", async () => {
     const curve = (await key("ES384")).signing?.export({ format: "jwk" }) ?? {};
     for (const alg of ["ES256", "ES512", "RS256", "EdDSA"]) {
       const text = await jwkText(alg, curve);
@@ -82,7 +82,7 @@ describe("signing keys", function () {
     expect(refusal(() => readRing(text), "broken").message).to.contain("needs a secret");
   });
 
-  it("refuses a private key whose public half is another one's", async () => {
+  it("rejects a private key with the public half of another key", async () => {
     const [one, other] = [await key("ES256"), await key("ES256", 1)].map((each) =>
       each.signing?.export({ format: "jwk" }),
     );
@@ -95,13 +95,13 @@ describe("signing keys", function () {
     refusal(() => readRing(mixed), "broken");
   });
 
-  it("AUTH-31 refuses a secret of fewer than 32 bytes in prod, and takes it elsewhere", async () => {
+  it("rejects a secret of fewer than 32 bytes in prod, and accepts it elsewhere (AUTH-31)", async () => {
     const text = await jwkText("HS256", { kty: "oct", k: randomBytes(31).toString("base64url") });
     expect(refusal(() => readRing(text), "broken").message).to.contain("at least 32");
     expect(readRing(text, "dev").keys[0]?.algorithm).to.equal("HS256");
   });
 
-  it("AUTH-32 refuses a PEM as a secret in every environment, and does not show it", async () => {
+  it("rejects a PEM as a secret in every environment, and does not show it (AUTH-32)", async () => {
     const pem = (await key("RS256")).verifying.export({ type: "spki", format: "pem" }).toString();
     const text = await jwkText("HS256", { kty: "oct", k: Buffer.from(pem).toString("base64url") });
     for (const env of ["prod", "local"] as const) {
@@ -110,12 +110,12 @@ describe("signing keys", function () {
     }
   });
 
-  it("refuses a kid that is not the thumbprint of its key", async () => {
+  it("rejects a kid that is not the thumbprint of its key", async () => {
     const text = await textWith("ES256", { kid: (await key("ES256", 1)).kid });
     refusal(() => readRing(text), "broken");
   });
 
-  it("refuses a current key without its private half", async () => {
+  it("rejects a current key without its private half", async () => {
     const jwk = (await key("ES256")).verifying.export({ format: "jwk" });
     const text = await textWith("ES256", { jwk });
     expect(refusal(() => readRing(text), "broken").message).to.contain("needs the private one");
@@ -135,7 +135,7 @@ describe("signing keys", function () {
     ["no keys", (value) => ({ ...value, keys: undefined })],
     ["an empty list of keys", (value) => ({ ...value, keys: [] })],
     ["no lifetimes", (value) => ({ ...value, lifetimes: undefined })],
-    ["a lifetime that is no number", (value) => ({ ...value, lifetimes: { access_seconds: "900" } })],
+    ["a lifetime that is not a number", (value) => ({ ...value, lifetimes: { access_seconds: "900" } })],
     [
       "a lifetime of 0",
       (value) => ({ ...value, lifetimes: { access_seconds: 900, refresh_seconds: 0, leeway_seconds: 0 } }),
@@ -147,25 +147,25 @@ describe("signing keys", function () {
     ["a retired key alone", (value) => ({ ...value, keys: [{ ...value.keys[0], ...retired }] })],
     ["a state of its own", (value) => ({ ...value, keys: [{ ...value.keys[0], state: "best" }] })],
     ["an algorithm of its own", (value) => ({ ...value, keys: [{ ...value.keys[0], alg: "none" }] })],
-    ["a date that is none", (value) => ({ ...value, keys: [{ ...value.keys[0], published_at: "soon" }] })],
+    ["a malformed date", (value) => ({ ...value, keys: [{ ...value.keys[0], published_at: "soon" }] })],
     [
       "a key without its date",
       (value) => ({ ...value, keys: [{ ...value.keys[0], published_at: undefined }] }),
     ],
     [
-      "a key that was replaced nobody knows when",
+      "a replaced key without the date of its replacement",
       (value) => ({ ...value, keys: [{ ...value.keys[0], state: "previous" }] }),
     ],
-    ["a key without a key", (value) => ({ ...value, keys: [{ ...value.keys[0], jwk: undefined }] })],
+    ["a key without key material", (value) => ({ ...value, keys: [{ ...value.keys[0], jwk: undefined }] })],
     [
       "a key that cannot be read",
       (value) => ({ ...value, keys: [{ ...value.keys[0], jwk: { kty: "EC", d: "x" } }] }),
     ],
-    ["a kid that is no thumbprint", (value) => ({ ...value, keys: [{ ...value.keys[0], kid: "first" }] })],
+    ["a kid that is not a thumbprint", (value) => ({ ...value, keys: [{ ...value.keys[0], kid: "first" }] })],
     ["1,001 keys", (value) => ({ ...value, keys: Array(1001).fill(value.keys[0]) })],
   ];
   for (const [what, change] of faults) {
-    it(`refuses a ring with ${what}`, async () => {
+    it(`rejects a ring with ${what}`, async () => {
       const document = newRing(await key(), start);
       const text = writeRing(document);
       const d = document.keys[0]?.signing?.export({ format: "jwk" }).d ?? "";
@@ -174,12 +174,12 @@ describe("signing keys", function () {
     });
   }
 
-  it("refuses a text that is not JSON without quoting it, and one that is too long", () => {
+  it("rejects a text that is not JSON without quoting it, and one that is too long", () => {
     expect(refusal(() => readRing("hunter2"), "broken").message).to.equal("the key ring is not JSON");
     refusal(() => readRing(" ".repeat(1_048_577)), "broken");
   });
 
-  it("refuses a ring of secrets and key pairs", async () => {
+  it("rejects a ring that mixes secrets and key pairs", async () => {
     const [pairs, secrets] = [await ring(), await ring("HS256")].map(
       (each) => JSON.parse(writeRing(each)) as { keys: object[] },
     );

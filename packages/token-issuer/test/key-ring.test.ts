@@ -19,7 +19,7 @@ const day = 86_400_000;
 const settled = start + 120_000;
 const signal = new AbortController().signal;
 
-/** A ring in which one key is previous, one current and one next. */
+/** A ring with one previous, one current and one next key. */
 async function wholeRing(
   algorithm: "ES256" | "RS256" | "EdDSA" | "HS256" = "ES256",
 ): ReturnType<typeof ring> {
@@ -28,11 +28,11 @@ async function wholeRing(
 }
 
 describe("createKeyRing()", function () {
-  // How long it takes to draw RSA keys, eighteen in one test, is a matter of luck.
+  // Generating RSA keys, eighteen in one test, takes a random time.
   this.timeout(60_000);
 
   for (const algorithm of algorithms) {
-    it(`ISS-12 ISS-14 signs tokens with ${algorithm} that its own verifier and jose accept`, async () => {
+    it(`signs tokens with ${algorithm} that its own verifier and jose accept (ISS-12, ISS-14)`, async () => {
       const keys = createKeyRing({ text: writeRing(await ring(algorithm)) });
       const token = await keys.signer().sign(claims(Date.now()));
       const { kid } = await key(algorithm);
@@ -47,7 +47,7 @@ describe("createKeyRing()", function () {
     });
   }
 
-  it("signs bytes as RFC 7518 writes signatures", async () => {
+  it("signs bytes in the signature format of RFC 7518", async () => {
     const lengths = { HS256: 32, ES256: 64, ES384: 96, ES512: 132, EdDSA: 64, PS256: 256 } as const;
     for (const [algorithm, length] of Object.entries(lengths)) {
       const keys = createKeyRing({ text: writeRing(await ring(algorithm as keyof typeof lengths)) });
@@ -55,14 +55,14 @@ describe("createKeyRing()", function () {
     }
   });
 
-  it("writes claims of any text and shape as they are", async () => {
+  it("writes claims of any text and shape unchanged", async () => {
     const keys = createKeyRing({ text: writeRing(await ring("HS256")) });
     const given = { sub: "Zoë 🚀", list: [1, { a: null }] };
     const token = await keys.signer().sign(given);
     expect(JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString())).to.deep.equal(given);
   });
 
-  it("KEY-3 finds keys that are next, current and previous, and signs with the current one only", async () => {
+  it("finds next, current and previous keys, and signs only with the current one (KEY-3)", async () => {
     const document = await wholeRing();
     const keys = createKeyRing({ text: writeRing(document) });
     const [previous, current, next] = document.keys.map((each) => each.kid);
@@ -75,7 +75,7 @@ describe("createKeyRing()", function () {
     ]);
   });
 
-  it("finds no key by another algorithm, by an unknown kid, or once it is retired", async () => {
+  it("finds no key for another algorithm, an unknown kid or a retired key", async () => {
     const document = await wholeRing();
     const kid = document.keys[0]?.kid ?? "";
     const keys = createKeyRing({ text: writeRing(retireKey(document, kid, settled, { immediately: true })) });
@@ -84,14 +84,14 @@ describe("createKeyRing()", function () {
     expect(keys.find(document.keys[1]?.kid, "ES384")).to.equal(undefined);
   });
 
-  it("KEY-11 finds the key of a token without kid only when there is no choice", async () => {
+  it("accepts a token without kid only while the ring has a single key (KEY-11)", async () => {
     const [one, three] = [await ring(), await wholeRing()];
     expect(createKeyRing({ text: writeRing(one) }).find(undefined, "ES256")).to.not.equal(undefined);
     expect(createKeyRing({ text: writeRing(one) }).find(undefined, "ES384")).to.equal(undefined);
     expect(createKeyRing({ text: writeRing(three) }).find(undefined, "ES256")).to.equal(undefined);
   });
 
-  it("ISS-15 publishes next, current and previous keys, sorted, with use, alg and kid", async () => {
+  it("publishes next, current and previous keys, sorted, with use, alg and kid (ISS-15)", async () => {
     const document = addKey(
       promoteKey(addKey(await ring("RS256"), await key("ES384"), start), settled),
       await key("EdDSA"),
@@ -107,7 +107,7 @@ describe("createKeyRing()", function () {
     expect(JSON.parse(published?.body ?? "")).to.deep.equal({ keys: published?.keys });
   });
 
-  it("ISS-15 never publishes a private member, of no kind of key and in no state", async () => {
+  it("publishes no private member, for every kind and state of a key (ISS-15)", async () => {
     for (const algorithm of keyPairAlgorithms) {
       const promoted = promoteKey(addKey(await ring(algorithm), await key(algorithm, 1), start), settled);
       const document = addKey(promoted, await key(algorithm, 2), settled);
@@ -123,7 +123,7 @@ describe("createKeyRing()", function () {
     }
   });
 
-  it("ISS-15 gives the key set an entity tag that changes with it, and a minute to be remembered", async () => {
+  it("changes the entity tag with the key set, and allows caching for a minute (ISS-15)", async () => {
     const before = await ring();
     const keys = createKeyRing({ text: writeRing(before) });
     const first = keys.jwks();
@@ -136,12 +136,12 @@ describe("createKeyRing()", function () {
     expect(keys.jwks()?.etag).to.not.equal(first?.etag);
   });
 
-  it("ISS-15 publishes nothing of a ring of secrets", async () => {
+  it("publishes no key set for a ring of secrets (ISS-15)", async () => {
     expect(createKeyRing({ text: writeRing(await wholeRing("HS256")) }).jwks()).to.equal(undefined);
     expect(createKeyRing({ secret: randomBytes(32) }).jwks()).to.equal(undefined);
   });
 
-  it("KEY-3 publishes a replaced key for the life of access tokens when refresh tokens stay here, and keeps it", async () => {
+  it("keeps a replaced key but publishes it only for the life of access tokens with refreshTokensStayHere (KEY-3)", async () => {
     let now = settled;
     const document = promoteKey(addKey(await ring(), await key("ES256", 1), start), settled);
     const text = writeRing(document);
@@ -156,7 +156,7 @@ describe("createKeyRing()", function () {
     expect(elsewhere.jwks()?.keys).to.have.length(2);
   });
 
-  it("counts a generation for every change of the keys, and none for the same text", async () => {
+  it("increments the generation for every change of the keys, but not for the same text", async () => {
     const before = await ring();
     const keys = createKeyRing({ text: writeRing(before) });
     const first = keys.find(before.keys[0]?.kid, "ES256");
@@ -170,7 +170,7 @@ describe("createKeyRing()", function () {
     expect(keys.generation).to.equal(2);
   });
 
-  it("refuses remembered tokens of a key from the moment that it is retired", async () => {
+  it("rejects cached tokens of a key from the moment when it is retired", async () => {
     const document = await wholeRing();
     const keys = createKeyRing({ text: writeRing(document) });
     const verifier = createVerifier({ keys });
@@ -182,7 +182,7 @@ describe("createKeyRing()", function () {
     expect(await verifier.verify(token)).to.include({ reason: "unknown_key" });
   });
 
-  it("stays as it was when it is given a text that cannot be used", async () => {
+  it("stays unchanged when it gets an unusable text", async () => {
     const keys = createKeyRing({ text: writeRing(await ring()) });
     const { kid } = keys.signer();
     refusal(() => keys.load("{"), "broken");
@@ -192,7 +192,7 @@ describe("createKeyRing()", function () {
     expect(keys.generation).to.equal(0);
   });
 
-  it("lets the algorithm change with a key, for a verifier that was there before", async () => {
+  it("lets the algorithm change with a key, for an existing verifier", async () => {
     const before = await ring("RS256");
     const keys = createKeyRing({ text: writeRing(before) });
     const verifier = createVerifier({ keys });
@@ -202,7 +202,7 @@ describe("createKeyRing()", function () {
     expect(await verifier.verify(token)).to.have.nested.property("principal.subject", "ada");
   });
 
-  it("ISS-14 takes one private key as a PEM, and knows what it signs with", async () => {
+  it("accepts one private key as a PEM, and detects its algorithm (ISS-14)", async () => {
     const expected = {
       RS256: "RS256",
       PS256: "RS256",
@@ -223,7 +223,7 @@ describe("createKeyRing()", function () {
     expect(createKeyRing({ privateKey: pem, algorithm: "PS256" }).signer().algorithm).to.equal("PS256");
   });
 
-  it("ISS-14 takes one secret, a text or bytes", async () => {
+  it("accepts one secret, as a string or bytes (ISS-14)", async () => {
     for (const secret of ["x".repeat(32), randomBytes(64)]) {
       const keys = createKeyRing({ secret, algorithm: "HS512" });
       const token = await keys.signer().sign(claims(Date.now()));
@@ -232,7 +232,7 @@ describe("createKeyRing()", function () {
     expect(createKeyRing({ secret: "short", env: "dev" }).signer().algorithm).to.equal("HS256");
   });
 
-  it("AUTH-31 AUTH-32 refuses a secret that is short in prod, empty, or a PEM, without showing it", () => {
+  it("rejects a secret that is short in prod, empty, or a PEM, without showing it (AUTH-31, AUTH-32)", () => {
     const pem = generateKeyPairSync("ed25519").publicKey.export({ type: "spki", format: "pem" }).toString();
     for (const secret of ["hunter2hunter2", "", pem]) {
       expect(() => createKeyRing({ secret }))
@@ -243,7 +243,7 @@ describe("createKeyRing()", function () {
     expect(() => createKeyRing({ secret: pem, env: "local" })).to.throw(ConfigurationError, /a PEM/);
   });
 
-  it("AUTH-25 refuses a private key that is short, public, of an unknown kind, or no key, without showing it", () => {
+  it("rejects a private key that is short, public, of an unknown type or malformed, without showing it (AUTH-25)", () => {
     const short = generateKeyPairSync("rsa", { modulusLength: 1024 }).privateKey;
     const other = generateKeyPairSync("x25519").privateKey;
     const { publicKey } = generateKeyPairSync("ed25519");
@@ -260,7 +260,7 @@ describe("createKeyRing()", function () {
     }
   });
 
-  it("refuses no source, two of them, unknown options and an algorithm that does not belong", async () => {
+  it("rejects a missing or second source, unknown options and an algorithm that does not fit the source", async () => {
     const text = writeRing(await ring());
     const secret = "x".repeat(32);
     const faults: readonly [object, RegExp][] = [
@@ -281,7 +281,7 @@ describe("createKeyRing()", function () {
     refusal(() => createKeyRing({ text: "{}" }), "broken");
   });
 
-  it("RDY-11 tells the age of the current key, asks for another one in time, and is never critical", async () => {
+  it("reports the age of the current key, asks for a new one in time, and is never critical (RDY-11)", async () => {
     let now = start;
     const keys = createKeyRing({ text: writeRing(await ring()), now: () => now, rotateAfterDays: 90 });
     const check = keys.readiness?.();
@@ -301,7 +301,7 @@ describe("createKeyRing()", function () {
     expect(await fixed.check(signal)).to.deep.include({ healthy: true });
   });
 
-  it("goes on when its logger cannot write", async () => {
+  it("keeps working when its logger throws", async () => {
     const fail = (): never => {
       throw new Error("full");
     };
@@ -312,7 +312,7 @@ describe("createKeyRing()", function () {
     expect(keys.generation).to.equal(1);
   });
 
-  it("makes a ring for a store of the application's own", async () => {
+  it("writes a ring for an application's own secret store", async () => {
     const text = writeRing(newRing(await generateKey({ algorithm: "EdDSA" }), Date.now()));
     expect(createKeyRing({ text }).signer().algorithm).to.equal("EdDSA");
     expect(() => createKeyRing({ text: text.slice(1) })).to.throw(KeyRingError, "is not JSON");

@@ -15,16 +15,16 @@ interface Issued {
 describe("a rotation of signing keys under load", function () {
   this.timeout(60_000);
 
-  it("KEY-3 refuses no valid token while keys are added, promoted and retired, whatever they sign with", async () => {
+  it("rejects no valid token while keys of several algorithms are added, promoted and retired (KEY-3)", async () => {
     let now = start;
     const clock = (): number => now;
     const lifetimes = { accessSeconds: 900, refreshSeconds: 3600, leewaySeconds: 30 };
     let document = { ...(await ring("RS256")), lifetimes };
-    // Two replicas of the issuer, the second of which hears of a change half a minute later.
+    // Two replicas of the issuer; the second one sees a change half a minute later.
     const replicas = [0, 1].map(() => createKeyRing({ text: writeRing(document), now: clock }));
     const [prompt, late] = replicas as [KeyRing, KeyRing];
     await using server = await listen((_req, res) => {
-      // What is published may be a minute old: the second replica, and caches on the way.
+      // The published set may be a minute old, because of the second replica and of caches on the way.
       const published = late.jwks();
       res.setHeader("Content-Type", "application/json");
       res.setHeader("Cache-Control", published?.cacheControl ?? "");
@@ -69,7 +69,7 @@ describe("a rotation of signing keys under load", function () {
       }
       issued = issued.filter(({ expires }) => expires > now);
       const checks = issued.flatMap(({ token, verifiers }) => verifiers.map((each) => each.verify(token)));
-      // In the middle of all that is on its way.
+      // Change the keys while requests are in flight.
       changes.shift()?.();
       for (const outcome of await Promise.all(checks.map((check) => Promise.resolve(check)))) {
         verified += 1;
@@ -112,7 +112,7 @@ describe("a rotation of signing keys under load", function () {
     expect(document.keys.map((each) => each.state)).to.deep.equal(["retired", "retired", "current"]);
   });
 
-  it("KEY-3 lets a replica that lags behind verify what the others sign already", async () => {
+  it("lets a lagging replica verify tokens that other replicas sign with the new key (KEY-3)", async () => {
     const document = addKey(await ring(), await key("ES256", 1), start);
     const [ahead, behind] = [writeRing(promoteKey(document, start + 120_000)), writeRing(document)].map(
       (text) => createKeyRing({ text }),

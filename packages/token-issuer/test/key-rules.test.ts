@@ -14,7 +14,7 @@ import { key, refusal, ring, start } from "./support/rings.ts";
 const second = 1000;
 const day = 86_400 * second;
 const settled = start + SETTLE_SECONDS * second;
-/** 30 days of refresh tokens, 30 s of leeway, 120 s until every replica and service has heard of it. */
+/** 30 days of refresh tokens, 30 s of leeway, 120 s until every replica and service knows the new key. */
 const kept = 30 * day + 150 * second;
 
 function states(document: RingDocument): string[] {
@@ -32,7 +32,7 @@ async function withNext(): Promise<{
 }
 
 describe("the states of signing keys", () => {
-  it("KEY-2 lets a key go from next to current, previous and retired", async () => {
+  it("lets a key go from next to current, previous and retired (KEY-2)", async () => {
     const { document, first } = await withNext();
     expect(states(document)).to.deep.equal(["current", "next"]);
     const promoted = promoteKey(document, settled);
@@ -44,24 +44,24 @@ describe("the states of signing keys", () => {
     expect(retired.keys[0]?.retiredAt).to.equal(settled + kept);
   });
 
-  it("signs at once with the first key of a ring, which nobody can know an older key of", async () => {
+  it("signs at once with the first key of a ring", async () => {
     expect((await ring()).keys).to.have.length(1);
     expect((await ring()).keys[0]).to.include({ state: "current", publishedAt: start, promotedAt: start });
   });
 
-  it("KEY-2 refuses to promote a key until it has been published for 120 s", async () => {
+  it("rejects a promotion until the key has been published for 120 s (KEY-2)", async () => {
     const { document } = await withNext();
     const { message } = refusal(() => promoteKey(document, settled - 1), "too_early");
     expect(message).to.contain("wait 1 s more");
     expect(states(promoteKey(document, settled))).to.deep.equal(["previous", "current"]);
   });
 
-  it("promotes a key earlier when it is forced to", async () => {
+  it("promotes a key earlier with force", async () => {
     const { document } = await withNext();
     expect(states(promoteKey(document, start, { force: true }))).to.deep.equal(["previous", "current"]);
   });
 
-  it("refuses to promote what is not next, forced or not", async () => {
+  it("rejects the promotion of a key that is not next, even with force", async () => {
     const { document, first, second: kid } = await withNext();
     const promoted = promoteKey(document, settled);
     const retired = retireKey(promoted, first, settled, { immediately: true });
@@ -71,13 +71,13 @@ describe("the states of signing keys", () => {
     refusal(() => promoteKey(retired, settled, { kid: first, force: true }), "wrong_state");
   });
 
-  it("refuses to promote a key that is not there", async () => {
+  it("rejects the promotion of an unknown key", async () => {
     const document = await ring();
     expect(refusal(() => promoteKey(document, settled), "unknown_key").message).to.contain("add one first");
     refusal(() => promoteKey(document, settled, { kid: "other", force: true }), "unknown_key");
   });
 
-  it("KEY-3 refuses to retire a replaced key until its last refresh token has expired everywhere", async () => {
+  it("rejects the retirement of a replaced key until its last refresh token has expired everywhere (KEY-3)", async () => {
     const { document, first } = await withNext();
     const promoted = promoteKey(document, settled);
     const end = settled + kept;
@@ -86,7 +86,7 @@ describe("the states of signing keys", () => {
     expect(states(retireKey(promoted, first, end))).to.deep.equal(["retired", "current"]);
   });
 
-  it("KEY-3 keeps a replaced key for as long as the ring says that refresh tokens live", async () => {
+  it("keeps a replaced key for the lifetime of refresh tokens that the ring names (KEY-3)", async () => {
     const lifetimes = { accessSeconds: 60, refreshSeconds: 3600, leewaySeconds: 5 };
     const document = addKey(newRing(await key(), start, lifetimes), await key("ES256", 1), start);
     const promoted = promoteKey(document, settled);
@@ -102,31 +102,31 @@ describe("the states of signing keys", () => {
     expect(states(retired)).to.deep.equal(["retired", "current"]);
   });
 
-  it("refuses to retire the key that signs", async () => {
+  it("rejects the retirement of the key that signs", async () => {
     const { document, first } = await withNext();
     refusal(() => retireKey(document, first, settled + 365 * day), "wrong_state");
   });
 
-  it("lets the next key sign, however new, when the current one is retired in an emergency", async () => {
+  it("promotes even a new next key when the current one is retired in an emergency", async () => {
     const { document, first } = await withNext();
     const retired = retireKey(document, first, start, { immediately: true });
     expect(states(retired)).to.deep.equal(["retired", "current"]);
     expect(retired.keys[1]?.promotedAt).to.equal(start);
   });
 
-  it("refuses to retire the only key, in an emergency too", async () => {
+  it("rejects the retirement of the only key, even in an emergency", async () => {
     const document = await ring();
     const kid = document.keys[0]?.kid ?? "";
     const { message } = refusal(() => retireKey(document, kid, start, { immediately: true }), "wrong_state");
     expect(message).to.contain("add another one first");
   });
 
-  it("retires a next key at once, as it has signed nothing", async () => {
+  it("retires a next key at once, because it has signed no tokens", async () => {
     const { document, second: kid } = await withNext();
     expect(states(retireKey(document, kid, start))).to.deep.equal(["current", "retired"]);
   });
 
-  it("refuses to retire a key twice, or one that is not there", async () => {
+  it("rejects the retirement of a retired or unknown key", async () => {
     const { document, second: kid } = await withNext();
     const retired = retireKey(document, kid, start);
     refusal(() => retireKey(retired, kid, start), "wrong_state");
@@ -134,7 +134,7 @@ describe("the states of signing keys", () => {
     refusal(() => retireKey(retired, "other", start), "unknown_key");
   });
 
-  it("refuses a second next key, a key that it has, and one that it had", async () => {
+  it("rejects a second next key, and a key that the ring has or had", async () => {
     const { document, second: kid } = await withNext();
     const third = await key("ES256", 2);
     refusal(() => addKey(document, third, start), "wrong_state");
@@ -144,7 +144,7 @@ describe("the states of signing keys", () => {
     refusal(() => addKey(document, again, start), "known_key");
   });
 
-  it("refuses to mix secrets with key pairs (AUTH-5)", async () => {
+  it("rejects a mix of secrets and key pairs (AUTH-5)", async () => {
     const secret = await key("HS256");
     const pair = await key();
     const [pairs, secrets] = [await ring(), await ring("HS256")];
@@ -152,7 +152,7 @@ describe("the states of signing keys", () => {
     refusal(() => addKey(secrets, pair, start), "wrong_state");
   });
 
-  it("takes 32 keys that are not retired, and no more", async () => {
+  it("accepts at most 32 keys that are not retired", async () => {
     let document = await ring("HS256");
     for (let n = 1; n < 32; n++) {
       document = promoteKey(addKey(document, await key("HS256", n), start), start, { force: true });
@@ -163,7 +163,7 @@ describe("the states of signing keys", () => {
     expect(addKey(left, last, start).keys).to.have.length(33);
   });
 
-  it("forgets the oldest of more than 64 retired keys", async () => {
+  it("drops the oldest of more than 64 retired keys", async () => {
     let document = await ring("HS256");
     for (let n = 1; n <= 70; n++) {
       const added = addKey(document, await key("HS256", n), start);
@@ -174,7 +174,7 @@ describe("the states of signing keys", () => {
     expect(document.keys.some((each) => each.retiredAt === start + 7)).to.equal(true);
   });
 
-  it("drops the private half of a key that signs no more, and all of a retired one", async () => {
+  it("drops the private half of a replaced key, and both halves of a retired one", async () => {
     const { document, first } = await withNext();
     const promoted = promoteKey(document, settled);
     expect(promoted.keys[0]?.signing).to.equal(undefined);
@@ -189,14 +189,14 @@ describe("the states of signing keys", () => {
     expect(writeRing(retired).match(/"jwk"/g)).to.have.length(1);
   });
 
-  it("leaves the ring that it was given as it was", async () => {
+  it("leaves the given ring unchanged", async () => {
     const { document, first } = await withNext();
     const text = writeRing(document);
     retireKey(promoteKey(document, settled), first, settled, { immediately: true });
     expect(writeRing(document)).to.equal(text);
   });
 
-  it("writes every state so that it is read again", async () => {
+  it("writes every state so that it can be read again", async () => {
     const { document, first } = await withNext();
     const promoted = promoteKey(document, settled);
     const added = addKey(promoted, await key("EdDSA"), settled);

@@ -41,7 +41,7 @@ describe("a key ring in a file", () => {
     await rename(`${file}.new`, file);
   }
 
-  it("takes up a file that is replaced, by a notice of the file system, long before the next look", async () => {
+  it("reads a replaced file on a file system event, long before the next check", async () => {
     await using keys = createKeyRing({ file, pollSeconds: 30 });
     expect(keys.list()).to.have.length(1);
     await put(two);
@@ -57,7 +57,7 @@ describe("a key ring in a file", () => {
     expect(keys.signer().kid).to.equal((await key("ES256", 1)).kid);
   });
 
-  it("takes the file keys.json of a directory", async () => {
+  it("reads the file keys.json of a directory", async () => {
     await using keys = createKeyRing({ file: folder, pollSeconds: 0.02 });
     await put(two);
     await eventually(
@@ -66,7 +66,7 @@ describe("a key ring in a file", () => {
     );
   });
 
-  it("takes up a mounted secret, whose directory is a link that is swapped", async () => {
+  it("reads a mounted secret whose directory link is swapped", async () => {
     for (const [name, text] of [
       ["a", one],
       ["b", two],
@@ -85,7 +85,7 @@ describe("a key ring in a file", () => {
     );
   });
 
-  it("keeps the old keys while the file is broken, says so once, shows it in readiness, and heals", async () => {
+  it("keeps the old keys while the file is broken, logs it once, reports it in readiness, and recovers", async () => {
     const logger = collectingLogger();
     await using keys = createKeyRing({ file, pollSeconds: 0.02, logger, now: () => start });
     const { kid } = keys.signer();
@@ -114,7 +114,7 @@ describe("a key ring in a file", () => {
     expect(await keys.readiness().check(signal)).to.include({ healthy: true });
   });
 
-  it("keeps the old keys while the file is gone, or open to others", async () => {
+  it("keeps the old keys while the file is missing or open to others", async () => {
     const logger = collectingLogger();
     await using keys = createKeyRing({ file, pollSeconds: 0.02, logger });
     const warnings = (): number => logger.at("warn").length;
@@ -130,7 +130,7 @@ describe("a key ring in a file", () => {
     );
   });
 
-  it("writes a line when the keys change, and none of it is a key", async () => {
+  it("logs a change of the keys without showing them", async () => {
     const logger = collectingLogger();
     await using keys = createKeyRing({ file, pollSeconds: 0.02, logger });
     await put(two);
@@ -143,7 +143,7 @@ describe("a key ring in a file", () => {
     ]);
   });
 
-  it("looks at the file no more once it is stopped", async () => {
+  it("stops checking the file after stop()", async () => {
     const stopped = createKeyRing({ file, pollSeconds: 0.02 });
     await using other = createKeyRing({ file, pollSeconds: 0.02 });
     stopped.stop?.();
@@ -157,7 +157,7 @@ describe("a key ring in a file", () => {
     expect(stopped.signer().kid).to.equal(other.signer().kid);
   });
 
-  it("keeps no process alive", async () => {
+  it("does not keep the process alive", async () => {
     const program = `
       import { createKeyRing } from "@svc/token-issuer";
       console.log(createKeyRing({ file: ${JSON.stringify(file)} }).signer().algorithm);
@@ -174,7 +174,7 @@ describe("a key ring in a file", () => {
     expect([code, stdout]).to.deep.equal([0, "ES256\n"]);
   });
 
-  it("refuses to start with a file that is missing, broken or too long", async () => {
+  it("rejects a missing, broken or too long file at the start", async () => {
     refusal(() => createKeyRing({ file: join(folder, "none.json") }), "unreadable");
     refusal(() => createKeyRing({ file: join(folder, "none", "keys.json") }), "unreadable");
     await put("{}");
@@ -195,7 +195,7 @@ describe("a key ring in a file", () => {
   };
   for (const [mode, allowed] of Object.entries(modes)) {
     const octal = Number(mode).toString(8).padStart(4, "0");
-    it(`${allowed ? "takes" : "refuses"} a file of mode ${octal}`, async function () {
+    it(`${allowed ? "accepts" : "rejects"} a file of mode ${octal}`, async function () {
       if (process.platform === "win32") this.skip();
       await put(one, Number(mode));
       if (!allowed) {

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { ada, altered, claimsOf, issuing, refusalOf } from "./support/issuing.ts";
 
 describe("the log of an issuer", () => {
-  it("AUTH-11 says why a refresh was refused, and nothing of tokens, people or sessions", async () => {
+  it("names the reason of a rejected refresh, but no tokens, people or sessions (AUTH-11)", async () => {
     const { issuer, keys, clock, logger } = issuing();
     const first = await issuer.issuePair({ ...ada, extra: { email: "ada@example.org" } });
     const second = await issuer.refresh(first.refresh_token);
@@ -29,7 +29,7 @@ describe("the log of an issuer", () => {
     }
   });
 
-  it("a logger that throws, or rejects, costs nobody an answer", async () => {
+  it("does not affect the results when the logger throws or rejects", async () => {
     const throws = (): never => {
       throw new Error("the disk is full");
     };

@@ -22,7 +22,7 @@ function faultsOf(options: object): string[] {
 }
 
 describe("the options of createTokenIssuer()", () => {
-  it("ISS-16 in prod, which is the default, refuses a store that is not shared", () => {
+  it("require a shared store in prod, which is the default (ISS-16)", () => {
     for (const env of [undefined, "prod"]) {
       const [fault, ...rest] = faultsOf({ env });
       expect(fault).to.match(/^store must be shared by all replicas in prod: .*Redis or PostgreSQL/);
@@ -59,7 +59,7 @@ describe("the options of createTokenIssuer()", () => {
     "leewaySeconds must be at most 30 seconds": { keys: limited, leewaySeconds: 31 },
   };
   for (const [start, options] of Object.entries(wrong)) {
-    it(`refuses what is wrong, and names it: ${start}`, () => {
+    it(`are rejected with a message that names the option: ${start}`, () => {
       const own = { keys, store, env: "local", ...options };
       const faults = faultsOf(own);
       expect(faults).to.have.length(1);
@@ -69,13 +69,13 @@ describe("the options of createTokenIssuer()", () => {
     });
   }
 
-  it("takes empty strings for settings that are left empty", async () => {
+  it("accept empty strings for settings that are left empty", async () => {
     const { issuer } = issuing({ issuer: "", audience: "" });
     const claims = claimsOf((await issuer.issuePair({ subject: "ada" })).access_token);
     expect(claims).to.not.have.any.keys("iss", "aud");
   });
 
-  it("authRoutes() refuses what it does not know", () => {
+  it("are checked by authRoutes() too, which rejects unknown ones", () => {
     const { issuer } = issuing();
     for (const [given, options] of [
       [issuer, { prefix: "auth" }],

@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises";
 const readme = new URL("../README.md", import.meta.url);
 
 describe("the README of @svc/token-issuer, on signing keys", () => {
-  it("KEY-3 replaces a key, and its tokens go on", async () => {
+  it("replaces a key whose tokens stay valid (KEY-3)", async () => {
     const blocks = codeBlocks(await readFile(readme, "utf8"), "js");
     const index = blocks.findIndex((block) => block.includes("promoteKey("));
     expect(index).to.be.above(-1);

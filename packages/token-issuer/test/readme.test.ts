@@ -7,7 +7,7 @@ import { ask, bearer, json } from "./support/stacks.ts";
 const readme = new URL("../README.md", import.meta.url);
 
 describe("the README of @svc/token-issuer", () => {
-  it("ISS-1 REF-1 ISS-5 signs in, refreshes and signs out, in a sign-in route that takes JSON alone (ERR-18)", async () => {
+  it("signs in by a route that accepts only JSON, refreshes and signs out (ISS-1, REF-1, ISS-5, ERR-18)", async () => {
     await using sample = await runSample(readme, 0);
     const url = await sample.url;
     const login = await ask(`${url}/login`, json({ password: "correct horse" }));
@@ -38,13 +38,13 @@ describe("the README of @svc/token-issuer", () => {
     expect((await ask(`${url}/login`, { method: "POST" })).status).to.equal(401);
   });
 
-  it("REF-10 REF-16 asks a hook, which narrows the scopes and then ends the session", async () => {
+  it("calls a hook that narrows the scopes and then ends the session (REF-10, REF-16)", async () => {
     await using sample = await runSample(readme, 1);
     const { stdout } = await sample.ended;
     expect(stdout).to.equal("orders:read\n401 this session is no longer valid\n");
   });
 
-  it("REV-10 signs a person out everywhere and this browser in again", async () => {
+  it("signs a person out everywhere and this browser in again (REV-10)", async () => {
     await using sample = await runSample(readme, 2);
     const { stdout } = await sample.ended;
     expect(stdout).to.equal("this session has been revoked\nBearer\n");

@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { ada, claimsOf, expectPair, issuing, problemOf, refusalOf } from "./support/issuing.ts";
 
 describe("the refresh hook", () => {
-  it("REF-9 CLAIM-7 receives the principal of the refresh token, without scopes and roles", async () => {
+  it("receives the principal of the refresh token, without scopes and roles (REF-9, CLAIM-7)", async () => {
     const seen: Principal[] = [];
     const { issuer } = issuing({
       onRefresh: async (principal) => {
@@ -20,7 +20,7 @@ describe("the refresh hook", () => {
     expect(seen[0]?.family).to.equal(claimsOf(refresh_token)["fam"]);
   });
 
-  it("REF-16 decides about the scopes; the roles stay those of the session", async () => {
+  it("sets the scopes; the roles stay those of the session (REF-16)", async () => {
     const { issuer } = issuing({ onRefresh: () => ({ scopes: ["orders:audit"] }) });
     const pair = await issuer.refresh((await issuer.issuePair(ada)).refresh_token);
     expect(claimsOf(pair.access_token)).to.deep.include({ scope: "orders:audit", roles: ["clerk"] });
@@ -28,7 +28,7 @@ describe("the refresh hook", () => {
   });
 
   for (const nothing of [undefined, null]) {
-    it(`REF-10 ends the session at once when it answers ${String(nothing)}`, async () => {
+    it(`ends the session at once when it returns ${String(nothing)} (REF-10)`, async () => {
       let active = true;
       const { issuer, store, events } = issuing({
         onRefresh: () => (active ? { scopes: [] } : nothing),
@@ -53,13 +53,13 @@ describe("the refresh hook", () => {
       throw new Error("the database at postgres://user:hunter2@db is gone");
     },
     rejects: () => Promise.reject(new Error("gone")),
-    "answers something else": () => ["orders:read"] as unknown as Grant,
-    "answers scopes that cannot be written": () => ({ scopes: ["a b"] }),
-    "answers false": () => false as unknown as Grant,
-    "answers more than a token can hold": () => ({ scopes: ["x".repeat(6000)] }),
+    "returns another value": () => ["orders:read"] as unknown as Grant,
+    "returns scopes that cannot be written": () => ({ scopes: ["a b"] }),
+    "returns false": () => false as unknown as Grant,
+    "returns more than a token can hold": () => ({ scopes: ["x".repeat(6000)] }),
   };
   for (const [what, hook] of Object.entries(failing)) {
-    it(`REF-11 consumes nothing when it ${what}`, async () => {
+    it(`leaves the token valid when it ${what} (REF-11)`, async () => {
       let hooked: RefreshHook | undefined = hook;
       const { issuer } = issuing({
         onRefresh: (principal, signal) => hooked?.(principal, signal) ?? { scopes: ["orders:read"] },
@@ -72,7 +72,7 @@ describe("the refresh hook", () => {
     });
   }
 
-  it("REF-11 answers 500 with the generic text, and logs no message of the error", async () => {
+  it("returns 500 with the generic text when it fails, and does not log the error's message (REF-11)", async () => {
     const { issuer, logger } = issuing({ onRefresh: failing["throws"] });
     const { refresh_token } = await issuer.issuePair(ada);
     const problem = await problemOf(issuer.refresh(refresh_token));
@@ -85,7 +85,7 @@ describe("the refresh hook", () => {
     expect(JSON.stringify(logger.lines)).to.not.include("hunter2");
   });
 
-  it("REF-11 consumes nothing when it hangs, and is told that its time is up", async () => {
+  it("leaves the token valid when it hangs, and gets its signal aborted (REF-11)", async () => {
     let aborted: AbortSignal | undefined;
     let hangs = true;
     const { issuer } = issuing({
@@ -104,7 +104,7 @@ describe("the refresh hook", () => {
     expectPair(await issuer.refresh(refresh_token));
   });
 
-  it("REF-11 is not asked about a session that has been revoked or is over", async () => {
+  it("is not called for a session that is revoked or over (REF-11)", async () => {
     let asked = 0;
     const { issuer, clock } = issuing({
       sessionLifetimeDays: 1,
@@ -121,7 +121,7 @@ describe("the refresh hook", () => {
     expect(asked).to.equal(0);
   });
 
-  it("REF-10 a session that is ended while it runs gets no pair", async () => {
+  it("gives no pair to a session that is ended while it runs (REF-10)", async () => {
     const { issuer } = issuing({
       onRefresh: async (principal) => {
         await issuer.revokeSession(principal.family ?? "");

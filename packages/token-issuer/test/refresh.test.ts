@@ -13,7 +13,7 @@ const ENDED = "401 this session is no longer valid";
 const PREDATES = "401 this refresh token predates scope-preserving rotation";
 
 describe("refresh()", () => {
-  it("REF-1 REF-4 answers a new pair of the same session, and uses the token up", async () => {
+  it("returns a new pair of the same session and uses the token up (REF-1, REF-4)", async () => {
     const { issuer, clock } = issuing();
     const first = await issuer.issuePair(ada);
     clock.forward(60);
@@ -26,7 +26,7 @@ describe("refresh()", () => {
     expectPair(await issuer.refresh(second.refresh_token));
   });
 
-  it("REF-3 ISS-10 keeps rights, tenant, extra claims and the moment of the sign-in through refreshes", async () => {
+  it("keeps rights, tenant, extra claims and the time of the sign-in through refreshes (REF-3, ISS-10)", async () => {
     const { issuer, clock } = issuing({ issuer: "https://issuer.example", audience: ["a", "b"] });
     const first = await issuer.issuePair({ ...ada, extra: { locale: "es" } });
     let pair = first;
@@ -43,7 +43,7 @@ describe("refresh()", () => {
     expect(claimsOf(pair.refresh_token)["grt"]).to.eql({ scopes: ada.scopes, roles: ada.roles });
   });
 
-  it("REF-2 ISS-4 gives every refresh token the full lifetime", async () => {
+  it("gives every refresh token the full lifetime (REF-2, ISS-4)", async () => {
     const { issuer, clock } = issuing();
     const first = await issuer.issuePair(ada);
     clock.forward(29 * DAY);
@@ -51,7 +51,7 @@ describe("refresh()", () => {
     expect(claimsOf(second.refresh_token)["exp"]).to.equal(clock() / 1000 + 30 * DAY);
   });
 
-  it("ISS-10 takes iat for the sign-in of a token without auth_time, and writes it down", async () => {
+  it("uses iat as the time of the sign-in of a token without auth_time, and writes it as auth_time (ISS-10)", async () => {
     const { issuer, keys, clock } = issuing();
     const { refresh_token } = await issuer.issuePair(ada);
     const { iat } = claimsOf(refresh_token);
@@ -61,7 +61,7 @@ describe("refresh()", () => {
     expect(claimsOf(pair.refresh_token)["auth_time"]).to.equal(iat);
   });
 
-  it("REF-5 within the grace window refuses, and revokes nothing", async () => {
+  it("rejects a second use within the grace window and revokes nothing (REF-5)", async () => {
     const { issuer, store, clock } = issuing();
     const first = await issuer.issuePair(ada);
     const second = await issuer.refresh(first.refresh_token);
@@ -71,7 +71,7 @@ describe("refresh()", () => {
     expectPair(await issuer.refresh(second.refresh_token));
   });
 
-  it("REF-6 REF-14 after the grace window of 10 s revokes the whole session", async () => {
+  it("revokes the whole session at a second use after the grace window of 10 s (REF-6, REF-14)", async () => {
     const { issuer, store, clock, events } = issuing();
     const first = await issuer.issuePair(ada);
     const second = await issuer.refresh(first.refresh_token);
@@ -84,7 +84,7 @@ describe("refresh()", () => {
     expect(await isRevoked(store, second.access_token), "for the refresh lifetime + leeway").to.equal(true);
   });
 
-  it("REF-14 a window of 0 is strict", async () => {
+  it("revokes the session at any second use with a window of 0 (REF-14)", async () => {
     const { issuer } = issuing({ refreshGraceSeconds: 0 });
     const first = await issuer.issuePair(ada);
     const second = await issuer.refresh(first.refresh_token);
@@ -92,7 +92,7 @@ describe("refresh()", () => {
     expect(await refusalOf(issuer.refresh(second.refresh_token))).to.equal(REVOKED);
   });
 
-  it("REF-15 ends a session absolutely, whatever it does", async () => {
+  it("ends a session at sessionLifetimeDays even if it is refreshed (REF-15)", async () => {
     const { issuer, clock } = issuing({ sessionLifetimeDays: 40 });
     let pair = await issuer.issuePair(ada);
     clock.forward(20 * DAY);
@@ -129,7 +129,7 @@ describe("refresh()", () => {
     expect(await refusalOf(issuer.refresh(over.refresh_token))).to.equal(ENDED);
   });
 
-  it("answers an expired token of an ended session as the ended session (REF-15, REF-13)", async () => {
+  it("reports an expired token of an ended session as that of an ended session (REF-15, REF-13)", async () => {
     const { issuer, keys, clock } = issuing({ sessionLifetimeDays: 2, refreshLifetimeDays: 1 });
     const { refresh_token } = await issuer.issuePair(ada);
     const forged = signToken(claimsOf(refresh_token), "another secret of at least 32 bytes");
@@ -142,7 +142,7 @@ describe("refresh()", () => {
     expect(await refusalOf(issuer.refresh(access))).to.equal("401 invalid refresh token");
   });
 
-  it("consumes nothing when the session ends while the hook is asked (REF-15)", async () => {
+  it("leaves the token unused when the session ends during the hook (REF-15)", async () => {
     const { issuer, clock, store } = issuing({
       sessionLifetimeDays: 1,
       onRefresh: () => {
@@ -156,7 +156,7 @@ describe("refresh()", () => {
     expect((store as MemoryTokenStore).size).to.equal(0);
   });
 
-  it("refuses to issue a pair for a session that is over (REF-15)", async () => {
+  it("rejects a new pair for a session that is over (REF-15)", async () => {
     const { issuer, clock } = issuing({ sessionLifetimeDays: 1 });
     const error: unknown = await issuer
       .issuePair({ ...ada, authTime: clock() / 1000 - DAY })
@@ -165,7 +165,7 @@ describe("refresh()", () => {
     expect(String(error)).to.include("sessionLifetimeDays has ended the session");
   });
 
-  it("REF-15 without such a lifetime a session goes on for as long as it is used", async () => {
+  it("never ends a session that is refreshed without sessionLifetimeDays (REF-15)", async () => {
     const { issuer, clock } = issuing();
     let pair = await issuer.issuePair(ada);
     for (let month = 0; month < 24; month += 1) {
@@ -175,7 +175,7 @@ describe("refresh()", () => {
     expectPair(pair);
   });
 
-  it("REF-13 has one text for every token that does not hold", async () => {
+  it("rejects every invalid token with the same text (REF-13)", async () => {
     const { issuer, keys, clock } = issuing({ issuer: "https://issuer.example", audience: "orders" });
     const { refresh_token } = await issuer.issuePair(ada);
     const good = claimsOf(refresh_token);
@@ -198,7 +198,7 @@ describe("refresh()", () => {
     expect(await refusalOf(issuer.refresh(refresh_token)), "expired").to.equal(INVALID);
   });
 
-  it("REF-13 says so when an access token is presented", async () => {
+  it("reports that an access token was presented (REF-13)", async () => {
     const { issuer } = issuing();
     const { access_token } = await issuer.issuePair(ada);
     const refused = "401 an access token cannot be used to refresh";
@@ -215,7 +215,7 @@ describe("refresh()", () => {
     "with a grant without scopes": [{ grt: { roles: [] } }, PREDATES],
   };
   for (const [what, [claims, refused]] of Object.entries(incomplete)) {
-    it(`REF-12 REF-13 refuses a refresh token ${what}`, async () => {
+    it(`rejects a refresh token ${what} (REF-12, REF-13)`, async () => {
       let asked = 0;
       const { issuer, keys } = issuing({
         onRefresh: () => {
@@ -230,14 +230,14 @@ describe("refresh()", () => {
     });
   }
 
-  it("REF-3 takes a grant without roles, as the contract writes it", async () => {
+  it("accepts a grant without roles, the form in the contract (REF-3)", async () => {
     const { issuer, keys } = issuing();
     const { refresh_token } = await issuer.issuePair(ada);
     const pair = await issuer.refresh(await altered(keys, refresh_token, { grt: { scopes: ["a"] } }));
     expect(claimsOf(pair.access_token)).to.deep.include({ scope: "a", roles: [] });
   });
 
-  it("ISS-5 ISS-7 REF-13 logout ends the session with both its tokens, and no other one", async () => {
+  it("ends the session of a logout with both its tokens, and no other session (ISS-5, ISS-7, REF-13)", async () => {
     const { issuer, store, keys, clock, events } = issuing();
     const [phone, laptop] = [await issuer.issuePair(ada), await issuer.issuePair(ada)];
     await issuer.logout(await principalOf(phone.access_token));
@@ -254,7 +254,7 @@ describe("refresh()", () => {
     }
   });
 
-  it("ISS-19 REV-1 revokes one token, and one session", async () => {
+  it("revokes one token, and one session (ISS-19, REV-1)", async () => {
     const { issuer, store } = issuing();
     const [first, second] = [await issuer.issuePair(ada), await issuer.issuePair(ada)];
     await issuer.revokeToken(String(claimsOf(first.access_token)["jti"]));
@@ -264,7 +264,7 @@ describe("refresh()", () => {
     expect(await refusalOf(issuer.refresh(second.refresh_token))).to.equal(REVOKED);
   });
 
-  it("ISS-19 a revoked refresh token cannot be used, and ends its session", async () => {
+  it("rejects a revoked refresh token, and ends its session (ISS-19)", async () => {
     const { issuer, store } = issuing();
     const pair = await issuer.issuePair(ada);
     await issuer.revokeToken(String(claimsOf(pair.refresh_token)["jti"]));
@@ -272,7 +272,7 @@ describe("refresh()", () => {
     expect(await isRevoked(store, pair.access_token)).to.equal(true);
   });
 
-  it("REV-10 signs a person out everywhere, this second included, and lets them in again", async () => {
+  it("signs a person out everywhere up to the current second, and lets them sign in again (REV-10)", async () => {
     const { issuer, clock } = issuing();
     const [old, young] = [await issuer.issuePair(ada), await issuer.issuePair(ada)];
     const other = await issuer.issuePair({ ...ada, subject: "bo" });
@@ -288,7 +288,7 @@ describe("refresh()", () => {
     expectPair(await issuer.refresh(again.refresh_token));
   });
 
-  it("REV-10 lets a person in again at once without any leeway, too", async () => {
+  it("lets a person sign in again at once even without leeway (REV-10)", async () => {
     const { issuer, clock } = issuing({ leewaySeconds: 0 });
     const authTime = await issuer.revokeSubject("ada");
     const again = await issuer.issuePair({ ...ada, authTime });
@@ -296,7 +296,7 @@ describe("refresh()", () => {
     expectPair(await issuer.refresh(again.refresh_token));
   });
 
-  it("REV-10 refuses a moment to come, as milliseconds are: nobody could sign in until then", async () => {
+  it("rejects a notBefore in the future or in milliseconds, which would end later sessions too (REV-10)", async () => {
     const { issuer, clock } = issuing();
     const before = await issuer.issuePair(ada);
     for (const notBefore of [clock(), clock() / 1000 + 3600]) {
@@ -306,7 +306,7 @@ describe("refresh()", () => {
     expectPair(await issuer.refresh(before.refresh_token));
   });
 
-  it("ISS-19 refuses to revoke what has no name", async () => {
+  it("rejects a revocation without an id (ISS-19)", async () => {
     const { issuer } = issuing();
     for (const run of [
       () => issuer.revokeToken(""),

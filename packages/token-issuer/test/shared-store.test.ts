@@ -45,7 +45,7 @@ describe("two replicas on one Redis", () => {
   const refresh = (url: string, token: string): Promise<Answer> =>
     ask(`${url}/auth/refresh`, json({ refresh_token: token }));
 
-  it(`REF-19 REF-4 one token sent to both over ${CONNECTIONS} connections each rotates once, ${ROUNDS} times`, async function () {
+  it(`rotate one token that is sent to both over ${CONNECTIONS} connections each only once, in ${ROUNDS} rounds (REF-19, REF-4)`, async function () {
     this.timeout(120_000);
     await using a = await replica();
     await using b = await replica();
@@ -63,7 +63,7 @@ describe("two replicas on one Redis", () => {
     }
   });
 
-  it(`ISS-5 REV-11 what was signed out on one is refused on the other at the next request, ${ROUNDS} times`, async function () {
+  it(`reject a token at the next request after a logout on the other replica, in ${ROUNDS} rounds (ISS-5, REV-11)`, async function () {
     this.timeout(120_000);
     await using a = await replica();
     await using b = await replica();
@@ -80,7 +80,7 @@ describe("two replicas on one Redis", () => {
     }
   });
 
-  it("REF-6 REV-11 a token that is replayed ends its session on both at the next request", async () => {
+  it("both end the session of a replayed token at the next request (REF-6, REV-11)", async () => {
     await using a = await replica(0);
     await using b = await replica(0);
     const first = await a.issuer.issuePair(ada);
@@ -95,7 +95,7 @@ describe("two replicas on one Redis", () => {
     }
   });
 
-  it("ISS-17 REF-17 a replica that has lost Redis answers 503, and the session goes on at the other one", async () => {
+  it("answer 503 on the replica that has lost Redis, and continue the session on the other (ISS-17, REF-17)", async () => {
     await using a = await replica();
     await using b = await replica();
     const pair = await a.issuer.issuePair(ada);
@@ -111,5 +111,5 @@ describe("two replicas on one Redis", () => {
   });
 });
 
-// The verifiers of the servers have the same clock as the issuers.
+// The verifiers of the servers use the clock of the issuers.
 const clock = Object.assign(() => Date.now(), { forward: () => undefined });

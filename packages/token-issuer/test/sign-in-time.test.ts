@@ -6,7 +6,7 @@ import { ada, claimsOf, issuing, problemOf } from "./support/issuing.ts";
 
 type Clock = Required<Pick<IssuerStore, "signInTime" | "revokeSubjectNow">>;
 
-/** A store as an application may have written it before there were `signInTime` and `revokeSubjectNow`. */
+/** A store without the optional `signInTime` and `revokeSubjectNow`. */
 function storeWithoutClock(): IssuerStore {
   const store = createMemoryTokenStore();
   return {
@@ -18,7 +18,7 @@ function storeWithoutClock(): IssuerStore {
   };
 }
 
-/** A store whose clock says what a test wants; answers how often it was asked, too. */
+/** A store with the given clock operations. */
 function storeWithClock(clock: Clock): IssuerStore {
   return { ...storeWithoutClock(), ...clock };
 }
@@ -26,7 +26,7 @@ function storeWithClock(clock: Clock): IssuerStore {
 const never = (): never => expect.fail("it was asked");
 
 describe("the moment of a sign-in", () => {
-  it("is that of the store's clock, which is asked once for each sign-in and at nothing else (REV-10)", async () => {
+  it("is that of the store's clock, which only a sign-in reads, once (REV-10)", async () => {
     const asked: unknown[] = [];
     const { issuer, clock } = issuing({
       store: storeWithClock({
@@ -45,7 +45,7 @@ describe("the moment of a sign-in", () => {
     expect(asked).to.eql([["ada", now]]);
   });
 
-  it("is never later than the store's now, also with a later authTime (REV-10)", async () => {
+  it("is never later than the store's time, even with a later authTime (REV-10)", async () => {
     const { issuer, clock } = issuing({
       store: storeWithClock({ signInTime: (_sub, now) => now - 25, revokeSubjectNow: never }),
     });
@@ -61,7 +61,7 @@ describe("the moment of a sign-in", () => {
     }
   });
 
-  it("comes from the replica's clock where a store of one's own has none (REV-10)", async () => {
+  it("comes from the replica's clock when the store has none (REV-10)", async () => {
     const { issuer, clock } = issuing({ store: storeWithoutClock() });
     const now = clock() / 1000;
     const pair = await issuer.issuePair(ada);
@@ -78,10 +78,10 @@ describe("the moment of a sign-in", () => {
     },
     rejects: () => Promise.reject(new Error("hunter2")),
     hangs: () => new Promise<never>(() => undefined),
-    "lets nothing through": () => Promise.reject(new BreakerOpenError(1500)),
+    "has its breaker open": () => Promise.reject(new BreakerOpenError(1500)),
   };
   for (const [what, signInTime] of Object.entries(failures)) {
-    it(`is leewaySeconds ago when the store ${what}: a later sign-out ends the session on any replica (REV-10)`, async () => {
+    it(`is leewaySeconds ago when the store ${what}, so that a later sign-out ends the session on any replica (REV-10)`, async () => {
       const { issuer, clock, logger } = issuing({
         store: storeWithClock({ signInTime, revokeSubjectNow: never }),
         storeTimeoutSeconds: 0.05,
@@ -104,7 +104,7 @@ describe("the moment of a sign-in", () => {
     expect([problem.status, problem.code]).to.eql([503, "ERR_SVC_TOKEN_STORE_UNAVAILABLE"]);
   });
 
-  it("rejects a store that answers anything but whole seconds (REV-10)", async () => {
+  it("rejects a store that returns anything but whole seconds (REV-10)", async () => {
     for (const answer of [undefined, null, "5", Number.NaN, 1.5, -1, Infinity]) {
       const bad = (): number => answer as number;
       const { issuer } = issuing({ store: storeWithClock({ signInTime: bad, revokeSubjectNow: bad }) });

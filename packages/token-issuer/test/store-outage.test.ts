@@ -8,7 +8,7 @@ import { ada, claimsOf, expectPair, issuing, problemOf, refusalOf } from "./supp
 type Operation = Exclude<keyof IssuerStore, "shared">;
 type Rotation = Parameters<IssuerStore["rotate"]>[0];
 
-/** A store that fails as it is told, and counts what it was asked. */
+/** A store whose operations can be replaced by failures, and that records its rotations. */
 function failingStore(): IssuerStore & {
   /** What an operation does instead of its work. */
   readonly instead: { [K in Operation]?: (() => unknown) | undefined };
@@ -50,7 +50,7 @@ const UNAVAILABLE = "503 the revocation store is not answering; retry shortly";
 describe("a token store that does not answer", () => {
   for (const [what, instead] of Object.entries({ throws, rejects, hangs })) {
     for (const operation of ["isRevoked", "rotate"] as const) {
-      it(`REF-17 a refresh answers 503 and consumes nothing when ${operation}() ${what}`, async () => {
+      it(`returns 503 for a refresh and leaves the token valid when ${operation}() ${what} (REF-17)`, async () => {
         const store = failingStore();
         const { issuer, logger, events } = issuing({ store, storeTimeoutSeconds: 0.05 });
         const { refresh_token } = await issuer.issuePair(ada);
@@ -63,12 +63,12 @@ describe("a token store that does not answer", () => {
         expect(logger.at("warn")).to.have.length(1);
         expect(JSON.stringify(logger.lines)).to.not.include("hunter2");
         delete store.instead[operation];
-        // What hung or failed had not happened.
+        // The failed call had no effect.
         expectPair(await issuer.refresh(refresh_token));
       });
     }
 
-    it(`ISS-17 a logout answers 503 when revokeFamily() or revoke() ${what}`, async () => {
+    it(`returns 503 for a logout when revokeFamily() or revoke() ${what} (ISS-17)`, async () => {
       const store = failingStore();
       const { issuer } = issuing({ store, storeTimeoutSeconds: 0.05 });
       for (const operation of ["revokeFamily", "revoke"] as const) {
@@ -80,7 +80,7 @@ describe("a token store that does not answer", () => {
       }
     });
 
-    it(`REF-10 a refresh that the hook declines answers 503 when revokeFamily() ${what}`, async () => {
+    it(`returns 503 for a refresh that the hook declines when revokeFamily() ${what} (REF-10)`, async () => {
       const store = failingStore();
       const { issuer } = issuing({
         store,
@@ -96,13 +96,13 @@ describe("a token store that does not answer", () => {
   }
 
   for (const [how, lose] of Object.entries({ "times out": hangs, "is cut off": rejects })) {
-    it(`REF-8 a rotation whose answer ${how} is asked for again with its nonce, and wins`, async () => {
+    it(`retries a rotation whose answer ${how} with the same nonce, and wins (REF-8)`, async () => {
       const store = failingStore();
       const { issuer } = issuing({ store, storeTimeoutSeconds: 0.05 });
       const { refresh_token } = await issuer.issuePair(ada);
       store.instead.rotate = () => {
         delete store.instead.rotate;
-        // It has happened; the answer is lost.
+        // The rotation happens, and its answer is lost.
         expect(store.inner.rotate(store.rotations.at(-1) as Rotation)).to.equal("rotated");
         return lose();
       };
@@ -115,7 +115,7 @@ describe("a token store that does not answer", () => {
     });
   }
 
-  it("REF-8 a rotation whose answer was lost waits for an open breaker", async () => {
+  it("waits for an open breaker to retry a rotation whose answer was lost (REF-8)", async () => {
     const store = failingStore();
     const { issuer } = issuing({ store });
     const { refresh_token } = await issuer.issuePair(ada);
@@ -126,7 +126,7 @@ describe("a token store that does not answer", () => {
     expect(store.rotations).to.have.length(3);
   });
 
-  it("REF-17 what an open breaker did not let through is not tried again", async () => {
+  it("does not retry a rotation that an open breaker rejected (REF-17)", async () => {
     const store = failingStore();
     const { issuer } = issuing({ store });
     const { refresh_token } = await issuer.issuePair(ada);
@@ -140,7 +140,7 @@ describe("a token store that does not answer", () => {
     expect(store.rotations).to.have.length(2);
   });
 
-  it("REF-8 two presentations never share a nonce", async () => {
+  it("draws a new nonce for every presentation (REF-8)", async () => {
     const store = failingStore();
     const { issuer } = issuing({ store });
     const { refresh_token } = await issuer.issuePair(ada);
@@ -148,7 +148,7 @@ describe("a token store that does not answer", () => {
     expect(new Set(store.rotations.map((each) => each.nonce)).size).to.equal(20);
   });
 
-  it("REF-18 REF-8 a store that answers anything else mints nothing", async () => {
+  it("issues nothing when a store returns an unknown result (REF-18, REF-8)", async () => {
     const store = failingStore();
     const { issuer } = issuing({ store });
     const { refresh_token } = await issuer.issuePair(ada);
@@ -167,7 +167,7 @@ describe("a token store that does not answer", () => {
     }
   });
 
-  it("ISS-6 ISS-8 logout of a token without fam asks for its jti alone, and of none for nothing", async () => {
+  it("revokes only the jti at the logout of a token without fam, and nothing without a jti (ISS-6, ISS-8)", async () => {
     const store = failingStore();
     const { issuer } = issuing({ store });
     const principal = principalIn((await issuer.issuePair(ada)).access_token);
@@ -179,7 +179,7 @@ describe("a token store that does not answer", () => {
     await issuer.logout({ ...principal, family: undefined, tokenId: undefined });
   });
 
-  it("ISS-5 REV-2 REV-9 logout revokes the jti for the rest of its life, and the family for that of a refresh token", async () => {
+  it("revokes at logout the jti for its remaining life, and the family for that of a refresh token (ISS-5, REV-2, REV-9)", async () => {
     const revoked: Record<string, number> = {};
     const store = Object.assign(createMemoryTokenStore(), {
       revoke: (jti: string, ttlSeconds: number) => void (revoked[jti] = ttlSeconds),
@@ -195,7 +195,7 @@ describe("a token store that does not answer", () => {
     });
   });
 
-  it("REV-2 REV-9 says for how long entries must live", async () => {
+  it("tells the store how long entries must live (REV-2, REV-9)", async () => {
     const store = failingStore();
     const { issuer, clock } = issuing({ store, leewaySeconds: 20, refreshLifetimeDays: 10 });
     const { refresh_token } = await issuer.issuePair(ada);

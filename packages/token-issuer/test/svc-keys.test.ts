@@ -60,13 +60,13 @@ describe("svc-keys", function () {
     return { code, stdout, stderr };
   }
 
-  /** What a command does, without the price of a process. */
+  /** Runs a command in this process, which is faster than starting one. */
   async function json(...args: readonly string[]): Promise<Listing> {
     const where = args.includes("--file") ? [] : ["--file", file];
     return JSON.parse(await runKeyCommand([...args, ...where, "--json"], () => Date.now())) as Listing;
   }
 
-  /** Makes it as if all of the ring had happened so many seconds earlier. */
+  /** Moves all dates of the ring back by the given seconds. */
   async function age(seconds: number): Promise<void> {
     const { lifetimes, keys } = readRing(await readFile(file, "utf8"));
     const back = (time: number | undefined): number | undefined =>
@@ -80,7 +80,7 @@ describe("svc-keys", function () {
     await writeFile(file, writeRing({ lifetimes, keys: older }));
   }
 
-  it("KEY-3 leads a service through a whole rotation, and the service follows", async () => {
+  it("rotates the keys of a running service (KEY-3)", async () => {
     const first = await json("init", "--algorithm", "ES256");
     await using keys = createKeyRing({ file, pollSeconds: 0.02 });
     const token = await keys.signer().sign(claims(Date.now()));
@@ -108,7 +108,7 @@ describe("svc-keys", function () {
     expect(retired.keys.map(({ state }) => state)).to.deep.equal(["current", "retired"]);
   });
 
-  it("shows a table that people can read", async () => {
+  it("prints a table for people", async () => {
     await run("init", "--algorithm", "ES256");
     const { code, stdout } = await run("add");
     expect(code).to.equal(0);
@@ -125,14 +125,14 @@ describe("svc-keys", function () {
     expect((await run("retire", "--due")).stdout).to.contain("nothing to do");
   });
 
-  it("writes a file that only its owner reads, in a directory too, and leaves nothing else behind", async () => {
+  it("writes a file that only its owner can read, also in a directory, and leaves no other file", async () => {
     await json("init", "--file", folder, "--algorithm", "EdDSA");
     await json("add", "--file", folder);
     expect(await readdir(folder)).to.deep.equal(["keys.json"]);
     if (process.platform !== "win32") expect((await stat(file)).mode & 0o777).to.equal(0o600);
   });
 
-  it("keeps the group's right to read, and a link a link", async function () {
+  it("keeps the group's right to read, and replaces the target of a symbolic link", async function () {
     if (process.platform === "win32") this.skip();
     await json("init", "--algorithm", "EdDSA");
     await chmod(file, 0o640);
@@ -143,7 +143,7 @@ describe("svc-keys", function () {
     expect(readRing(await readFile(file, "utf8")).keys).to.have.length(2);
   });
 
-  it("leaves the file to the owner that it had, when an administrator changes it", async function () {
+  it("keeps the owner of the file when an administrator changes it", async function () {
     if (process.getuid?.() !== 0) this.skip();
     await json("init", "--algorithm", "EdDSA");
     await chown(file, 1234, 4321);
@@ -151,7 +151,7 @@ describe("svc-keys", function () {
     expect(await stat(file)).to.include({ uid: 1234, gid: 4321 });
   });
 
-  it("never shows a private key or a secret", async () => {
+  it("never prints a private key or a secret", async () => {
     for (const algorithm of ["RS256", "HS256"]) {
       await rm(file, { force: true });
       const outputs = [
@@ -170,7 +170,7 @@ describe("svc-keys", function () {
     }
   });
 
-  it("draws what it is asked for, by default RS256, then as the current key", async () => {
+  it("generates the requested key, by default RS256 first and then like the current key", async () => {
     await json("init", "--rsa-bits", "3072");
     const { keys } = await json("add");
     expect(keys.map(({ algorithm }) => algorithm)).to.deep.equal(["RS256", "RS256"]);
@@ -180,7 +180,7 @@ describe("svc-keys", function () {
     expect(sizes).to.deep.equal([3072, 2048]);
   });
 
-  it("takes a key that was made elsewhere, so that its tokens go on", async function () {
+  it("imports an existing key, so that its tokens stay valid", async function () {
     const drawn = await key("ES384");
     const pem = drawn.signing?.export({ type: "pkcs8", format: "pem" }).toString() ?? "";
     await writeFile(join(folder, "old.pem"), pem, { mode: 0o600 });
@@ -203,7 +203,7 @@ describe("svc-keys", function () {
     expect(mixed.stderr).to.contain("a PEM").and.not.contain("BEGIN");
   });
 
-  it("writes down how long tokens live", async () => {
+  it("stores the lifetimes of tokens in the file", async () => {
     await json(
       "init",
       "--algorithm",
@@ -219,7 +219,7 @@ describe("svc-keys", function () {
     expect(lifetimes).to.deep.equal({ accessSeconds: 60, refreshSeconds: 3600, leewaySeconds: 0 });
   });
 
-  it("replaces a key that leaked at once", async () => {
+  it("replaces a leaked key at once", async () => {
     const { changed } = await json("init", "--algorithm", "ES256");
     const alone = await run("retire", changed[0] ?? "", "--now");
     expect(alone.code).to.equal(1);
@@ -229,20 +229,20 @@ describe("svc-keys", function () {
     expect(keys.map(({ state }) => state)).to.deep.equal(["current", "retired"]);
   });
 
-  it("promotes early when it is forced to", async () => {
+  it("promotes early with --force", async () => {
     await json("init", "--algorithm", "ES256");
     await json("add");
     expect((await json("promote", "--force")).changed).to.have.length(2);
   });
 
-  it("takes a kid that begins with a dash", async () => {
+  it("accepts a kid that begins with a dash", async () => {
     await json("init", "--algorithm", "HS256");
     const { code, stderr } = await run("retire", `-${"a".repeat(42)}`, "--now");
     expect(code).to.equal(1);
     expect(stderr).to.contain(`the ring has no key "-${"a".repeat(42)}"`);
   });
 
-  it("ends with 1 and a reason for programs when a change is refused", async () => {
+  it("exits with 1 and a reason for programs when a change is rejected", async () => {
     const reasonOf = async (...args: readonly string[]): Promise<unknown> => {
       const { code, stdout, stderr } = await run(...args, "--json");
       expect(code).to.equal(1);
@@ -272,7 +272,7 @@ describe("svc-keys", function () {
     expect(await readFile(file, "utf8")).to.equal("{");
   });
 
-  it("lets one of two commands at the same time change the file, or both one after the other", async () => {
+  it("lets only one of several commands at a time change the file", async () => {
     await json("init", "--algorithm", "ES256");
     const ended = await Promise.all([run("add"), run("add"), run("add")]);
     expect(ended.filter(({ code }) => code === 0)).to.have.length(1);
@@ -280,7 +280,7 @@ describe("svc-keys", function () {
     expect(await readdir(folder)).to.deep.equal(["keys.json"]);
   });
 
-  it("shows its use when it is asked, or called without anything", async () => {
+  it("prints its usage on --help and without arguments", async () => {
     for (const args of [[], ["list", "--help"]]) {
       const { code, stdout } = await run(...args);
       expect(code).to.equal(0);
@@ -289,10 +289,10 @@ describe("svc-keys", function () {
   });
 
   const misuses: readonly [readonly string[], string][] = [
-    [["lst"], "lst is no command; did you mean list?"],
+    [["lst"], "lst is not a command; did you mean list?"],
     [["--json"], "a command is missing"],
-    [["list", "more"], "more is too much"],
-    [["promote", "a", "b"], "b is too much"],
+    [["list", "more"], "unexpected argument more"],
+    [["promote", "a", "b"], "unexpected argument b"],
     [["list", "--force"], "list does not take --force"],
     [["promote", "--now"], "promote does not take --now"],
     [["add", "--refresh-seconds", "1"], "add does not take --refresh-seconds"],
@@ -308,15 +308,17 @@ describe("svc-keys", function () {
     [["init", "--colour"], "Unknown option '--colour'"],
   ];
   for (const [args, message] of misuses) {
-    it(`refuses: svc-keys ${args.join(" ")}`, () => {
+    it(`rejects: svc-keys ${args.join(" ")}`, () => {
       expect(() => readKeyCommand(args)).to.throw(InvalidUse, message);
     });
   }
 
-  it("ends with 2 when it is called wrongly, says why, and writes nothing", async () => {
+  it("exits with 2 for invalid arguments, prints the reason, and writes nothing", async () => {
     const { code, stdout, stderr } = await run("lst");
     expect([code, stdout]).to.deep.equal([2, ""]);
-    expect(stderr).to.equal("svc-keys: lst is no command; did you mean list?\nsvc-keys --help tells more\n");
+    expect(stderr).to.equal(
+      "svc-keys: lst is not a command; did you mean list?\nsvc-keys --help tells more\n",
+    );
     const told = await run("init", "--rsa-bits", "1024", "--json");
     expect([told.code, told.stdout]).to.deep.equal([2, ""]);
     expect(JSON.parse(told.stderr)).to.include({ code: "ERR_SVC_KEYS_USAGE" });

@@ -1,13 +1,13 @@
-/** A value and the moment, on the clock of its store, from which on it counts no more. */
+/** A value that is valid until `expiresAt`, in milliseconds on the clock of its store. */
 export interface Expiring {
   readonly expiresAt: number;
 }
 
-/** Entries that end. One that has ended is as good as absent, whether or not it was swept already. */
+/** A map of entries that expire. `get` treats an expired entry as absent, even before `sweep` deletes it. */
 export class ExpiringMap<V extends Expiring> {
   readonly #entries = new Map<string, V>();
 
-  /** Counts entries that have ended and were not swept yet, too. */
+  /** Number of entries, including expired ones that were not swept yet. */
   get size(): number {
     return this.#entries.size;
   }
@@ -17,7 +17,7 @@ export class ExpiringMap<V extends Expiring> {
     return entry !== undefined && entry.expiresAt > at ? entry : undefined;
   }
 
-  /** Whether setting the key takes no further room. */
+  /** Returns whether the key is present, so that setting it does not increase `size`. */
   holds(key: string): boolean {
     return this.#entries.has(key);
   }

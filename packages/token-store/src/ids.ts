@@ -1,16 +1,16 @@
 import { refused } from "./durations.ts";
 
 /**
- * Refuses what is no id: a token of a session without a name would otherwise share that session with all others.
+ * Rejects an id that is not a string. Otherwise all tokens without a session id would share one session.
  *
- * @throws TokenStoreError `ERR_SVC_TOKEN_STORE_ARGUMENT` when it is no string
+ * @throws TokenStoreError `ERR_SVC_TOKEN_STORE_ARGUMENT` when it is not a string
  */
 export function checkId(name: string, id: string): void {
   if (typeof id !== "string") throw refused(name, "a string", id);
 }
 
 /**
- * What a rotation must name. An empty nonce is none: every request would be taken for the winner's.
+ * Checks the ids of a rotation. Rejects an empty nonce, because all requests with it would count as the same request.
  *
  * @throws TokenStoreError `ERR_SVC_TOKEN_STORE_ARGUMENT`
  */

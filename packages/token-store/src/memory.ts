@@ -16,7 +16,7 @@ interface SignOut extends Expiring {
   readonly notBefore: number;
 }
 
-/** A token store in the memory of the process: for one process, and for tests. Answers at once, without promises. */
+/** A token store in the memory of one process, for a single replica and for tests. Returns results without promises. */
 export interface MemoryTokenStore extends TokenStore {
   isRevoked(token: RevocableToken): boolean;
   revoke(jti: string, ttlSeconds: number): void;
@@ -26,9 +26,9 @@ export interface MemoryTokenStore extends TokenStore {
   revokeSubjectNow(sub: string, nowSeconds: number, ttlSeconds: number): number;
   rotate(rotation: Rotation): RotationResult;
   readiness(): ReadinessCheck;
-  /** How many entries it holds, those that have ended and were not swept yet included. */
+  /** Number of entries, including expired ones that were not swept yet. */
   readonly size: number;
-  /** Forgets everything. */
+  /** Deletes all entries and stops the sweep timer. */
   stop(): void;
   [Symbol.dispose](): void;
 }
@@ -39,13 +39,13 @@ const WARNING_INTERVAL_MS = 10_000;
 const NOTE = "in-memory token store: revocation does not survive a restart or reach other replicas";
 
 /**
- * Keeps revocations and used refresh tokens in the memory of this process (RDY-23). Every operation is one synchronous
- * step, so nothing comes between looking and writing (REF-7).
+ * Keeps revocations and used refresh tokens in the memory of this process (RDY-23). Every operation is synchronous, so no
+ * other request runs between its read and its write (REF-7).
  *
- * It holds at most `maxEntries` and never gives up a live entry for a new one: that would let a revoked token live
- * again. When it is full, `rotate` and the revocations throw instead, so that a refresh or a logout fails (REF-17).
+ * The store holds at most `maxEntries` and never drops a live entry for a new one, because a revoked token would become
+ * valid again. When it is full, `rotate` and the revocations throw, so a refresh or a logout fails (REF-17).
  *
- * @throws ConfigurationError for unknown or wrong options
+ * @throws ConfigurationError for unknown or invalid options
  * @throws TokenStoreError (its operations) `ERR_SVC_TOKEN_STORE_FULL`, `ERR_SVC_TOKEN_STORE_ARGUMENT`
  */
 export function createMemoryTokenStore(options?: MemoryTokenStoreOptions): MemoryTokenStore {
@@ -59,7 +59,7 @@ export function createMemoryTokenStore(options?: MemoryTokenStoreOptions): Memor
   const maxWithUses = Math.floor(maxEntries * 0.9);
   let sweeper: NodeJS.Timeout | undefined;
   let sweptAt = -Infinity;
-  // The latest second that a caller's clock has shown. Callers on one store need not agree, so it never goes back.
+  // The latest second seen on any caller's clock. Replicas that share a store may disagree, so it never goes back.
   let latestSeconds = -Infinity;
 
   const warnFull = atMostEvery(
@@ -84,9 +84,9 @@ export function createMemoryTokenStore(options?: MemoryTokenStoreOptions): Memor
     sweeper = undefined;
   }
 
-  /** @throws TokenStoreError when there is no room for one more entry */
+  /** @throws TokenStoreError when the store is full */
   function makeRoom(map: ExpiringMap<Expiring>, key: string, limit: number, at: number): void {
-    // Sweeping takes as long as there are entries: not once per request.
+    // A sweep visits every entry, so it runs at most once per interval and not in every request.
     if (size() >= limit && !map.holds(key) && at - sweptAt >= FULL_SWEEP_INTERVAL_MS) sweep(at);
     if (size() < limit || map.holds(key)) {
       sweeper ??= setInterval(() => sweep(now()), SWEEP_INTERVAL_MS).unref();
@@ -110,7 +110,7 @@ export function createMemoryTokenStore(options?: MemoryTokenStoreOptions): Memor
 
   function signedOut({ sub, signedInAt }: { sub: string; signedInAt: number }, at: number): boolean {
     const entry = subjects.get(sub, at);
-    // Whatever is no number began before everything.
+    // NaN counts as the earliest sign-in, so every sign-out ends it.
     return entry !== undefined && !(signedInAt >= entry.notBefore);
   }
 

@@ -4,11 +4,11 @@ import { func, integer, objectWith, optional, resolveOptions, string, withDefaul
 /** Options of `createMemoryTokenStore()`. */
 export interface MemoryTokenStoreOptions {
   /**
-   * How many entries may be alive at once, each some 150 bytes. The last tenth is kept for revocations, so that people
-   * can still sign out of a store that takes no more rotations. Default: 100000.
+   * Maximum number of live entries, each about 150 bytes. The last tenth is reserved for revocations, so people can still
+   * sign out when the store rejects rotations. Default: 100000.
    */
   readonly maxEntries?: number | undefined;
-  /** Told, every 10 s at most, that the store is full. Default: nobody is. */
+  /** Receives a warning, at most every 10 s, while the store is full. Default: no logger. */
   readonly logger?: Pick<Logger, "warn"> | undefined;
   /** Name of the readiness check. Default: `token-store`. */
   readonly name?: string | undefined;
@@ -31,7 +31,7 @@ export interface ResolvedMemoryTokenStore {
   readonly now: () => number;
 }
 
-/** @throws ConfigurationError for unknown or wrong options */
+/** @throws ConfigurationError for unknown or invalid options */
 export function resolveMemoryTokenStore(
   given: MemoryTokenStoreOptions | undefined,
 ): ResolvedMemoryTokenStore {

@@ -1,9 +1,9 @@
-/** Why a token store refused. */
+/** Why a token store rejected an operation. */
 export type TokenStoreErrorCode = "ERR_SVC_TOKEN_STORE_FULL" | "ERR_SVC_TOKEN_STORE_ARGUMENT";
 
 /**
- * Thrown when a store cannot or will not remember something. The operation has had no effect: a caller that fails
- * closed, as a refresh must, issues nothing.
+ * Thrown when a store is full or an argument is malformed. The operation has had no effect, so a refresh must not issue
+ * tokens.
  */
 export class TokenStoreError extends Error {
   override readonly name = "TokenStoreError";

@@ -1,6 +1,6 @@
 import type { ReadinessCheck } from "@svc/context";
 
-/** What a revocation can name: a token, a session, or all sessions that a person began before some moment. */
+/** The ids by which a token can be revoked: its own, its session's, and its subject with the time of the sign-in. */
 export interface RevocableToken {
   readonly jti: string | undefined;
   readonly fam: string | undefined;
@@ -11,60 +11,61 @@ export interface RevocableToken {
 
 /** One presentation of a refresh token. All durations are in seconds. */
 export interface Rotation {
-  /** Of one token only: one that comes in two sessions may be taken for a replay. */
+  /** Unique across all sessions: the store may treat a `jti` that occurs in two sessions as a replay. */
   readonly jti: string;
   readonly fam: string;
   readonly sub: string;
   readonly signedInAt: number;
-  /** For how long after its rotation the replaced token is refused without a consequence; 0 for not at all (REF-14). */
+  /** Seconds during which another use of the replaced token is refused but does not end the session; 0: none (REF-14). */
   readonly graceSeconds: number;
-  /** How long the use of the token is remembered: its remaining lifetime + leeway. */
+  /** Seconds to remember that the token was used: its remaining lifetime + leeway. */
   readonly usedTtlSeconds: number;
-  /** How long a revoked family is remembered: the full refresh lifetime + leeway (REV-9). */
+  /** Seconds to remember a revoked family: the full refresh lifetime + leeway (REV-9). */
   readonly familyTtlSeconds: number;
-  /** Drawn by the server for this request: the same request sent again is recognised as the winner by it. */
+  /** Drawn by the server for each request. A retry of the winning request with the same nonce is `rotated` again. */
   readonly nonce: string;
 }
 
-/** `rotated`: go on and issue. `raced`: somebody else just did. `replayed`: the family is revoked (REF-4 to REF-6). */
+/** `rotated`: issue tokens. `raced`: another request just won. `replayed`: the family is revoked (REF-4 to REF-6). */
 export type RotationResult = "rotated" | "raced" | "replayed";
 
 /** Remembers which tokens and sessions were revoked, and which refresh tokens were used. */
 export interface TokenStore {
   /** Whether every replica of a service sees the same entries (ISS-16). Default: false. */
   readonly shared?: boolean | undefined;
-  /** A throw or a rejection means that the store does not answer. */
+  /** Returns whether the token is revoked. A throw or a rejection means that the store did not answer. */
   isRevoked(token: RevocableToken): boolean | Promise<boolean>;
-  /** Revokes one token, for as long as it could still be valid: its remaining lifetime + leeway (REV-9). */
+  /** Revokes one token. Pass the seconds for which it could still be valid: its remaining lifetime + leeway (REV-9). */
   revoke(jti: string, ttlSeconds: number): void | Promise<void>;
-  /** Revokes a session with all of its tokens, for the full refresh lifetime + leeway (REV-9). */
+  /** Revokes a session with all of its tokens. Pass the full refresh lifetime + leeway in seconds (REV-9). */
   revokeFamily(fam: string, ttlSeconds: number): void | Promise<void>;
   /**
-   * Signs a person out everywhere: sessions with `signedInAt < notBefore` (seconds since the Unix epoch, best with their
-   * fraction), for the full refresh lifetime (REV-10). An earlier moment than the one that is kept changes nothing.
+   * Signs a person out everywhere: revokes sessions with `signedInAt < notBefore`, in seconds since the Unix epoch, with a
+   * fraction if possible. Pass the full refresh lifetime as `ttlSeconds`. A moment before the stored one changes nothing
+   * (REV-10).
    */
   revokeSubject(sub: string, notBefore: number, ttlSeconds: number): void | Promise<void>;
   /**
-   * The moment at which a session of a person begins now, in whole seconds since the Unix epoch, for `auth_time`: by the
-   * store's own clock, which all replicas share, and not before the person's last sign-out (REV-10). Changes nothing.
-   * Optional, together with `revokeSubjectNow`; without them the clock of the replica counts.
+   * Returns the `auth_time` for a session that begins now, in whole seconds since the Unix epoch. It comes from the store's
+   * own clock, which all replicas share, and is never before the person's last sign-out (REV-10). Changes nothing.
+   * Optional, together with `revokeSubjectNow`; without the two, the clock of the issuing replica decides.
    *
-   * @param nowSeconds the caller's clock, for a store that has none of its own
+   * @param nowSeconds the caller's clock, for a store without a clock of its own
    */
   signInTime?(sub: string, nowSeconds: number): number | Promise<number>;
   /**
-   * Signs a person out everywhere as of now, by the clock of `signInTime` and in ONE atomic step: as `revokeSubject` one
-   * second after the moment that `signInTime` would answer, so that it ends what began in the same second (REV-10).
+   * Signs a person out everywhere as of now, in one atomic step. It uses the clock of `signInTime` and sets `notBefore` to
+   * one second after the result of `signInTime`, so sessions that began in the same second end too (REV-10).
    *
    * @returns the `notBefore` that it has set
    */
   revokeSubjectNow?(sub: string, nowSeconds: number, ttlSeconds: number): number | Promise<number>;
   /**
-   * ONE atomic step: is the family or the subject revoked, consume, mark (REF-7, REF-8). The window is that of the
-   * presentation that was rotated. A token whose `jti` was revoked is `replayed`, as one that was used long ago.
+   * Presents a refresh token, in one atomic step: checks the family and the subject, and marks the token as used (REF-7,
+   * REF-8). The winning rotation sets the grace window. A token whose `jti` is revoked is `replayed`.
    */
   rotate(rotation: Rotation): RotationResult | Promise<RotationResult>;
-  /** What `/ready` says of the store. */
+  /** Returns the check for `/ready`. */
   readiness?(): ReadinessCheck;
   stop?(): void | Promise<void>;
 }

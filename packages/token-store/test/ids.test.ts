@@ -7,10 +7,10 @@ import { Redis } from "ioredis";
 import { openStore } from "./support/postgres.ts";
 import { id, presented } from "./support/presentations.ts";
 
-// What plain JavaScript may pass.
+// Values that plain JavaScript can pass.
 const none = [undefined, null, 5, ["a"], {}] as unknown as readonly string[];
 
-describe("what is no id", () => {
+describe("an id that is not a string", () => {
   const server = testRedis();
   const database = testDatabase({ name: "token-store-ids" });
 
@@ -39,13 +39,13 @@ describe("what is no id", () => {
     );
   }
 
-  it("REF-7 is refused by the memory store, at once", async () => {
+  it("is rejected by the memory store at once (REF-7)", async () => {
     using store = createMemoryTokenStore();
     await refuses(store);
     expect(store.size).to.equal(1);
   });
 
-  it("REF-7 is refused by the Redis store, at once", async () => {
+  it("is rejected by the Redis store at once (REF-7)", async () => {
     const redis = new Redis(server.url);
     const keyPrefix = `${server.keyPrefix}ids:`;
     try {
@@ -56,7 +56,7 @@ describe("what is no id", () => {
     }
   });
 
-  it("REF-7 is refused by the PostgreSQL store, at once", async () => {
+  it("is rejected by the PostgreSQL store at once (REF-7)", async () => {
     await using bench = await openStore(database.url);
     await refuses(bench.store);
     const { rows } = await bench.pool.query("select key from svc_auth_marks");

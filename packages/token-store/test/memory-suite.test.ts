@@ -1,7 +1,7 @@
 import { createMemoryTokenStore } from "@svc/token-store";
 import { tokenStoreCases } from "@svc/token-store/testing";
 
-// On the clock of the process the sample of the README runs it.
+// The README's sample runs the suite on the real clock.
 describe("createMemoryTokenStore, the suite", () => {
   let now = 1_000;
   const cases = tokenStoreCases({

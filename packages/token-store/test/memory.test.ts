@@ -19,7 +19,7 @@ async function fullOf(operation: () => unknown): Promise<void> {
 }
 
 describe("createMemoryTokenStore", () => {
-  it("answers at once, without promises", () => {
+  it("returns results at once, without promises", () => {
     using store = createMemoryTokenStore();
     const token = presented();
     expect(store.rotate(token)).to.equal("rotated");
@@ -30,7 +30,7 @@ describe("createMemoryTokenStore", () => {
     expect(store.isRevoked(token)).to.equal(true);
   });
 
-  it("RDY-23 is healthy and not critical, and says what it cannot do", async () => {
+  it("is healthy and not critical, and states its limits (RDY-23)", async () => {
     using store = createMemoryTokenStore({ name: "tokens" });
     store.revoke("a", 1);
     const check = store.readiness();
@@ -42,7 +42,7 @@ describe("createMemoryTokenStore", () => {
     });
   });
 
-  it("REF-17 refuses rotations when it is full, and keeps every live entry", async () => {
+  it("rejects rotations when it is full, and keeps every live entry (REF-17)", async () => {
     const { store } = filled();
     const used = Array.from({ length: 9 }, () => presented());
     for (const token of used) expect(store.rotate(token)).to.equal("rotated");
@@ -56,7 +56,7 @@ describe("createMemoryTokenStore", () => {
     expect(store.size).to.equal(0);
   });
 
-  it("REF-17 keeps its last tenth for revocations, then refuses those, but not what is there already", async () => {
+  it("reserves its last tenth for revocations, and still extends existing ones when it is full (REF-17)", async () => {
     const { store } = filled();
     const used = Array.from({ length: 9 }, () => presented({ graceSeconds: 0 }));
     for (const token of used) store.rotate(token);
@@ -71,7 +71,7 @@ describe("createMemoryTokenStore", () => {
     store.stop();
   });
 
-  it("takes entries again when others have ended", async () => {
+  it("accepts entries again when others have expired", async () => {
     const { store, pass } = filled();
     for (let count = 0; count < 9; count++) store.rotate(presented({ usedTtlSeconds: 60 }));
     await fullOf(() => store.rotate(presented()));
@@ -97,7 +97,7 @@ describe("createMemoryTokenStore", () => {
     store.stop();
   });
 
-  it("says that it is full though its logger throws", async () => {
+  it("reports that it is full even if its logger throws", async () => {
     const logger = {
       warn(): never {
         throw new Error("the disk is full");
@@ -109,7 +109,7 @@ describe("createMemoryTokenStore", () => {
     store.stop();
   });
 
-  it("refuses durations and moments that are none, naming them", () => {
+  it("rejects durations and moments that are not finite numbers, and names them", () => {
     using store = createMemoryTokenStore();
     expect(() => store.revoke("a", Number.NaN))
       .to.throw(TokenStoreError, "ttlSeconds must be a number of seconds, at most 100 years; it is NaN")
@@ -118,7 +118,7 @@ describe("createMemoryTokenStore", () => {
     expect(() => store.rotate(presented({ usedTtlSeconds: Infinity }))).to.throw(TokenStoreError, "usedTtl");
   });
 
-  it("refuses options that it does not know or that are wrong", () => {
+  it("rejects unknown and invalid options", () => {
     for (const wrong of [{ maxEntries: 0 }, { now: 1 }, { logger: {} }, { maxEntrys: 100 }]) {
       expect(() => createMemoryTokenStore(wrong as MemoryTokenStoreOptions)).to.throw(ConfigurationError);
     }

@@ -15,7 +15,7 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "token-store-faults" });
 
-  it("gives the error of the database, and then its answer, though the logger throws", async () => {
+  it("rejects with the error of the database, and recovers, even if the logger throws", async () => {
     const fail = (): never => {
       throw new Error("the disk is full");
     };
@@ -34,7 +34,7 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
     await store.revoke("a", 1);
   });
 
-  it("REF-4 REF-8 a backend that is killed in the middle leaves nothing half done, and the call is made again", async () => {
+  it("repeats a call whose backend is killed, and leaves nothing half done (REF-4, REF-8)", async () => {
     await using bench = await openStore(database.url, { timeoutMs: 10_000 });
     const token = presented();
     await using holder = await holdToken(database.url, token.jti);
@@ -48,7 +48,7 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
     expect(await bench.store.rotate(again(token))).to.equal("raced");
   });
 
-  it("REF-4 REF-17 on a single connection that is killed in the middle the call rejects, and nothing was consumed", async () => {
+  it("rejects on a single connection that is killed, and consumes nothing (REF-4, REF-17)", async () => {
     await using bench = await openStore(database.url);
     const client = new Client({ connectionString: database.url });
     client.on("error", () => undefined);
@@ -63,7 +63,7 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
     expect(await bench.store.rotate(again(token))).to.equal("rotated");
   });
 
-  it("REF-4 a reply that was lost: the same request is told that it won, another one that it raced", async () => {
+  it("rotates again for the request whose reply was lost, and reports another one as raced (REF-4)", async () => {
     await using bench = await openStore(database.url);
     let lost = 0;
     const db = {
@@ -86,7 +86,7 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
     expect(await bench.store.rotate(again(token))).to.equal("raced");
   });
 
-  it("REF-17 REV-7 waits for a lock no longer than a command may take, and consumes nothing", async () => {
+  it("waits for a row lock only until the deadline, and consumes nothing (REF-17, REV-7)", async () => {
     await using bench = await openStore(database.url, { timeoutMs: 300 });
     const token = presented();
     await using holder = await holdToken(database.url, token.jti);
@@ -98,13 +98,13 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
   });
 
   for (const hours of [0, 1]) {
-    it(`REF-17 REV-10 what a server that hung gets to only after the call was refused has no effect, with a clock of ours ${hours} h ahead`, async () => {
+    it(`ignores a call that a hung server starts after the deadline, with the local clock ${hours} h ahead (REF-17, REV-10)`, async () => {
       await using bench = await openStore(database.url, { timeoutMs: 10_000 });
       let hangs: Promise<unknown> = Promise.resolve();
       const executed: Promise<unknown>[] = [];
       const db = {
         query<R extends Row>(text: string): Promise<QueryResult<R>> {
-          // Without the limit that it was sent with: a server that is held up would end what comes late before it is judged.
+          // Without the statement's own time limit, which would cancel it before the server compares its clock.
           const unlimited = text.replace(/statement_timeout = \d+/, "statement_timeout = 0");
           const answer = hangs.then(() => bench.pool.query(unlimited)) as Promise<QueryResult<R>>;
           executed.push(answer);
@@ -130,7 +130,7 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
         const refused = [again(token), again(used)].map((each) => rejection(hasty.rotate(each)));
         refused.push(rejection(hasty.revokeSubjectNow("ann", 0, 60)));
         for (const error of await Promise.all(refused)) expect(error).to.be.instanceOf(DeadlineError);
-        // Later than the rotation may be by the clock of the server.
+        // Longer than the deadline by the clock of the server.
         await bench.pool.query("select pg_sleep(0.02)");
         resumed.resolve();
         await Promise.all(executed);
@@ -145,7 +145,7 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
     });
   }
 
-  it("REF-17 REV-7 the server gives up before the caller does, also when the caller waited for a connection", async () => {
+  it("limits the statement on the server to the time left after the wait for a connection (REF-17, REV-7)", async () => {
     await using bench = await openStore(database.url);
     const sent: string[] = [];
     const db = {
@@ -167,7 +167,7 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
     expect(limit).to.be.within(1, 15_000 - 320);
   });
 
-  it("REV-7 a table that somebody has locked does not hold a check up for longer than a command may take", async () => {
+  it("waits for a locked table only until the deadline (REV-7)", async () => {
     await using bench = await openStore(database.url, { timeoutMs: 300 });
     await using holder = await hold(database.url, "lock table svc_auth_marks in access exclusive mode");
     expect(await rejection(bench.store.isRevoked(presented()))).to.satisfy(isTimeout);
@@ -177,7 +177,7 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
     expect(await patient.isRevoked(presented())).to.equal(false);
   });
 
-  it("REV-7 REV-8 a server that hangs is asked three times, and not again until the cool-down is over", async () => {
+  it("stops calling a hung server after three failures, until the cool-down is over (REV-7, REV-8)", async () => {
     await using silent = await silentServer();
     const pool = openPool(silent.url);
     let now = 0;
@@ -213,7 +213,7 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
     for (const socket of connections) socket.destroy();
   });
 
-  it("REV-8 it heals: after the cool-down one call is made, and then all are", async () => {
+  it("sends one trial call after the cool-down, and then all calls (REV-8)", async () => {
     await using bench = await openStore(database.url);
     let down = true;
     let now = 0;
@@ -244,7 +244,7 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
     ]);
   });
 
-  it("REV-8 an error that the server reports is an answer: the table is missing, and every call says so", async () => {
+  it("keeps the breaker closed when the server reports an error, such as a missing table (REV-8)", async () => {
     const pool = openPool(database.url);
     const store = createPostgresTokenStore({ db: pool, table: "svc_not_there", timeoutMs: 15_000 });
     for (let n = 0; n < 5; n++) {
@@ -254,18 +254,18 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
     await pool.end();
   });
 
-  it("REV-7 a connection that hangs at the deadline is closed and not lent again", async () => {
+  it("closes a connection that hangs at the deadline instead of lending it again (REV-7)", async () => {
     await using silent = await silentServer();
     const pool = openPool(silent.url);
     const store = createPostgresTokenStore({ db: pool, timeoutMs: 100 });
     await rejection(store.rotate(presented()));
-    // The deadline may come before the server was told of the connection.
+    // The deadline may pass before the server sees the connection.
     await until("it has arrived", () => silent.connections.size > 0);
     for (const socket of silent.connections) socket.destroy();
     await until("the pool has let go of it", () => Promise.resolve(pool.totalCount === 0));
   });
 
-  it("REF-8 refuses a connection with a transaction open, which another's commit would decide about", async () => {
+  it("rejects a connection with an open transaction, which its owner could roll back (REF-8)", async () => {
     await using bench = await openStore(database.url);
     await using holder = await hold(database.url, "select 1");
     const store = createPostgresTokenStore({ db: holder.client, timeoutMs: 15_000 });
@@ -285,7 +285,7 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
     expect(await bench.store.isRevoked(successor(token))).to.equal(false);
   });
 
-  it("says of a driver that hides what the last statement answered that it cannot be used", async () => {
+  it("rejects a driver that does not return the result of the last statement", async () => {
     const db = { query: <R extends Row>(): Promise<QueryResult<R>> => Promise.resolve({ rows: [] }) };
     const store = createPostgresTokenStore({ db, timeoutMs: 15_000 });
     const message = "the driver does not answer the last of several statements";
@@ -293,7 +293,7 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
     expect((await rejection(store.rotate(presented()))).message).to.equal(message);
   });
 
-  it("a deletion that fails is told to the logger and to nobody else", async () => {
+  it("logs a failed deletion and does not reject the call", async () => {
     await using bench = await openStore(database.url);
     const logger = collectingLogger();
     const db = {
@@ -311,7 +311,7 @@ describe("createPostgresTokenStore when PostgreSQL fails", function () {
   });
 });
 
-/** Whether the server ended a statement, or the caller the wait for it: on a busy machine either may be first. */
+/** Whether the server canceled the statement, or the caller's deadline passed; on a busy machine either may be first. */
 function isTimeout(error: unknown): boolean {
   return sqlStateOf(error) === "57014" || error instanceof DeadlineError;
 }
@@ -321,7 +321,7 @@ interface SilentServer extends AsyncDisposable {
   readonly connections: Set<Socket>;
 }
 
-/** A server that takes connections and never says anything. */
+/** A server that accepts connections and never answers. */
 async function silentServer(): Promise<SilentServer> {
   const connections = new Set<Socket>();
   const server = createServer((socket) => {

@@ -13,7 +13,7 @@ describe("the table of the PostgreSQL token store", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "token-store-schema" });
 
-  it("is made once by sixteen stores that start at once, and left alone after that", async () => {
+  it("is created once by sixteen stores that start at once, and left unchanged after that", async () => {
     const pool = openPool(database.url);
     const made = await Promise.all(
       Array.from({ length: 16 }, () =>
@@ -27,7 +27,7 @@ describe("the table of the PostgreSQL token store", function () {
     await pool.end();
   });
 
-  it("may be made by a migration, in a schema and under a name of one's own", async () => {
+  it("can be created by a migration, in another schema and under another name", async () => {
     const pool = openPool(database.url);
     await pool.query("create schema if not exists auth");
     for (const statement of tokenStoreStatements("auth.Marks")) await pool.query(statement);
@@ -40,11 +40,11 @@ describe("the table of the PostgreSQL token store", function () {
     await pool.end();
   });
 
-  it("is svc_auth_marks where nothing else is said", () => {
+  it("is svc_auth_marks by default", () => {
     expect(tokenStoreStatements()[0]).to.match(/^create table if not exists "svc_auth_marks"/);
   });
 
-  it("of other columns, or without what makes a key unique, is refused and not altered", async () => {
+  it("is rejected and not altered if a column is missing or of another type, or the key is not unique", async () => {
     const pool = openPool(database.url);
     await pool.query("create table columns (key text primary key, nonce int, deadline timestamptz)");
     const columns = createPostgresTokenStore({ db: pool, table: "columns", timeoutMs: 15_000 });
@@ -67,7 +67,7 @@ describe("the table of the PostgreSQL token store", function () {
     await pool.end();
   });
 
-  it("that takes no null, or compares ids without their case, is refused: nobody could sign out", async () => {
+  it("is rejected if it takes no null or compares ids without case, because no person could sign out", async () => {
     const pool = openPool(database.url);
     const rest = "deadline timestamptz, expires_at timestamptz not null";
     await pool.query(
@@ -88,7 +88,7 @@ describe("the table of the PostgreSQL token store", function () {
     await pool.end();
   });
 
-  it("REF-18 needs no more than the right to select, insert, update and delete", async () => {
+  it("needs only the rights to select, insert, update and delete (REF-18)", async () => {
     await using owner = await openStore(database.url, { table: "lent" });
     await using login = await openTestLogin({
       url: database.url,
@@ -114,7 +114,7 @@ describe("the table of the PostgreSQL token store", function () {
   describe("through PgBouncer in transaction mode", () => {
     const pgBouncer = testPgBouncer();
 
-    it("REF-4 REF-5 REF-19 two pools over three shared connections: one is rotated, the rest raced", async () => {
+    it("rotates one presentation from two pools over three shared connections, and reports the rest as raced (REF-4, REF-5, REF-19)", async () => {
       await using login = await openTestLogin({
         url: database.url,
         grants: ["grant usage, create on schema public to login"],
@@ -143,7 +143,7 @@ describe("readiness of the PostgreSQL token store", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "token-store-ready" });
 
-  it("says that the database answers, that the table is missing, that the login may not read it", async () => {
+  it("reports the database as answering, a missing table, and a login that may not read it", async () => {
     const pool = openPool(database.url);
     const store = createPostgresTokenStore({ db: pool, name: "sessions", critical: true, timeoutMs: 15_000 });
     const readiness = store.readiness();
@@ -172,7 +172,7 @@ describe("readiness of the PostgreSQL token store", function () {
     await pool.end();
   });
 
-  it("RDY-22 says that nothing can be revoked on a database that only reads", async () => {
+  it("reports a read-only database on which nothing can be revoked (RDY-22)", async () => {
     await using bench = await openStore(database.url);
     const url = new URL(database.url);
     url.searchParams.set("options", "-c default_transaction_read_only=on");
@@ -189,7 +189,7 @@ describe("readiness of the PostgreSQL token store", function () {
     await pool.end();
   });
 
-  it("RDY-22 shows no address and no password of a server that is not there", async () => {
+  it("shows neither address nor password of an absent server (RDY-22)", async () => {
     const pool = openPool("postgres://somebody:hunter2@127.0.0.1:1/none");
     const store = createPostgresTokenStore({ db: pool, timeoutMs: 15_000 });
     expect(await store.readiness().check(signal)).to.deep.equal({
@@ -203,7 +203,7 @@ describe("readiness of the PostgreSQL token store", function () {
 describe("the options of createPostgresTokenStore", () => {
   const db = { query: () => Promise.resolve({ rows: [] }) };
 
-  it("are checked when the store is made", () => {
+  it("are checked when the store is created", () => {
     const wrong: [Record<string, unknown>, RegExp][] = [
       [{ db: undefined }, /db: is required and must be a pool or a connection/],
       [{ db: "postgres://user:hunter2@host/db" }, /db: must be a pool or a connection/],
@@ -222,7 +222,7 @@ describe("the options of createPostgresTokenStore", () => {
     }
   });
 
-  it("take a connection, a pool, and what only lends connections; nothing is sent before the first call", () => {
+  it("accept a connection, a pool and an object that only lends connections; the store sends nothing before its first call", () => {
     const fail = (): never => {
       throw new Error("too early");
     };

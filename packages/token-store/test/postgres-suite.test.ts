@@ -4,7 +4,7 @@ import { tokenStoreCases } from "@svc/token-store/testing";
 import type { Pool } from "pg";
 import { openPool, openStore } from "./support/postgres.ts";
 
-describe("the PostgreSQL token store does what every token store does", function () {
+describe("createPostgresTokenStore passes the suite (REF-18)", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "token-store-suite" });
   let pools: Pool[] = [];
@@ -22,6 +22,6 @@ describe("the PostgreSQL token store does what every token store does", function
     return createPostgresTokenStore({ db, timeoutMs: 10_000 });
   };
   for (const { name, run } of tokenStoreCases({ create: () => on(0), createReplica: () => on(1) })) {
-    it(`REF-18 ${name}`, run);
+    it(name, run);
   }
 });

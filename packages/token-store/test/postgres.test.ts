@@ -30,7 +30,7 @@ describe("createPostgresTokenStore", function () {
     }
   });
 
-  it("forgets the moment of a sign-out that is over, also where its row is still there (REV-10)", async () => {
+  it("ignores the moment of an expired sign-out, even if its row still exists (REV-10)", async () => {
     await using bench = await openStore(database.url, { table: "svc_old_moments" });
     const ahead = (await bench.store.signInTime("ann", 0)) + 1000;
     await bench.store.revokeSubject("ann", ahead, 600);
@@ -40,7 +40,7 @@ describe("createPostgresTokenStore", function () {
     expect(await bench.store.revokeSubjectNow("ann", 0, 600)).to.be.below(ahead);
   });
 
-  it("REF-4 REF-5 REF-19 of 32 presentations at once, over two pools, one is rotated and the rest raced", async () => {
+  it("rotates one of 32 presentations at once over two pools, and reports the rest as raced (REF-4, REF-5, REF-19)", async () => {
     await using a = await openStore(database.url);
     await using b = await openStore(database.url);
     for (let round = 0; round < ROUNDS; round++) {
@@ -55,7 +55,7 @@ describe("createPostgresTokenStore", function () {
     }
   });
 
-  it("REF-6 REF-7 after the window of 32 presentations at once all are replayed, and the family is over", async () => {
+  it("replays all of 32 presentations at once after the window, and ends the family (REF-6, REF-7)", async () => {
     await using a = await openStore(database.url);
     await using b = await openStore(database.url);
     const token = presented({ graceSeconds: 0 });
@@ -68,7 +68,7 @@ describe("createPostgresTokenStore", function () {
     expect(await a.store.rotate(successor(token))).to.equal("replayed");
   });
 
-  it("REF-7 a replay writes nothing but the end of the family, and that once", async () => {
+  it("writes only the end of the family for replays, and only once (REF-7)", async () => {
     await using bench = await openStore(database.url, { table: "svc_replays" });
     const token = presented({ graceSeconds: 0 });
     await bench.store.rotate(token);
@@ -81,7 +81,7 @@ describe("createPostgresTokenStore", function () {
     expect((await bench.pool.query(select)).rows).to.deep.equal(before.rows);
   });
 
-  it("REF-7 a presentation within the window writes nothing", async () => {
+  it("writes nothing for a presentation within the window (REF-7)", async () => {
     await using bench = await openStore(database.url, { table: "svc_races" });
     const token = presented();
     await bench.store.rotate(token);
@@ -92,7 +92,7 @@ describe("createPostgresTokenStore", function () {
     expect((await bench.pool.query(select)).rows).to.deep.equal(before.rows);
   });
 
-  it("REF-8 REV-11 a session that is revoked amid its refreshes is over on both pools, however they interleave", async () => {
+  it("ends a session on both pools that is revoked at any point of its refreshes (REF-8, REV-11)", async () => {
     await using a = await openStore(database.url);
     await using b = await openStore(database.url);
     for (let round = 0; round < ROUNDS; round++) {
@@ -114,7 +114,7 @@ describe("createPostgresTokenStore", function () {
     }
   });
 
-  it("REF-8 a rotation that began before the logout and ends after it gives tokens that are refused", async () => {
+  it("revokes the tokens of a rotation that began before the logout and ends after it (REF-8)", async () => {
     await using bench = await openStore(database.url);
     const token = presented();
     await using holder = await holdToken(database.url, token.jti);
@@ -127,7 +127,7 @@ describe("createPostgresTokenStore", function () {
     expect(await bench.store.rotate(successor(token))).to.equal("replayed");
   });
 
-  it("REF-5 REF-14 one that waited for the winner is judged by the time at which it was shown its row", async () => {
+  it("judges a presentation that waited for the winner at the time when it reads the winner's row (REF-5, REF-14)", async () => {
     await using bench = await openStore(database.url, { timeoutMs: 10_000 });
     for (const [deadline, result] of [
       ["1 hour", "raced"],
@@ -147,7 +147,7 @@ describe("createPostgresTokenStore", function () {
     }
   });
 
-  it("REF-14 the clock of the service does not matter", async () => {
+  it("ignores the clock of the service (REF-14)", async () => {
     await using bench = await openStore(database.url);
     const token = presented({ graceSeconds: 600 });
     const real = Date.now;
@@ -171,7 +171,7 @@ describe("createPostgresTokenStore", function () {
   });
 
   for (const isolation of ["repeatable read", "serializable"]) {
-    it(`REF-19 works where transactions are ${isolation} by default`, async () => {
+    it(`works with ${isolation} as the default isolation level (REF-19)`, async () => {
       const options = `-c default_transaction_isolation=${isolation.replace(" ", "\\ ")}`;
       const pool = new Pool({ connectionString: database.url, max: CONNECTIONS, options });
       try {
@@ -192,7 +192,7 @@ describe("createPostgresTokenStore", function () {
     });
   }
 
-  it("REV-1 is one statement over the primary key, and so is a rotation; a deletion uses the index", async () => {
+  it("checks and rotates with one statement over the primary key, and deletes with the index (REV-1)", async () => {
     await using bench = await openStore(database.url, { table: "svc_plans" });
     await bench.pool.query(
       `insert into svc_plans select 'jti:' || n, '=n', now(), now() + n * interval '1 second' from generate_series(1, 20000) n`,
@@ -225,7 +225,7 @@ describe("createPostgresTokenStore", function () {
     expect(sent[0]?.match(/select/g)).to.have.lengthOf(2);
   });
 
-  it("REV-2 what is over is deleted in batches, and nothing else", async () => {
+  it("deletes only expired rows, in batches (REV-2)", async () => {
     await using bench = await openStore(database.url, { table: "svc_swept", sweepBatch: 500 });
     const token = presented();
     await bench.store.rotate(token);
@@ -236,11 +236,11 @@ describe("createPostgresTokenStore", function () {
     expect(await count(bench.pool, "svc_swept")).to.equal(2);
   });
 
-  it("REV-2 two replicas that delete at once, amid rotations, disturb neither each other nor those", async () => {
+  it("lets two replicas delete at once during rotations (REV-2)", async () => {
     await using a = await openStore(database.url, { table: "svc_busy", sweepBatch: 100 });
     await using b = await openStore(database.url, { table: "svc_busy", sweepBatch: 100 });
     await over(a.pool, "svc_busy", 3000);
-    // Tokens whose earlier use is over are free again, also while their row is being deleted.
+    // A token whose earlier use has expired can be rotated again, even while its row is being deleted.
     const tokens = Array.from({ length: 200 }, (_, n) => presented({ jti: String(n + 1) }));
     const [first, second, ...results] = await Promise.all([
       a.store.sweep(),
@@ -253,7 +253,7 @@ describe("createPostgresTokenStore", function () {
     for (const token of tokens) expect(await b.store.rotate(again(token))).to.equal("raced");
   });
 
-  it("REV-2 a row that somebody is about to use again is neither waited for nor deleted", async () => {
+  it("neither waits for nor deletes a row that another transaction is renewing (REV-2)", async () => {
     await using bench = await openStore(database.url, { table: "svc_renewed" });
     await over(bench.pool, "svc_renewed", 10);
     await using holder = await hold(
@@ -266,7 +266,7 @@ describe("createPostgresTokenStore", function () {
     expect(await count(bench.pool, "svc_renewed")).to.equal(1);
   });
 
-  it("REF-6 REV-9 a replay that meets a logout neither shortens nor prolongs what that one said", async () => {
+  it("keeps the duration of a logout that a replay meets (REF-6, REV-9)", async () => {
     await using bench = await openStore(database.url, { table: "svc_met" });
     const token = presented({ graceSeconds: 0 });
     await bench.store.rotate(token);
@@ -283,7 +283,7 @@ describe("createPostgresTokenStore", function () {
     expect(rows).to.deep.equal([{ expires_at: "infinity" }]);
   });
 
-  it("REV-2 a write now and then deletes what is over, and stop() waits for it", async () => {
+  it("deletes expired rows after a write, and waits for the deletion in stop() (REV-2)", async () => {
     await using bench = await openStore(database.url, {
       table: "svc_now_and_then",
       sweepEverySeconds: 0.001,
@@ -293,7 +293,7 @@ describe("createPostgresTokenStore", function () {
       await bench.store.revoke("one", 60);
       return (await count(bench.pool, "svc_now_and_then")) === 1;
     });
-    // The last write may have begun one more.
+    // The last write may have started another deletion.
     await bench.store.stop();
     await over(bench.pool, "svc_now_and_then", 10);
     await bench.store.revoke("two", 60);
@@ -301,7 +301,7 @@ describe("createPostgresTokenStore", function () {
     expect(await count(bench.pool, "svc_now_and_then"), "none begins after it").to.equal(12);
   });
 
-  it("REF-18 works on a database of @svc/database", async () => {
+  it("works on a database of @svc/database (REF-18)", async () => {
     await using db = createDatabase({ url: database.url });
     await using store = createPostgresTokenStore({ db, table: "svc_on_database", timeoutMs: 15_000 });
     expect(await store.ensureSchema()).to.equal("created");
@@ -313,7 +313,7 @@ describe("createPostgresTokenStore", function () {
     expect(await store.isRevoked(token)).to.equal(true);
   });
 
-  it("leaves a connection as it was: no transaction, no time limit", async () => {
+  it("leaves a connection unchanged, with no transaction and no time limit", async () => {
     const pool = openPool(database.url, 1);
     try {
       const store = createPostgresTokenStore({ db: pool, timeoutMs: 15_000 });

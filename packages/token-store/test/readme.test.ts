@@ -3,7 +3,7 @@ import { runSample } from "@svc/test-support";
 import { expect } from "chai";
 
 const readme = new URL("../README.md", import.meta.url);
-// More than a machine may be held up for.
+// Longer than any pause of a busy machine.
 const patience = "timeoutMs: 15_000";
 
 describe("README of @svc/token-store", function () {
@@ -18,7 +18,7 @@ describe("README of @svc/token-store", function () {
     expect(stdout).to.equal("rotated\nraced\ntrue replayed\n");
   });
 
-  it("shows a person who is signed out everywhere, in Redis", async () => {
+  it("shows a sign-out everywhere, in Redis", async () => {
     const replace = {
       "redis://127.0.0.1:6379": server.url,
       "createRedisTokenStore({ redis })": `createRedisTokenStore({ redis, ${patience} })`,
@@ -39,7 +39,7 @@ describe("README of @svc/token-store", function () {
     expect(stdout).to.equal("true\n");
   });
 
-  it("REF-18 shows the suite under another test runner", async () => {
+  it("shows the suite under another test runner (REF-18)", async () => {
     await using sample = await runSample(readme, 3);
     const { stdout, stderr, code } = await sample.ended;
     expect(code, stdout + stderr).to.equal(0);

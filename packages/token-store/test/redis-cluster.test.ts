@@ -21,7 +21,7 @@ describe("createRedisTokenStore on a Redis Cluster", function () {
     single?.disconnect();
   });
 
-  it("REF-19 finds out that it is one from a client that does not say so", async () => {
+  it("detects a cluster behind a client that does not report it (REF-19)", async () => {
     const silent: RedisLike = {
       eval: (script, count, ...rest) => single.eval(script, count, ...rest),
       evalsha: (sha, count, ...rest) => single.evalsha(sha, count, ...rest),
@@ -38,7 +38,7 @@ describe("createRedisTokenStore on a Redis Cluster", function () {
     expect(await second.isRevoked(token)).to.equal(true);
   });
 
-  it("REF-4 REF-7 loads its scripts again on the node that has forgotten them", async () => {
+  it("loads its scripts again on a node that lost them (REF-4, REF-7)", async () => {
     const store = createRedisTokenStore({ redis: cluster, timeoutMs: 15_000 });
     for (let round = 0; round < 10; round++) {
       await Promise.all(cluster.nodes("master").map((node) => node.script("FLUSH")));

@@ -14,14 +14,14 @@ const strict = {
   retryStrategy: (): number => 20,
 } satisfies RedisOptions;
 
-describe("createRedisTokenStore with a connection that breaks", () => {
+describe("createRedisTokenStore on a connection that breaks", () => {
   const server = testRedis();
 
   for (const [how, settings] of [
-    ["a client that sends again itself", { retryStrategy: strict.retryStrategy }],
-    ["a client that does not", strict],
+    ["a client that retries by itself", { retryStrategy: strict.retryStrategy }],
+    ["a client that does not retry", strict],
   ] as const) {
-    it(`REF-4 REF-19 tells the winner that it has won when its answer was lost, with ${how}`, async () => {
+    it(`rotates again for the winner whose answer was lost, with ${how} (REF-4, REF-19)`, async () => {
       await using between = await answerCutter(server.url);
       const redis = new Redis(between.url, { ...settings });
       redis.on("error", () => undefined);
@@ -51,7 +51,7 @@ describe("createRedisTokenStore with a connection that breaks", () => {
   }
 });
 
-describe("createRedisTokenStore with a Redis that fails", function () {
+describe("createRedisTokenStore on a Redis that fails", function () {
   this.timeout(60_000);
   testProgram("redis");
   let server: RedisServer;
@@ -67,7 +67,7 @@ describe("createRedisTokenStore with a Redis that fails", function () {
   });
   const store = (timeoutMs = 15_000) => createRedisTokenStore({ redis, timeoutMs });
 
-  it("REF-17 RDY-22 gives up on a Redis that hangs, and what it executes later consumes nothing", async () => {
+  it("gives up on a hung Redis, and consumes nothing when Redis executes the call later (REF-17, RDY-22)", async () => {
     const hasty = store(150);
     await until("it has learned the clock of Redis", () =>
       hasty.rotate(presented()).then(
@@ -88,7 +88,7 @@ describe("createRedisTokenStore with a Redis that fails", function () {
         healthy: false,
         detail: "not answering (no answer within 150 ms)",
       });
-      // Later than the rotation may be by the clock of the server.
+      // Longer than the deadline by the clock of the server.
       await sleep(5);
     } finally {
       server.resume();
@@ -100,7 +100,7 @@ describe("createRedisTokenStore with a Redis that fails", function () {
     );
   });
 
-  it("gives up on a sign-out by a Redis that hangs, which ends nothing when it is executed later (REV-10)", async () => {
+  it("gives up on a sign-out while Redis hangs, and ends no session when Redis executes it later (REV-10)", async () => {
     const hasty = store(150);
     await until("it has learned the clock of Redis", () =>
       hasty.revokeSubjectNow("learned", 0, 60).then(
@@ -112,7 +112,7 @@ describe("createRedisTokenStore with a Redis that fails", function () {
     try {
       const error = await rejection(() => hasty.revokeSubjectNow("ann", 0, 60));
       expect(error).to.have.property("code", "ERR_SVC_DEADLINE");
-      // Later than the sign-out may be by the clock of the server.
+      // Longer than the deadline by the clock of the server.
       await sleep(5);
     } finally {
       server.resume();
@@ -122,7 +122,7 @@ describe("createRedisTokenStore with a Redis that fails", function () {
     expect(await store().isRevoked(presented({ sub: "ann", signedInAt: 0 }))).to.equal(true);
   });
 
-  it("REV-7 leaves the end of a check to a client that sees to it, if that is early enough", async () => {
+  it("leaves the deadline of a check to a client whose own limit is short enough (REV-7)", async () => {
     const never = (): Promise<never> => new Promise(() => undefined);
     const client = (commandTimeoutMs: number, mget: RedisLike["mget"]) =>
       createRedisTokenStore({
@@ -138,7 +138,7 @@ describe("createRedisTokenStore with a Redis that fails", function () {
     );
   });
 
-  it("REF-17 passes on that Redis takes no writes, and nothing was consumed", async () => {
+  it("passes on that Redis accepts no writes, and consumes nothing (REF-17)", async () => {
     const token = presented();
     const patient = store();
     await redis.config("SET", "maxmemory", "1");
@@ -152,7 +152,7 @@ describe("createRedisTokenStore with a Redis that fails", function () {
     expect(await patient.rotate(token)).to.equal("rotated");
   });
 
-  it("RDY-22 says that a Redis which makes room may drop revocations", async () => {
+  it("reports a Redis whose eviction policy may drop revocations (RDY-22)", async () => {
     const check = () => store().readiness().check(AbortSignal.timeout(15_000));
     expect(await check()).to.deep.equal({ healthy: true, detail: "answering" });
     await redis.config("SET", "maxmemory-policy", "allkeys-lru");
@@ -176,7 +176,7 @@ describe("createRedisTokenStore with a Redis that fails", function () {
     });
   });
 
-  it("goes on after a restart; what Redis forgot, used tokens and revocations, is live again", async () => {
+  it("works after a restart, and accepts again the tokens that Redis has forgotten", async () => {
     const patient = store();
     const token = presented();
     const revoked = presented();
@@ -190,7 +190,7 @@ describe("createRedisTokenStore with a Redis that fails", function () {
     expect(await patient.isRevoked(revoked)).to.equal(false);
   });
 
-  it("REF-17 refuses at once where there is no connection and the client does not wait for one", async () => {
+  it("rejects at once when there is no connection and the client does not wait for one (REF-17)", async () => {
     const gone = new Redis(server.url, { ...strict, lazyConnect: true });
     gone.on("error", () => undefined);
     const error = await rejection(() =>

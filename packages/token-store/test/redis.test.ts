@@ -24,12 +24,12 @@ describe("createRedisTokenStore", () => {
     createRedisTokenStore({
       redis: client(index),
       keyPrefix: `${server.keyPrefix}t:`,
-      // More than a machine may be held up for.
+      // Longer than any pause of a busy machine.
       timeoutMs: 15_000,
       ...options,
     });
 
-  it("REF-7 REF-19 rotates one of 2 x 16 presentations at once, 100 times out of 100", async () => {
+  it("rotates one of 2 x 16 presentations at once, in each of 100 rounds (REF-7, REF-19)", async () => {
     const replicas = [storeOn(0), storeOn(1)];
     for (let round = 0; round < 100; round++) {
       const token = presented();
@@ -54,7 +54,7 @@ describe("createRedisTokenStore", () => {
     }
   });
 
-  it("keeps a moment that the application has set without an end (REV-10)", async () => {
+  it("keeps the moment of a sign-out that the application stored without expiry (REV-10)", async () => {
     const prefix = `${server.keyPrefix}lasting:`;
     const store = storeOn(0, { keyPrefix: prefix });
     await client().set(`${prefix}s:{ann}`, "5");
@@ -63,7 +63,7 @@ describe("createRedisTokenStore", () => {
     expect(await client().pttl(`${prefix}s:{ann}`)).to.equal(-1);
   });
 
-  it("REV-9 lets every entry end, a use with its token and a family with its refresh tokens", async () => {
+  it("expires every entry: a use with its token, a family with its refresh tokens (REV-9)", async () => {
     const prefix = `${server.keyPrefix}ttl:`;
     const store = storeOn(0, { keyPrefix: prefix });
     const token = presented({ usedTtlSeconds: 100, familyTtlSeconds: 300, graceSeconds: 0 });
@@ -86,7 +86,7 @@ describe("createRedisTokenStore", () => {
     expect(await ends()).to.deep.equal({ u: 1, j: 4, s: 5, f: 3 });
   });
 
-  it("REF-6 a replay does not prolong the end of its family", async () => {
+  it("does not extend the revocation of a family by another replay (REF-6)", async () => {
     const prefix = `${server.keyPrefix}once:`;
     const store = storeOn(0, { keyPrefix: prefix });
     const token = presented({ familyTtlSeconds: 300 });
@@ -97,7 +97,7 @@ describe("createRedisTokenStore", () => {
     expect(await client().keys(`${prefix}u:*`), "consumed").to.deep.equal([]);
   });
 
-  it("REV-9 what an operator keeps for ever gets no end", async () => {
+  it("sets no expiry on an entry that an operator made permanent (REV-9)", async () => {
     const prefix = `${server.keyPrefix}kept:`;
     const store = storeOn(0, { keyPrefix: prefix });
     const token = presented();
@@ -116,7 +116,7 @@ describe("createRedisTokenStore", () => {
     );
   });
 
-  it("asks one command for a check and one for a rotation", async () => {
+  it("sends one command for a check and one for a rotation", async () => {
     const sent: string[] = [];
     const redis = client();
     const noted: RedisLike = {
@@ -136,7 +136,7 @@ describe("createRedisTokenStore", () => {
     expect(sent).to.deep.equal(["mget", "evalsha", "evalsha", "evalsha", "evalsha"]);
   });
 
-  it("loads its scripts again when Redis has forgotten them", async () => {
+  it("loads its scripts again when Redis lost them", async () => {
     const store = storeOn();
     const token = presented();
     await client().script("FLUSH");
@@ -151,7 +151,7 @@ describe("createRedisTokenStore", () => {
   });
 
   for (const hours of [-1, 1]) {
-    it(`REF-14 takes the time of Redis, with a clock of ours ${hours} h off`, async () => {
+    it(`uses the clock of Redis when the local clock is ${hours} h off (REF-14)`, async () => {
       const off = storeOn(0, { now: () => Date.now() + hours * 3_600_000 });
       const token = presented({ graceSeconds: 60 });
       expect(await off.rotate(token)).to.equal("rotated");
@@ -160,7 +160,7 @@ describe("createRedisTokenStore", () => {
     });
   }
 
-  it("refuses durations and moments that are none", async () => {
+  it("rejects durations and moments that are not finite numbers", async () => {
     const store = storeOn();
     for (const operation of [
       () => store.revoke("a", Number.NaN),
@@ -172,14 +172,14 @@ describe("createRedisTokenStore", () => {
     }
   });
 
-  it("refuses options that it does not know or that are wrong", () => {
+  it("rejects unknown and invalid options", () => {
     const wrong = [{ redis: {} }, { redis: client(), keyPrefix: "a{b}" }, { redis: client(), timeoutMs: 0 }];
     for (const options of wrong) {
       expect(() => createRedisTokenStore(options as RedisTokenStoreOptions)).to.throw(ConfigurationError);
     }
   });
 
-  it("says in readiness that Redis answers", async () => {
+  it("reports in readiness that Redis answers", async () => {
     const check = storeOn().readiness();
     expect({ name: check.name, critical: check.critical }).to.deep.equal({
       name: "token-store",

@@ -1,14 +1,14 @@
 import { type Cache, type CacheOptions, createCache } from "@svc/cache";
 import { until } from "@svc/test-support";
 
-/** Of a Redis that answers, or says at once that it does not: no machine that is held up lets such a time pass. */
+/** Deadlines for a Redis that answers or fails at once, longer than any pause of a busy machine. */
 export const PATIENT = {
   commandTimeoutMs: 15_000,
   connectTimeoutMs: 15_000,
   readinessTimeoutMs: 15_000,
 } as const;
 
-/** A cache that has set these keys, and has nothing under way. When the machine was too slow for that another one is made. */
+/** Returns a cache that has set these keys and is idle. Tries again with another cache when the machine was too slow. */
 export function warmCache(options: CacheOptions, keys: readonly string[] = ["kept"]): Promise<Cache> {
   return until("it is connected, and all is quiet", async () => {
     const cache = createCache(options);

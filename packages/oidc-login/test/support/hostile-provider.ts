@@ -4,7 +4,7 @@ import { listen, signToken } from "@svc/test-support";
 
 export type Answer = (req: IncomingMessage, res: ServerResponse) => void;
 
-/** A provider that signs what it likes, and answers as it likes. */
+/** A provider that signs any token and sends any response. */
 export interface HostileProvider extends AsyncDisposable {
   readonly url: string;
   readonly options: {
@@ -15,24 +15,24 @@ export interface HostileProvider extends AsyncDisposable {
     readonly authorizationEndpoint: string;
     readonly tokenEndpoint: string;
   };
-  /** The bodies that the token endpoint got. */
+  /** The bodies that the token endpoint received. */
   readonly exchanges: URLSearchParams[];
   /** Paths of all requests, in order. */
   readonly requests: string[];
-  /** From now on the token endpoint answers with an ID token of these claims. */
+  /** Makes the token endpoint return an ID token with these claims. */
   issue(claims: Readonly<Record<string, unknown>>, how?: Signing): void;
-  /** From now on the token endpoint answers with this. */
+  /** Makes the token endpoint return this response. */
   answer(status: number, body: unknown): void;
-  /** From now on this answers at the token endpoint. */
+  /** Makes `by` handle the token endpoint. */
   answerBy(by: Answer): void;
-  /** From now on this answers where the keys are. */
+  /** Makes `by` handle the requests for keys. */
   keysBy(by: Answer): void;
 }
 
 export interface Signing {
   readonly key?: KeyObject | string;
   readonly header?: Readonly<Record<string, unknown>>;
-  /** Changes the finished token. */
+  /** Changes the signed token. */
   readonly forge?: (token: string) => string;
 }
 

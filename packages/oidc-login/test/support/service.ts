@@ -7,11 +7,11 @@ export type Stack = "bare http" | keyof typeof expressMajors;
 export const stacks: readonly Stack[] = ["bare http", "express 4", "express 5"];
 export const SECRET = "a cookie secret of at least 32 bytes, at random";
 
-/** A service with sign-in, its log, and what its handler was given. */
+/** A service with sign-in, its log, and the input of its handler. */
 export interface Service extends Listening {
   readonly login: OidcLogin;
   readonly lines: readonly Line[];
-  /** The reason of the last refusal. */
+  /** Returns the reason of the last rejected sign-in. */
   reason(): unknown;
 }
 
@@ -22,7 +22,7 @@ export type Given = Omit<OidcLoginOptions, "providers" | "cookieSecret"> & {
   readonly cookieSecret?: OidcLoginOptions["cookieSecret"];
 };
 
-/** Serves the routes; `env` is `local` and the handler answers with the identity unless said otherwise. */
+/** Serves the routes. By default `env` is `local`, and the handler returns the identity. */
 export async function serve(given: Given, stack: Stack = "bare http"): Promise<Service> {
   const logger = collectingLogger();
   const { lines } = logger;

@@ -8,14 +8,14 @@ import { isProblemError, type ProblemError } from "@svc/problem";
 export const SECRET = "a secret of at least 32 bytes, for tests";
 export const DAY = 86_400;
 
-/** A clock in milliseconds that stands still until it is told. */
+/** A clock in milliseconds that advances only by `forward()`. */
 export interface TestClock {
   (): number;
   forward(seconds: number): void;
 }
 
 export function testClock(): TestClock {
-  // Near the real time, so that libraries with a clock of their own agree; on a whole second.
+  // Near the real time, for libraries that use their own clock, and on a whole second.
   let at = Math.floor(Date.now() / 1000) * 1000;
   return Object.assign(() => at, {
     forward(seconds: number) {
@@ -31,7 +31,7 @@ export interface Issuing {
   readonly clock: TestClock;
   readonly events: readonly IssuerEvent[];
   readonly logger: CollectingLogger;
-  /** Another replica: its own issuer on the same store and keys. */
+  /** Makes another replica: its own issuer on the same store and keys. */
   readonly replica: (options?: Partial<TokenIssuerOptions>) => TokenIssuer;
 }
 
@@ -77,7 +77,7 @@ function part(token: string, index: number): Claims {
   return JSON.parse(Buffer.from(token.split(".")[index] ?? "", "base64url").toString()) as Claims;
 }
 
-/** The problem that something ends in. */
+/** Returns the problem that a call rejects with. */
 export async function problemOf(run: Promise<unknown>): Promise<ProblemError> {
   try {
     await run;
@@ -88,13 +88,13 @@ export async function problemOf(run: Promise<unknown>): Promise<ProblemError> {
   throw new Error("it did not end in a problem");
 }
 
-/** Status and text of the refusal that a refresh ends in. */
+/** Returns status and text of the problem that a refresh rejects with. */
 export async function refusalOf(run: Promise<TokenPair>): Promise<string> {
   const { status, detail } = await problemOf(run);
   return `${status} ${detail}`;
 }
 
-/** A refresh token of this issuer with other claims; one that is undefined is left out. */
+/** Returns a refresh token of this issuer with changed claims; an undefined one is left out. */
 export async function altered(keys: KeyRing, token: string, claims: Claims): Promise<string> {
   return keys.signer().sign({ ...claimsOf(token), ...claims });
 }

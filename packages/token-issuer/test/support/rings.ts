@@ -7,10 +7,10 @@ export const start = Date.UTC(2030, 0, 1);
 
 export const keyPairAlgorithms: readonly Algorithm[] = algorithms.filter((each) => !each.startsWith("HS"));
 
-// Drawing RSA keys takes a while, so that tests share those that they do not change.
+// Generating RSA keys is slow, so tests share the keys that they do not change.
 const drawn = new Map<string, Promise<KeyMaterial>>();
 
-/** The n-th key of an algorithm. */
+/** Returns the n-th key of an algorithm. */
 export function key(algorithm: Algorithm = "ES256", n = 0): Promise<KeyMaterial> {
   const name = `${algorithm} ${n}`;
   const known = drawn.get(name) ?? generateKey({ algorithm });
@@ -18,18 +18,18 @@ export function key(algorithm: Algorithm = "ES256", n = 0): Promise<KeyMaterial>
   return known;
 }
 
-/** A ring with one key, made at `start`. */
+/** Returns a ring with one key, made at `start`. */
 export async function ring(algorithm: Algorithm = "ES256"): Promise<RingDocument> {
   return newRing(await key(algorithm), start);
 }
 
-/** Claims of a token that is issued at a time in milliseconds. */
+/** Returns the claims of a token that is issued at a time in milliseconds. */
 export function claims(now: number, seconds = 900, typ = "access"): Record<string, unknown> {
   const iat = Math.floor(now / 1000);
   return { sub: "ada", typ, iat, nbf: iat, exp: iat + seconds, jti: "f".repeat(32) };
 }
 
-/** The error of a refusal, which must be a KeyRingError with this reason. */
+/** Returns the error of a call, which must be a KeyRingError with this reason. */
 export function refusal(run: () => unknown, reason: string): KeyRingError {
   let thrown: unknown;
   try {
@@ -43,7 +43,7 @@ export function refusal(run: () => unknown, reason: string): KeyRingError {
   return error;
 }
 
-/** A fresh value, once it satisfies: for what other threads and the file system bring about. */
+/** Waits until a value that another thread or the file system changes satisfies `holds`, and returns it. */
 export async function eventually<T>(read: () => T, holds: (value: T) => boolean): Promise<T> {
   const end = performance.now() + 15_000;
   for (;;) {

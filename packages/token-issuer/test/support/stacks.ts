@@ -9,7 +9,7 @@ import type { Issuing } from "./issuing.ts";
 export type Stack = "bare http" | keyof typeof expressMajors;
 export const stacks: readonly Stack[] = ["bare http", "express 4", "express 5"];
 
-/** A server of one kind: callers are verified, then the routes, then the problem handler. */
+/** Starts a server of one kind: it verifies callers, serves the routes, and handles problems. */
 export function serve(
   stack: Stack,
   { issuer, keys, store, clock, logger }: Issuing,

@@ -1,7 +1,8 @@
 import { DeadlineError } from "@svc/resilience";
 
 /**
- * What `withDeadline` of `@svc/resilience` does, without a signal: that costs a request more than the check itself.
+ * Rejects when `result` takes longer than `ms`. Unlike `withDeadline` of `@svc/resilience` it makes no abort signal, which
+ * would cost more than the check itself.
  *
  * @throws DeadlineError when the time is up
  */

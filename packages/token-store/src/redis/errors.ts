@@ -1,6 +1,6 @@
 import { DeadlineError } from "@svc/resilience";
 
-/** The first word of what Redis answered instead of a result, for example `NOSCRIPT`; undefined when it did not answer. */
+/** Returns the first word of an error reply of Redis, such as `NOSCRIPT`; undefined when Redis did not reply. */
 export function replyWord(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const { reply } = error as { readonly reply?: unknown };
@@ -8,17 +8,17 @@ export function replyWord(error: unknown): string | undefined {
   return error.name === "ReplyError" ? /^[A-Z]+/.exec(error.message)?.[0] : undefined;
 }
 
-/** Whether Redis may have carried out a command that failed so. */
+/** Returns whether Redis may have executed the command in spite of the error. */
 export function isAmbiguous(error: unknown): boolean {
   if (!(error instanceof Error) || error.name === "ReplyError") return false;
-  // @svc/cache knows.
+  // Errors of @svc/cache say so themselves.
   const { ambiguous, reply } = error as { readonly ambiguous?: unknown; readonly reply?: unknown };
   if (typeof ambiguous === "boolean") return ambiguous;
-  // The text of ioredis for a command that it did not even try to send.
+  // ioredis reports a command that it never sent with this text.
   return typeof reply !== "string" && !error.message.startsWith("Stream isn't writeable");
 }
 
-/** Why a check failed, without any text of the client: that may hold an address. */
+/** Returns why a check failed. Leaves out the client's messages, because they may contain an address. */
 export function failureDetail(error: unknown): string {
   if (error instanceof DeadlineError) return `not answering (no answer within ${error.ms} ms)`;
   const { code, reason } = (error ?? {}) as { readonly code?: unknown; readonly reason?: unknown };

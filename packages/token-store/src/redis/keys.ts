@@ -1,12 +1,12 @@
-/** The names of the entries. What one script touches in a cluster shares the part in braces, and so a slot. */
+/** Builds the keys. In a cluster, keys that one script touches have the same text in braces, and so the same slot. */
 export interface Keys {
-  /** That a session was revoked. */
+  /** Marks a session as revoked. */
   family(fam: string): string;
-  /** That a refresh token was used; beside its session. */
+  /** Marks a refresh token as used; in the slot of its session. */
   use(fam: string, jti: string): string;
-  /** That a token was revoked by its id, which is all that is known of it then. */
+  /** Marks a token as revoked. In a slot of its own, since a revocation by id does not name the session. */
   token(jti: string): string;
-  /** Since when the sessions of a person count. */
+  /** Holds the moment before which the sessions of a person are revoked. */
   subject(sub: string): string;
 }
 
@@ -19,8 +19,8 @@ export function keysWith(prefix: string): Keys {
   };
 }
 
-// The first closing brace ends the tag, and an empty tag is none. Halves of surrogate pairs would all travel as the same
-// character.
+// Redis ends a hash tag at the first closing brace and ignores an empty tag. UTF-8 would also write all unpaired
+// surrogates as the same character.
 function tag(id: string): string {
   if (id === "") return "%";
   if (!id.isWellFormed()) return `%%${Buffer.from(id, "utf16le").toString("hex")}`;

@@ -1,23 +1,23 @@
 import { func, type Kind, number, objectWith, resolveOptions, string, withDefault } from "@svc/options";
 
-/** What the store asks of a client: those of ioredis, its `Cluster` included, have it, and so does `@svc/cache`. */
+/** The methods that the store calls. ioredis, its `Cluster` and `@svc/cache` have them. */
 export interface RedisLike {
   eval(script: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
   evalsha(sha1: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
   mget(...keys: string[]): Promise<readonly (string | null)[]>;
-  /** Whether keys live on several servers. Default: found out from the first answer that says so. */
+  /** Whether the keys are spread over several servers. Default: detected from the first CROSSSLOT reply. */
   readonly isCluster?: boolean | undefined;
-  /** How long any command takes at most, in milliseconds, where the client sees to that. Default: it does not. */
+  /** Longest duration of a command in milliseconds, if the client limits it. Default: no limit. */
   readonly commandTimeoutMs?: number | undefined;
 }
 
 /** Options of `createRedisTokenStore()`. */
 export interface RedisTokenStoreOptions {
-  /** The client. The store neither makes nor ends it. Reads must go to the primary. Required. */
+  /** The client. The store neither creates nor closes it. Reads must go to the primary. Required. */
   readonly redis: RedisLike;
-  /** What all keys begin with; the same in every replica of the service. Default: `svc:auth:`. */
+  /** Prefix of all keys, the same in every replica of the service. Default: `svc:auth:`. */
   readonly keyPrefix?: string | undefined;
-  /** How long an operation may take, with all that is tried again (REV-7). In milliseconds. Default: 1000. */
+  /** Longest duration of an operation in milliseconds, including retries (REV-7). Default: 1000. */
   readonly timeoutMs?: number | undefined;
   /** Name of the readiness check. Default: `token-store`. */
   readonly name?: string | undefined;
@@ -29,7 +29,7 @@ const client: Kind<RedisLike> = objectWith<RedisLike>("a Redis client", "eval", 
 
 const kinds = {
   redis: client,
-  // Braces would decide about the slot of every key.
+  // A brace in the prefix would put all keys into one slot.
   keyPrefix: withDefault(
     string({ pattern: /^[^{}]{0,100}$/, expects: "at most 100 characters without braces" }),
     "svc:auth:",
@@ -44,7 +44,7 @@ export type ResolvedRedisTokenStore = {
   readonly [N in keyof RedisTokenStoreOptions]-?: NonNullable<RedisTokenStoreOptions[N]>;
 };
 
-/** @throws ConfigurationError for unknown or wrong options */
+/** @throws ConfigurationError for unknown or invalid options */
 export function resolveRedisTokenStore(given: RedisTokenStoreOptions): ResolvedRedisTokenStore {
   return resolveOptions("createRedisTokenStore()", given, kinds);
 }

@@ -3,13 +3,13 @@ import { withDeadline } from "@svc/resilience";
 import { failureDetail } from "./errors.ts";
 import type { RedisLike } from "./options.ts";
 
-// A script, since that is all a client has to know. One key: in a cluster one server is asked, always the same one.
+// A script, because `eval` is the only general method of RedisLike. One key, so that a cluster always asks the same server.
 const LOOK = `redis.call('EXISTS', KEYS[1])
 return redis.call('INFO', 'memory')`;
 
 /**
- * Whether Redis answers (RDY-22), and whether it would drop what it holds to make room, which lets revoked tokens live
- * again. Hosts that hide the latter are as good as others.
+ * Checks that Redis answers (RDY-22), and reports an eviction policy that may drop revocations. A host that hides the
+ * policy counts as healthy.
  */
 export function createReadiness(
   name: string,

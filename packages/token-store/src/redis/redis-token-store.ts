@@ -11,7 +11,7 @@ import { type RedisTokenStoreOptions, resolveRedisTokenStore } from "./options.t
 import { createReadiness } from "./readiness.ts";
 import { makeScripts, type Script } from "./scripts.ts";
 
-/** A token store in Redis: for any number of replicas. */
+/** A token store in Redis, for any number of replicas. */
 export interface RedisTokenStore extends TokenStore {
   isRevoked(token: RevocableToken): Promise<boolean>;
   revoke(jti: string, ttlSeconds: number): Promise<void>;
@@ -26,14 +26,14 @@ export interface RedisTokenStore extends TokenStore {
 const PAUSES_MS = [25, 75, 150, 250];
 
 /**
- * Keeps revocations and used refresh tokens in Redis, so that a sign-out on one replica holds on all (REV-11) and one
- * refresh token rotates once (REF-19). Every writing operation is one script on the time of the server; a check is
- * one MGET. In a cluster what a session needs shares a slot; a check is three commands at once there.
+ * Keeps revocations and used refresh tokens in Redis, so that a sign-out on one replica holds on all (REV-11) and a
+ * refresh token rotates only once (REF-19). Every write is one script that uses the server's clock; a check is one MGET.
+ * In a cluster, a session and its used tokens share a slot, and a check sends three commands at once.
  *
- * What is lost on the way is sent again with the same nonce while `timeoutMs` lasts. A rotation that reaches Redis only
- * after that, because it hung, has no effect there (REF-17).
+ * A write whose answer was lost is sent again with the same nonce within `timeoutMs`. A rotation that Redis executes after
+ * that time has no effect (REF-17).
  *
- * @throws ConfigurationError for unknown or wrong options
+ * @throws ConfigurationError for unknown or invalid options
  * @throws TokenStoreError (its operations) `ERR_SVC_TOKEN_STORE_ARGUMENT`; DeadlineError, or the error of the client,
  *   when Redis does not answer
  */
@@ -41,10 +41,10 @@ export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTok
   const { redis, keyPrefix, timeoutMs, name, now } = resolveRedisTokenStore(options);
   const keys = keysWith(keyPrefix);
   const scripts = makeScripts();
-  // A deadline of our own would cost a request more than the check, and come later than the client's.
+  // A second deadline would cost more than the check, and the client's deadline comes first anyway.
   const endsInTime = (redis.commandTimeoutMs ?? Infinity) <= timeoutMs;
   let split = redis.isCluster === true;
-  // How far the clock of the server is ahead of ours.
+  // How many milliseconds the server's clock is ahead of `now()`.
   let aheadMs = 0;
 
   async function run(script: Script, names: readonly string[], args: readonly string[]): Promise<unknown> {
@@ -56,7 +56,7 @@ export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTok
     }
   }
 
-  /** Tries again what may have been lost on the way; only for what can be done twice. */
+  /** Retries an operation whose answer may have been lost. The operation must be repeatable. */
   function persistently<T>(operation: (until: number) => Promise<T>): Promise<T> {
     const until = now() + timeoutMs;
     return withDeadline(timeoutMs, async (signal) => {
@@ -74,7 +74,7 @@ export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTok
     });
   }
 
-  /** Reads keys of several slots, as one command where one server has them all. */
+  /** Reads keys of several slots; in one command where one server holds them all. */
   async function read(names: readonly string[]): Promise<readonly (string | null)[]> {
     if (!split) {
       try {
@@ -93,8 +93,8 @@ export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTok
   }
 
   /**
-   * Runs a script that has no effect once the caller no longer waits, which the client may send when a connection is back.
-   * Repeats one that was late only by a wrong idea of the server's clock.
+   * Runs a script that has no effect after the caller's deadline, because the client may send it late, after a reconnect.
+   * Repeats a script that was late only because `aheadMs` was wrong.
    */
   function whileDue(operation: (latest: string) => Promise<unknown>): Promise<unknown> {
     return persistently(async (until) => {
@@ -122,7 +122,7 @@ export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTok
         split = true;
       }
     }
-    // What is revoked between this look and the script is revoked for the next pair, too: neither entry goes away.
+    // A revocation between this read and the script refuses the new pair later, since neither entry goes away.
     const [revoked, notBefore] = await read(elsewhere);
     if (beganBefore(signedInAt, notBefore)) return ["replayed", Math.round(now() + aheadMs)];
     return run(scripts.rotate, beside, [...args, typeof revoked === "string" ? "1" : "0"]);
@@ -179,7 +179,7 @@ export function createRedisTokenStore(options: RedisTokenStoreOptions): RedisTok
     async revokeSubjectNow(sub, _nowSeconds, ttlSeconds) {
       checkId("sub", sub);
       const ttl = String(timeToLiveMs("ttlSeconds", ttlSeconds));
-      // A second execution after a lost answer ends one second more, of sessions that began before this one answers.
+      // A second run after a lost answer sets `notBefore` a second later, which ends only sessions from before its answer.
       return Number(await whileDue((latest) => run(scripts.signOutNow, [keys.subject(sub)], [latest, ttl])));
     },
 
@@ -195,7 +195,7 @@ function isResult(value: unknown): value is RotationResult {
   return value === "rotated" || value === "raced" || value === "replayed";
 }
 
-/** Whatever is no number began before everything. */
+/** Returns whether a sign-out covers the session. NaN counts as the earliest sign-in. */
 function beganBefore(signedInAt: number, notBefore: string | null | undefined): boolean {
   return typeof notBefore === "string" && !(signedInAt >= Number(notBefore));
 }

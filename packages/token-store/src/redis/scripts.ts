@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** A script and the name by which Redis knows it once it has run. */
+/** A script and the SHA-1 by which Redis caches it. */
 export interface Script {
   readonly source: string;
   readonly sha1: string;
@@ -15,10 +15,10 @@ export interface Scripts {
   readonly signOutNow: Script;
 }
 
-// Redis 4 needs to be told that a script which asks for the time is replicated by its effects; since 5 it always is.
+// Redis 4 replicates a script that reads the time only by its effects, which it must request; later versions always do.
 const PROLOGUE = "if redis.replicate_commands then redis.replicate_commands() end\n";
 
-/** Does nothing when the caller no longer waits. ARGV[1]: latest server time, in milliseconds. */
+/** Stops after the caller's deadline. ARGV[1]: latest server time, in milliseconds. */
 const IF_DUE = `
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -26,9 +26,9 @@ if now > tonumber(ARGV[1]) then return {'late', now} end
 `;
 
 /**
- * KEYS: family, use; where all keys are on one server also token, subject.
- * ARGV: latest server time, signed in at, deadline after, used ttl, family ttl, nonce, whether the token is revoked.
- * Answers the result and the server's time; `late` when nobody waits for it any more, and then nothing has happened.
+ * KEYS: family, use; where one server holds all keys also token, subject.
+ * ARGV: latest server time, signed in at, grace ms, used ttl, family ttl, nonce, whether the token is revoked.
+ * Returns the result and the server's time; `late` without an effect after the caller's deadline.
  */
 const ROTATE = `${PROLOGUE}${IF_DUE}
 if redis.call('EXISTS', KEYS[1]) == 1 then return {'replayed', now} end
@@ -49,14 +49,14 @@ redis.call('SET', KEYS[1], '1', 'PX', ARGV[5])
 return {'replayed', now}
 `;
 
-/** KEYS: what to remember. ARGV: for how long, in milliseconds. Never shortens, also not what somebody keeps for ever. */
+/** KEYS: the entry. ARGV: its time to live in milliseconds. Never shortens a time to live, nor ends a permanent entry. */
 const REMEMBER = `${PROLOGUE}
 local left = redis.call('PTTL', KEYS[1])
 if left ~= -1 and left < tonumber(ARGV[1]) then redis.call('SET', KEYS[1], '1', 'PX', ARGV[1]) end
 return 1
 `;
 
-/** Keeps `moment` for the subject, and for no shorter time than before. ARGV[2]: ttl. */
+/** Stores `moment` for the subject and never shortens the time to live. ARGV[2]: ttl. */
 const KEEP_MOMENT = `
 local left = redis.call('PTTL', KEYS[1])
 if left == -1 then
@@ -68,7 +68,7 @@ else
 end
 `;
 
-/** KEYS: subject. ARGV: not before, ttl. Neither goes back. */
+/** KEYS: subject. ARGV: not before, ttl. Neither value decreases. */
 const SIGN_OUT = `${PROLOGUE}
 local held = redis.call('GET', KEYS[1])
 local moment = ARGV[1]
@@ -77,7 +77,7 @@ ${KEEP_MOMENT}
 return 1
 `;
 
-/** The second at which a session begins: that of the server's clock, and not before the last sign-out. */
+/** The second at which a session begins: the server's time, but never before the last sign-out. */
 const SIGN_IN_SECOND = `
 local second = tonumber(redis.call('TIME')[1])
 local held = tonumber(redis.call('GET', KEYS[1]) or '')
@@ -89,7 +89,7 @@ const SIGN_IN_TIME = `${SIGN_IN_SECOND}
 return string.format('%.0f', second)
 `;
 
-/** KEYS: subject. ARGV: latest server time, ttl. Answers the moment and the server's time, or `late`. */
+/** KEYS: subject. ARGV: latest server time, ttl. Returns the moment and the server's time, or `late`. */
 const SIGN_OUT_NOW = `${PROLOGUE}${IF_DUE}${SIGN_IN_SECOND}
 local moment = string.format('%.0f', second + 1)
 ${KEEP_MOMENT}

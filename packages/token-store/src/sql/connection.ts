@@ -10,29 +10,29 @@ import {
 } from "@svc/sql";
 import type { ResolvedOptions } from "./options.ts";
 
-/** Sends statements, each within the time that a command has, and not at all to a database that does not answer. */
+/** Sends statements within the time limit of a command. Rejects at once while the circuit breaker is open. */
 export interface Connection {
-  /** Runs a statement that reads, and answers its first row. */
+  /** Runs a statement that reads, and returns its first row. */
   read(sql: string): Promise<Row>;
-  /** Runs a statement that writes; again on another connection when its own broke, so it must be repeatable. */
+  /** Runs a statement that writes. Repeats it on another connection when its own breaks, so it must be repeatable. */
   write(sql: string): Promise<Row>;
-  /** As `read`, whatever was seen of the database before. */
+  /** Runs a statement that reads, even while the circuit breaker is open. */
   probe(sql: string, signal: AbortSignal): Promise<Row>;
 }
 
-// The caller's own deadline comes after the server's, so that it knows: what was rejected was not done.
+// The server gives up before the caller's deadline, so the caller learns that a rejected statement has no effect.
 const SERVERS_SHARE = 0.9;
-// Canceled, and waited too long for a lock.
+// SQLSTATEs of a canceled statement and of a lock timeout.
 const TIMED_OUT: ReadonlySet<string | undefined> = new Set(["57014", "55P03"]);
 
 export function createConnection(options: ResolvedOptions): Connection {
   const { db, name, timeoutMs, breakerFailures, breakerCoolDownMs, logger, now } = options;
-  // In tenths, so that the statements which a server keeps statistics of stay few.
+  // Rounded to tenths, so that the server's statistics see few distinct statements.
   const limit = (leftMs: number): string => {
     const share = (Math.floor((10 * leftMs) / timeoutMs + 0.05) / 10) * SERVERS_SHARE;
     return `set local statement_timeout = ${Math.max(1, Math.floor(timeoutMs * share))}`;
   };
-  // A later snapshot would not do harm, but two that meet on one row would be an error.
+  // With a stricter level, two statements that write the same row would fail.
   const isolation = "set transaction isolation level read committed";
   const breaker = createBreaker({
     failures: breakerFailures,
@@ -49,7 +49,7 @@ export function createConnection(options: ResolvedOptions): Connection {
 
   function send(sql: string, signal?: AbortSignal): Promise<Row> {
     const until = performance.now() + timeoutMs;
-    // The wait for a connection counts: what the server did after the caller's deadline would be done behind its back.
+    // The limit includes the wait for a connection, so the server never executes a statement after the caller's deadline.
     const limited = (): string => `${limit(until - performance.now())}; ${sql}`;
     return withDeadline(timeoutMs, (deadline) => sendWithin(limited, deadline), { signal });
   }
@@ -61,7 +61,7 @@ export function createConnection(options: ResolvedOptions): Connection {
       try {
         return await sendOn(connection, sql(), deadline);
       } catch (error) {
-        // What broke may have been done all the same, or long before it was asked.
+        // The failed statement may have been executed, or the connection may have been broken before it was sent.
         if (attempt === 2 || deadline.aborted || !isConnectionError(error)) throw error;
       }
     }
@@ -74,7 +74,7 @@ export function createConnection(options: ResolvedOptions): Connection {
   };
 }
 
-/** Whether the database did not answer, or not in time; any other error is an answer. */
+/** Returns whether the database did not answer in time. Any other error is an answer. */
 function isOutage(error: unknown): boolean {
   if (error instanceof DeadlineError || error instanceof BreakerOpenError) return true;
   const state = sqlStateOf(error);
@@ -95,13 +95,13 @@ interface Emitter {
   removeListener(event: "error", listener: (error: Error) => void): unknown;
 }
 
-/** Gives the connection back, or closes it at the deadline: what hangs would otherwise be lent to the next one. */
+/** Sends on a connection and releases it; closes it at the deadline, so that the pool does not lend a hung one again. */
 async function sendOn(connection: PooledConnection, sql: string, deadline: AbortSignal): Promise<Row> {
   let broken: Error | undefined;
   const onError = (error: Error): void => {
     broken ??= error;
   };
-  // One that breaks while nothing is sent on it emits an error, which ends the process when nobody listens.
+  // An idle connection that breaks emits an error, which ends the process if no listener is registered.
   const emitter = connection as Partial<Emitter>;
   let released = false;
   const release = (error?: Error): void => {
@@ -128,7 +128,7 @@ function asError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
 }
 
-/** Drivers answer several statements with a list. */
+/** Returns the first row of the last result. For several statements a driver returns a list of results. */
 function firstRow(answer: unknown): Row {
   const last: unknown = Array.isArray(answer) ? answer.at(-1) : answer;
   const rows = (last as { readonly rows?: readonly Row[] } | undefined)?.rows;

@@ -1,27 +1,27 @@
 import { createHash } from "node:crypto";
 import { checkMoment, timeToLiveMs, windowMs } from "../durations.ts";
 
-/** What a row is about. */
+/** What the entry of a row marks: a token, a family or a subject. */
 export type Subject = "jti" | "fam" | "sub";
 
-// Nothing in it means anything inside of quotes, whatever `standard_conforming_strings` says.
+// These characters need no escaping in a quoted constant, with `standard_conforming_strings` on or off.
 const PLAIN = /^[A-Za-z0-9_.:@/+=|~-]{1,200}$/;
 
 /**
- * The key of a row, as a constant in SQL. An id that is long or has unusual characters is kept as its digest: an index takes
- * 2,704 bytes at most and a text no NUL, and a token that is refused must not be let pass because of its name.
+ * Returns the key of a row as a constant in SQL. A long or unusual id is replaced by its digest, because an index entry
+ * holds at most 2,704 bytes and a text no NUL. An id that cannot be stored could not be revoked.
  */
 export function keyOf(subject: Subject, id: string): string {
   return PLAIN.test(id) ? `'${subject}:${id}'` : `'${subject}#${digest(id)}'`;
 }
 
-/** A nonce as a constant in SQL; it is only ever compared. */
+/** Returns a nonce as a constant in SQL; its digest where it is long or unusual, since it is only compared. */
 export function nonceOf(nonce: string): string {
   return PLAIN.test(nonce) ? `'=${nonce}'` : `'#${digest(nonce)}'`;
 }
 
 /**
- * How long to remember something, as SQL.
+ * Returns a time to live as an interval in SQL.
  *
  * @throws TokenStoreError
  */
@@ -30,7 +30,7 @@ export function timeToLive(name: string, seconds: number): string {
 }
 
 /**
- * A window as SQL.
+ * Returns a grace window as an interval in SQL.
  *
  * @throws TokenStoreError
  */
@@ -39,7 +39,7 @@ export function window(name: string, seconds: number): string {
 }
 
 /**
- * A moment as SQL, from seconds since the Unix epoch.
+ * Returns a moment in SQL, from seconds since the Unix epoch.
  *
  * @throws TokenStoreError
  */
@@ -48,20 +48,20 @@ export function moment(name: string, seconds: number): string {
   return instant(seconds * 1_000);
 }
 
-/** When a session began, as SQL, from seconds since the Unix epoch; what is no number began before everything. */
+/** Returns the start of a session in SQL, from seconds since the Unix epoch. NaN counts as the earliest sign-in. */
 export function began(seconds: number): string {
   return typeof seconds !== "number" || Number.isNaN(seconds)
     ? "'-infinity'::timestamptz"
     : instant(seconds * 1_000);
 }
 
-/** A moment as SQL, from milliseconds since the Unix epoch. */
+/** Returns a moment in SQL, from milliseconds since the Unix epoch. */
 export function instant(ms: number): string {
-  // The dates of tokens end at 8.64e12 seconds; what is further away is as good as that.
+  // Token dates end at 8.64e12 seconds, so later moments are cut to that.
   return `to_timestamp('${Math.max(-1e11, Math.min(ms / 1_000, 8.64e12))}'::float8)`;
 }
 
 function digest(id: string): string {
-  // UTF-8 would write every half of a surrogate pair as the same character.
+  // UTF-8 would write all unpaired surrogates as the same character.
   return createHash("sha256").update(Buffer.from(id, "utf16le")).digest("base64url");
 }

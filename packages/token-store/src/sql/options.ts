@@ -14,39 +14,39 @@ import {
 import { type Database, databaseKind, qualified, tableNameKind } from "@svc/sql";
 import { DEFAULT_TABLE } from "./schema.ts";
 
-/** What {@link createPostgresTokenStore} takes. */
+/** Options of {@link createPostgresTokenStore}. */
 export interface PostgresTokenStoreOptions {
   /**
-   * Where the table is: a pool of `pg`, a database of `@svc/database`, whatever `@svc/sql` calls a database; the primary,
-   * never a standby. It stays the caller's to close. A single connection must not have a transaction open. Required.
+   * The database with the table: a pool of `pg`, a database of `@svc/database`, or another `Database` of `@svc/sql`. Must be
+   * the primary, never a standby. The caller closes it. A single connection must not have a transaction open. Required.
    */
   readonly db: Database;
   /** The table, by name or `schema.name`. Default: `svc_auth_marks`. */
   readonly table?: string | undefined;
-  /** Name of the readiness check, and of the store in log lines. Default: `token-store`. */
+  /** Name of the readiness check, and of the store in log messages. Default: `token-store`. */
   readonly name?: string | undefined;
-  /** Whether the service is of no use without the store. Default: false. */
+  /** Whether the service is not ready while the store is down. Default: false. */
   readonly critical?: boolean | undefined;
   /**
-   * Milliseconds after which a call rejects (REV-7), the wait for a connection included. The server itself gives up, and
-   * undoes what it did, after nine tenths of them. Default: 1,000.
+   * Milliseconds after which a call rejects (REV-7), including the wait for a connection. The server cancels and rolls back
+   * the statement after nine tenths of this time. Default: 1,000.
    */
   readonly timeoutMs?: number | undefined;
-  /** Failures in a row after which the database is not asked for a while (REV-8). Default: 3. */
+  /** Consecutive failures that open the circuit breaker (REV-8). Default: 3. */
   readonly breakerFailures?: number | undefined;
-  /** Milliseconds for which it is not asked then. Default: 2,000. */
+  /** Milliseconds for which calls are rejected while the circuit breaker is open. Default: 2,000. */
   readonly breakerCoolDownMs?: number | undefined;
-  /** Seconds between two deletions of what is over; a write that comes later begins the next one. 0: never. Default: 60. */
+  /** Minimum seconds between deletions of expired rows, which a write starts when one is due. 0: never. Default: 60. */
   readonly sweepEverySeconds?: number | undefined;
-  /** Rows that one statement deletes at most. Default: 500. */
+  /** Maximum number of rows that one statement deletes. Default: 500. */
   readonly sweepBatch?: number | undefined;
-  /** Gets a line when the database stops answering, when it answers again, and when a deletion fails. Default: none. */
+  /** Logs when the database stops answering, when it answers again, and when a deletion fails. Default: none. */
   readonly logger?: Logger | undefined;
-  /** A clock that never goes back, in milliseconds, for breaker, deletions and late rotations. Default: `performance.now`. */
+  /** Monotonic clock in milliseconds for breaker, deletions and late rotations. Default: `performance.now`. */
   readonly now?: (() => number) | undefined;
 }
 
-/** The options with every default filled in; the table quoted. */
+/** The options with their defaults filled in, and the quoted name of the table. */
 export interface ResolvedOptions {
   readonly db: Database;
   readonly table: string;
@@ -64,7 +64,7 @@ export interface ResolvedOptions {
 
 const SUBJECT = "createPostgresTokenStore()";
 const LONGEST_MS = 2 ** 31 - 1;
-// The names of its indexes are longer.
+// Index names are longer than the table's name, and PostgreSQL allows 63 bytes.
 const tableName = tableNameKind(48);
 
 /** @throws ConfigurationError */

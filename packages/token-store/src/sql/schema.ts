@@ -1,6 +1,6 @@
 import { type Database, ensureSchema, qualified, type TableNeeds, tableNeeds } from "@svc/sql";
 
-/** The table where no other one is named. */
+/** Default name of the table. */
 export const DEFAULT_TABLE = "svc_auth_marks";
 
 const COLUMNS = {
@@ -10,7 +10,7 @@ const COLUMNS = {
   expires_at: "timestamptz",
 } as const;
 
-// Without a unique index nothing could be consumed once; ids are compared to the letter.
+// The unique index lets one presentation of a token win. The default collation may treat two ids as equal.
 const NEEDS: TableNeeds = {
   key: "key",
   indexes: [{ columns: ["expires_at"] }],
@@ -18,15 +18,15 @@ const NEEDS: TableNeeds = {
 };
 
 /**
- * The statements that make the table and its index, for a migration. They do no harm where both are there.
+ * Returns the statements that create the table and its index, for a migration. They change nothing if both exist.
  *
  * @param table its name, or `schema.name`; default `svc_auth_marks`
- * @throws IdentifierError for what is no name, or one of more than 48 bytes
+ * @throws IdentifierError for an invalid name, or one of more than 48 bytes
  */
 export function tokenStoreStatements(table: string = DEFAULT_TABLE): readonly string[] {
   const name = table.slice(table.lastIndexOf(".") + 1);
   const sql = qualified(table);
-  // Ids are compared and never sorted for people; an index of this collation survives an upgrade of the system's library.
+  // Ids need no sort order for people. An index with collation "C" also survives an upgrade of the system's locale library.
   return [
     `create table if not exists ${sql} (
   key text collate "C" primary key,
@@ -39,9 +39,9 @@ export function tokenStoreStatements(table: string = DEFAULT_TABLE): readonly st
 }
 
 /**
- * Makes the table when it is missing. One that is there is left alone, and then no right but to ask the catalogue is needed.
+ * Creates the table if it is missing. An existing table is only checked, which needs no right beyond reading the catalogue.
  *
- * @throws SchemaError for a table that is another one
+ * @throws SchemaError when the existing table cannot serve as the store
  */
 export function ensureTable(db: Database, table: string): Promise<"present" | "created"> {
   return ensureSchema(db, {

@@ -1,22 +1,22 @@
 import type { RevocableToken, Rotation } from "../token-store.ts";
 import { began, instant, keyOf, moment, nonceOf, timeToLive, window } from "./marks.ts";
 
-// All statements are texts without parameters: several of them are one query then, one round trip and one transaction that
-// the server ends by itself, so nothing can be left open on a connection, and poolers of transactions may stand between.
+// The statements have no parameters, so several of them travel as one simple query: one round trip and one transaction that
+// the server ends itself. No transaction stays open, and a pooler in transaction mode works.
 //
-// Only a used token has a nonce. What `deadline` says depends on the row. Of a used token: the end of the window. Of a
-// revoked one: long ago. Of a subject: sessions that began before are revoked. Of a family: nothing.
+// Only the row of a used token has a nonce. `deadline` is the end of the grace window of a used token, `-infinity` of a
+// revoked token, the moment before which sessions are revoked of a subject, and null of a family.
 
-/** Whether the transaction is older than the statement: then it is somebody's, who may yet undo it. */
+/** Whether the statement runs inside a transaction of the caller, who could roll it back. */
 const NESTED = "now() <> statement_timestamp() as nested";
 
-// A whole number, since `extra_float_digits` may cut others.
+// An integer, because a low `extra_float_digits` cuts other numbers.
 const SERVER_MS = "floor(extract(epoch from clock_timestamp()) * 1000)::bigint as server_ms";
 
-/** Every row is there until its date, whether or not it was deleted since. */
+/** Whether a row is unexpired. Expired rows count as absent even before they are deleted. */
 const LIVES = "expires_at > statement_timestamp()";
 
-/** Whether the token, its family or its subject is revoked. */
+/** Returns the query whether the token, its family or its subject is revoked. */
 export function isRevokedSql(table: string, { jti, fam, sub, signedInAt }: RevocableToken): string {
   const subject = keyOf("sub", sub);
   const keys = [subject];
@@ -31,14 +31,14 @@ function revoked(table: string, keys: readonly string[], subject: string, signed
 }
 
 /**
- * One presentation of a refresh token, as one statement. It takes no lock but that of the row it inserts:
+ * Returns the statement for one presentation of a refresh token. It locks only the row that it inserts:
  *
- * - Of those that present a token at the same moment the unique index lets one insert. The others wait for it and are shown
- *   its row, which `do update` does and `do nothing` does not, since it is younger than their snapshot.
- * - Who logs out while the statement runs revokes a family, and so every token that may come of this.
- * - A token that was used before is only read, however often it is presented.
- * - What the server begins only after `latestMs` on its clock is `late` and has no effect: nobody waits for it any more, and
- *   the same token may have been presented again since.
+ * - Of several presentations at the same moment the unique index lets one insert its row. The others wait and then read that
+ *   row: `do update` returns it although it is newer than their snapshot; `do nothing` would not.
+ * - A logout during the statement revokes the family, and so every token that the rotation issues.
+ * - A token that was used before is only read, so repeated presentations write nothing.
+ * - A statement that the server starts after `latestMs` on its clock has no effect and returns `late`: the caller has given
+ *   up, and may have presented the same token again.
  */
 export function rotateSql(table: string, rotation: Rotation, latestMs: number): string {
   const { signedInAt, graceSeconds, usedTtlSeconds, familyTtlSeconds } = rotation;
@@ -80,7 +80,7 @@ select case when exists (select from due) then coalesce((select result from outc
   ${SERVER_MS}, ${NESTED}`;
 }
 
-/** Refuses one token, also one that was just used. */
+/** Returns the statement that revokes one token, even if it was just used. */
 export function revokeSql(table: string, jti: string, ttlSeconds: number): string {
   return `
 insert into ${table} as mark (key, deadline, expires_at)
@@ -98,7 +98,7 @@ on conflict (key) do update set expires_at = greatest(mark.expires_at, excluded.
 returning ${NESTED}`;
 }
 
-/** The later moment stays, whichever was named last. */
+/** Returns the statement that signs a person out. Keeps the later of the stored and the given moment. */
 export function revokeSubjectSql(table: string, sub: string, notBefore: number, ttlSeconds: number): string {
   return `
 insert into ${table} as mark (key, deadline, expires_at)
@@ -110,7 +110,7 @@ set deadline = greatest(case when mark.${LIVES} then mark.deadline end, excluded
 returning ${NESTED}`;
 }
 
-/** The second at which a session begins: that of the server's clock, and not before the last sign-out. */
+/** Returns, as SQL, the second at which a session begins: the server's time, but never before the last sign-out. */
 function signInSecond(deadline: string): string {
   return `greatest(floor(extract(epoch from clock_timestamp())), ceil(extract(epoch from ${deadline})))`;
 }
@@ -121,8 +121,8 @@ export function signInTimeSql(table: string, sub: string): string {
 }
 
 /**
- * Signs out what began before the next second of the server's clock, and what began at an earlier sign-out's moment. Has no
- * effect after `latestMs` on that clock: the person may have signed in again since.
+ * Returns the statement that revokes sessions which began before the next second of the server's clock, or in the second of
+ * an earlier sign-out. It has no effect after `latestMs` on that clock, because the person may have signed in again.
  */
 export function revokeSubjectNowSql(
   table: string,
@@ -144,7 +144,7 @@ with ended as (
 select coalesce((select moment::text from ended), 'late') as result, ${SERVER_MS}, ${NESTED}`;
 }
 
-/** Deletes rows that are over, oldest first. One that somebody is about to use again is left alone. */
+/** Returns the statement that deletes expired rows, oldest first. It skips rows that another transaction has locked. */
 export function sweepSql(table: string, batch: number): string {
   return `
 with over as materialized (
@@ -155,7 +155,7 @@ deleted as (delete from ${table} as mark using over where mark.key = over.key re
 select count(*)::int as deleted from deleted`;
 }
 
-/** Whether the rows can be read with all of their columns, and whether new ones can be written. */
+/** Returns the query whether all columns can be read and new rows can be written. */
 export function lookSql(table: string): string {
   const name = `'${table.replaceAll("'", "''")}'`;
   return `

@@ -20,9 +20,9 @@ import {
 } from "./statements.ts";
 
 /**
- * A token store in a table of PostgreSQL. Whatever the server or the driver says to a call is its rejection; so are a
- * `DeadlineError`, a `BreakerOpenError`, a `TokenStoreError` for a duration that is none, and a `TransactionError` on a
- * connection with a transaction open.
+ * A token store in a table of PostgreSQL. Its calls reject with the error of the server or the driver, with
+ * `DeadlineError`, `BreakerOpenError`, `TokenStoreError` for an invalid argument, or `TransactionError` when the
+ * connection has a transaction open.
  */
 export interface PostgresTokenStore extends TokenStore, AsyncDisposable {
   isRevoked(token: RevocableToken): Promise<boolean>;
@@ -33,16 +33,16 @@ export interface PostgresTokenStore extends TokenStore, AsyncDisposable {
   revokeSubjectNow(sub: string, nowSeconds: number, ttlSeconds: number): Promise<number>;
   rotate(rotation: Rotation): Promise<RotationResult>;
   /**
-   * Makes the table and its index when they are missing. Needs the right to create them only then.
+   * Creates the table and its index if they are missing. Needs the right to create them only then.
    *
-   * @throws SchemaError for a table that is another one; and what the server says
+   * @throws SchemaError when the existing table cannot serve as the store; errors of the server
    */
   ensureSchema(): Promise<"present" | "created">;
-  /** Deletes all rows that are over, in batches, and answers how many there were. */
+  /** Deletes all expired rows, in batches, and returns their number. */
   sweep(): Promise<number>;
-  /** Always the same object. */
+  /** Returns the same object on every call. */
   readiness(): ReadinessCheck;
-  /** Waits for a deletion that is under way, and begins no other one. Does not close the database. Never rejects. */
+  /** Waits for a deletion that is running and starts no other. Does not close the database. Never rejects. */
   stop(): Promise<void>;
 }
 
@@ -51,24 +51,24 @@ const RESULTS: ReadonlySet<unknown> = new Set<RotationResult>(["rotated", "raced
 
 /**
  * Keeps revocations and used refresh tokens in PostgreSQL (REF-4 to REF-8, REV-1 to REV-3). Every call is one round trip and
- * one transaction; all clocks are the server's. A rotation that reaches a server which hung only after `timeoutMs` has no
- * effect there (REF-17). Nothing is sent before the first call.
+ * one transaction, and uses the server's clock. A rotation that the server starts after `timeoutMs` has no effect (REF-17).
+ * The store sends nothing before the first call.
  *
- * @throws ConfigurationError
+ * @throws ConfigurationError for unknown or invalid options
  */
 export function createPostgresTokenStore(given: PostgresTokenStoreOptions): PostgresTokenStore {
   const resolved = resolvePostgresOptions(given);
-  // Lines are written between a statement and its caller, who must not lose its answer.
+  // A logger that throws must not lose the result of a statement.
   const logger = calmLogger(resolved.logger);
   const options = { ...resolved, logger };
   const { db, table, quotedTable, name, timeoutMs, sweepBatch, now } = options;
   const connection = createConnection(options);
   const check = createCheck(options, connection);
   const sweepEveryMs = options.sweepEverySeconds * 1000;
-  // Replicas that start together need not sweep together.
+  // A random start keeps replicas that start together from sweeping at the same time.
   let sweepDue = sweepEveryMs > 0 ? now() + sweepEveryMs * Math.random() : Infinity;
   let stopped = false;
-  // How far the clock of the server is ahead of ours; a guess until it has answered.
+  // How many milliseconds the server's clock is ahead of `now()`; a guess until the first answer.
   let aheadMs = Date.now() - now();
   let sweeping: Promise<unknown> = Promise.resolve();
 
@@ -76,7 +76,7 @@ export function createPostgresTokenStore(given: PostgresTokenStoreOptions): Post
     for (let total = 0; ;) {
       const deleted = Number((await connection.write(sweepSql(quotedTable, sweepBatch)))["deleted"]);
       total += deleted;
-      // Fewer: the rest is in the hands of another replica.
+      // An incomplete batch means that the rest, if any, is locked by another replica.
       if (deleted < sweepBatch || stopped) return total;
     }
   });
@@ -98,7 +98,7 @@ export function createPostgresTokenStore(given: PostgresTokenStoreOptions): Post
     return row;
   }
 
-  /** Writes what has no effect once the caller no longer waits; answers its result. */
+  /** Runs a write that has no effect after the caller's deadline; returns its result. */
   async function writeWhileDue(statement: (latestMs: number) => string): Promise<unknown> {
     const until = now() + timeoutMs;
     for (;;) {
@@ -107,7 +107,7 @@ export function createPostgresTokenStore(given: PostgresTokenStoreOptions): Post
       const at = now();
       aheadMs = Number(serverMs) - at;
       if (result !== "late") return result;
-      // An answer in time says that not the statement was late but our idea of the server's clock was wrong.
+      // A `late` before the deadline means that `aheadMs` was wrong, so repeat with the corrected value.
       if (at >= until) throw new DeadlineError(timeoutMs);
     }
   }

@@ -12,29 +12,29 @@ export type { TokenStoreSuite } from "./subjects.ts";
 export interface TokenStoreCase {
   /** A sentence that states the behaviour, with the ids of the rules that it proves. */
   readonly name: string;
-  /** Rejects with an AssertionError when the store does not behave so. Takes up to 20 s where nothing moves its clock. */
+  /** Rejects with an AssertionError when the store fails the case. Takes up to 20 s when the suite has no `advance`. */
   readonly run: () => Promise<void>;
 }
 
-/** What a case works on. */
+/** What a case gets. */
 export interface Bench {
   readonly store: TokenStore;
   readonly replica: TokenStore;
-  /** Moves the clock of the store on; undefined where there is only the real one. */
+  /** Advances the clock of the store by milliseconds; undefined when the store has only the real clock. */
   readonly advance: ((ms: number) => void | Promise<void>) | undefined;
 }
 
-/** A case before it is bound to a store. */
+/** A case that is not bound to a store yet. */
 export interface Draft {
   readonly name: string;
-  /** Whether it is left out where the clock cannot be moved. */
+  /** Whether to leave the case out when the clock cannot be moved. */
   readonly needsClock?: boolean;
   readonly test: (bench: Bench) => Promise<void>;
 }
 
 /**
- * What every token store must do (REF-18), for stores of your own too: register each case with your test runner. The
- * cases are independent, work in any order, and leave nothing behind but entries that expire.
+ * Returns the cases that every token store must pass (REF-18), to register with your test runner. The cases are
+ * independent, run in any order, and leave only entries that expire.
  */
 export function tokenStoreCases(suite: TokenStoreSuite): readonly TokenStoreCase[] {
   const { create, createReplica, advance, release = stopped } = suite;

@@ -5,10 +5,10 @@ import { again, presented, revocable, successor } from "./subjects.ts";
 const PRESENTATIONS = 16;
 const ROUNDS = 5;
 
-/** What happens at the same instant. */
+/** Calls at the same time. */
 export const concurrencyCases: readonly Draft[] = [
   {
-    name: "REF-7 REF-19 of 16 presentations at once, on two replicas, exactly one is rotated and the rest raced",
+    name: "rotates exactly one of 16 presentations at once on two replicas, and reports the others as raced (REF-7, REF-19)",
     async test({ store, replica }) {
       for (let round = 0; round < ROUNDS; round++) {
         const token = presented({ graceSeconds: 600 });
@@ -23,7 +23,7 @@ export const concurrencyCases: readonly Draft[] = [
     },
   },
   {
-    name: "REF-6 REF-19 without a window 16 presentations at once rotate one, and the session ends",
+    name: "rotates one of 16 presentations at once without a grace window, and ends the session (REF-6, REF-19)",
     async test({ store, replica }) {
       const token = presented({ graceSeconds: 0 });
       const results = await Promise.all(
@@ -36,7 +36,7 @@ export const concurrencyCases: readonly Draft[] = [
     },
   },
   {
-    name: "REF-8 REV-11 a session that is revoked while its token is rotated is over, whoever came first",
+    name: "ends a session that is revoked during a rotation, in either order of the two (REF-8, REV-11)",
     async test({ store, replica }) {
       for (let round = 0; round < ROUNDS; round++) {
         const token = presented({ graceSeconds: 600 });
@@ -55,7 +55,7 @@ export const concurrencyCases: readonly Draft[] = [
     },
   },
   {
-    name: "REV-10 a person who is signed out while a token is rotated stays signed out, whoever came first",
+    name: "keeps a person signed out who is signed out during a rotation, in either order of the two (REV-10)",
     async test({ store, replica }) {
       for (let round = 0; round < ROUNDS; round++) {
         const token = presented({ graceSeconds: 600 });

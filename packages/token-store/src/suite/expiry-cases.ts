@@ -3,10 +3,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Draft } from "./cases.ts";
 import { again, id, presented, revocable, successor, until } from "./subjects.ts";
 
-/** How long entries live. */
+/** Lifetime of entries. */
 export const expiryCases: readonly Draft[] = [
   {
-    name: "REV-2 REV-9 an entry is there to its end and gone after it",
+    name: "keeps an entry until it expires, and drops it then (REV-2, REV-9)",
     needsClock: true,
     async test({ store, advance }) {
       const token = presented({ sub: "", usedTtlSeconds: 900, graceSeconds: 0 });
@@ -28,7 +28,7 @@ export const expiryCases: readonly Draft[] = [
     },
   },
   {
-    name: "REF-6 REV-9 a replay keeps its family revoked for the time that it names, and a later one no longer",
+    name: "keeps the family of a replay revoked for familyTtlSeconds, which a second replay does not extend (REF-6, REV-9)",
     needsClock: true,
     async test({ store, advance }) {
       const token = presented({ graceSeconds: 0, familyTtlSeconds: 1_000 });
@@ -43,7 +43,7 @@ export const expiryCases: readonly Draft[] = [
     },
   },
   {
-    name: "REV-2 an entry is gone some time after its end",
+    name: "drops an entry some time after it expires (REV-2)",
     async test({ store, replica, advance }) {
       const token = presented({ usedTtlSeconds: 1, graceSeconds: 0 });
       const revoked = presented();
@@ -67,7 +67,7 @@ export const expiryCases: readonly Draft[] = [
     },
   },
   {
-    name: "REV-2 revoking again for a longer time counts, and for a shorter time brings nothing back",
+    name: "extends an entry that is revoked again for longer, and never shortens one (REV-2)",
     async test({ store, replica, advance }) {
       const revoked = [
         [600, 1, 0, -5],

@@ -12,17 +12,17 @@ async function refused(what: string, call: () => unknown): Promise<void> {
   fail(`${what} was taken`);
 }
 
-/** What was revoked by its id, its session or its subject. */
+/** Revocation by token id, session and subject. */
 export const revocationCases: readonly Draft[] = [
   {
-    name: "REV-1 nothing is revoked that nobody revoked",
+    name: "reports a fresh token as not revoked (REV-1)",
     async test({ store }) {
       equal(await store.isRevoked(revocable(presented())), false);
       equal(await store.isRevoked({ jti: undefined, fam: undefined, sub: id(), signedInAt: 0 }), false);
     },
   },
   {
-    name: "REV-1 REV-11 a token that was revoked by its id is refused everywhere, others of its session are not",
+    name: "reports a token revoked by its id on every replica, but not other tokens of its session (REV-1, REV-11)",
     async test({ store, replica }) {
       const token = presented();
       await store.revoke(token.jti, 600);
@@ -34,7 +34,7 @@ export const revocationCases: readonly Draft[] = [
     },
   },
   {
-    name: "REV-1 REV-11 a session that was revoked is refused everywhere, with all of its tokens",
+    name: "reports all tokens of a revoked session as revoked on every replica (REV-1, REV-11)",
     async test({ store, replica }) {
       const token = presented();
       await store.revokeFamily(token.fam, 600);
@@ -47,7 +47,7 @@ export const revocationCases: readonly Draft[] = [
     },
   },
   {
-    name: "REV-1 an id revokes tokens, not sessions or people of the same name",
+    name: "revokes by id only tokens, not a session or person with the same id (REV-1)",
     async test({ store }) {
       const [jti, fam] = [id(), id()];
       await store.revoke(jti, 600);
@@ -57,7 +57,7 @@ export const revocationCases: readonly Draft[] = [
     },
   },
   {
-    name: "REV-1 revoking twice is revoking",
+    name: "accepts a second revocation of the same token, session or person (REV-1)",
     async test({ store }) {
       const token = presented();
       await store.revoke(token.jti, 600);
@@ -68,7 +68,7 @@ export const revocationCases: readonly Draft[] = [
     },
   },
   {
-    name: "REF-4 a refresh token that was merely used is not revoked: rotate() knows of it",
+    name: "does not report a used refresh token as revoked, because only rotate() checks that (REF-4)",
     async test({ store }) {
       const token = presented();
       equal(await store.rotate(token), "rotated");
@@ -76,7 +76,7 @@ export const revocationCases: readonly Draft[] = [
     },
   },
   {
-    name: "REV-10 a person who is signed out everywhere loses the sessions that began before that moment",
+    name: "ends the sessions of a person that began before the moment of a sign-out everywhere (REV-10)",
     async test({ store, replica }) {
       const sub = id();
       const at = 1_700_000_000;
@@ -94,7 +94,7 @@ export const revocationCases: readonly Draft[] = [
     },
   },
   {
-    name: "REV-10 the moment may have a fraction",
+    name: "accepts a moment with a fraction (REV-10)",
     async test({ store }) {
       const sub = id();
       await store.revokeSubject(sub, 1_700_000_000.5, 600);
@@ -103,7 +103,7 @@ export const revocationCases: readonly Draft[] = [
     },
   },
   {
-    name: "REV-10 an earlier moment does not bring a session back",
+    name: "keeps a session revoked when an earlier moment follows (REV-10)",
     async test({ store, replica }) {
       const sub = id();
       const token = presented({ sub, signedInAt: 1_700_000_000 });
@@ -115,7 +115,7 @@ export const revocationCases: readonly Draft[] = [
     },
   },
   {
-    name: "REV-10 the winner's own request, sent again after the person was signed out, is replayed",
+    name: "replays the winner's own request when it is sent again after the person was signed out (REV-10)",
     async test({ store }) {
       const token = presented({ graceSeconds: 600 });
       equal(await store.rotate(token), "rotated");
@@ -125,7 +125,7 @@ export const revocationCases: readonly Draft[] = [
     },
   },
   {
-    name: "REV-1 ids may hold any character",
+    name: "accepts ids of any characters (REV-1)",
     async test({ store }) {
       for (const odd of [
         "}",
@@ -161,7 +161,7 @@ export const revocationCases: readonly Draft[] = [
     },
   },
   {
-    name: "REV-1 ids that differ in half a character, in case or in how an accent is written are different ids",
+    name: "distinguishes ids that differ in half a surrogate pair, in case or in how an accent is encoded (REV-1)",
     async test({ store }) {
       for (const [one, other] of [
         ["\ud800", "\ud801"],
@@ -183,7 +183,7 @@ export const revocationCases: readonly Draft[] = [
     },
   },
   {
-    name: "REV-10 a session of which nobody knows when it began is signed out, too",
+    name: "signs out a session whose start is unknown (REV-10)",
     async test({ store }) {
       const token = { ...revocable(presented()), signedInAt: Number.NaN };
       equal(await store.isRevoked(token), false);
@@ -192,7 +192,7 @@ export const revocationCases: readonly Draft[] = [
     },
   },
   {
-    name: "REV-2 a duration or a moment that is no number is refused, and nothing is consumed",
+    name: "rejects a duration or moment that is not a finite number, and consumes nothing (REV-2)",
     async test({ store }) {
       const token = presented();
       for (const wrong of [Number.NaN, Number.POSITIVE_INFINITY]) {

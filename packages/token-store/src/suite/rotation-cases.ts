@@ -6,17 +6,17 @@ import { again, id, presented, revocable, successor, until } from "./subjects.ts
 
 const SHORT_SECONDS = 0.2;
 
-/** Presents a token until it is no longer told that it raced. */
+/** Presents a token until the result is no longer `raced`. */
 async function pastWindow(store: TokenStore, present: () => Promise<RotationResult>): Promise<void> {
   let last: RotationResult = "raced";
   await until("the window closes", async () => (last = await present()) !== "raced");
   equal(last, "replayed");
 }
 
-/** The rows of the state table of a presented refresh token. */
+/** The states of a presented refresh token. */
 export const rotationCases: readonly Draft[] = [
   {
-    name: "REF-4 REF-18 a token that is presented for the first time is rotated",
+    name: "rotates a token at its first presentation (REF-4, REF-18)",
     async test({ store }) {
       const token = presented();
       equal(await store.rotate(token), "rotated");
@@ -25,7 +25,7 @@ export const rotationCases: readonly Draft[] = [
     },
   },
   {
-    name: "REF-4 the tokens of a session are rotated one after the other",
+    name: "rotates the tokens of a session one after the other (REF-4)",
     async test({ store, replica }) {
       let token = presented();
       for (let round = 0; round < 5; round++) {
@@ -35,7 +35,7 @@ export const rotationCases: readonly Draft[] = [
     },
   },
   {
-    name: "REF-5 REF-14 REF-18 a token that was just replaced has raced, and nothing is revoked",
+    name: "reports a second use within the window as raced, and revokes nothing (REF-5, REF-14, REF-18)",
     async test({ store, replica }) {
       const token = presented({ graceSeconds: 600 });
       equal(await store.rotate(token), "rotated");
@@ -46,7 +46,7 @@ export const rotationCases: readonly Draft[] = [
     },
   },
   {
-    name: "REF-6 REF-18 a used token after the window is replayed, and its family is revoked",
+    name: "reports a second use after the window as replayed, and revokes the family (REF-6, REF-18)",
     async test({ store, replica, advance }) {
       const token = presented({ graceSeconds: SHORT_SECONDS });
       equal(await store.rotate(token), "rotated");
@@ -59,7 +59,7 @@ export const rotationCases: readonly Draft[] = [
     },
   },
   {
-    name: "REF-14 without a window every second use is replayed",
+    name: "reports every second use as replayed when there is no window (REF-14)",
     async test({ store }) {
       const token = presented({ graceSeconds: 0 });
       equal(await store.rotate(token), "rotated");
@@ -68,7 +68,7 @@ export const rotationCases: readonly Draft[] = [
     },
   },
   {
-    name: "REF-14 the window ends on the millisecond",
+    name: "ends the window on the millisecond (REF-14)",
     needsClock: true,
     async test({ store, advance }) {
       const token = presented({ graceSeconds: 10 });
@@ -80,7 +80,7 @@ export const rotationCases: readonly Draft[] = [
     },
   },
   {
-    name: "REF-7 REF-14 the window is that of the rotation, whatever later presentations ask for",
+    name: "keeps the window of the rotation when later presentations name a longer one (REF-7, REF-14)",
     async test({ store, advance }) {
       const token = presented({ graceSeconds: SHORT_SECONDS });
       equal(await store.rotate(token), "rotated");
@@ -89,7 +89,7 @@ export const rotationCases: readonly Draft[] = [
     },
   },
   {
-    name: "REF-7 a token that is presented every few milliseconds does not keep its window open",
+    name: "ends the window even if the token is presented every few milliseconds (REF-7)",
     async test({ store, replica, advance }) {
       const windowMs = 150;
       const token = presented({ graceSeconds: windowMs / 1_000 });
@@ -98,7 +98,7 @@ export const rotationCases: readonly Draft[] = [
       const seen: RotationResult[] = [];
       let lateRace = false;
       await until("the window closes", async () => {
-        // Clocks that are set while they run may disagree by a little.
+        // The clocks of the test and the store may differ slightly.
         const closed = performance.now() > rotatedBy + windowMs + 50;
         const result = await (seen.length % 2 === 0 ? store : replica).rotate(again(token));
         seen.push(result);
@@ -112,7 +112,7 @@ export const rotationCases: readonly Draft[] = [
     },
   },
   {
-    name: "REF-4 the winner's own request, sent again, has won",
+    name: "rotates again when the winner's own request is sent again (REF-4)",
     async test({ store, replica, advance }) {
       const token = presented({ graceSeconds: 600 });
       equal(await store.rotate(token), "rotated");
@@ -124,7 +124,7 @@ export const rotationCases: readonly Draft[] = [
     },
   },
   {
-    name: "REF-5 a request that lost, sent again, has lost",
+    name: "reports a losing request as raced when it is sent again (REF-5)",
     async test({ store }) {
       const token = presented({ graceSeconds: 600 });
       const loser = again(token);
@@ -133,7 +133,7 @@ export const rotationCases: readonly Draft[] = [
     },
   },
   {
-    name: "REF-8 a token of a revoked family is replayed, used or not",
+    name: "reports a token of a revoked family as replayed, used or not (REF-8)",
     async test({ store, replica }) {
       const used = presented({ graceSeconds: 600 });
       equal(await store.rotate(used), "rotated");
@@ -143,7 +143,7 @@ export const rotationCases: readonly Draft[] = [
     },
   },
   {
-    name: "REF-8 the winner's own request, sent again after the family was revoked, is replayed",
+    name: "replays the winner's own request when it is sent again after the family was revoked (REF-8)",
     async test({ store }) {
       const token = presented({ graceSeconds: 600 });
       equal(await store.rotate(token), "rotated");
@@ -152,7 +152,7 @@ export const rotationCases: readonly Draft[] = [
     },
   },
   {
-    name: "REF-8 a token whose id was revoked is replayed, and its family is revoked",
+    name: "reports a token whose id was revoked as replayed, and revokes its family (REF-8)",
     async test({ store, replica }) {
       const token = presented({ graceSeconds: 600 });
       await replica.revoke(token.jti, 600);
@@ -161,7 +161,7 @@ export const rotationCases: readonly Draft[] = [
     },
   },
   {
-    name: "REF-6 a replay revokes its own family and no other",
+    name: "revokes only the family of the replayed token (REF-6)",
     async test({ store }) {
       const sub = id();
       const stolen = presented({ sub, graceSeconds: 0 });

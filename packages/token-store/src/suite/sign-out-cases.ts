@@ -3,14 +3,14 @@ import type { TokenStore } from "../token-store.ts";
 import type { Bench, Draft } from "./cases.ts";
 import { id, presented, revocable } from "./subjects.ts";
 
-/** A store that has the two optional operations. */
+/** A store with the two optional operations. */
 type Clocked = TokenStore & Required<Pick<TokenStore, "signInTime" | "revokeSubjectNow">>;
 
 function isClocked(store: TokenStore): store is Clocked {
   return store.signInTime !== undefined && store.revokeSubjectNow !== undefined;
 }
 
-/** A case for stores with `signInTime` and `revokeSubjectNow`; others pass it. */
+/** Makes a case for stores with `signInTime` and `revokeSubjectNow`; a store with neither passes it. */
 function clocked(
   name: string,
   test: (
@@ -32,7 +32,7 @@ function clocked(
   };
 }
 
-/** Seconds by which the clock of a replica is off. */
+/** Seconds by which the clock of a replica is ahead. */
 const skews = [0, 25, -25, 3_600];
 
 function clockOf(skew: number): number {
@@ -43,15 +43,15 @@ async function isOver(store: TokenStore, sub: string, signedInAt: number): Promi
   return store.isRevoked(revocable(presented({ sub, signedInAt })));
 }
 
-/** Who signs in before a sign-out everywhere and who signs in after it, on replicas whose clocks do not agree (REV-10). */
+/** Sign-ins before and after a sign-out everywhere, on replicas whose clocks disagree (REV-10). */
 export const signOutCases: readonly Draft[] = [
   clocked(
-    "ends every session that began before a sign-out and none that begins after it, with clocks that disagree (REV-10)",
+    "ends exactly the sessions that began before a sign-out, on replicas whose clocks disagree (REV-10)",
     async ({ store, replica }) => {
       for (const first of skews) {
         for (const second of skews) {
           const sub = id();
-          // Most of these rounds are in one second.
+          // Repeat, because most rounds then run within one second.
           for (let round = 0; round < 3; round++) {
             const began = await store.signInTime(sub, clockOf(first));
             equal(await isOver(replica, sub, began), false);
@@ -72,7 +72,7 @@ export const signOutCases: readonly Draft[] = [
       }
     },
   ),
-  clocked("answers whole seconds, and the moment of a sign-out as it is kept (REV-10)", async ({ store }) => {
+  clocked("returns whole seconds, and the stored moment of a sign-out (REV-10)", async ({ store }) => {
     const sub = id();
     const began = await store.signInTime(sub, clockOf(0.5));
     ok(Number.isInteger(began), `${began}`);
@@ -81,21 +81,18 @@ export const signOutCases: readonly Draft[] = [
     equal(await isOver(store, sub, notBefore - 1), true);
     equal(await isOver(store, sub, notBefore), false);
   }),
+  clocked("begins no session before a stored moment with a fraction (REV-10)", async ({ store }) => {
+    const sub = id();
+    const ahead = (await store.signInTime(sub, clockOf(0))) + 20.5;
+    await store.revokeSubject(sub, ahead, 600);
+    const began = await store.signInTime(sub, clockOf(0));
+    equal(began, Math.ceil(ahead));
+    equal(await isOver(store, sub, began), false);
+    await store.revokeSubjectNow(sub, clockOf(0), 600);
+    equal(await isOver(store, sub, began), true);
+  }),
   clocked(
-    "begins no session before a moment that was named, fraction and all (REV-10)",
-    async ({ store }) => {
-      const sub = id();
-      const ahead = (await store.signInTime(sub, clockOf(0))) + 20.5;
-      await store.revokeSubject(sub, ahead, 600);
-      const began = await store.signInTime(sub, clockOf(0));
-      equal(began, Math.ceil(ahead));
-      equal(await isOver(store, sub, began), false);
-      await store.revokeSubjectNow(sub, clockOf(0), 600);
-      equal(await isOver(store, sub, began), true);
-    },
-  ),
-  clocked(
-    "signs out one person, and reading the time of a sign-in signs out none (REV-10)",
+    "signs out only the named person, and no person by reading the time of a sign-in (REV-10)",
     async ({ store }) => {
       const [one, other] = [id(), id()];
       const began = await store.signInTime(other, clockOf(0));
@@ -105,7 +102,7 @@ export const signOutCases: readonly Draft[] = [
     },
   ),
   clocked(
-    "has all sessions over that began before any of many sign-outs at once, and none that begins after (REV-10)",
+    "ends all sessions from before concurrent sign-outs, and none that begins after them (REV-10)",
     async ({ store, replica }) => {
       for (let round = 0; round < 5; round++) {
         const sub = id();
@@ -125,7 +122,7 @@ export const signOutCases: readonly Draft[] = [
     },
   ),
   clocked(
-    "keeps a sign-out for the time that it names, and no shorter than an earlier one (REV-10, REV-2)",
+    "keeps a sign-out for its duration, and never shortens an earlier one (REV-10, REV-2)",
     async ({ store, advance }) => {
       const sub = id();
       await store.revokeSubjectNow(sub, clockOf(0), 900);
@@ -137,11 +134,14 @@ export const signOutCases: readonly Draft[] = [
     },
     { needsClock: true },
   ),
-  clocked("rejects a duration that is no number, and ends nothing then (REV-2)", async ({ store }) => {
-    const sub = id();
-    for (const wrong of [Number.NaN, Number.POSITIVE_INFINITY]) {
-      await rejects(async () => store.revokeSubjectNow(sub, clockOf(0), wrong));
-    }
-    equal(await isOver(store, sub, 0), false);
-  }),
+  clocked(
+    "rejects a duration that is not a finite number, and signs out no session (REV-2)",
+    async ({ store }) => {
+      const sub = id();
+      for (const wrong of [Number.NaN, Number.POSITIVE_INFINITY]) {
+        await rejects(async () => store.revokeSubjectNow(sub, clockOf(0), wrong));
+      }
+      equal(await isOver(store, sub, 0), false);
+    },
+  ),
 ];

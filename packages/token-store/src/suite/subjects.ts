@@ -2,35 +2,35 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RevocableToken, Rotation, TokenStore } from "../token-store.ts";
 
-/** What the suite needs to know of a store. */
+/** The stores that the suite tests. */
 export interface TokenStoreSuite {
   /**
-   * Makes a store, or hands out one that is there. Every case draws its own ids, so stores may share their data; a
-   * second store that the same case asks for must.
+   * Makes a store, or returns an existing one. Stores may share their data, because every case draws its own ids. A second
+   * store within one case must share the data of the first.
    */
   readonly create: () => TokenStore | Promise<TokenStore>;
   /**
-   * Makes another replica on the data of `create`, with its own connections. Default: the same store again, for a
-   * store that lives in one process.
+   * Makes another replica on the data of `create`, with its own connections. Default: the same store, for a store that lives
+   * in one process.
    */
   readonly createReplica?: ((store: TokenStore) => TokenStore | Promise<TokenStore>) | undefined;
   /**
-   * Moves the clock of the store on. Default: none; what depends on time is then tested with short real waits, and the
-   * cases for exact edges are left out.
+   * Advances the clock of the store by milliseconds. Default: none; cases then wait for short real times, and cases that
+   * need an exact time are left out.
    */
   readonly advance?: ((ms: number) => void | Promise<void>) | undefined;
-  /** Ends a store after its case. Default: its `stop()` is called, if it has one. */
+  /** Ends a store after its case. Default: calls its `stop()`, if it has one. */
   readonly release?: ((store: TokenStore) => void | Promise<void>) | undefined;
 }
 
 export const MONTH: number = 30 * 86_400;
 
-/** A random id as issuers write them. */
+/** A random id of the length that issuers use. */
 export function id(): string {
   return randomBytes(16).toString("hex");
 }
 
-/** The first presentation of a token of a new session, with `changes`. */
+/** The first presentation of a token in a new session, with `changes` applied. */
 export function presented(changes: Partial<Rotation> = {}): Rotation {
   return {
     jti: id(),
@@ -45,24 +45,24 @@ export function presented(changes: Partial<Rotation> = {}): Rotation {
   };
 }
 
-/** The same token in another request. */
+/** A presentation of the same token in another request. */
 export function again(rotation: Rotation, changes: Partial<Rotation> = {}): Rotation {
   return { ...rotation, nonce: id(), ...changes };
 }
 
-/** The token that a rotation gives out, or the access token beside it: another id, the same session. */
+/** Another token of the same session: the one that a rotation issues, or its access token. */
 export function successor(rotation: Rotation): Rotation {
   return again(rotation, { jti: id() });
 }
 
-/** What a request check asks of a token. */
+/** What a check of a request passes for the token. */
 export function revocable({ jti, fam, sub, signedInAt }: Rotation): RevocableToken {
   return { jti, fam, sub, signedInAt };
 }
 
 const PATIENCE_MS = 15_000;
 
-/** Waits until `settled` holds; however slow the machine is, only a store that never gets there fails. */
+/** Waits until `settled` returns true; rejects after 15 s, so that a slow machine alone does not fail a case. */
 export async function until(what: string, settled: () => Promise<boolean>): Promise<void> {
   const end = performance.now() + PATIENCE_MS;
   while (!(await settled())) {

@@ -1,12 +1,12 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** Something between a client and a server that loses answers. */
+/** A proxy between a client and a server that drops answers. */
 export interface AnswerCutter extends AsyncDisposable {
   readonly url: string;
-  /** From now on connections break when an answer comes, `times` times. */
+  /** Breaks the connection at each of the next `times` answers. */
   cutNext(times: number): void;
-  /** How many answers were lost. */
+  /** Number of dropped answers. */
   readonly cuts: number;
 }
 

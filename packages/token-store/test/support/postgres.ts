@@ -2,7 +2,7 @@ import { until } from "@svc/test-support";
 import { createPostgresTokenStore, type PostgresTokenStore } from "@svc/token-store/postgres";
 import { Client, Pool } from "pg";
 
-/** A pool, and a store on it, of one test. */
+/** A pool and a store on it, for one test. */
 export interface Bench extends AsyncDisposable {
   readonly pool: Pool;
   readonly store: PostgresTokenStore;
@@ -10,7 +10,7 @@ export interface Bench extends AsyncDisposable {
 
 type Options = Omit<Parameters<typeof createPostgresTokenStore>[0], "db">;
 
-/** Opens a store whose table is there, and whose calls have time enough on a busy machine. */
+/** Opens a store whose table exists, with deadlines that a busy machine meets. */
 export async function openStore(url: string, options: Options = {}, max = 16): Promise<Bench> {
   const pool = openPool(url, max);
   const store = createPostgresTokenStore({ db: pool, sweepEverySeconds: 0, timeoutMs: 10_000, ...options });
@@ -31,13 +31,13 @@ export function openPool(url: string, max = 16): Pool {
   return pool;
 }
 
-/** A transaction of somebody else. Disposing of it rolls it back, as `end()` does. */
+/** An open transaction of another client. `end()` and disposal roll it back. */
 export interface Holder extends AsyncDisposable {
   readonly client: Client;
   end(how?: "rollback" | "commit"): Promise<void>;
 }
 
-/** Begins a transaction with one statement and leaves it open. */
+/** Starts a transaction with one statement and leaves it open. */
 export async function hold(url: string, sql: string, values: unknown[] = []): Promise<Holder> {
   const client = new Client({ connectionString: url });
   client.on("error", () => undefined);
@@ -54,15 +54,15 @@ export async function hold(url: string, sql: string, values: unknown[] = []): Pr
   return { client, end, [Symbol.asyncDispose]: () => end() };
 }
 
-/** Holds the row of a token, so that whoever presents it waits. */
+/** Locks the row of a token, so that every presentation waits. */
 export function holdToken(url: string, jti: string): Promise<Holder> {
   return hold(url, "insert into svc_auth_marks (key, expires_at) values ($1, now())", [`jti:${jti}`]);
 }
 
-/** The process id of the backend that waits for a lock, as soon as there is one. */
+/** Waits for a backend that waits for a lock, and returns its process id. */
 export async function waiter(pool: Pool, other = 0): Promise<number> {
   let pid = 0;
-  await until("somebody waits for a lock", async () => {
+  await until("a backend waits for a lock", async () => {
     const { rows } = await pool.query<{ pid: number }>(
       `select pid from pg_stat_activity
        where datname = current_database() and wait_event_type = 'Lock' and pid <> $1`,
@@ -74,9 +74,9 @@ export async function waiter(pool: Pool, other = 0): Promise<number> {
   return pid;
 }
 
-/** Waits until nobody waits for a lock. */
+/** Waits until no backend waits for a lock. */
 export async function nobodyWaits(pool: Pool): Promise<void> {
-  await until("nobody waits for a lock", async () => {
+  await until("no backend waits for a lock", async () => {
     const { rows } = await pool.query(
       "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
     );

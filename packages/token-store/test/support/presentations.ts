@@ -5,7 +5,7 @@ export function id(): string {
   return randomBytes(16).toString("hex");
 }
 
-/** A refresh token that is presented for the first time. */
+/** The first presentation of a refresh token. */
 export function presented(changes: Partial<Rotation> = {}): Rotation {
   return {
     jti: id(),
@@ -20,12 +20,12 @@ export function presented(changes: Partial<Rotation> = {}): Rotation {
   };
 }
 
-/** The same token in another request. */
+/** A presentation of the same token in another request. */
 export function again(rotation: Rotation): Rotation {
   return { ...rotation, nonce: id() };
 }
 
-/** The token that came of a rotation. */
+/** The token that a rotation issues. */
 export function successor(rotation: Rotation): Rotation {
   return again({ ...rotation, jti: id() });
 }
