@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { RunningService } from "./running-service.ts";
 
-/** Waits until nothing is to be done, and none of it has failed. */
+/** Waits until no job is left and no job has failed. */
 export async function untilIdle({ service }: RunningService): Promise<void> {
   for (let tries = 0; tries < 1500; tries++) {
     const stats = await service.jobs?.stats();
