@@ -31,5 +31,5 @@ export async function untilImport(
     if (so(body as Import)) return body as Import;
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
-  throw new Error("the import does not get there");
+  throw new Error("the import has not reached the state in time");
 }

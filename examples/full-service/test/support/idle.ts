@@ -9,5 +9,5 @@ export async function untilIdle({ service }: RunningService): Promise<void> {
     if (stats?.pending === 0 && stats.running === 0) return;
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
-  throw new Error("there is always something to do");
+  throw new Error("the service still has jobs to do");
 }

@@ -42,7 +42,7 @@ async function stopsUntilTheEnd(page: Page): Promise<readonly Focused[]> {
     if (now.what === "") return stops;
     stops.push(now);
   }
-  throw new Error("it goes round in circles");
+  throw new Error("the Tab key never leaves the page");
 }
 
 const focused = `(() => {
