@@ -58,8 +58,7 @@ function refuseDemo({ config }: Service, { seed, demoUsers }: DataOptions): void
     faults.push({ key: "seed", message: "demo data are refused in prod; start without them" });
   }
   if (demoUsers === true) {
-    const message =
-      "demo users are refused in prod, since their password is public; start without them";
+    const message = "demo users are refused in prod, since their password is public; start without them";
     faults.push({ key: "demoUsers", message });
   }
   if (faults.length > 0) throw new ConfigurationError("the expenses service", faults);

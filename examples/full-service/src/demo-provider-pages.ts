@@ -40,10 +40,7 @@ ${buttons("Allow")}
 
 /** Returns the page of an error. */
 export function refusalPage(text: string): string {
-  return page(
-    "That did not work",
-    `<p>${escaped(text)}</p><p>Go back to the service and start again.</p>`,
-  );
+  return page("That did not work", `<p>${escaped(text)}</p><p>Go back to the service and start again.</p>`);
 }
 
 function buttons(yes: string): string {

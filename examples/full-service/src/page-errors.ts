@@ -69,7 +69,8 @@ function messageOf(status: number, error: unknown, href: string): Message {
     const text = "The request did not come from a page of this site, so it had no effect.";
     return { title: "Request refused", text, href, link };
   }
-  if (status === 404) return { title: "Not found", text: "There is nothing at this address.", href, link: "Continue" };
+  if (status === 404)
+    return { title: "Not found", text: "There is nothing at this address.", href, link: "Continue" };
   if (status === 409) {
     const text = "Another tab of this browser is renewing the sign-in at this moment.";
     return { title: "One moment", text, href, link };
