@@ -206,7 +206,7 @@ describe("the pages", function () {
     if (!hasVectorServer) return;
     await page.getByLabel("Words of a receipt").fill("diner at trade fairs");
     await page.keyboard.press("Enter");
-    await page.getByRole("heading", { name: "match “diner" }).waitFor();
+    await page.getByRole("heading", { name: "“diner" }).waitFor();
     await page.getByLabel("Category").selectOption("meals");
     await follow(page.getByRole("button", { name: "Search" }));
     expect(placeOf(page)).to.equal("/receipts?q=diner+at+trade+fairs&category=meals");
