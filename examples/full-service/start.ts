@@ -1,4 +1,4 @@
-// `npm start`: the service with a PostgreSQL of its own, or with that of DATABASE_URL.
+// `npm start`: starts the service with its own PostgreSQL, or with that of DATABASE_URL.
 import { fileURLToPath } from "node:url";
 import { startDemo } from "./src/demo.ts";
 

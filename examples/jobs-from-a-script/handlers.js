@@ -1,4 +1,4 @@
-// What is to be done for every task. The script gives these to its worker, `svc-jobs drain` to one of its own.
+// The handlers of all tasks, for the worker of the script and for `svc-jobs drain`.
 const sheets = Number(process.env.PAPER ?? 500);
 
 export default {

@@ -17,7 +17,7 @@ pool.on("error", () => undefined);
 const table = createJobTable({ db: pool, name: "print_jobs" });
 await table.ensureSchema();
 
-// One statement for the whole batch. A job whose id is in the table is not queued again.
+// One statement for the whole batch. A job whose id is in the table already is not queued again.
 const queued = await table.enqueueMany(
   books.map(({ id, ...payload }) => ({ id, task: "book.print", payload, maxAttempts: 2 })),
 );
@@ -35,7 +35,7 @@ const worker = createWorker({
 });
 worker.start();
 
-// Until everything is printed or given up: a job that failed is pending again two seconds later.
+// Wait until all jobs are printed or dead: a failed job is pending again two seconds later.
 let stats;
 do {
   await pause(100);

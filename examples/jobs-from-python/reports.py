@@ -11,8 +11,8 @@ from svc_jobs import Consumer, Database
 
 database = Database(os.environ["DATABASE_URL"])
 
-# The report, and the mail about it for the worker in Node: both or none. A job can be run twice, so its id is
-# the key of the one and part of that of the other.
+# The report, and the mail about it for the worker in Node: both or neither. A job can run twice, so its id is the key
+# of the report and part of the id of the mail.
 SAVE = """
 insert into reports (id, title, body) values (:'id', :'title', :'body') on conflict do nothing;
 insert into mail_jobs (id, task, payload, request_id, tenant_id, trace)

@@ -1,5 +1,5 @@
-// Queues a report for the consumer in Python, and sends the mail that it queues in return. Two tables, because a
-// worker claims every row of its own.
+// Queues a report for the consumer in Python, and sends the mail that the consumer queues. It uses two tables, because
+// a worker claims every row of its table.
 import { createJobTable, createWorker } from "@svc/job-table";
 import pg from "pg";
 
@@ -29,7 +29,7 @@ const worker = createWorker({
 });
 worker.start();
 
-// In a service that uses @svc/request-id and @svc/tenancy these three are those of the request at hand.
+// In a service with @svc/request-id and @svc/tenancy these three come from the current request.
 const { id } = await reportJobs.enqueue({
   task: "report.render",
   payload: { title: "March", lines: ["meals 12.50", "travel 80.00"], to: "ann" },

@@ -1,4 +1,4 @@
-"""Drains a table of jobs by the documented contract, with the standard library and `psql` alone.
+"""Drains a table of jobs by the documented contract, with only the standard library and `psql`.
 
 A consumer claims every row of its table, so it has a table of its own. Jobs run one after the other, each
 for less time than its lease lasts; for more at once start more processes.
@@ -14,7 +14,7 @@ import sys
 import time
 import urllib.parse
 
-# From a lost connection to the next try, in seconds.
+# Seconds between a lost connection and the next try.
 RETRY_SECONDS = 1
 
 TRACEPARENT = r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}"
@@ -51,7 +51,7 @@ select jsonb_build_object('id', id, 'task', task, 'payload', payload::text, 'att
   'locked_until', to_char(locked_until at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')) from claimed;
 """
 
-# A lease is named by all three: whoever claims the job next has another one.
+# All three values identify a lease, because the next claim of the job has others.
 HELD = """id = :'id' and status = 'running' and attempts = :'attempts'::int
   and locked_until = :'lease'::timestamptz"""
 
@@ -74,7 +74,7 @@ where {HELD} returning jsonb_build_object('status', 'released');
 
 
 class JobError(Exception):
-    """What is said of a job that no handler has failed by itself."""
+    """The error of a job that failed without an error of its handler."""
 
 
 class DatabaseError(Exception):
@@ -90,7 +90,7 @@ class TimedOut(BaseException):
 
 
 class Database:
-    """Runs statements by `psql`, one process each."""
+    """Runs statements with `psql`, in one process each."""
 
     def __init__(self, url):
         parts = urllib.parse.urlsplit(url)
@@ -100,7 +100,7 @@ class Database:
             PGCONNECT_TIMEOUT="5",
             PGOPTIONS="-c statement_timeout=10s",
         )
-        # Whatever stands in a command line can be read by every process of the machine.
+        # Every process of the machine can read a command line.
         if parts.password is not None:
             self.environment["PGPASSWORD"] = urllib.parse.unquote(parts.password)
             user, _, host = parts.netloc.rpartition("@")
@@ -108,7 +108,7 @@ class Database:
         self.url = parts.geturl()
 
     def rows(self, statements, tenant=None, **values):
-        """Runs statements in one transaction and answers the rows, of one JSON value each.
+        """Runs statements in one transaction and returns the rows, of one JSON value each.
 
         A value is written `:'name'` in a statement, an identifier `:"name"`: `psql` quotes both, so that no text
         of anybody's is ever taken for SQL. With a tenant, row security lets its rows be seen and written alone.
@@ -128,7 +128,7 @@ class Database:
                 capture_output=True,
                 env=self.environment,
                 timeout=30,
-                # Ctrl-C is for the consumer, which lets a statement end.
+                # Ctrl-C must reach only the consumer, which lets a statement finish.
                 start_new_session=True,
             )
         except (OSError, ValueError, subprocess.TimeoutExpired) as error:
@@ -153,13 +153,13 @@ class Job:
 
     @property
     def headers(self):
-        """What a call on behalf of this job carries."""
+        """The headers of a call on behalf of this job."""
         known = {"traceparent": self.traceparent, "tracestate": self.tracestate}
         return {"X-Request-ID": self.request_id or self.id, **present(known)}
 
     @property
     def fields(self):
-        """What every log line about this job says."""
+        """The fields of every log line about this job."""
         fields = {
             "job_id": self.id,
             "task": self.task,
@@ -172,7 +172,7 @@ class Job:
 
 
 class Consumer:
-    """Claims jobs of a table and hands each to the handler of its task, a function of payload and job."""
+    """Claims jobs of a table and passes each to the handler of its task, a function of payload and job."""
 
     def __init__(self, database, table, handlers, service="python", visibility_seconds=300, poll_seconds=1):
         self.database = database
@@ -185,7 +185,7 @@ class Consumer:
         self.interrupts = False
 
     def run(self, drain=False):
-        """Works until SIGTERM or SIGINT; with `drain` until no job may run now."""
+        """Works until SIGTERM or SIGINT; with `drain` until no job is available."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._on_stop)
         signal.signal(signal.SIGALRM, lambda *_: self._interrupt(TimedOut))
@@ -207,16 +207,16 @@ class Consumer:
                 self._pause(self.poll_seconds)
 
     def log(self, level, message, **fields):
-        """One JSON object on one line of standard output."""
+        """Writes one JSON object on one line of standard output."""
         line = {"service": self.service, "level": level, "message": message, **fields}
-        # In one write: a signal may end a handler between two.
+        # One write, because a signal may end a handler between two.
         sys.stdout.write(json.dumps(line) + "\n")
         sys.stdout.flush()
 
     def _settle(self, job, claimed_at):
         statement, values = self._attempt(job)
         lease = {"id": job.id, "attempts": job.attempts, "lease": job.locked_until}
-        # Saying it twice does no harm; after its lease somebody else may have the job.
+        # Retrying is safe: after the lease another consumer may hold the job, and the statement changes nothing.
         while True:
             try:
                 rows = self._send(statement, **lease, **values)
@@ -258,7 +258,7 @@ class Consumer:
 
     @contextlib.contextmanager
     def _interruptible(self, seconds=0):
-        """Signals end the block, and nothing else: statements come to their end."""
+        """Lets signals end the block, but not a running statement."""
         self.interrupts = True
         signal.setitimer(signal.ITIMER_REAL, seconds)
         try:
@@ -291,7 +291,7 @@ def error_text(error):
 
 
 def present(fields):
-    """Without what is not known."""
+    """Drops unknown values."""
     return {name: value for name, value in fields.items() if value is not None}
 
 

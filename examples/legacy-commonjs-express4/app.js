@@ -1,6 +1,6 @@
 "use strict";
-// An Express 4 application from before modules. require() loads the packages as they are: Node can require an
-// ES module that has no top-level await, and none of them has.
+// A CommonJS application on Express 4. require() loads the packages, because Node can require an ES module that has no
+// top-level await.
 const express = require("express");
 const { contextOf } = require("@svc/context");
 const { health } = require("@svc/health");

@@ -1,5 +1,5 @@
-// A plain Express 5 application that takes one package at a time. Every line marked with a package works
-// without the others: delete it, with its import, and the rest goes on.
+// A plain Express 5 application that adopts one package at a time. Every line marked with a package works without the
+// others: delete it with its import, and the rest still works.
 import express from "express";
 import { health } from "@svc/health";
 import { jsonBody } from "@svc/json-body";

@@ -7,25 +7,25 @@ import { expect } from "chai";
 
 const program = fileURLToPath(new URL("../../packages/conformance/src/command-line.ts", import.meta.url));
 
-/** The secret of the keys in a folder `conformance`, for the service that is checked with them. */
+/** Returns the secret of `keys.json` in a folder, for the service that the kit checks. */
 export function secretIn(folder: URL): string {
   const { secret } = JSON.parse(readFileSync(new URL("keys.json", folder), "utf8")) as { secret: string };
   return secret;
 }
 
-/** What stands beside the service. */
+/** The surroundings of the service. */
 export interface Surroundings {
   /** The base URL of a second replica. */
   readonly replica?: string | undefined;
-  /** One round trip to the store of the service, which takes one that does not answer for a second for one that is gone. */
+  /** Makes one round trip to the service's store, which the service considers down after a second without an answer. */
   readonly askStore?: (() => Promise<unknown>) | undefined;
 }
 
 /**
- * Checks a service as the command line does, the choices of the house included, with `keys.json` and `probes.json` of a
- * folder; and expects that it keeps every rule that can be judged.
+ * Runs the conformance kit against a service as the command line does, conventions included, with `keys.json` and
+ * `probes.json` of a folder, and expects that no rule fails.
  *
- * @returns how many rules were kept
+ * @returns the number of rules that passed
  */
 export async function expectConformance(
   url: string,
@@ -56,7 +56,7 @@ export async function expectConformance(
     return { code, table };
   };
   const failed = (table: string): readonly string[] => table.match(/^FAIL.*\n.*\n.*/gm) ?? [];
-  // Without a store, and without dependencies that break, no rule that can be judged asks for anything within a second.
+  // Without a store and without breakable dependencies, no checked rule has a deadline below a second.
   const { code, table } =
     askStore === undefined
       ? await judge()

@@ -11,12 +11,11 @@ interface Call {
 }
 
 /**
- * Makes every call of a README's `curl` lines, to `origin` in the place of the one that they name, and
- * compares its status and the start of its body with what the text blocks say: one line for each call, `...`
- * at the end where it is cut.
+ * Makes every call of a README's `curl` lines, but to `origin`, and compares status and start of the body with the text
+ * blocks: one line for each call, with `...` at the end of a shortened one.
  *
- * @param given variables that the lines use and do not set
- * @returns how many calls were made
+ * @param given variables that the lines use but do not set
+ * @returns the number of calls
  */
 export async function makeCalls(
   readme: URL,
@@ -44,7 +43,7 @@ export async function makeCalls(
   return calls.length;
 }
 
-/** A variable that gets one member of a JSON answer. */
+/** Matches a variable that is set to one member of a JSON answer. */
 const assignment = /^([A-Z]+)=\$\((curl .*) \| node -pe 'JSON\.parse\(fs\.readFileSync\(0\)\)\.([a-z_]+)'\)$/;
 
 const methods = { GET: "get", POST: "post", PUT: "put", DELETE: "delete" } as const;
@@ -61,7 +60,7 @@ function linesOf(markdown: string, language: string): string[] {
   return codeBlocks(markdown, language).flatMap((block) => block.trim().split("\n"));
 }
 
-/** The words of a command line, quoted ones as one, by the flags that the READMEs use. */
+/** Parses a command line with quoted words and the flags that the READMEs use. */
 function parse(line: string, variables: ReadonlyMap<string, string>): Call {
   const words = [...line.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(
     ([, quoted, open, bare = ""]) =>
@@ -83,9 +82,9 @@ function parse(line: string, variables: ReadonlyMap<string, string>): Call {
   return { method, url, headers, body };
 }
 
-/** The content of `@path`, from the root of the repository on. */
+/** Returns the content of `@path`, relative to the root of the repository. */
 function fileOf(path: string): string {
-  if (!path.startsWith("@")) throw new Error(`${path} is no file`);
+  if (!path.startsWith("@")) throw new Error(`${path} must be @ and the path of a file`);
   return readFileSync(new URL(`../../${path.slice(1)}`, import.meta.url), "utf8");
 }
 

@@ -3,24 +3,24 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-/** A start command that runs and listens. Leaving the block ends it. */
+/** A running start command. Leaving the block ends it. */
 export interface Started extends AsyncDisposable {
   readonly url: string;
-  /** The log lines that it wrote so far. */
+  /** Returns the log lines so far. */
   lines(): readonly Readonly<Record<string, unknown>>[];
 }
 
-/** By which condition the packages are found: their sources, or as they are published. */
+/** The arguments that resolve the packages: to their sources, or as published. */
 export const conditions = { source: ["--conditions=@svc/source"], published: [] } as const;
 
 const built = new URL("../../packages/problem/dist/index.js", import.meta.url);
 
-/** Whether packages can be found by these arguments: their published entry is there once they are built. */
+/** Returns whether these arguments resolve the packages: the published entries exist only after a build. */
 export function canFind(args: readonly string[]): boolean {
   return args.length > 0 || existsSync(built);
 }
 
-/** Runs a JavaScript file on a free port until it says where it listens. */
+/** Starts a JavaScript file on a free port and resolves when it prints its address. */
 export async function started(file: URL, args: readonly string[] = []): Promise<Started> {
   const { NODE_OPTIONS: _own, ...env } = process.env;
   const child = spawn(process.execPath, [...args, fileURLToPath(file)], {

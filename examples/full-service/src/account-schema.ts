@@ -1,8 +1,8 @@
 import type { Database } from "@svc/database";
 import { ensureSchema, type Queryable } from "@svc/sql";
 
-// None of these belongs to a tenant: whoever signs in has none yet. So no tenant's row security is in force here, and every
-// statement says whose rows it means.
+// These tables belong to no tenant, because a person has no tenant before the sign-in. So row security is off here,
+// and every statement names the rows that it means.
 const people = {
   name: "expenses users",
   tables: {
@@ -54,7 +54,7 @@ create table if not exists identities (
   subject text not null references users on delete cascade,
   linked timestamptz not null default now()
 )`,
-    // A session outlives its user on purpose: by it a refresh finds out that the user is gone.
+    // A session outlives its user on purpose, so that a refresh can detect a deleted user.
     `
 create table if not exists sessions (
   family text primary key,
@@ -72,12 +72,12 @@ create table if not exists sessions (
 };
 
 /**
- * Makes the tables of users and sessions where they are missing. A table of users that was made gets people in the same
- * transaction: both or neither, by one of any number of processes that start at once.
+ * Creates the missing tables of users and sessions. Fills a new table of users in the same transaction: both or
+ * neither, by one of any number of processes that start at once.
  */
 export function ensureAccounts(db: Database, fill: (tx: Queryable) => Promise<void>): Promise<void> {
   const work = async (tx: Queryable): Promise<void> => {
-    // Apart from the other tables: one of those may be missing where the people are there.
+    // Checked apart from the other tables: one of those may be missing although the users exist.
     if ((await ensureSchema(tx, people)) === "created") await fill(tx);
     await ensureSchema(tx, signIns);
   };

@@ -10,18 +10,18 @@ import { isSessionOf, listSessions, touchSession } from "./sessions.ts";
 import { findUser } from "./users.ts";
 import { requireVisitor, visitorOf } from "./visitor.ts";
 
-/** What {@link accountRoutes} stands on. */
+/** Options of {@link accountRoutes}. */
 export interface AccountOptions {
   readonly db: Database;
   readonly prepared: () => Promise<void>;
   readonly issuer: TokenIssuer;
   readonly cookies: SessionCookies;
   readonly sessionsKeptDays: number;
-  /** Finds out who looks at a page, and refuses forms of other origins. */
+  /** Identifies the visitor of a page, and refuses forms of other origins. */
   readonly visitors: RequestHandler;
 }
 
-/** The page of whoever is signed in, and the forms on it, which end sessions. */
+/** Adds the account page and its forms, which end sessions. */
 export function accountRoutes(
   app: Express,
   { db, prepared, issuer, cookies, sessionsKeptDays, visitors }: AccountOptions,
@@ -55,7 +55,7 @@ export function accountRoutes(
       const { family } = req.params;
       await prepared();
       if (family.includes("\0") || !(await isSessionOf(db, family, subject))) {
-        throw notFoundError("you have no such session");
+        throw notFoundError("you have no session with this id");
       }
       await issuer.revokeSession(family);
       if (family === own) signedOut(res);

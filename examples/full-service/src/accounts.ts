@@ -20,24 +20,24 @@ import { createSessionStore, type SessionStore } from "./session-store.ts";
 import { signInRoutes } from "./sign-in.ts";
 import { visitors as findVisitors } from "./visitor.ts";
 
-/** What {@link accounts} stands on. */
+/** Options of {@link accounts}. */
 export interface AccountsOptions {
   readonly db: Database;
   readonly prepared: () => Promise<void>;
   readonly passwords: Passwords;
-  /** Whether the people of the demo are written into the table, and shown. */
+  /** Whether the demo users are written into the table, and shown. */
   readonly demoUsers: boolean;
 }
 
-/** Who may sign in, how, and what they are signed in to. */
+/** Everything about users: sign-in, sessions and the guards of pages. */
 export interface Accounts {
   readonly cookies: SessionCookies;
   readonly store: SessionStore;
   readonly onRefresh: RefreshHook;
   readonly onIdentity: IdentityHandler;
-  /** Finds out who looks at a page. */
+  /** Identifies the visitor of a page. */
   readonly visitors: RequestHandler;
-  /** A guard for pages that only operators see. */
+  /** Guard for pages that only operators may see. */
   readonly operators: Middleware;
   ensureTables(): Promise<void>;
   routes(app: Express): void;
@@ -56,14 +56,14 @@ export function accounts(
   }
   const store = createSessionStore({ db, prepared, log });
   onStop("flush", () => store.stop?.());
-  // A proxy in front speaks https, so no request can tell.
+  // Requests cannot show it: a proxy in front terminates https.
   const secure = env === "staging" || env === "prod";
   const cookies = sessionCookies({
     secure,
     refreshSeconds: settings.refreshLifetimeDays * 86_400,
   });
   const visitors = findVisitors({ issuer, auth, cookies, secure });
-  // A day longer than a refresh token lives: nothing of a session is good any more.
+  // A day longer than the lifetime of a refresh token, after which no token of the session is valid.
   const sessionsKeptDays = Math.ceil(settings.refreshLifetimeDays) + 1;
   const beginSession = sessionBeginner({ db, issuer, auth, sessionsKeptDays });
   const signBrowserIn = browserSessions({ beginSession, issuer, cookies });

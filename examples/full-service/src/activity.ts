@@ -1,8 +1,8 @@
 import { enableRowSecurity, ensureSchema, type Queryable, type Row } from "@svc/sql";
 
-/** How many expenses a tenant recorded on a day of UTC. */
+/** The number of expenses that a tenant recorded on a day in UTC. */
 export interface DayOfActivity {
-  /** Such as `2026-03-01`. */
+  /** For example `2026-03-01`. */
   readonly day: string;
   readonly expenses: number;
 }
@@ -21,13 +21,13 @@ create table if not exists activity (
   ],
 };
 
-/** Makes the table where it is missing; a statement sees the days of its tenant. */
+/** Creates the table if it is missing. Row security limits statements to the days of their tenant. */
 export async function ensureActivity(tx: Queryable): Promise<void> {
   await ensureSchema(tx, schema);
   await enableRowSecurity(tx, { table: "activity", column: "tenant" });
 }
 
-/** Counts one more. Not to be done twice for one expense: the inbox sees to that. */
+/** Adds one to the count of a day. The inbox ensures one call per expense. */
 export async function countExpense(tx: Queryable, tenant: string, occurredAt: string): Promise<void> {
   await tx.query(
     `
@@ -37,7 +37,7 @@ on conflict (tenant, day) do update set expenses = activity.expenses + 1`,
   );
 }
 
-/** The last month of a tenant, the newest day first. */
+/** Returns the last 31 days of a tenant with expenses, newest first. */
 export async function recentActivity(tx: Queryable): Promise<readonly DayOfActivity[]> {
   const { rows } = await tx.query<DayOfActivity & Row>(
     "select to_char(day, 'YYYY-MM-DD') as day, expenses from activity order by day desc limit 31",

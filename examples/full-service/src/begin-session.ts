@@ -5,7 +5,7 @@ import type { IncomingMessage } from "node:http";
 import { forgetSessions, recordSession } from "./sessions.ts";
 import type { User } from "./users.ts";
 
-/** What {@link sessionBeginner} stands on. */
+/** Options of {@link sessionBeginner}. */
 export interface SessionBeginnerOptions {
   readonly db: Database;
   readonly issuer: TokenIssuer;
@@ -13,7 +13,7 @@ export interface SessionBeginnerOptions {
   readonly sessionsKeptDays: number;
 }
 
-/** Signs somebody in who has proved who they are: a session of its own, with its line in the list. */
+/** Starts a session for an authenticated user, and adds it to the list of sessions. */
 export type BeginSession = (user: User, req: IncomingMessage) => Promise<TokenPair>;
 
 export function sessionBeginner({

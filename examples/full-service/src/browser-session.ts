@@ -7,14 +7,14 @@ import { home, localPath } from "./return-to.ts";
 import type { SessionCookies } from "./session-cookies.ts";
 import type { User } from "./users.ts";
 
-/** What {@link browserSessions} stands on. */
+/** Options of {@link browserSessions}. */
 export interface BrowserSessionsOptions {
   readonly beginSession: BeginSession;
   readonly issuer: Pick<TokenIssuer, "revokeSession">;
   readonly cookies: SessionCookies;
 }
 
-/** Signs a browser in, and sends it where it wanted to go. */
+/** Signs a browser in and redirects it to the requested page. */
 export type SignBrowserIn = (
   user: User,
   req: IncomingMessage,
@@ -22,7 +22,7 @@ export type SignBrowserIn = (
   returnTo: string | undefined,
 ) => Promise<void>;
 
-/** A browser has one session: a new one takes the place of what it brought along (it is never taken over). */
+/** Returns the sign-in of browsers. A new session replaces the one of the request, which is ended and never reused. */
 export function browserSessions({ beginSession, issuer, cookies }: BrowserSessionsOptions): SignBrowserIn {
   return async function signBrowserIn(user, req, res, returnTo) {
     const pair = await beginSession(user, req);

@@ -1,15 +1,15 @@
 import { unprocessable, type ValidationIssue } from "@svc/problem";
 
-/** What somebody types to sign in. */
+/** E-mail address and password of a sign-in. */
 export interface Credentials {
   readonly email: string;
   readonly password: string;
 }
 
-/** Longer than any address, and than any password that somebody types; scrypt reads all of it. */
+/** Upper limits in characters; scrypt hashes the whole password, so its length needs a limit. */
 const mostCharacters = { email: 254, password: 200 } as const;
 
-/** What is sent by a program. @throws ProblemError 422 that lists all that is wrong with it, and quotes nothing */
+/** Reads the credentials that a program sends. @throws ProblemError 422 that lists all faults without quoting values */
 export function credentialsOf(body: unknown): Credentials {
   const { email, password } =
     typeof body === "object" && body !== null ? (body as Readonly<Record<string, unknown>>) : {};
@@ -20,7 +20,7 @@ export function credentialsOf(body: unknown): Credentials {
   return { email, password } as Credentials;
 }
 
-/** What a form has sent; undefined where a field is empty or too long. */
+/** Reads the credentials of a form; undefined if a field is empty or too long. */
 export function credentialsIn(form: URLSearchParams): Credentials | undefined {
   const [email, password] = [form.get("email")?.trim(), form.get("password")];
   return isText(email, mostCharacters.email) && isText(password, mostCharacters.password)
@@ -28,7 +28,7 @@ export function credentialsIn(form: URLSearchParams): Credentials | undefined {
     : undefined;
 }
 
-// PostgreSQL takes no NUL, and half a surrogate pair is no character.
+// PostgreSQL rejects NUL, and half a surrogate pair is not a character.
 function isText(value: unknown, most: number): value is string {
   return (
     typeof value === "string" && value !== "" && value.length <= most && !/\0|\p{Surrogate}/u.test(value)

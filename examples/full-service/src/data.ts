@@ -8,23 +8,23 @@ import { onceDone } from "./once-done.ts";
 import { monthlyTotals } from "./reports/totals.ts";
 import { ensureExpenses } from "./schema.ts";
 
-/** What requests and jobs stand on. */
+/** The data that requests and jobs use. */
 export interface Data {
   readonly db: Database;
   readonly jobs: JobTable;
   readonly events: Events;
   readonly inbox: Inbox;
-  /** What was spent by month. */
+  /** The spending by month. */
   readonly totals: Rollup;
-  /** Resolves once the tables are there; asked every time, because the database may come later than the service. */
+  /** Resolves when the tables exist; called every time, because the database may start after the service. */
   readonly prepared: () => Promise<void>;
 }
 
-/** What is to be in the tables. */
+/** The initial content of the tables. */
 export interface DataOptions {
   readonly seed?: boolean | undefined;
   readonly demoUsers?: boolean | undefined;
-  /** Whose months the totals have. */
+  /** Time zone of the months of the totals. */
   readonly timeZone?: string | undefined;
 }
 
@@ -55,11 +55,10 @@ function refuseDemo({ config }: Service, { seed, demoUsers }: DataOptions): void
   if (config.service.env !== "prod") return;
   const faults: Fault[] = [];
   if (seed === true) {
-    faults.push({ key: "seed", message: "demo data are refused in prod; start without them, or elsewhere" });
+    faults.push({ key: "seed", message: "demo data are refused in prod; start without them" });
   }
   if (demoUsers === true) {
-    const message =
-      "people whose password everybody knows are refused in prod; start without them, or elsewhere";
+    const message = "demo users are refused in prod, since their password is public; start without them";
     faults.push({ key: "demoUsers", message });
   }
   if (faults.length > 0) throw new ConfigurationError("the expenses service", faults);

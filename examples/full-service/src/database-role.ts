@@ -2,17 +2,17 @@ import { randomBytes } from "node:crypto";
 import { createDatabase } from "@svc/database";
 import { identifier, type Queryable, withTransaction } from "@svc/sql";
 
-/** The role that a service works as in a database: the owner of its table, and nobody beyond that. */
+/** Returns the name of the role of the service in a database: it owns the tables and has no other rights. */
 export function roleOf(url: string): string {
   return `${decodeURIComponent(new URL(url).pathname.slice(1)).slice(0, 50)}_service`;
 }
 
 /**
- * Makes the role that the service works as, in the database of a superuser. A superuser sees the rows of every tenant,
- * whatever a table says, so no service should be one.
+ * Creates the role of the service, connected as a superuser. A superuser sees the rows of every tenant in spite of row
+ * security, so a service must not be one.
  *
- * @param adminUrl of a superuser
- * @returns the same URL for the role, with a password of its own
+ * @param adminUrl URL of a superuser
+ * @returns the same URL for the role, with a new password
  */
 export async function serviceUrl(adminUrl: string): Promise<string> {
   await using admin = createDatabase({ url: adminUrl, applicationName: "expenses-setup", max: 1 });
@@ -27,16 +27,16 @@ export async function serviceUrl(adminUrl: string): Promise<string> {
 
 async function makeRole(tx: Queryable, name: string, password: string): Promise<void> {
   const role = identifier(name);
-  // Two starts may come here at once.
+  // Two starts may run this at the same time.
   await tx.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [`role ${name}`]);
   const { rows } = await tx.query("select from pg_roles where rolname = $1", [name]);
   if (rows.length === 0) await tx.query(`create role ${role}`);
   // The password is hexadecimal, so it needs no quoting.
   await tx.query(`alter role ${role} login nosuperuser nobypassrls password '${password}'`);
   await tx.query(`grant usage, create on schema public to ${role}`);
-  // Not every role may make an extension; where the server has this one, the search wants it.
+  // The search needs this extension, and only a superuser may create it.
   const { rows: vector } = await tx.query("select from pg_available_extensions where name = 'vector'");
   if (vector.length > 0) await tx.query("create extension if not exists vector");
-  // A table of an earlier start may be the superuser's.
+  // The superuser may own a table of an earlier start.
   await tx.query(`alter table if exists expenses owner to ${role}`);
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { DemoProvider } from "./demo-provider.ts";
 
-/** The configuration of the service, with the provider of the demo added to it: that one is another at every start. */
+/** Returns the configuration of the service with the demo provider added, which differs at every start. */
 export function demoConfiguration(provider: DemoProvider, redirectUri: string): { readonly toml: string } {
   const file = readFileSync(new URL("../service.toml", import.meta.url), "utf8");
   const table = Object.entries({
@@ -14,7 +14,7 @@ export function demoConfiguration(provider: DemoProvider, redirectUri: string): 
     jwks_uri: provider.jwksUri,
     iss_required: true,
   });
-  // What JSON says of texts like these, TOML says too.
+  // JSON and TOML write strings like these in the same way.
   const lines = table.map(([key, value]) => `${key} = ${JSON.stringify(value)}`);
   return { toml: `${file}\n[plugin.auth.providers.demo]\n${lines.join("\n")}\n` };
 }

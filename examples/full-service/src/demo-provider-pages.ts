@@ -1,12 +1,12 @@
-/** Somebody whom the provider of the demo knows. */
+/** A person who has an account at the demo provider. */
 export interface DemoPerson {
-  /** What the provider calls them, for good. */
+  /** The provider's permanent id of the person. */
   readonly subject: string;
   readonly email: string;
   readonly name: string;
 }
 
-/** Who are you? */
+/** Returns the page that asks who the visitor is. */
 export function whoPage(action: string, people: readonly DemoPerson[]): string {
   const choices = people.map(
     ({ subject, email, name }, index) =>
@@ -26,7 +26,7 @@ ${buttons("Continue")}
   );
 }
 
-/** May the service know? */
+/** Returns the page that asks for consent. */
 export function consentPage(action: string, { email, name }: DemoPerson): string {
   return page(
     "May Expenses know who you are?",
@@ -38,12 +38,9 @@ ${buttons("Allow")}
   );
 }
 
-/** What went wrong, in words. */
+/** Returns the page of an error. */
 export function refusalPage(text: string): string {
-  return page(
-    "That did not work",
-    `<p>${escaped(text)}</p><p>Go back to the service, and begin again there.</p>`,
-  );
+  return page("That did not work", `<p>${escaped(text)}</p><p>Go back to the service and start again.</p>`);
 }
 
 function buttons(yes: string): string {

@@ -1,6 +1,6 @@
 import type { Adapter, AdapterPayload } from "oidc-provider";
 
-/** More than a demo has sign-ins, and few enough to be forgotten about. */
+/** More sign-ins than a demo has, and little memory. */
 const mostEntries = 1000;
 
 interface Entry {
@@ -8,7 +8,7 @@ interface Entry {
   readonly endsAt: number;
 }
 
-/** Where the provider of the demo keeps what it knows: in memory, one place for each kind, the oldest makes room. */
+/** Returns the in-memory store of the demo provider: one map per kind, which drops its oldest entry when it is full. */
 export function demoProviderStore(): Adapter {
   const entries = new Map<string, Entry>();
 

@@ -9,19 +9,19 @@ import { consentPage, type DemoPerson, refusalPage, whoPage } from "./demo-provi
 import { demoProviderStore } from "./demo-provider-store.ts";
 import { demoTenants } from "./seed.ts";
 
-/** What {@link startDemoProvider} takes. */
+/** Options of {@link startDemoProvider}. */
 export interface DemoProviderOptions {
-  /** Where people and codes may be sent back to: the callback of the service. */
+  /** Allowed redirect URIs: the callback of the service. */
   readonly redirectUris: readonly string[];
-  /** Of 127.0.0.1. Default: 0, which is any free one. */
+  /** Port on 127.0.0.1. Default: 0, any free port. */
   readonly port?: number | undefined;
-  /** A key and a certificate for 127.0.0.1, as PEM; with them it is reached by https. Default: none. */
+  /** A key and a certificate for 127.0.0.1, as PEM; with them the provider uses https. Default: none. */
   readonly tls?: { readonly key: string; readonly cert: string } | undefined;
-  /** Whom one can be. Default: {@link demoPeople}. */
+  /** The people to choose from. Default: {@link demoPeople}. */
   readonly people?: readonly DemoPerson[] | undefined;
 }
 
-/** A provider that runs, and what a service has to know about it. */
+/** A running provider, and what a service must know about it. */
 export interface DemoProvider {
   readonly issuer: string;
   readonly clientId: string;
@@ -32,7 +32,7 @@ export interface DemoProvider {
   stop(): Promise<void>;
 }
 
-/** A clerk and an admin of every tenant of the demo, and somebody whom the service does not know. */
+/** A clerk and an admin of every demo tenant, and a person without an account in the service. */
 export const demoPeople: readonly DemoPerson[] = [
   ...demoTenants.flatMap((tenant) =>
     ["clerk", "admin"].map((role) => ({
@@ -48,8 +48,8 @@ const patienceMs = 600;
 const mostBytes = 4096;
 
 /**
- * Starts a real OpenID provider on loopback that lets everybody be whom they please: for a demo on one's own machine.
- * Its keys are drawn anew each time, and what it knows is gone with it.
+ * Starts a real OpenID provider on loopback that lets every visitor choose an identity: for a demo on a developer's
+ * machine. Its keys and its data exist in memory only.
  */
 export async function startDemoProvider({
   redirectUris,
@@ -59,14 +59,14 @@ export async function startDemoProvider({
 }: DemoProviderOptions): Promise<DemoProvider> {
   let answer: Promise<RequestListener> | undefined;
   const listener: RequestListener = (req, res) => {
-    // Made at the first request: most starts of a demo see no sign-in at it, and to load it takes as long as the service.
+    // Created at the first request: most demos never use it, and loading it takes as long as the service itself.
     answer ??= answerer();
     answer.then(
       (found) => found(req, res),
       (error: unknown) => {
-        // The next one who comes may have more luck.
+        // Let the next request try again.
         answer = undefined;
-        process.stderr.write(`the provider of the demo cannot be made: ${String(error)}\n`);
+        process.stderr.write(`the demo provider cannot be created: ${String(error)}\n`);
         sendPage(res, 500, refusalPage(String(error)));
       },
     );
@@ -122,7 +122,7 @@ async function made(
 ): Promise<Provider> {
   const { interactionPolicy, Provider } = await import("oidc-provider");
   const policy = interactionPolicy.base();
-  // Whoever tries the demo wants to be somebody else the next time, so it always asks.
+  // Always ask, because the visitor of a demo may want to be another person the next time.
   const ask = (ctx: { oidc: { result?: { login?: unknown } | undefined } }): boolean =>
     ctx.oidc.result?.login === undefined;
   policy.get("login")?.checks.add(new interactionPolicy.Check("always", "who is it this time?", ask));
@@ -144,7 +144,7 @@ async function made(
     cookies: { keys: [randomBytes(32).toString("base64url")] },
     features: {
       devInteractions: { enabled: false },
-      // Needed where somebody comes back as somebody else; nobody is sent to its own pages.
+      // The provider needs it when a person returns as another one; its own pages are never shown.
       rpInitiatedLogout: { enabled: true, logoutSource: nothingHere, postLogoutSuccessSource: nothingHere },
     },
     findAccount(_ctx, id) {
@@ -168,7 +168,7 @@ async function made(
   });
 }
 
-/** The pages: who it is, and whether the service may know. */
+/** Answers the pages for identity and consent. */
 async function interact(
   provider: Provider,
   people: readonly DemoPerson[],
@@ -209,7 +209,7 @@ async function formOf(req: IncomingMessage): Promise<URLSearchParams> {
   return new URLSearchParams(text);
 }
 
-// Nothing about form-action: a browser would hold it against the way back to the service too.
+// No form-action: browsers apply it to the redirect back to the service, too.
 const pageHeaders = {
   "Cache-Control": "no-store",
   "Content-Security-Policy":
@@ -226,7 +226,7 @@ function refuse(ctx: KoaContext, text: string): void {
 }
 
 function nothingHere(ctx: KoaContext): void {
-  refuse(ctx, "There is nothing here.");
+  refuse(ctx, "This page does not exist.");
 }
 
 function sendPage(res: ServerResponse, status: number, html: string): void {
@@ -235,5 +235,5 @@ function sendPage(res: ServerResponse, status: number, html: string): void {
 
 function textOf(error: unknown): string {
   const { error_description: text } = error as { error_description?: string };
-  return text ?? "It is too late for this, or it was done before.";
+  return text ?? "This sign-in has expired or was already completed.";
 }

@@ -4,13 +4,13 @@ import type { Category } from "./expense.ts";
 import { latestExpenses } from "./expense-store.ts";
 import { factsOf } from "./search/documents.ts";
 
-/** What somebody has bought, in a few words, and what the receipt says. */
+/** The note of an expense and the text of its receipt. */
 export interface DemoReceipt {
   readonly note: string;
   readonly text: string;
 }
 
-/** Of the demo: its expenses have these notes, and its store of documents these texts. */
+/** Receipts of the demo: its expenses have these notes, and its document store has these texts. */
 export const receipts: Readonly<Record<Category, readonly DemoReceipt[]>> = {
   travel: [
     {
@@ -90,9 +90,9 @@ const texts: ReadonlyMap<string, string> = new Map(
 );
 
 /**
- * Puts a receipt of each kind into the store of a tenant that has no documents, each under the id of its latest expense.
+ * Stores a receipt of each kind for a tenant without documents, each under the id of the latest expense with its note.
  *
- * @returns how many
+ * @returns the number of receipts
  */
 export async function addDemoReceipts(
   store: SearchStore,
@@ -113,7 +113,7 @@ export async function addDemoReceipts(
     );
     return chunks;
   } catch (error) {
-    // Another replica was faster.
+    // Another replica has stored them first.
     if (error instanceof SearchError && error.code === "ERR_SVC_SEARCH_DUPLICATE") return 0;
     throw error;
   }

@@ -3,10 +3,10 @@ import type { Passwords } from "./passwords.ts";
 import { demoTenants } from "./seed.ts";
 import { addUser } from "./users.ts";
 
-/** The password of everybody in the demo, which its pages show. */
+/** The password of all demo users, which the pages show. */
 export const demoPassword = "expenses-demo";
 
-/** A clerk and an admin of every tenant of the demo, and somebody who looks after the service. */
+/** A clerk and an admin of every demo tenant, and an operator of the service. */
 export const demoUsers: readonly Readonly<Record<"subject" | "email" | "tenant" | "role", string>>[] = [
   ...demoTenants.flatMap((tenant) =>
     ["clerk", "admin"].map((role) => ({
@@ -19,7 +19,7 @@ export const demoUsers: readonly Readonly<Record<"subject" | "email" | "tenant" 
   { subject: "operator", email: "operator@expenses.example", tenant: "operations", role: "operator" },
 ];
 
-/** Writes them into the empty table, each with a salt of its own. */
+/** Writes the demo users into the empty table, each with its own salt. */
 export async function addDemoUsers(db: Queryable, passwords: Passwords): Promise<void> {
   const stored = await Promise.all(demoUsers.map(() => passwords.hash(demoPassword)));
   for (const [index, { subject, email, tenant, role }] of demoUsers.entries()) {

@@ -11,23 +11,22 @@ import { demoConfiguration } from "./demo-configuration.ts";
 import type { DemoProvider } from "./demo-provider.ts";
 import type { ExpensesOptions } from "./service.ts";
 
-/** What {@link startDemo} takes. */
+/** Options of {@link startDemo}. */
 export interface StartDemoOptions {
-  /** The folder of the checkout, for which the database's files are kept. */
+  /** The folder of the checkout that the database's files belong to. */
   readonly checkout: string;
   /** Default: `process.env`. */
   readonly env?: NodeJS.ProcessEnv | undefined;
-  /** Whether the search is opened along with the service; otherwise at first use. Default true. */
+  /** Whether the search is opened when the service starts, instead of at first use. Default true. */
   readonly openSearch?: boolean | undefined;
-  /** How the passwords of the demo's people are kept. Default: as the service does by itself. */
+  /** How the passwords of the demo users are hashed. Default: the service's own settings. */
   readonly passwords?: ExpensesOptions["passwords"];
 }
 
 /**
- * Starts the service with demo data: on the PostgreSQL of `DATABASE_URL`, else on one of its own that listens
- * on the port after the service's and keeps its files (PORT-4, PORT-6). What keeps it from starting is
- * written to standard error and ends the process: with exit code 2 when the configuration is wrong, else with
- * 1.
+ * Starts the service with demo data: on the PostgreSQL of `DATABASE_URL`, else on its own, which listens on the port
+ * after the service's and keeps its files (PORT-4, PORT-6). An error at the start is written to standard error and ends
+ * the process: with exit code 2 for a wrong configuration, else with 1.
  */
 export async function startDemo({
   checkout,
@@ -38,10 +37,10 @@ export async function startDemo({
   try {
     const { service } = loadConfig({ env: { ...env, SVC_APP_NAME: "expenses" } });
     if (env["DATABASE_URL"]) {
-      // Whoever names a database of another environment wants to work with it, not to fill it.
+      // Do not add demo data to a named database of another environment.
       const isLocal = service.env === "local";
       const withSecret = isLocal ? { ...env, SVC_AUTH_SECRET: secretFor(env) } : env;
-      // What is gone at the end is of no use to whoever runs several of these.
+      // Outside of local, several replicas may run, and a temporary search index of one process is of no use to them.
       const search = isLocal ? { embeddedSearch: {}, openSearch } : {};
       const demo = { seed: isLocal, demoUsers: isLocal, passwords, ...search };
       await tellWhereToLook(await start(service, withSecret, demo));
@@ -84,25 +83,25 @@ async function startWithDatabase(
     },
   );
   service.onStop("close", async () => {
-    // Stopping twice is stopping once: its connections should be gone before the server is.
+    // Close the connections before the database server stops; a second stop has no effect.
     await service.db?.stop();
     await postgres.stop();
   });
   await tellWhereToLook(service);
 }
 
-/** Starts the service; on one's own machine with a provider beside it, by which people can sign in too. */
+/** Starts the service; in `local` with a demo provider beside it. */
 async function start(
   { port, env: environment }: ServiceSettings,
   env: NodeJS.ProcessEnv,
   options: ExpensesOptions,
 ): Promise<Service> {
-  // Not before: whoever got a variable wrong, or has the port taken, is told at once.
+  // Import late, so that a wrong variable or a port in use is reported at once.
   const [{ startService }, { expensesService }] = await Promise.all([
     import("@svc/express"),
     import("./service.ts"),
   ]);
-  // It lets everybody be whom they please. And it has to know where to send people back to: to a port that is known.
+  // The demo provider lets everyone in as anyone, and it must know the port of the callback.
   if (environment !== "local" || port === 0) return startService(expensesService(env, options));
   const redirectUri = `http://localhost:${port}/auth/demo/callback`;
   const { startDemoProvider } = await import("./demo-provider.ts");
@@ -113,13 +112,12 @@ async function start(
   return service;
 }
 
-// Another one at every start: a token of the demo is worth nothing anywhere else, nor for long.
+// A new secret at every start makes tokens of the demo useless elsewhere and later.
 function secretFor(env: NodeJS.ProcessEnv): string {
   return env["SVC_AUTH_SECRET"] || randomBytes(32).toString("base64url");
 }
 
-// Looked at before a database is started in vain; whoever takes the port after this is told of by the
-// service.
+// Checked before the database starts; if another process takes the port later, the service reports it.
 async function requireFree(port: number, host: string): Promise<void> {
   const server = createServer().listen(port, host);
   try {
@@ -133,18 +131,17 @@ async function requireFree(port: number, host: string): Promise<void> {
 
 type Checks = Awaited<ReturnType<Service["health"]["report"]>>["checks"];
 
-/** Whether what is not ready will be, within seconds and by itself. */
+/** Returns whether the failing checks will become healthy by themselves within seconds. */
 function isOnItsWay(checks: Checks): boolean {
-  // On a busy machine the passwords of the first people take longer than a check may.
+  // On a busy machine hashing the demo passwords takes longer than the timeout of a check.
   if (checks["expenses"]?.status === "timeout") return true;
-  // What works on the queue begins a moment after the server.
+  // Worker and scheduler start a moment after the server.
   const isLate = checks["worker"]?.healthy === false || checks["scheduler"]?.healthy === false;
   return isLate && checks["database"]?.healthy === true;
 }
 
 async function tellWhereToLook({ address, health }: Service): Promise<void> {
-  // Asking makes the table, so the first request need not; and the lines of the start are out before this
-  // one.
+  // The report creates the table, so the first request need not; and it lets the log lines of the start come first.
   let { checks } = await health.report();
   for (let tries = 1; isOnItsWay(checks) && tries < 20; tries++) {
     await sleep(250);

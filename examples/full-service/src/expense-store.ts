@@ -8,7 +8,7 @@ interface ExpenseRow extends Omit<Expense, "paid_at">, Row {
   readonly paid_at: Date;
 }
 
-// Every statement runs in a transaction of a tenant, whose rows are all that it sees: none says `where tenant = ...`.
+// Every statement runs in a tenant's transaction and sees only its rows, so none needs `where tenant = ...`.
 
 /** Records an expense of a tenant and returns it with its id. */
 export async function recordExpense(tx: Queryable, tenant: string, expense: NewExpense): Promise<Expense> {
@@ -17,7 +17,7 @@ export async function recordExpense(tx: Queryable, tenant: string, expense: NewE
   return recorded;
 }
 
-/** Records many in one statement. */
+/** Records several expenses in one statement. */
 export async function recordExpenses(
   tx: Queryable,
   tenant: string,
@@ -36,13 +36,13 @@ returning ${columns}`,
   return inserted.rows.map(shape);
 }
 
-/** The expense of an id, or undefined. */
+/** Returns the expense with an id, or undefined. */
 export async function findExpense(tx: Queryable, id: string): Promise<Expense | undefined> {
   const { rows } = await tx.query<ExpenseRow>(`select ${columns} from expenses where id = $1`, [id]);
   return rows[0] && shape(rows[0]);
 }
 
-/** Of every note the latest expense that has it. */
+/** Returns the latest expense with each note. */
 export async function latestExpenses(tx: Queryable, notes: readonly string[]): Promise<readonly Expense[]> {
   const { rows } = await tx.query<ExpenseRow>(
     `
@@ -52,7 +52,7 @@ select distinct on (note) ${columns} from expenses where note = any($1) order by
   return rows.map(shape);
 }
 
-/** A page of expenses, the newest first, with one more than asked for when there is a next page. */
+/** Returns a page of expenses, newest first, with one extra row if there is a next page. */
 export async function listExpenses(tx: Queryable, filter: ExpenseFilter): Promise<readonly Expense[]> {
   const values: unknown[] = [];
   const bind = (value: unknown): string => `$${values.push(value)}`;
@@ -77,7 +77,7 @@ export async function listExpenses(tx: Queryable, filter: ExpenseFilter): Promis
   return rows.map(shape);
 }
 
-/** What the tenant spent, by category. */
+/** Returns the spending of the tenant by category. */
 export async function totals(tx: Queryable): Promise<readonly CategoryTotal[]> {
   const { rows } = await tx.query<CategoryTotal & Row>(
     `

@@ -3,7 +3,7 @@ export interface Expense {
   readonly id: string;
   readonly tenant: string;
   readonly category: Category;
-  /** With two decimals, as text: a JSON number would be a binary fraction. */
+  /** With two decimals, as text, because a JSON number would be a binary fraction. */
   readonly amount: string;
   readonly note: string;
   /** RFC 3339, in UTC. */
@@ -13,10 +13,10 @@ export interface Expense {
 export const categories = ["travel", "meals", "office", "software", "other"] as const;
 export type Category = (typeof categories)[number];
 
-/** What a client sends to record one: the id is the service's, the tenant is the caller's. */
+/** What a client sends to record an expense: the service adds the id and the caller's tenant. */
 export type NewExpense = Omit<Expense, "id" | "tenant">;
 
-/** What a listing is narrowed to. */
+/** The filter of a listing. */
 export interface ExpenseFilter {
   readonly category: Category | undefined;
   /** `2026-03`: that month in UTC. */
@@ -25,7 +25,7 @@ export interface ExpenseFilter {
   readonly limit: number;
 }
 
-/** What a tenant spent on one category. */
+/** The spending of a tenant on one category. */
 export interface CategoryTotal {
   readonly category: Category;
   readonly expenses: number;
@@ -33,13 +33,13 @@ export interface CategoryTotal {
   readonly amount: string;
 }
 
-/** Where a page of a listing ended. */
+/** The last row of a page of a listing. */
 export interface Position {
   readonly paidAt: string;
   readonly id: string;
 }
 
-/** Whether a text can be the id of an expense at all. */
+/** Returns whether a text has the form of an expense id. */
 export function isExpenseId(text: string): boolean {
   return /^[0-9a-f]{32}$/.test(text);
 }

@@ -5,7 +5,7 @@ import { messagePage } from "./pages/message-page.ts";
 import { sendPage } from "./pages/send-page.ts";
 import { findUserByEmail, findUserByIdentity, linkIdentity, type User } from "./users.ts";
 
-/** What {@link federatedSignIn} stands on. */
+/** Options of {@link federatedSignIn}. */
 export interface FederatedSignInOptions {
   readonly db: Database;
   readonly prepared: () => Promise<void>;
@@ -13,9 +13,9 @@ export interface FederatedSignInOptions {
 }
 
 /**
- * Signs in whom a provider vouches for: the user to whom the identity is linked, or the one with that e-mail address, to whom
- * it is linked then. The address counts only where the provider has verified it: anybody may write somebody
- * else's into an account of theirs (OIDC-21).
+ * Signs in the user to whom the provider's identity is linked, or the user with that e-mail address, and then links the
+ * identity. The address counts only if the provider has verified it, because people may enter any address in an account
+ * at a provider (OIDC-21).
  */
 export function federatedSignIn({ db, prepared, signBrowserIn }: FederatedSignInOptions): IdentityHandler {
   async function userOf({ federated_id, email, email_verified }: LoginIdentity): Promise<User | undefined> {
@@ -36,9 +36,9 @@ export function federatedSignIn({ db, prepared, signBrowserIn }: FederatedSignIn
 
 function noAccount({ email, provider }: LoginIdentity): string {
   return messagePage({
-    title: "There is no account for you here",
-    text: `The provider ${provider} says that you are ${email ?? "somebody without an e-mail address"}, whom this service does not know.`,
+    title: "You have no account here",
+    text: `The provider ${provider} identifies you as ${email ?? "a person without an e-mail address"}, but this service has no account for that.`,
     href: "/sign-in",
-    link: "Sign in as somebody else",
+    link: "Sign in as another user",
   });
 }

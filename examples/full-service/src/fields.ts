@@ -1,12 +1,12 @@
 import { unprocessable, type ValidationIssue } from "@svc/problem";
 
-/** How a value is read: undefined when it is not what `expects` says. */
+/** Reads a value; undefined if it is not what `expects` describes. */
 export interface Reading<T> {
   readonly expects: string;
   read(value: unknown): T | undefined;
 }
 
-/** A text of a pattern. */
+/** Returns the reading of a text that matches a pattern. */
 export function matching(pattern: RegExp, expects: string): Reading<string> {
   return {
     expects,
@@ -15,9 +15,9 @@ export function matching(pattern: RegExp, expects: string): Reading<string> {
 }
 
 /**
- * The members of a body, of which `known` may be there.
+ * Returns the members of a body, in which only those in `known` are allowed.
  *
- * @throws ProblemError 422 for what is no JSON object
+ * @throws ProblemError 422 if the body is not a JSON object
  */
 export function bodyFields(body: unknown, known: readonly string[]): Fields {
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
@@ -26,7 +26,7 @@ export function bodyFields(body: unknown, known: readonly string[]): Fields {
   return new Fields("body", Object.entries(body), known);
 }
 
-/** The named values of a request, and what is wrong with them. */
+/** The named values of a request, and the faults found in them. */
 export class Fields {
   readonly #place: string;
   readonly #values: ReadonlyMap<string, unknown>;
@@ -58,7 +58,7 @@ export class Fields {
     return value;
   }
 
-  /** What two values are wrong about together, said of one of them. */
+  /** Adds a fault in the combination of values, at one of them. */
   refuse(name: string, msg: string): void {
     this.#issues.push(this.#issue("value", name, msg, this.#values.get(name)));
   }

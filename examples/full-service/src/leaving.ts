@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 
-/** Aborts when whoever waits for the answer has left, so that nothing more is done for nobody. */
+/** Returns a signal that aborts when the client disconnects before the answer, so that no more work is done for it. */
 export function leaving(res: ServerResponse): AbortSignal {
   const left = new AbortController();
   if (res.closed) left.abort();

@@ -1,4 +1,4 @@
-/** Runs it until it has succeeded once; whoever asks meanwhile waits for the same run. */
+/** Returns a function that runs `run` until it has succeeded once; concurrent calls share one run. */
 export function onceDone(run: () => Promise<void>): () => Promise<void> {
   let done: Promise<void> | undefined;
   return () => {

@@ -11,8 +11,8 @@ const pages =
   /^\/(?:sign-in|account|login|sign-out|sign-out-everywhere|sessions\/.*|reports|receipts|queue(?:\/retry)?|auth\/[^/]+\/(?:start|callback))$/;
 
 /**
- * Says to people in a page what programs are told by a problem document, and to the log the same. What nobody expected
- * stays a problem.
+ * Answers a browser with a page where a program gets a problem document, and logs the same. An unexpected error stays a
+ * problem.
  */
 export const pageErrors: ErrorRequestHandler = (error: unknown, req, res, next) => {
   const status = statusOf(error);
@@ -37,7 +37,7 @@ function statusOf(error: unknown): number | undefined {
   return typeof status === "number" && status >= 400 && status < 600 ? status : undefined;
 }
 
-/** The page to try again: that which was asked for, or the one with the form. */
+/** Returns the page to try again: the requested one, or the one with the form. */
 function again(req: Request): string {
   if (req.method !== "GET") return home;
   return req.path.startsWith("/auth/") ? "/sign-in" : withoutRetry(req);
@@ -50,28 +50,29 @@ function messageOf(status: number, error: unknown, href: string): Message {
   }
   const link = "Try again";
   if (status === 503) {
-    const text = "A part of this service does not answer at this moment. You stay signed in as you were.";
+    const text = "A part of this service does not answer at the moment. You stay signed in.";
     return { title: "Not available just now", text, href, link };
   }
   if (status === 401) {
-    const text = "That sign-in took too long, was begun elsewhere, or was not accepted.";
+    const text = "The sign-in took too long, was started in another browser, or was not accepted.";
     return { title: "That did not work", text, href, link };
   }
   if (status === 403 && (code === "ERR_SVC_MISSING_ROLES" || code === "ERR_SVC_MISSING_SCOPES")) {
     return {
-      title: "Not for you",
-      text: "This page is for others than you are signed in as.",
+      title: "No access",
+      text: "Your user may not see this page.",
       href: home,
-      link: "Go on",
+      link: "Continue",
     };
   }
   if (status === 403) {
-    const text = "The request did not come from a page of this site, so nothing was done.";
-    return { title: "Not done", text, href, link };
+    const text = "The request did not come from a page of this site, so it had no effect.";
+    return { title: "Request refused", text, href, link };
   }
-  if (status === 404) return { title: "Not found", text: "There is no such thing.", href, link: "Go on" };
+  if (status === 404)
+    return { title: "Not found", text: "There is nothing at this address.", href, link: "Continue" };
   if (status === 409) {
-    const text = "Another tab of this browser is being signed in again at this very moment.";
+    const text = "Another tab of this browser is renewing the sign-in at this moment.";
     return { title: "One moment", text, href, link };
   }
   return { title: "That did not work", text: "The request could not be understood.", href, link };

@@ -1,41 +1,41 @@
 import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 import { createTurns } from "./turns.ts";
 
-/** What scrypt costs: memory is 128 * N * r bytes, time grows with N * r * p. */
+/** The cost of scrypt: memory is 128 * N * r bytes, time grows with N * r * p. */
 export interface ScryptCost {
   readonly N: number;
   readonly r: number;
   readonly p: number;
 }
 
-/** 32 MiB and some 0.2 s of a thread. What is stored says what it was made with, so it may be raised at any time. */
+/** 32 MiB and about 0.2 s of a thread. A stored hash contains its cost, so this may be raised at any time. */
 export const recommendedCost: ScryptCost = { N: 2 ** 15, r: 8, p: 3 };
 
-/** Stretches a password; in tests something that counts. */
+/** Derives a hash from a password; tests replace it to count calls. */
 export type Derive = (password: string, salt: Buffer, cost: ScryptCost) => Promise<Buffer>;
 
-/** What {@link createPasswords} takes. */
+/** Options of {@link createPasswords}. */
 export interface PasswordsOptions {
-  /** For passwords that are stored from now on. Default: {@link recommendedCost}. */
+  /** Cost of new hashes. Default: {@link recommendedCost}. */
   readonly cost?: ScryptCost | undefined;
   /** Default: scrypt in the thread pool. */
   readonly derive?: Derive | undefined;
-  /** How many run at once: the pool has four threads, which files and names of hosts need too. Default: 2. */
+  /** How many run at once: the pool has four threads, which file access and DNS need too. Default: 2. */
   readonly atOnce?: number | undefined;
-  /** How many wait for their turn; whoever comes on top gets a 503. Default: 16. */
+  /** How many wait for their turn; further ones get a 503. Default: 16. */
   readonly waiting?: number | undefined;
 }
 
-/** Keeps passwords as what scrypt makes of them. */
+/** Hashes and checks passwords with scrypt. */
 export interface Passwords {
-  /** What is stored of a password: `scrypt$N$r$p$salt$hash`, with a salt of its own. */
+  /** Returns the hash to store: `scrypt$N$r$p$salt$hash`, with a new salt. */
   readonly hash: (password: string) => Promise<string>;
   /**
-   * Whether it is the password of which this was stored. Where nothing is stored it costs the same, so that nobody
-   * learns from the time whether there is such an account.
+   * Returns whether the hash was made from this password. Without a stored hash it takes the same time, so that the
+   * time does not reveal whether an account exists.
    *
-   * @param signal gives up a turn that has not come yet: its reason is thrown
-   * @throws ProblemError 503 while too many are being looked at
+   * @param signal cancels the wait for a turn; its reason is thrown
+   * @throws ProblemError 503 while too many passwords are being checked
    */
   readonly matches: (
     password: string,
@@ -46,7 +46,7 @@ export interface Passwords {
 
 const hashBytes = 32;
 
-/** The same text however its letters were typed and composed. */
+/** Returns the password in one Unicode form, so that composed and decomposed letters are equal. */
 export function composed(password: string): string {
   return password.normalize("NFKC");
 }
@@ -85,7 +85,7 @@ interface Stored {
 function parse(stored: string): Stored {
   const [scheme, N, r, p, salt, hash] = stored.split("$");
   if (scheme !== "scrypt" || salt === undefined || hash === undefined) {
-    throw new Error("what is stored of a password is not of this service");
+    throw new Error("the stored hash of a password was not made by this service");
   }
   return {
     cost: { N: Number(N), r: Number(r), p: Number(p) },
@@ -96,7 +96,7 @@ function parse(stored: string): Stored {
 
 function scryptOf(password: string, salt: Buffer, { N, r, p }: ScryptCost): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    // Twice what it needs: Node counts some more than the table.
+    // Twice the table, because Node needs some memory beside it.
     scrypt(composed(password), salt, hashBytes, { N, r, p, maxmem: 256 * N * r }, (error, hash) => {
       if (error === null) resolve(hash);
       else reject(error);

@@ -5,10 +5,10 @@ import type { Expense } from "./expense.ts";
 /** The type of the event. */
 export const recorded = "expense.recorded";
 
-/** What others are told of an expense. */
+/** The data of an expense in the event. */
 export type RecordedExpense = Pick<Expense, "id" | "category" | "amount" | "paid_at">;
 
-/** Tells, in the transaction that wrote them, that expenses were recorded: both or neither. */
+/** Publishes the recorded expenses in the transaction that wrote them: both or neither. */
 export type Announce = (tx: Queryable, expenses: readonly Expense[]) => Promise<void>;
 
 export function announcer(events: Events): Announce {

@@ -4,21 +4,21 @@ import type { RefreshHook } from "@svc/token-issuer";
 import { touchSession } from "./sessions.ts";
 import { findUser } from "./users.ts";
 
-/** What {@link refreshHook} stands on. */
+/** Options of {@link refreshHook}. */
 export interface RefreshHookOptions {
   readonly db: Database;
   readonly prepared: () => Promise<void>;
 }
 
-/** What a session was granted when it began. */
+/** The rights of a session at its start. */
 interface Granted {
   readonly scopes: readonly string[];
   readonly roles?: readonly string[];
 }
 
 /**
- * At every refresh the session gets the scopes that its user has by now, and ends when the user is gone (REF-9). Roles and
- * tenant of a session are for good, so it ends as well when its user has others.
+ * Returns the hook that gives a session the current scopes of its user at every refresh, and ends it if the user is
+ * gone (REF-9). Roles and tenant of a session cannot change, so a user with other ones ends it too.
  */
 export function refreshHook({ db, prepared }: RefreshHookOptions): RefreshHook {
   return async function onRefresh({ subject, tenant, family = "", claims }) {
@@ -26,7 +26,7 @@ export function refreshHook({ db, prepared }: RefreshHookOptions): RefreshHook {
     await prepared();
     const isOurs = await touchSession(db, family);
     const user = await findUser(db, subject);
-    // Whoever else has the secret makes tokens for people of theirs; those keep what they were granted.
+    // Another holder of the secret may issue tokens for its own users; those keep their scopes.
     if (user === undefined) return isOurs ? undefined : { scopes };
     const isAsBefore = user.tenant === tenant && isDeepStrictEqual(user.roles, roles);
     return isAsBefore ? { scopes: user.scopes } : undefined;

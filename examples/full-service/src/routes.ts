@@ -16,14 +16,14 @@ import { queryOf } from "./query-string.ts";
 import type { Announce } from "./recorded.ts";
 import { expenseFilter, newExpense } from "./validation.ts";
 
-/** What the routes stand on. */
+/** Options of the routes. */
 export interface RoutesOptions {
   readonly db: Database;
-  /** Resolves once the table is there; asked at every request, because the database may come later than the service. */
+  /** Resolves when the table exists; called at every request, because the database may start after the service. */
   readonly prepared: () => Promise<void>;
   readonly announce: Announce;
   readonly totals: Rollup;
-  /** Whether the people of the demo are there. */
+  /** Whether the demo users exist. */
   readonly demoUsers: boolean;
 }
 
@@ -36,7 +36,7 @@ export function routes(
   const mayRead = [requireScopes("expenses:read"), requireTenant()];
   const mayWrite = [requireScopes("expenses:write"), requireTenant()];
 
-  /** Works in the tenant of the request: rows of others are not there. */
+  /** Runs work as the tenant of the request, which sees no other tenant's rows. */
   async function inTenant<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
     await prepared();
     return db.withTenant(currentTenant(), work);

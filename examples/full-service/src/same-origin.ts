@@ -2,21 +2,21 @@ import { isOfThisOrigin } from "@svc/context";
 import { forbidden, type ProblemError } from "@svc/problem";
 import type { Request, RequestHandler } from "express";
 
-/** What the check of an origin depends on. */
+/** Options of the origin check. */
 export interface OriginOptions {
-  /** Whether people come by https alone, so that a page that came by http is another origin. */
+  /** Whether browsers use https only, so that an http page has another origin. */
   readonly secure: boolean;
 }
 
-/** Returns a 403 problem unless a page of this very origin sent the request (AUTH-34). */
+/** Returns a 403 problem unless a page of this origin sent the request (AUTH-34). */
 export function foreignOrigin(req: Request, { secure }: OriginOptions): ProblemError | undefined {
   if (isOfThisOrigin(req) && !(secure && isOfPlainPage(req))) return undefined;
   return forbidden("this form must be sent by a page of the same origin");
 }
 
 /**
- * A guard for forms: 403 unless a page of this very origin sent them (AUTH-34). Without it any page could sign a
- * visitor in as somebody else, and read what they write then. `@svc/jwt-auth` sees to requests that bring a session already.
+ * Guards forms: 403 unless a page of this origin sent them (AUTH-34). Without it another site could sign its visitor in
+ * as another user, and read what the visitor writes then. `@svc/jwt-auth` checks requests that bring a session already.
  */
 export function requireSameOrigin(options: OriginOptions): RequestHandler {
   return function sameOriginGuard(req, _res, next) {
@@ -24,7 +24,7 @@ export function requireSameOrigin(options: OriginOptions): RequestHandler {
   };
 }
 
-// A proxy that ends TLS leaves the host as it is, and does not tell how people come.
+// A proxy that terminates TLS keeps the host but does not report the scheme.
 function isOfPlainPage({ headers }: Request): boolean {
   return headers["sec-fetch-site"] === undefined && headers.origin?.startsWith("https:") !== true;
 }

@@ -42,12 +42,12 @@ const indexes = {
 };
 
 /**
- * Makes the tables where they are missing, with demo data in that of expenses when asked to: both or neither, by one of any
- * number of processes that start at once. A table that is there keeps what it has. From then on a statement sees the
- * rows of the tenant that its transaction is for, whatever it asks.
+ * Creates the missing tables, and fills a new table of expenses with demo data if asked to: both or neither, by one of
+ * any number of processes that start at once. An existing table keeps its rows. Row security then limits every
+ * statement to the tenant of its transaction.
  *
- * @param totals is made, and brought up to date, with them
- * @returns how many demo rows were written
+ * @param totals created and brought up to date with the tables
+ * @returns the number of demo rows written
  */
 export function ensureExpenses(
   db: Database,
@@ -57,7 +57,7 @@ export function ensureExpenses(
   const work = async (tx: Queryable): Promise<number> => {
     const made = await ensureSchema(tx, schema);
     await ensureSchema(tx, indexes);
-    // Before the rows are shut away: those of the demo belong to several tenants, and totals are made of all of them.
+    // Before row security is on, because demo rows and totals belong to several tenants.
     const rows = made === "created" && seed ? await seedDemoData(tx) : 0;
     await ensureTotals(tx, totals);
     await enableRowSecurity(tx, { table: "expenses", column: "tenant" });

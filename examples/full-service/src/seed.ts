@@ -4,10 +4,10 @@ import { receipts } from "./demo-receipts.ts";
 
 export const demoTenants = ["harbour-cafe", "nordic-bikes", "stone-and-leaf"] as const;
 
-/** How many expenses a tenant has in each month from July 2025 to June 2026. */
+/** The number of expenses of a tenant in each month from July 2025 to June 2026. */
 const counts = [6, 7, 10, 11, 13, 15, 6, 8, 10, 10, 12, 12];
 
-/** How many of ten expenses are of each category, and what the cheapest costs and how much more the dearest, in cents. */
+/** For each category: its share of ten expenses, the lowest amount, and the spread above it, in cents. */
 const habits = {
   travel: { of10: 2, least: 4_500, more: 38_000 },
   meals: { of10: 3, least: 900, more: 11_000 },
@@ -16,13 +16,13 @@ const habits = {
   other: { of10: 1, least: 1_500, more: 26_000 },
 } as const;
 
-/** What a month costs beside an average one, in percent: the summer is quiet, the end of a year is not. */
+/** Spending of each month in percent of an average one: low in summer, high at the end of the year. */
 const seasons = [85, 70, 100, 115, 130, 165, 75, 90, 105, 110, 125, 140];
 
 /**
  * Writes a year of expenses into the empty table, the same on every machine.
  *
- * @returns how many rows were written
+ * @returns the number of rows written
  */
 export async function seedDemoData(db: Queryable): Promise<number> {
   const ten = categories.flatMap((category) => Array<string>(habits[category].of10).fill(category));

@@ -18,33 +18,33 @@ import type { EmbeddedSearch, Search } from "./search/search.ts";
 import { serviceSearch } from "./search/service-search.ts";
 import { lateStore } from "./session-store.ts";
 
-/** What the example adds to the options of a service. */
+/** Options of the example beside those of a service. */
 export interface ExpensesOptions {
-  /** Whether the table, where it has to be made, gets demo data. Refused in `prod` (CFG-16). Default false. */
+  /** Whether a newly created table gets demo data. Refused in `prod` (CFG-16). Default false. */
   readonly seed?: boolean | undefined;
   /**
-   * Whether the table of users, where it has to be made, gets people of the demo, whose password the pages show.
-   * Refused in `prod` (CFG-17). Default false.
+   * Whether a newly created table of users gets the demo users, whose password the pages show. Refused in `prod`
+   * (CFG-17). Default false.
    */
   readonly demoUsers?: boolean | undefined;
-  /** How passwords are kept. Default: as `createPasswords()` does by itself. */
+  /** How passwords are hashed. Default: the defaults of `createPasswords()`. */
   readonly passwords?: PasswordsOptions | undefined;
-  /** How much a file of expenses may be, and is worked on at a time. Default: as the parts do by themselves. */
+  /** Limits of a file of expenses, and rows per step. Default: the defaults of the parts. */
   readonly imports?: (FileLimits & Pick<ImportJobOptions, "stepRows">) | undefined;
-  /** Whose months the totals have: another one than before has all of them computed anew. Default `UTC`. */
+  /** Time zone of the months of the totals; a change recomputes all of them. Default `UTC`. */
   readonly timeZone?: string | undefined;
   /**
-   * Where documents are searched when the database server has no pgvector: an embedded database, in a folder.
-   * Default: nowhere, and then there is no search.
+   * The embedded database for the search, used when the database server has no pgvector. Default: none, and then there
+   * is no search.
    */
   readonly embeddedSearch?: EmbeddedSearch | undefined;
-  /** Whether the search is opened along with the service, behind its back, rather than at first use. Default false. */
+  /** Whether the search is opened in the background at the start, instead of at first use. Default false. */
   readonly openSearch?: boolean | undefined;
-  /** What this process does. Default: it answers requests and works on jobs. */
+  /** The role of this process. Default: it answers requests and works on jobs. */
   readonly role?: ServiceOptions["role"];
 }
 
-/** How the service is put together; the tests use it without listening. */
+/** Returns the options of the whole service; the tests use it without listening. */
 export function expensesService(env: Environment, options: ExpensesOptions = {}): ServiceOptions {
   const { demoUsers = false } = options;
   const passwords = createPasswords(options.passwords);
@@ -61,7 +61,7 @@ export function expensesService(env: Environment, options: ExpensesOptions = {})
     name: "expenses",
     critical: true,
     async check() {
-      // Whoever waits for the service to become ready makes the tables, where the database came late.
+      // If the database started late, the readiness check creates the tables.
       await (prepare ?? data?.prepared)?.();
       return { healthy: true, detail: "the tables are there" };
     },
@@ -72,7 +72,7 @@ export function expensesService(env: Environment, options: ExpensesOptions = {})
     return data;
   }
 
-  /** The parts that need the service. They are asked by requests, and those come later than the service. */
+  /** Returns the parts that need the service. Only requests call it, after the service exists. */
   function ofPeople(): Accounts {
     if (people === undefined) throw new Error("the service has no routes yet");
     return people;

@@ -1,7 +1,7 @@
 import type { TokenPair } from "@svc/token-issuer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-/** The two cookies of somebody who is signed in: the access token, and the refresh token that gets the next one. */
+/** The two cookies of a signed-in browser: the access token, and the refresh token that gets the next one. */
 export interface SessionCookies {
   accessTokenOf(req: IncomingMessage): string | undefined;
   refreshTokenOf(req: IncomingMessage): string | undefined;
@@ -9,17 +9,17 @@ export interface SessionCookies {
   clear(res: ServerResponse): void;
 }
 
-/** What {@link sessionCookies} takes. */
+/** Options of {@link sessionCookies}. */
 export interface SessionCookiesOptions {
-  /** Whether people come by https alone. */
+  /** Whether browsers use https only. */
   readonly secure: boolean;
-  /** How long a refresh token lives. */
+  /** Lifetime of a refresh token in seconds. */
   readonly refreshSeconds: number;
 }
 
 /**
- * Cookies that no script can read and no other site can send with a form. `__Host-` keeps a neighbour below the same domain
- * from setting them; browsers take such names over https only, so on one's own machine they have none.
+ * Returns cookies that no script can read and no other site can send with a form. `__Host-` keeps other hosts below the
+ * same domain from setting them; browsers accept such names over https only, so in `local` they have no prefix.
  */
 export function sessionCookies({ secure, refreshSeconds }: SessionCookiesOptions): SessionCookies {
   const prefix = secure ? "__Host-" : "";

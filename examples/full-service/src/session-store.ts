@@ -3,15 +3,15 @@ import type { Database } from "@svc/database";
 import { createPostgresTokenStore, type TokenStore } from "@svc/token-store/postgres";
 import { noteAllEnded, noteEnded } from "./sessions.ts";
 
-/** What {@link createSessionStore} stands on. */
+/** Options of {@link createSessionStore}. */
 export interface SessionStoreOptions {
   readonly db: Database;
-  /** Resolves once the tables are there. */
+  /** Resolves when the tables exist. */
   readonly prepared: () => Promise<void>;
   readonly log: Logger;
 }
 
-/** The token store, and what makes its table. */
+/** The token store, and the function that creates its table. */
 export interface SessionStore extends TokenStore {
   signInTime(sub: string, nowSeconds: number): Promise<number>;
   revokeSubjectNow(sub: string, nowSeconds: number, ttlSeconds: number): Promise<number>;
@@ -20,13 +20,13 @@ export interface SessionStore extends TokenStore {
 }
 
 /**
- * Remembers in the service's own PostgreSQL what was revoked, for all replicas; and notes in the table `sessions` what
- * has ended by that, whoever ended it: a page, `POST /auth/logout`, or a refresh token that came a second time.
+ * Returns a token store in the service's own PostgreSQL, shared by all replicas. It also marks ended sessions in the
+ * table `sessions`, whether a page, `POST /auth/logout` or a reused refresh token ended them.
  */
 export function createSessionStore({ db, prepared, log }: SessionStoreOptions): SessionStore {
   const store = createPostgresTokenStore({ db, logger: log });
 
-  /** What was revoked is revoked; the list of sessions can do without the note. */
+  /** The revocation is already stored, so a failed note is only logged. */
   async function note(written: Promise<void>): Promise<void> {
     await written.catch((error: unknown) => log.warn({ err: error }, "a session that ended was not noted"));
   }
@@ -73,7 +73,7 @@ export function createSessionStore({ db, prepared, log }: SessionStoreOptions): 
   };
 }
 
-/** A store for `createService()`, which wants one before it has made the database that the store needs. */
+/** Returns a store for `createService()`, which needs one before it has created the store's database. */
 export function lateStore(store: () => SessionStore): TokenStore {
   return {
     shared: true,

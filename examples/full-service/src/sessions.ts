@@ -1,16 +1,16 @@
 import type { Queryable, Row } from "@svc/sql";
 
-/** One sign-in, and what has come of it. */
+/** A session as the account page lists it. */
 export interface Session {
   /** `fam` of its tokens. */
   readonly family: string;
-  /** What the browser calls itself: a text of whoever signed in. */
+  /** The `User-Agent` of the sign-in: untrusted text. */
   readonly userAgent: string;
   readonly created: Date;
   readonly lastUsed: Date;
 }
 
-/** A session that begins. */
+/** A new session. */
 export interface NewSession {
   readonly family: string;
   readonly subject: string;
@@ -22,7 +22,7 @@ export interface NewSession {
 
 const longestUserAgent = 200;
 
-/** Writes down a session that begins. */
+/** Records a new session. */
 export async function recordSession(db: Queryable, session: NewSession): Promise<void> {
   const { family, subject, tenant, userAgent, signedInAt } = session;
   await db.query(
@@ -31,7 +31,7 @@ export async function recordSession(db: Queryable, session: NewSession): Promise
   );
 }
 
-/** Forgets sessions, whoever's, that nobody has used for so long: a few at a time, and more than are added. */
+/** Deletes sessions of all users that were not used for `keptDays`: a few per call, but more than are added. */
 export async function forgetSessions(db: Queryable, keptDays: number): Promise<void> {
   await db.query(
     `
@@ -42,7 +42,7 @@ delete from sessions where family in (
   );
 }
 
-/** The last fifty sessions of a person that nobody has ended, the one that was used last first. */
+/** Returns the last fifty sessions of a user that have not ended, the most recently used first. */
 export async function listSessions(
   db: Queryable,
   subject: string,
@@ -59,7 +59,7 @@ order by last_used desc, family limit 50`,
   return rows;
 }
 
-/** Whether a session is there and belongs to that person. */
+/** Returns whether a session exists and belongs to that user. */
 export async function isSessionOf(db: Queryable, family: string, subject: string): Promise<boolean> {
   const { rowCount } = await db.query("select from sessions where family = $1 and subject = $2", [
     family,
@@ -68,7 +68,7 @@ export async function isSessionOf(db: Queryable, family: string, subject: string
   return rowCount === 1;
 }
 
-/** Notes that a session was used just now; answers whether it is one of this service. */
+/** Records the use of a session; returns whether the session belongs to this service. */
 export async function touchSession(db: Queryable, family: string): Promise<boolean> {
   const { rowCount } = await db.query("update sessions set last_used = now() where family = $1", [family]);
   return rowCount === 1;
@@ -78,7 +78,7 @@ export async function noteEnded(db: Queryable, family: string): Promise<void> {
   await db.query("update sessions set ended = now() where family = $1 and ended is null", [family]);
 }
 
-/** Notes that all sessions of a person that began before a moment (seconds since the Unix epoch) have ended. */
+/** Marks all sessions of a user as ended that began before `notBefore` (seconds since the Unix epoch). */
 export async function noteAllEnded(db: Queryable, subject: string, notBefore: number): Promise<void> {
   await db.query(
     "update sessions set ended = now() where subject = $1 and ended is null and signed_in_at < $2::float8",

@@ -14,14 +14,14 @@ import { home, localPath } from "./return-to.ts";
 import { findUserByEmail, type User } from "./users.ts";
 import { hasEnded, visitorOf } from "./visitor.ts";
 
-/** What {@link signInRoutes} stands on. */
+/** Options of {@link signInRoutes}. */
 export interface SignInOptions {
   readonly db: Database;
   readonly prepared: () => Promise<void>;
   readonly passwords: Passwords;
   readonly beginSession: BeginSession;
   readonly signBrowserIn: SignBrowserIn;
-  /** Finds out who looks at a page. */
+  /** Identifies the visitor of a page. */
   readonly visitors: RequestHandler;
   /** Refuses forms of other origins. */
   readonly ownForms: RequestHandler;
@@ -31,12 +31,12 @@ export interface SignInOptions {
 }
 
 const formType = "application/x-www-form-urlencoded";
-/** Whether there is no such person or the password is another one is nobody's business. */
+/** One message for both cases, so that the answer does not reveal which accounts exist. */
 const wrong = "the e-mail address or the password is wrong";
 
 /**
- * `POST /login` takes an e-mail address and a password: as JSON from programs, which get a pair of tokens, and as the form
- * of `GET /sign-in` from browsers, which get cookies and go on to `return_to`.
+ * Adds the sign-in routes. `POST /login` accepts an e-mail address and a password: as JSON from programs, which get a
+ * pair of tokens, and as the form of `GET /sign-in` from browsers, which get cookies and are redirected to `return_to`.
  */
 export function signInRoutes(app: Express, options: SignInOptions): void {
   const { db, prepared, passwords, beginSession, signBrowserIn, visitors, ownForms } = options;
@@ -47,9 +47,9 @@ export function signInRoutes(app: Express, options: SignInOptions): void {
     await prepared();
     const user = await findUserByEmail(db, email);
     const isRight = await passwords.matches(password, user?.password, signal);
-    // A session that nobody hears of would stand in the list for a month.
+    // A session whose client has disconnected would stay in the list for a month.
     signal.throwIfAborted();
-    // A database that was tried out may have the people of the demo in it (CFG-17).
+    // A database that was used for the demo may contain the demo users (CFG-17).
     return isRight && !(isProduction && composed(password) === demoPassword) ? user : undefined;
   }
 
@@ -60,13 +60,13 @@ export function signInRoutes(app: Express, options: SignInOptions): void {
     else sendPage(res, 200, signInPage({ returnTo, providers, isDemo, note: noteOf(req, query) }));
   });
 
-  // What the address bar says after a try that failed.
+  // After a failed try the address bar shows this path.
   app.get("/login", (_req, res) => seeOther(res, "/sign-in"));
 
   app.post(
     "/login",
     requireContentType("application/json", formType),
-    // A page of another site can send a form without asking, but no JSON.
+    // A page of another site can send a form without a preflight, but not JSON.
     (req, res, next) => (isForm(req) ? ownForms(req, res, next) : next()),
     express.text({ type: formType, limit: "8kb" }),
     async (req: Request, res: Response) => {

@@ -4,19 +4,19 @@ import { serviceUnavailable } from "@svc/problem";
 export type InTurn = <T>(work: () => Promise<T>, signal: AbortSignal | undefined) => Promise<T>;
 
 /**
- * Runs so many at once, lets so many wait, and refuses the rest with a 503. Whoever waits gives up when their signal aborts,
- * by its reason.
+ * Returns a function that runs `atOnce` works at once, lets `waiting` more wait, and refuses the rest with a 503. A
+ * wait ends when its signal aborts, with the signal's reason.
  */
 export function createTurns(atOnce: number, waiting: number): InTurn {
   let running = 0;
   const queue = new Set<() => void>();
 
-  /** Whoever is done hands the turn on, so it is counted already. */
+  /** A finished work passes its turn on, so the turn is already counted. */
   function turn(signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       queue.add(resolve);
       signal?.addEventListener("abort", () => {
-        // Else a flood of those who leave at once would keep everybody else out.
+        // Otherwise clients that disconnect at once would block all others.
         if (queue.delete(resolve)) reject(signal.reason as Error);
       });
     });

@@ -1,12 +1,12 @@
 import type { Queryable, Row } from "@svc/sql";
 
-/** Somebody who may sign in. */
+/** A user who may sign in. */
 export interface User {
-  /** `sub` of the tokens. Never given to somebody else. */
+  /** `sub` of the tokens. Never reused for another user. */
   readonly subject: string;
   /** In lower case. */
   readonly email: string;
-  /** As it is stored; null for somebody who signs in with a provider only. */
+  /** The stored hash; null for a user who signs in only through a provider. */
   readonly password: string | null;
   readonly tenant: string;
   readonly scopes: readonly string[];
@@ -17,10 +17,10 @@ type UserRow = User & Row;
 
 const columns = "subject, email, password, tenant, scopes, roles";
 
-// Of ASCII alone: `toLowerCase()` makes a "k" of the Kelvin sign, and of the address of somebody else this one.
+// ASCII only: `toLowerCase()` turns the Kelvin sign into "k", and so another person's address into this one.
 const inLowerCase = (email: string): string => email.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 
-/** Writes a new one. */
+/** Adds a user. */
 export async function addUser(db: Queryable, user: User): Promise<void> {
   const { subject, email, password, tenant, scopes, roles } = user;
   await db.query(
@@ -34,7 +34,7 @@ export async function findUser(db: Queryable, subject: string): Promise<User | u
   return rows[0];
 }
 
-/** @param email in any case */
+/** Finds a user by an e-mail address in any case. */
 export async function findUserByEmail(db: Queryable, email: string): Promise<User | undefined> {
   const { rows } = await db.query<UserRow>(`select ${columns} from users where email = $1`, [
     inLowerCase(email),
@@ -42,7 +42,7 @@ export async function findUserByEmail(db: Queryable, email: string): Promise<Use
   return rows[0];
 }
 
-/** The one to whom an identity of a provider was linked. */
+/** Finds the user to whom an identity of a provider is linked. */
 export async function findUserByIdentity(db: Queryable, federatedId: string): Promise<User | undefined> {
   const { rows } = await db.query<UserRow>(
     `select ${columns} from users join identities using (subject) where federated_id = $1`,
@@ -51,7 +51,7 @@ export async function findUserByIdentity(db: Queryable, federatedId: string): Pr
   return rows[0];
 }
 
-/** Links an identity to a user; one that is linked already stays with whom it is. */
+/** Links an identity to a user; an existing link stays. */
 export async function linkIdentity(db: Queryable, federatedId: string, subject: string): Promise<void> {
   await db.query(
     `insert into identities (federated_id, subject) values ($1, $2) on conflict (federated_id) do nothing`,

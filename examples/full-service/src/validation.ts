@@ -7,7 +7,7 @@ import { utcTime } from "./timestamp.ts";
 const bodyMembers = ["category", "amount", "note", "paid_at"];
 const filters = ["category", "month", "cursor", "limit"];
 
-/** The expense of a request body. @throws ProblemError 422 that lists all that is wrong with it */
+/** Returns the expense of a request body. @throws ProblemError 422 that lists all faults */
 export function newExpense(body: unknown): NewExpense {
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
     throw unprocessable([{ type: "object", loc: ["body"], msg: "must be a JSON object" }]);
@@ -17,13 +17,13 @@ export function newExpense(body: unknown): NewExpense {
   return expense;
 }
 
-/** What a row of a file, or a body, says: an expense, or what is wrong with it. */
+/** The content of a body or of a row of a file: an expense, or its faults. */
 export interface ReadExpense {
   readonly expense: NewExpense | undefined;
   readonly issues: readonly ValidationIssue[];
 }
 
-/** @param place where it stands, for what is said of it */
+/** @param place of the values, for the faults */
 export function readExpense(place: string, values: object): ReadExpense {
   const fields = new Fields(place, Object.entries(values), bodyMembers);
   const category = fields.required("category", knownCategory);
@@ -38,7 +38,7 @@ export function readExpense(place: string, values: object): ReadExpense {
   };
 }
 
-/** The filter of a query string. @throws ProblemError 422 that lists all that is wrong with it */
+/** Returns the filter of a query string. @throws ProblemError 422 that lists all faults */
 export function expenseFilter(query: URLSearchParams): ExpenseFilter {
   const fields = new Fields("query", [...query], filters);
   const filter = {
@@ -61,7 +61,7 @@ export const knownCategory: Reading<Category> = {
 
 const noteText: Reading<string> = {
   expects: "a text of at most 500 characters, without NUL",
-  // Half a surrogate pair is no character, and would not come back as it was sent.
+  // Half a surrogate pair is not a character and would not be stored unchanged.
   read: (value) =>
     typeof value === "string" && value.length <= 500 && !/\0|\p{Surrogate}/u.test(value) ? value : undefined,
 };

@@ -11,44 +11,45 @@ import { foreignOrigin } from "./same-origin.ts";
 import type { SessionCookies } from "./session-cookies.ts";
 import { seeOther } from "./pages/send-page.ts";
 
-/** What {@link visitors} stands on. */
+/** Options of {@link visitors}. */
 export interface VisitorsOptions {
   readonly issuer: Pick<TokenIssuer, "refresh">;
   readonly auth: JwtAuth;
   readonly cookies: SessionCookies;
-  /** Whether people come by https alone. */
+  /** Whether browsers use https only. */
   readonly secure: boolean;
 }
 
-/** How long the answer to another tab is waited for. */
+/** How long to wait until another tab has received its answer. */
 const patienceMs = 200;
 
 const found = new WeakMap<Request, Principal>();
 const ended = new WeakSet<Request>();
 
-/** Who looks at a page, behind the middleware of {@link visitors}. */
+/** Returns the visitor of a page, behind the middleware of {@link visitors}. */
 export function visitorOf(req: Request): Principal | undefined {
   return found.get(req);
 }
 
-/** Whether whoever looks at a page has brought a session along that is over. */
+/** Returns whether the visitor's session has ended. */
 export function hasEnded(req: Request): boolean {
   return ended.has(req);
 }
 
-/** A guard behind that middleware: whoever is not signed in goes to the sign-in page, and comes back from there. */
+/** Guards pages behind that middleware: redirects to the sign-in page, which leads back, without a session. */
 export function requireVisitor(req: Request, res: Response, next: NextFunction): void {
   if (visitorOf(req) !== undefined) next();
   else seeOther(res, signInAddress(isView(req) ? withoutRetry(req) : home, hasEnded(req)));
 }
 
 /**
- * Finds out who looks at a page. The access token in the cookie says so; when it has expired, the refresh token in the
- * other one gets a new pair, and the page goes on with that. A browser whose other tab was faster comes again with
- * what that tab was given, twice at most. An outage is no sign-out: the cookies stay.
+ * Identifies the visitor of a page by the access token in the cookie. If it has expired, the refresh token in the other
+ * cookie gets a new pair, and the page continues with that. A browser whose other tab was faster is redirected to
+ * repeat the request with the other tab's cookies, at most twice. An outage keeps the cookies, so it signs no visitor
+ * out.
  *
- * Everything but GET and HEAD has to come from a page of this origin. That is checked first, because a refresh replaces the
- * visitor's token (AUTH-34).
+ * Requests other than GET and HEAD must come from a page of this origin. That is checked first, because a refresh
+ * replaces the visitor's token (AUTH-34).
  */
 export function visitors({ issuer, auth, cookies, secure }: VisitorsOptions): RequestHandler {
   return async function visitorsMiddleware(req, res, next) {
@@ -64,7 +65,7 @@ export function visitors({ issuer, auth, cookies, secure }: VisitorsOptions): Re
       next();
       return;
     }
-    // A browser that has left would not get the pair, and would have used its token up.
+    // A disconnected browser would not receive the pair, but its token would be used up.
     const signal = leaving(res);
     try {
       const pair = await issuer.refresh(refreshToken, signal);
@@ -83,11 +84,11 @@ export function visitors({ issuer, auth, cookies, secure }: VisitorsOptions): Re
     } else if (error.code === "ERR_SVC_REFRESH_ROTATED") {
       const retries = retriesOf(req);
       if (retries >= 2) {
-        next(conflict("another tab of this browser is being signed in again"));
+        next(conflict("another tab of this browser is renewing the sign-in"));
         return;
       }
       await sleep(patienceMs);
-      // By 307, which repeats a form as it was sent.
+      // 307 makes the browser send a form again unchanged.
       res.set("Cache-Control", "no-store").redirect(307, withRetry(req, retries + 1));
     } else {
       cookies.clear(res);
@@ -111,7 +112,7 @@ function withRetry(req: Request, retries: number): string {
   return url.pathname + url.search;
 }
 
-/** The path of the page itself, for links to it. */
+/** Returns the path of the page without the retry counter, for links to it. */
 export function withoutRetry(req: Request): string {
   const url = addressOf(req);
   url.searchParams.delete("retry");

@@ -4,7 +4,7 @@ import { secretMessage } from "./routes.ts";
 import type { SigningKeys } from "./signing-keys.ts";
 import { dependencies, grantedScopes } from "./switches.ts";
 
-/** `keys.json` of the kit: it makes tokens with the first key of the service. */
+/** Returns `keys.json` of the kit, which makes tokens with the first key of the service. */
 export function keysFor({ kid, privatePem }: SigningKeys["first"]): object {
   return {
     algorithm: "ES256",
@@ -18,7 +18,7 @@ export function keysFor({ kid, privatePem }: SigningKeys["first"]): object {
   };
 }
 
-/** `probes.json` of the kit: routes of the example, and those of the test mode. */
+/** Returns `probes.json` of the kit: routes of the example and of the test mode. */
 export function probesFor({ authorizationEndpoint }: DemoProvider): object {
   return {
     open: "/",

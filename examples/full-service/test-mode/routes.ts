@@ -10,7 +10,7 @@ import { hookStates, type Switches } from "./switches.ts";
 /** The message of the exception of `/test/failing`: it must not reach a client. */
 export const secretMessage = "the password of the vault is 1234";
 
-/** Adds routes that no service has outside of its tests. */
+/** Adds routes that exist only in the test mode. */
 export function testRoutes(
   app: Express,
   { config, issuer }: Service,

@@ -8,7 +8,7 @@ import { testRoutes } from "./routes.ts";
 import type { SigningKeys } from "./signing-keys.ts";
 import { switchedChecks, switchedHook, switchedStore, type Switches } from "./switches.ts";
 
-/** What {@link testModeService} stands on. */
+/** Options of {@link testModeService}. */
 export interface TestModeOptions extends ExpensesOptions {
   readonly keys: SigningKeys;
   readonly switches: Switches;
@@ -35,7 +35,7 @@ export function testModeService(
       onRefresh: switchedHook(example.auth?.onRefresh as RefreshHook, switches),
     },
     async routes(app, service) {
-      // Read once more: a variable is trimmed on its way into the configuration.
+      // Check again, because the configuration trims the variable.
       refuseInProduction(service.config.service.env);
       testRoutes(app, service, keys, switches);
       await example.routes?.(app, service);

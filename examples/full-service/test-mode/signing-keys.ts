@@ -13,7 +13,7 @@ import {
 
 /** The file of keys that the replicas sign with. */
 export interface SigningKeys {
-  /** The first key, for the kit: it makes tokens of its own with it. */
+  /** The first key, with which the kit makes its own tokens. */
   readonly first: { readonly kid: string; readonly privatePem: string };
   /** Publishes the next key. Resolves when the ring has read it. */
   add(ring: KeyRing): Promise<void>;
@@ -44,7 +44,7 @@ export async function createSigningKeys(file: string): Promise<SigningKeys> {
     },
     async add(ring) {
       const key = await generateKey({ algorithm: "ES256" });
-      // Dated back, since a key has to be published for a while before it may sign.
+      // Backdated, because a key must be published for a while before it may sign.
       const at = Date.now() - 2 * SETTLE_SECONDS * 1000;
       await write(
         addKey(document, key, at),

@@ -21,7 +21,7 @@ export interface TestMode extends AsyncDisposable {
   readonly logFile: string;
 }
 
-/** As little as scrypt takes: the kit signs in often. */
+/** The lowest cost of scrypt, because the kit signs in often. */
 const cheapPasswords = { cost: { N: 16, r: 1, p: 1 } };
 
 /**
@@ -89,7 +89,7 @@ export async function startTestMode(
 
 const readyMs = 20_000;
 
-/** Resolves when the tables are made and the worker works, or after a while: the kit says then what is missing. */
+/** Resolves when the tables exist and the worker runs, or after a timeout; then the kit reports what is missing. */
 async function untilReady({ health }: Service): Promise<void> {
   const deadline = performance.now() + readyMs;
   for (;;) {

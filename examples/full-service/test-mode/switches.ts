@@ -5,7 +5,7 @@ import type { TokenStore } from "@svc/token-store";
 /** The states of the refresh hook; `restore` is the hook of the example. */
 export const hookStates = ["decline", "fail", "grant", "restore"] as const;
 
-/** What the requests of the test mode change. All replicas of a process share it. */
+/** The state that requests of the test mode change. All replicas of a process share it. */
 export interface Switches {
   /** Names of the checks that fail. */
   readonly broken: Set<string>;
@@ -42,7 +42,7 @@ export function switchedChecks({ broken }: Switches): readonly ReadinessCheck[] 
   }));
 }
 
-/** A token store that can be taken away. */
+/** Returns a token store that can be switched off. */
 export function switchedStore(store: TokenStore, switches: Switches): TokenStore {
   const reached = (): TokenStore => {
     if (switches.storeIsOut) throw new Error("the token store is switched off");

@@ -5,7 +5,7 @@ import { demoProviderStore } from "../src/demo-provider-store.ts";
 
 const callback = "http://localhost:8000/auth/demo/callback";
 
-/** Where a person stands who has just been sent to the provider. */
+/** A browser that has just been redirected to the provider. */
 interface Asked {
   readonly url: string;
   readonly cookie: string;
@@ -28,7 +28,7 @@ async function ask({ authorizationEndpoint, clientId, issuer }: DemoProvider): P
   return { url: new URL(headers.get("location") ?? "", issuer).href, cookie };
 }
 
-describe("the provider of the demo", () => {
+describe("the demo provider", () => {
   let provider: DemoProvider;
   before("start it", async () => {
     provider = await startDemoProvider({ redirectUris: [callback] });
@@ -38,7 +38,7 @@ describe("the provider of the demo", () => {
   const send = ({ url, cookie }: Asked, form: Record<string, string>): Promise<Response> =>
     fetch(url, { method: "POST", headers: { cookie }, body: new URLSearchParams(form), redirect: "manual" });
 
-  it("asks anew who it is where nobody was chosen whom it knows", async () => {
+  it("asks again who the visitor is if the form names no known person", async () => {
     const asked = await ask(provider);
     const page = await fetch(asked.url, { headers: { cookie: asked.cookie } });
     expect([page.status, page.headers.get("content-security-policy")]).to.deep.equal([
@@ -53,7 +53,7 @@ describe("the provider of the demo", () => {
     expect((await send(asked, { answer: "yes", person: "stranger" })).status).to.equal(303);
   });
 
-  it("does nothing for a browser that it has not asked, for a form without end, and for strangers", async () => {
+  it("refuses a form of another browser, an endless form, and unknown clients", async () => {
     const asked = await ask(provider);
     const { authorizationEndpoint: url, tokenEndpoint, clientId } = provider;
     expect((await send({ ...asked, cookie: "" }, { answer: "yes", person: "stranger" })).status).to.equal(
@@ -68,7 +68,7 @@ describe("the provider of the demo", () => {
     expect((await fetch(tokenEndpoint, { method: "POST", body })).status).to.equal(401);
   });
 
-  it("publishes a key of its own at each start, and nothing secret with it", async () => {
+  it("publishes a new key at each start, without its private part", async () => {
     const other = await startDemoProvider({ redirectUris: [callback] });
     try {
       const sets = await Promise.all(
@@ -86,7 +86,7 @@ describe("the provider of the demo", () => {
     }
   });
 
-  it("forgets what is over, and the oldest where it is too much", async () => {
+  it("deletes expired entries, and the oldest ones when it is full", async () => {
     const store = demoProviderStore();
     await store.upsert("over", { uid: "a" }, 0);
     expect([await store.find("over"), await store.findByUid("a")]).to.deep.equal([undefined, undefined]);

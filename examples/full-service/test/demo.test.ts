@@ -35,7 +35,7 @@ describe("the start command", function () {
   this.timeout(60_000);
   needsPostgres();
 
-  it("PORT-2 serves on SVC_PORT, PORT-4 PORT-6 beside a database whose data the next start finds", async () => {
+  it("PORT-2 serves on SVC_PORT, PORT-4 PORT-6 with a database whose data the next start keeps", async () => {
     using checkout = temporaryCheckout();
     const port = await freePair();
     const env = { SVC_PORT: String(port), ...authEnv };
@@ -68,11 +68,11 @@ describe("the start command", function () {
     await using demo = demoProcess(checkout, { SVC_PORT: String(await freePair()) });
     while (!existsSync(checkout.data)) await sleep(1);
     demo.interrupt();
-    // Whatever it was at: the end of the block waits until nothing works on its data any more.
+    // The end of the block waits until no process uses its data.
     expect((await demo.ended).stderr).not.to.contain("Open");
   });
 
-  it("PORT-5 says in one sentence which port is taken, before it starts a database in vain", async () => {
+  it("PORT-5 names a port that is taken, before it starts a database", async () => {
     using checkout = temporaryCheckout();
     const port = await freePair();
     const server = await occupied(port);
@@ -89,7 +89,7 @@ describe("the start command", function () {
     }
   });
 
-  it("PORT-5 says in one sentence that the port of its database is taken, and what to do", async () => {
+  it("PORT-5 names the taken port of its database and the remedy", async () => {
     using checkout = temporaryCheckout();
     const port = await freePair();
     const server = await occupied(port + 1);
@@ -107,7 +107,7 @@ describe("the start command", function () {
     }
   });
 
-  it("CFG-16 refuses prod without a database of its own, with exit code 2", async () => {
+  it("CFG-16 exits with code 2 in prod without DATABASE_URL", async () => {
     using checkout = temporaryCheckout();
     await using demo = demoProcess(checkout, { SVC_ENV: "prod" }, startFile);
     const { code, stderr } = await demo.ended;
@@ -115,7 +115,7 @@ describe("the start command", function () {
     expect(stderr).to.match(/DATABASE_URL: must be set where SVC_ENV is prod/);
   });
 
-  it("ends with exit code 2 and names a variable that is wrong, before it starts anything", async () => {
+  it("exits with code 2 and names a wrong variable, before it starts a database", async () => {
     using checkout = temporaryCheckout();
     for (const SVC_PORT of ["http", "65535"]) {
       await using demo = demoProcess(checkout, { SVC_PORT });
@@ -126,7 +126,7 @@ describe("the start command", function () {
     expect(existsSync(checkout.data)).to.equal(false);
   });
 
-  it("starts without the database of DATABASE_URL, and says that it is not ready", async () => {
+  it("starts while the database of DATABASE_URL is down, and reports that it is not ready", async () => {
     using checkout = temporaryCheckout();
     const env = { SVC_PORT: String(await freePair()), DATABASE_URL: "postgres://a:secret@127.0.0.1:1/none" };
     await using demo = demoProcess(checkout, env);
@@ -146,12 +146,12 @@ describe("the start command with DATABASE_URL", function () {
   const prod = testDatabase({ name: "demo prod" });
   const used = testDatabase({ name: "demo used" });
 
-  it("uses that database and starts none; only an environment that is local gets demo data", async () => {
+  it("uses that database and starts none; adds demo data only in local", async () => {
     const databases = { local: local.url, staging: staging.url };
     for (const [SVC_ENV, DATABASE_URL] of Object.entries(databases)) {
       using checkout = temporaryCheckout();
       const port = await freePair();
-      // Where a database would have to listen: one that is started after all cannot be.
+      // Occupy the port of the demo database, so that starting one would fail.
       await using _taken = await occupied(port + 1);
       await using demo = demoProcess(checkout, { SVC_ENV, SVC_PORT: String(port), DATABASE_URL, ...authEnv });
       const { expenses } = await list(await demo.opened, { tenant: "harbour-cafe", limit: "1" });
@@ -163,7 +163,7 @@ describe("the start command with DATABASE_URL", function () {
     }
   });
 
-  it("has a provider beside it on one's own machine, by which people sign in", async () => {
+  it("starts a demo provider in local, through which people sign in", async () => {
     using checkout = temporaryCheckout();
     const env = { SVC_PORT: String(await freePort()), DATABASE_URL: local.url };
     await using demo = demoProcess(checkout, env);
@@ -213,7 +213,7 @@ describe("the start command with DATABASE_URL", function () {
       .and.to.contain("demoUsers");
   });
 
-  it("keeps the rows of a table that is there", async () => {
+  it("keeps the rows of an existing table", async () => {
     {
       await using first = await runService(used.url);
       await record(first.url, { note: "mine" });

@@ -9,7 +9,7 @@ const problemType = "application/problem+json";
 describe("expenses", () => {
   const running = serviceFor(testDatabase({ name: "expenses" }));
 
-  it("records one and answers 201 with its place", async () => {
+  it("records an expense and answers 201 with its Location", async () => {
     const note = "lunch for two ☕";
     const made = await caller(running.url).post("/expenses").send(expense({ note }));
     expect(made.status).to.equal(201);
@@ -47,7 +47,7 @@ describe("expenses", () => {
     expect((body as { paid_at: string }).paid_at).to.equal("2026-02-28T22:30:00.123Z");
   });
 
-  it("answers 404 for an id that nobody has and for one that nobody can have", async () => {
+  it("answers 404 for an unknown id and for a malformed one", async () => {
     for (const id of ["0".repeat(32), "1", "0'; drop table expenses; --", "%00", "A".repeat(32)]) {
       const { status, type, body } = await caller(running.url).get(`/expenses/${encodeURIComponent(id)}`);
       expect({ id, status, type }).to.deep.equal({ id, status: 404, type: problemType });
@@ -55,13 +55,13 @@ describe("expenses", () => {
     }
   });
 
-  it("answers 405 with the methods that there are", async () => {
+  it("answers 405 with the allowed methods", async () => {
     const { status, headers } = await caller(running.url).delete("/expenses");
     expect(status).to.equal(405);
     expect(headers["allow"]).to.match(/GET/).and.to.match(/POST/);
   });
 
-  describe("a body that is wrong", () => {
+  describe("an invalid body", () => {
     const wrong: Readonly<Record<string, readonly unknown[]>> = {
       tenant: ["acme", "other"],
       category: [undefined, "toys", "__proto__", ["meals"]],
@@ -96,7 +96,7 @@ describe("expenses", () => {
       });
     }
 
-    it("names all that is wrong at once", async () => {
+    it("names all faults at once", async () => {
       const { status, body } = await caller(running.url).post("/expenses").send({});
       expect(status).to.equal(422);
       const { errors } = body as { errors: { loc: string[]; type: string }[] };
@@ -107,7 +107,7 @@ describe("expenses", () => {
       ]);
     });
 
-    it("is a 422 problem where it is no object, and where there is none", async () => {
+    it("is a 422 problem if it is missing or not an object", async () => {
       for (const text of ["[]", "[1]"]) {
         const { status } = await caller(running.url).post("/expenses").type("json").send(text);
         expect(status, text).to.equal(422);
@@ -115,7 +115,7 @@ describe("expenses", () => {
       expect((await caller(running.url).post("/expenses")).status).to.equal(422);
     });
 
-    it("is a 400 problem that does not echo it where it is no JSON", async () => {
+    it("is a 400 problem that does not echo it if it is not JSON", async () => {
       const { status, type, text } = await caller(running.url)
         .post("/expenses")
         .type("json")
@@ -124,7 +124,7 @@ describe("expenses", () => {
       expect(text).not.to.contain("hunter2");
     });
 
-    it("is a 415 problem where it has another type", async () => {
+    it("is a 415 problem if it has another type", async () => {
       for (const type of ["text/plain", "application/x-www-form-urlencoded"]) {
         const answer = await caller(running.url).post("/expenses").type(type).send("tenant=acme");
         expect({ type, status: answer.status }).to.deep.equal({ type, status: 415 });
@@ -132,7 +132,7 @@ describe("expenses", () => {
       }
     });
 
-    it("is a 413 problem where it is larger than 2 MiB", async () => {
+    it("is a 413 problem if it is larger than 2 MiB", async () => {
       const { status, type } = await caller(running.url)
         .post("/expenses")
         .send(expense({ note: "x".repeat(2 * 1024 * 1024) }));
@@ -140,7 +140,7 @@ describe("expenses", () => {
     });
   });
 
-  it("takes whatever a client sends as a value, never as SQL", async () => {
+  it("treats every text of a client as a value, never as SQL", async () => {
     const tenant = "injected";
     const notes = [
       "'; drop table expenses; --",
@@ -164,7 +164,7 @@ describe("expenses", () => {
     expect(await walk(running.url, { tenant })).to.have.length(notes.length);
   });
 
-  it("lists those of a tenant, a category and a month, the newest first", async () => {
+  it("lists those of a tenant, a category and a month, newest first", async () => {
     const tenant = "filtered";
     const march = await record(running.url, { tenant, category: "travel", paid_at: "2026-03-10T00:00:00Z" });
     const later = await record(running.url, { tenant, category: "office", paid_at: "2026-03-11T00:00:00Z" });
@@ -176,7 +176,7 @@ describe("expenses", () => {
     expect(await list(running.url, { tenant: "nobody" })).to.deep.equal({ expenses: [], next: null });
   });
 
-  it("takes a month as one of UTC, from its first millisecond to its last", async () => {
+  it("interprets a month in UTC, from its first millisecond to its last", async () => {
     const tenant = "months";
     await record(running.url, { tenant, paid_at: "2026-02-28T23:59:59.999Z" });
     const first = await record(running.url, { tenant, paid_at: "2026-03-01T00:00:00.000Z" });
@@ -187,7 +187,7 @@ describe("expenses", () => {
     expect(await walk(running.url, { tenant, month: "2025-12" })).to.deep.equal([december]);
   });
 
-  it("answers a filter that is wrong with a 422 problem that names it", async () => {
+  it("answers an invalid filter with a 422 problem that names it", async () => {
     const wrong: Readonly<Record<string, readonly string[]>> = {
       tenant: ["acme", "other"],
       category: ["toys", "", "toString"],

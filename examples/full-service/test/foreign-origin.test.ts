@@ -58,9 +58,9 @@ describe("a page action that another origin sends with the refresh cookie alone"
   });
 });
 
-describe("the middleware that finds out who looks at a page", () => {
+describe("the middleware that identifies the visitor of a page", () => {
   for (const secure of [false, true]) {
-    it(`asks the issuer for nothing before the origin is checked, secure ${secure} (AUTH-34)`, async () => {
+    it(`checks the origin before it calls the issuer, secure ${secure} (AUTH-34)`, async () => {
       let refreshed = 0;
       const issuer = {
         refresh: () => {

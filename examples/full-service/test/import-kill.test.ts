@@ -16,7 +16,7 @@ describe("a worker that is killed in the middle of a file", function () {
   this.timeout(60_000);
   const server = serviceFor(testDatabase({ name: "import kill" }), { role: "server" });
 
-  it("JOB-16 OUT-2 leaves it to the next one: each row becomes one expense, and is counted once", async () => {
+  it("JOB-16 OUT-2 leaves it to the next worker: each row becomes one expense and is counted once", async () => {
     await using db = createDatabase({ url: server.databaseUrl });
     const place = await sendFile(server.url, `${header}\n${rowsOf(200)}`);
     await db.query(`create function slowly() returns trigger language plpgsql as
@@ -35,7 +35,7 @@ describe("a worker that is killed in the middle of a file", function () {
     await ended;
     expect(cut.state).to.equal("running");
     await db.query("drop trigger slowly on expenses");
-    // The events of what is recorded by then were being worked on, too.
+    // Events of the rows recorded before the kill may be running, too.
     const { rows } = await db.query<{ task: string; attempts: number }>(
       `update svc_jobs set locked_until = now() - interval '1 second' where status = 'running'
       returning task, attempts`,

@@ -18,10 +18,10 @@ describe("a file of expenses", function () {
   this.timeout(30_000);
   const running = serviceFor(testDatabase({ name: "imports" }), { imports: limits });
 
-  // The rest of a body that is too large is taken in for two seconds, in which the other tests run.
+  // The service reads the rest of an oversized body for two seconds; the other tests run meanwhile.
   let tooLarge: Promise<number | undefined>;
   before("a file that is too large", async () => {
-    // Makes the tables.
+    // Creates the tables.
     await list(running.url, {});
     tooLarge = sendTooLarge();
     tooLarge.catch(() => undefined);
@@ -35,7 +35,7 @@ describe("a file of expenses", function () {
     return rows[0]?.count ?? -1;
   }
 
-  it("JOB-17 becomes expenses of its tenant, and says of every row that does not why", async () => {
+  it("JOB-17 becomes expenses of its tenant, and reports why each other row failed", async () => {
     const file = [
       "\uFEFFnote,paid_at,amount,category",
       '"lunch, for ""two""\r\nand more",2026-03-01T12:00:00+02:00,12.5,meals',
@@ -81,7 +81,7 @@ describe("a file of expenses", function () {
     ]);
   });
 
-  it("is kept and worked on some rows at a time", async () => {
+  it("is stored and processed some rows at a time", async () => {
     const place = await sendFile(running.url, `${header}\n${rowsOf(60)}`, "steps");
     const { recorded, failed } = await untilImport(running.url, place, undefined, "steps");
     expect({ recorded, failed }).to.deep.equal({ recorded: 60, failed: 0 });
@@ -89,7 +89,7 @@ describe("a file of expenses", function () {
     await untilActivity(running.url, 60, "steps");
   });
 
-  it("TEN-6 AUTH-15 is for those who may write, and nobody else's tenant sees it", async () => {
+  it("TEN-6 AUTH-15 needs the right to write, and is invisible to other tenants", async () => {
     const place = await sendFile(running.url, `${header}\n${rowsOf(1)}`, "mine");
     expect((await caller(running.url, "theirs").get(place)).status).to.equal(404);
     for (const wrong of ["/imports/1", "/imports/%00", `/imports/${"0".repeat(32)}`]) {
@@ -99,7 +99,7 @@ describe("a file of expenses", function () {
     expect((await reader.post("/expenses/import").type("text/csv").send(header)).status).to.equal(403);
   });
 
-  describe("that is none", () => {
+  describe("that is invalid", () => {
     const good = `${header}\n${rowsOf(1)}`;
     const wrong: Readonly<
       Record<
@@ -115,8 +115,8 @@ describe("a file of expenses", function () {
       empty: ["", 422, /must be a header/],
       "a header alone": [`${header}\n\n`, 422, /and rows/],
       "without a column": ["category,amount\nmeals,1\n", 422, /"loc":\["header","paid_at"\]/],
-      "with a column that nobody knows": [`${header},colour\n`, 422, /"loc":\["header",4\].*is unknown/],
-      "with a column twice": [`${header},note\n`, 422, /must be there once/],
+      "with an unknown column": [`${header},colour\n`, 422, /"loc":\["header",4\].*is unknown/],
+      "with a column twice": [`${header},note\n`, 422, /must appear once/],
       "with a quote that stays open": [`${good}"meals,1`, 422, /line 3 has a quote that is never closed/],
       "with text behind a quote": [`${good}"meals"x,1`, 422, /line 3 has text behind a closing quote/],
       "with a quote within": [`${good}me"als,1`, 422, /line 3 has a quote in a field/],
@@ -126,7 +126,7 @@ describe("a file of expenses", function () {
       "too large": ["x".repeat(2_200_000), 413, /2097152 bytes/],
     };
     for (const [what, [sent, status, says, headers]] of Object.entries(wrong)) {
-      it(`is a problem, and nothing stays of it: ${what}`, async () => {
+      it(`is answered with a problem and leaves no rows: ${what}`, async () => {
         const asked = caller(running.url, "wrong")
           .post("/expenses/import")
           .type("text/csv")
@@ -143,7 +143,7 @@ describe("a file of expenses", function () {
     }
   });
 
-  /** Begins a file that comes in pieces, without saying how long it is. */
+  /** Begins a chunked upload of a file. */
   function begun(tenant: string): ClientRequest {
     const headers = { Authorization: `Bearer ${tokenOf(tenant)}`, "Content-Type": "text/csv" };
     const sending = httpRequest(`${running.url}/expenses/import`, { method: "POST", headers });
@@ -169,14 +169,14 @@ describe("a file of expenses", function () {
     expect(await staged(tenant)).to.equal(count);
   }
 
-  it("that is not sent to its end leaves nothing", async () => {
+  it("that is not sent to its end leaves no rows", async () => {
     const sending = begun("gone");
     await untilStaged("gone", 1);
     sending.destroy();
     await untilStaged("gone", 0);
   });
 
-  it("that is refused halfway leaves its connection to the next request", async () => {
+  it("that is refused halfway leaves its connection usable for the next request", async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const headers = { Authorization: `Bearer ${tokenOf("halfway")}`, "Content-Type": "text/csv" };
     const ask = async (file: string): Promise<readonly [number | undefined, boolean]> => {
@@ -194,7 +194,7 @@ describe("a file of expenses", function () {
     }
   });
 
-  it("is worked on by the places of its rows, whatever the statistics say of others", async () => {
+  it("is processed by the positions of its rows, even if the statistics of the table are misleading", async () => {
     await using db = createDatabase({ url: running.databaseUrl });
     const plan = await db.withTenant("mine", (tx) =>
       takeRows({ query: (text, values) => tx.query(`explain ${text}`, values) }, "0".repeat(32), 200),
@@ -204,14 +204,14 @@ describe("a file of expenses", function () {
       .and.not.match(/Join|Nested Loop/);
   });
 
-  it("may fail in every row, of which it shows a hundred", async () => {
+  it("shows a hundred failures if every row fails", async () => {
     const place = await sendFile(running.url, `${header}\n${"toys,1,2026-03-01T12:00:00Z,\n".repeat(130)}`);
     const { recorded, failed, failures }: Import = await untilImport(running.url, place);
     expect({ recorded, failed }).to.deep.equal({ recorded: 0, failed: 130 });
     expect(failures.map(({ line }) => line)).to.deep.equal(Array.from({ length: 100 }, (_, n) => n + 2));
   });
 
-  it("LIM-3 that becomes too large on the way is refused, and leaves nothing", async () => {
+  it("LIM-3 that exceeds the limit on the way is refused and leaves no rows", async () => {
     expect(await tooLarge).to.equal(413);
     await untilStaged("large", 0);
   });

@@ -11,7 +11,7 @@ import { header, rowsOf, sendFile, untilImport } from "./support/files.ts";
 import { untilIdle } from "./support/idle.ts";
 import { runService, type RunningService } from "./support/running-service.ts";
 
-describe("what the service does later", function () {
+describe("the background work of the service", function () {
   this.timeout(30_000);
   const database = testDatabase({ name: "later work" });
   let databaseUrl = "";
@@ -33,7 +33,7 @@ describe("what the service does later", function () {
     expect(Math.abs(Date.now() - Date.parse(day?.day ?? ""))).to.be.below(2 * 86_400_000);
   });
 
-  it("OUT-2 counts an event once, however often it comes", async () => {
+  it("OUT-2 counts an event once that is delivered several times", async () => {
     const event = {
       type: "expense.recorded",
       id: "again",
@@ -49,7 +49,7 @@ describe("what the service does later", function () {
     expect(await activityOf(running.url, "twice")).to.deep.equal([{ day: "2026-03-01", expenses: 1 }]);
   });
 
-  it("announces nothing that was not recorded", async () => {
+  it("publishes no event for an expense that was not recorded", async () => {
     const refused = await caller(running.url, "nobody")
       .post("/expenses")
       .send(expense({ amount: "-1" }));
@@ -58,7 +58,7 @@ describe("what the service does later", function () {
     expect(await activityOf(running.url, "nobody")).to.deep.equal([]);
   });
 
-  it("SCH-3 forgets at night what was imported a month ago, and what was never sent to its end", async () => {
+  it("SCH-3 deletes at night imports that are a month old, and files not sent to their end", async () => {
     const { text } = await request(running.url).get("/info");
     const [, at = ""] = /"name":"prune-imports","task":"imports.prune","at":"([^"]+)"/.exec(text) ?? [];
     const there = new Intl.DateTimeFormat("en-GB", { timeZone: "Europe/Berlin", timeStyle: "short" });
@@ -86,6 +86,6 @@ describe("what the service does later", function () {
     expect((await caller(running.url, "cafe").get(young)).status).to.equal(200);
     const { rowCount } = await db.withTenant("cafe", (tx) => tx.query("select from imports"));
     expect(rowCount).to.equal(1);
-    expect(running.log.join("")).to.contain("old imports forgotten");
+    expect(running.log.join("")).to.contain("old imports deleted");
   });
 });

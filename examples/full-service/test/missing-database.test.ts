@@ -20,7 +20,7 @@ async function ready(url: string): Promise<{ readonly status: number; readonly b
   return { status, body: body as Readiness };
 }
 
-/** All routes that need the database answer 503 and say when to come back. */
+/** Expects a 503 with `Retry-After` from all routes that need the database. */
 async function expectUnavailable(url: string): Promise<void> {
   const answers = await Promise.all([
     caller(url).get("/expenses"),
@@ -38,7 +38,7 @@ describe("the service without its database", function () {
   this.timeout(60_000);
   needsPostgres();
 
-  it("starts, is healthy, says in /ready what it lacks, and answers 503", async () => {
+  it("starts, is healthy, names the database in /ready, and answers 503", async () => {
     await using running = await runService("postgres://someone:secret@127.0.0.1:1/expenses");
     expect((await request(running.url).get("/health")).status).to.equal(200);
     const { status, body } = await ready(running.url);
@@ -51,7 +51,7 @@ describe("the service without its database", function () {
     expect((await caller(running.url).get("/expenses?month=march")).status).to.equal(422);
   });
 
-  it("makes table and demo data by itself once the database is there", async () => {
+  it("creates table and demo data by itself when the database comes up", async () => {
     const port = await freePort();
     await using running = await runService(`postgres://postgres@127.0.0.1:${port}/late`, { seed: true });
     await expectUnavailable(running.url);
@@ -63,7 +63,7 @@ describe("the service without its database", function () {
     }
   });
 
-  describe("that hangs and comes back", () => {
+  describe("that hangs and recovers", () => {
     const postgres = testPostgresServer();
 
     it("answers 503 in bounded time, stays healthy, and serves again", async () => {
@@ -93,7 +93,7 @@ describe("several services that start at the same moment", function () {
   this.timeout(60_000);
   const database = testDatabase({ name: "crowd" });
 
-  /** The file of the example, with time for what takes long on a slow machine: what fails then fails for good. */
+  /** Returns the example's configuration with timeouts for slow machines, so that any failure is real. */
   async function patient(): Promise<string> {
     let toml = await readFile(new URL("../service.toml", import.meta.url), "utf8");
     for (const [line, more] of [
@@ -106,13 +106,13 @@ describe("several services that start at the same moment", function () {
     return toml;
   }
 
-  it("make the table and its demo data once", async () => {
+  it("create the table and its demo data once", async () => {
     const url = await serviceUrl(database.url);
     const toml = await patient();
     const run = (): ReturnType<typeof runService> => runService(url, { seed: true }, {}, { toml });
     const crowd = await Promise.all(Array.from({ length: 5 }, run));
     try {
-      // The first check of each makes the tables or waits for them. A later one could make good what this one failed in.
+      // The first check of each creates the tables or waits for them. A later check could hide its failure.
       const first = await Promise.all(crowd.map((each) => ready(each.url)));
       for (const { status, body } of first) expect(status, JSON.stringify(body)).to.equal(200);
       for (const tenant of demoTenants) {

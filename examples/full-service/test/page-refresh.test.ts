@@ -30,7 +30,7 @@ describe("a page whose access token has expired", () => {
     expect((await view("/account", after.refresh)).status).to.equal(200);
   });
 
-  it("REF-4 comes again where another tab was faster, twice at most, and signs nobody out", async () => {
+  it("REF-4 is redirected at most twice if another tab was faster, and stays signed in", async () => {
     const browser = await browse(running.url, clerk);
     const winner = browserWith(cookiesOf((await view("/account", browser.refresh)).headers));
     let path = "/account?x=1";
@@ -44,12 +44,12 @@ describe("a page whose access token has expired", () => {
     expect(late.status).to.equal(409);
     expect(late.text).to.contain('<a href="/account?x=1">Try again</a>');
     expect(late.headers["set-cookie"]).to.equal(undefined);
-    // What the browser has by then is what the faster tab was given.
+    // By now the browser has the cookies of the faster tab.
     expect((await request(running.url).get(path).set("Cookie", winner.cookie)).status).to.equal(200);
     expect((await view("/account", winner.refresh)).status).to.equal(200);
   });
 
-  it("sends a form on as it was where another tab was faster", async () => {
+  it("repeats a form unchanged if another tab was faster", async () => {
     const browser = await browse(running.url, clerk);
     const winner = browserWith(cookiesOf((await view("/account", browser.refresh)).headers));
     const form = await request(running.url)
@@ -76,7 +76,7 @@ describe("a page whose access token has expired", () => {
     expect((await me).status).to.equal(401);
   });
 
-  it("is the sign-in page, without cookies, where the session was ended", async () => {
+  it("becomes the sign-in page, without cookies, if the session has ended", async () => {
     const { access_token, refresh_token } = await logIn(running.url, clerk);
     await request(running.url).post("/auth/logout").set("Authorization", `Bearer ${access_token}`);
     const page = await view("/account", refresh_token);
@@ -84,11 +84,11 @@ describe("a page whose access token has expired", () => {
     expect([...cookiesOf(page.headers).values()]).to.deep.equal(["", ""]);
   });
 
-  it("REF-6 is the sign-in page for both when a copied refresh token comes back, and says that it is over", async () => {
+  it("REF-6 becomes the sign-in page for both browsers, with a notice, when a copied refresh token is used", async () => {
     const browser = await browse(running.url, clerk);
     const thief = browserWith(cookiesOf((await view("/account", browser.refresh)).headers));
     await using db = createDatabase({ url: running.databaseUrl });
-    // As if the time in which it may come from another tab were over.
+    // End the grace window.
     await db.query("update svc_auth_marks set deadline = now() where nonce is not null");
     for (const refresh of [browser.refresh, thief.refresh]) {
       const page = await view("/account", refresh);
@@ -101,7 +101,7 @@ describe("a page whose access token has expired", () => {
     expect((await request(running.url).get("/sign-in")).text).not.to.contain('role="status"');
   });
 
-  it("keeps its cookies while the store does not answer, and says so", async () => {
+  it("keeps its cookies while the store does not answer, and reports the outage", async () => {
     const { refresh } = await browse(running.url, clerk);
     await using elsewhere = await runService("postgres://nobody@127.0.0.1:1/none");
     const page = await view("/account", refresh, elsewhere.url);
@@ -111,7 +111,7 @@ describe("a page whose access token has expired", () => {
     expect(page.text)
       .to.contain("You stay signed in")
       .and.not.to.match(/127\.0\.0\.1|postgres/);
-    // Whoever runs the service is told why, once, and is not handed the cookie.
+    // The log has the cause once, and not the cookie.
     const failures = elsewhere.log.filter((line) => line.includes('"a request failed"'));
     expect(failures).to.have.length(1);
     expect(failures[0]).to.contain('"level":"error"').and.to.contain("ERR_SVC_");
@@ -126,7 +126,7 @@ describe("a page whose access token has expired", () => {
     expect((await view("/account", refresh)).status).to.equal(200);
   });
 
-  it("REF-9 may do what its user may by now, and is over when the user is gone", async () => {
+  it("REF-9 gets the current rights of its user, and ends when the user is gone", async () => {
     await using db = createDatabase({ url: running.databaseUrl });
     const { refresh } = await browse(running.url, "clerk@nordic-bikes.example");
     await db.query("update users set scopes = $2 where email = $1", [
@@ -144,7 +144,7 @@ describe("a page whose access token has expired", () => {
     expect((await me).status).to.equal(401);
   });
 
-  it("REF-16 is over when its user is no admin any more, or of another tenant", async () => {
+  it("REF-16 ends when its user loses the admin role or moves to another tenant", async () => {
     await using db = createDatabase({ url: running.databaseUrl });
     const admin = await browse(running.url, "admin@nordic-bikes.example");
     await db.query("update users set roles = '{}' where email = 'admin@nordic-bikes.example'");

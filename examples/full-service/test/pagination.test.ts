@@ -9,9 +9,9 @@ describe("pages of expenses", () => {
   const database = testDatabase({ name: "pages" });
   const running = serviceFor(database);
 
-  it("hold every row once and in order, however many were paid in the same millisecond", async function () {
+  it("have every row once and in order, even if many were paid in the same millisecond", async function () {
     this.timeout(60_000);
-    // The first request makes the table.
+    // The first request creates the table.
     await list(running.url, {});
     const client = new pg.Client({ connectionString: database.url });
     await client.connect();
@@ -50,7 +50,7 @@ describe("pages of expenses", () => {
     }
   });
 
-  it("are not shifted by rows that are written between two of them", async () => {
+  it("are not shifted by rows that are written between two pages", async () => {
     const tenant = "moving";
     for (const day of ["05", "04", "03", "02"])
       await record(running.url, { tenant, paid_at: `2026-03-${day}T00:00:00Z` });

@@ -3,7 +3,7 @@ import { createPasswords, type Derive, recommendedCost } from "../src/passwords.
 import { cheapCost } from "./support/cheap-cost.ts";
 
 describe("passwords", () => {
-  it("are kept as what scrypt makes of them, with a salt of their own and what it cost", async () => {
+  it("are stored as scrypt hashes with a new salt and the cost", async () => {
     const stored = await createPasswords().hash("correct horse");
     expect(stored).to.match(/^scrypt\$32768\$8\$3\$[\w-]{22}\$[\w-]{43}$/);
     const { matches } = createPasswords({ cost: cheapCost });
@@ -13,7 +13,7 @@ describe("passwords", () => {
     expect(128 * recommendedCost.N * recommendedCost.r).to.equal(32 * 1024 * 1024);
   });
 
-  it("differ where the same one is stored twice, and hold after the cost was raised", async () => {
+  it("get different hashes if stored twice, and still match after the cost was raised", async () => {
     const cheap = createPasswords({ cost: cheapCost });
     const [one, other] = [await cheap.hash("same"), await cheap.hash("same")];
     expect(one).not.to.equal(other);
@@ -22,12 +22,12 @@ describe("passwords", () => {
     expect(await dearer.hash("same")).to.match(/^scrypt\$64\$2\$1\$/);
   });
 
-  it("are the same however their letters were composed", async () => {
+  it("match in any Unicode composition", async () => {
     const { hash, matches } = createPasswords({ cost: cheapCost });
     expect(await matches("cafe\u0301", await hash("caf\u00e9"))).to.equal(true);
   });
 
-  it("cost the same where there is none, and then match nothing", async () => {
+  it("cost the same without a stored hash, and then never match", async () => {
     const costs: number[] = [];
     const derive: Derive = (_password, _salt, { N }) => {
       costs.push(N);
@@ -42,7 +42,7 @@ describe("passwords", () => {
     }
   });
 
-  it("are looked at a few at a time; some wait, and whoever comes on top is told when to come back", async () => {
+  it("are checked a few at a time; some wait, and further ones get a 503 with Retry-After", async () => {
     const started: (() => void)[] = [];
     const derive: Derive = () => new Promise((resolve) => started.push(() => resolve(Buffer.alloc(32))));
     const { matches } = createPasswords({ cost: cheapCost, derive, atOnce: 2, waiting: 3 });
@@ -58,14 +58,14 @@ describe("passwords", () => {
       started.shift()?.();
       await new Promise(setImmediate);
     }
-    // All turns were given back.
+    // All turns are free again.
     const two = [matches("x", undefined), matches("x", undefined)];
     expect(started).to.have.length(2);
     for (const each of started.splice(0)) each();
     expect(await Promise.all(two)).to.deep.equal([false, false]);
   });
 
-  it("of whoever has left are not waited for: their place is for others", async () => {
+  it("of disconnected clients give their place in the queue to others", async () => {
     const started: (() => void)[] = [];
     const derive: Derive = () => new Promise((resolve) => started.push(() => resolve(Buffer.alloc(32))));
     const { matches } = createPasswords({ cost: cheapCost, derive, atOnce: 1, waiting: 2 });
@@ -87,7 +87,7 @@ describe("passwords", () => {
     expect(await Promise.all([running, ...next])).to.deep.equal([false, false, false]);
   });
 
-  it("that cannot be looked at give their turn back", async () => {
+  it("whose check fails free their turn", async () => {
     const derive: Derive = () => Promise.reject(new Error("out of memory"));
     const { matches } = createPasswords({ cost: cheapCost, derive, atOnce: 1, waiting: 0 });
     for (let i = 0; i < 3; i++) {
@@ -96,11 +96,11 @@ describe("passwords", () => {
     }
   });
 
-  it("are of this service only: anything else that is stored is an error, not a match", async () => {
+  it("throw for a stored hash in another format", async () => {
     const { matches } = createPasswords({ cost: cheapCost });
     for (const stored of ["", "x", "$2b$12$abc", "scrypt$16$1$1$c2FsdA"]) {
       const error: unknown = await matches("x", stored).catch((reason: unknown) => reason);
-      expect(String(error), stored).to.contain("not of this service");
+      expect(String(error), stored).to.contain("not made by this service");
     }
   });
 });

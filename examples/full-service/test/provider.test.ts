@@ -16,7 +16,7 @@ import { cookiesOf } from "./support/sign-in.ts";
 
 const clerk = "clerk@harbour-cafe.example";
 
-/** What a provider may say; give what matters to the test. */
+/** Returns an identity of a provider with the given members. */
 function identity(over: Partial<LoginIdentity>): LoginIdentity {
   return {
     federated_id: "demo:1",
@@ -39,12 +39,12 @@ describe("sign-in with a provider", () => {
   let provider: DemoProvider;
   let said = identity({});
 
-  before("the service, which a test can tell what a provider has said", async () => {
+  before("the service, with identities from the test", async () => {
     databaseUrl = await serviceUrl(database.url);
     const passwords = { cost: cheapCost };
     const env = { DATABASE_URL: databaseUrl, SVC_PORT: "0", ...authEnv };
     const options = expensesService(env, { demoUsers: true, passwords });
-    // Where it will listen is known only when it does; nobody is sent back there before.
+    // The service's port is not known yet, and the redirect URI is not used.
     provider = await startDemoProvider({ redirectUris: ["http://localhost:1/auth/demo/callback"] });
     service = await createService({
       ...options,
@@ -68,7 +68,7 @@ describe("sign-in with a provider", () => {
 
   const origin = (): string => `http://localhost:${service.address?.port}`;
 
-  /** What a browser gets whose person the provider has named; and who it is then, or undefined. */
+  /** Returns the answer to a browser that comes back with an identity, and the signed-in user or undefined. */
   async function comeBack(
     over: Partial<LoginIdentity>,
   ): Promise<{ status: number; to?: string; who?: string; text: string }> {
@@ -85,7 +85,7 @@ describe("sign-in with a provider", () => {
     };
   }
 
-  it("OIDC-21 links an identity by a verified address, in any case, and knows it by its id from then on", async () => {
+  it("OIDC-21 links an identity by a verified address in upper or lower case, and then recognises it by its id", async () => {
     const federated_id = "demo:linked";
     const first = await comeBack({ federated_id, email: clerk.toUpperCase(), email_verified: true });
     expect(first).to.include({ status: 303, to: "/account", who: "clerk-of-harbour-cafe" });
@@ -98,23 +98,23 @@ describe("sign-in with a provider", () => {
     expect(rows).to.deep.equal([{ subject: "clerk-of-harbour-cafe" }]);
   });
 
-  it("OIDC-21 matches nobody by an address that the provider has not verified", async () => {
+  it("OIDC-21 refuses an address that the provider has not verified", async () => {
     const answer = await comeBack({ federated_id: "demo:thief", email: clerk, email_verified: false });
     expect(answer).to.include({ status: 403 }).and.not.to.have.property("who");
-    expect(answer.text).to.contain("There is no account for you here");
+    expect(answer.text).to.contain("You have no account here");
     await using db = createDatabase({ url: databaseUrl });
     expect((await db.query("select from identities where federated_id = 'demo:thief'")).rowCount).to.equal(0);
   });
 
-  it("OIDC-21 takes an address that only looks alike for another one", async () => {
-    // The Kelvin sign, and a small letter of the Cyrillic alphabet.
+  it("OIDC-21 treats a lookalike address as a different one", async () => {
+    // The Kelvin sign, and a Cyrillic small letter.
     for (const email of ["cler\u212a@harbour-cafe.example", "\u0441lerk@harbour-cafe.example"]) {
       const answer = await comeBack({ federated_id: "demo:alike", email, email_verified: true });
       expect({ email, status: answer.status }).to.deep.equal({ email, status: 403 });
     }
   });
 
-  it("OIDC-21 knows an identity whose user is gone no more, and signs in who has the address by then", async () => {
+  it("OIDC-21 drops the identity of a deleted user, and signs in the new owner of the address", async () => {
     await using db = createDatabase({ url: databaseUrl });
     const email = "clerk@nordic-bikes.example";
     const wanted = { federated_id: "demo:gone", email, email_verified: true };
@@ -131,7 +131,7 @@ describe("sign-in with a provider", () => {
     expect((await comeBack(wanted)).who).to.equal("heir");
   });
 
-  it("says that there is no account to whom nobody knows, and shows what was said as text", async () => {
+  it("refuses an unknown person, and escapes the texts of the provider", async () => {
     const email = "<script>alert(1)</script>@elsewhere.example";
     const answer = await comeBack({ federated_id: "demo:stranger", email, email_verified: true });
     expect(answer.status).to.equal(403);
@@ -139,19 +139,19 @@ describe("sign-in with a provider", () => {
     expect((await comeBack({ federated_id: "demo:nobody" })).status).to.equal(403);
   });
 
-  it("OIDC-8 goes on to where the person wanted", async () => {
+  it("OIDC-8 redirects to the requested page", async () => {
     const wanted = { federated_id: "demo:linked", return_to: "/expenses?limit=3" };
     expect(await comeBack(wanted)).to.include({ status: 303, to: "/expenses?limit=3" });
   });
 
-  it("is offered by the sign-in page, with the way back", async () => {
+  it("is offered by the sign-in page, with return_to", async () => {
     const { text } = await request(origin()).get("/sign-in?return_to=/expenses%3Flimit%3D3");
     expect(text).to.contain(
       'href="/auth/demo/start?return_to=%2Fexpenses%3Flimit%3D3">Sign in with demo</a>',
     );
   });
 
-  it("tells people who cancel, and those whose attempt is gone, in a page", async () => {
+  it("shows a page after a cancellation and after an expired attempt", async () => {
     const callback = request(origin()).get("/auth/demo/callback?state=x&code=y").set("Accept", "text/html");
     const answer = await callback;
     expect({ status: answer.status, type: answer.type }).to.deep.equal({ status: 401, type: "text/html" });

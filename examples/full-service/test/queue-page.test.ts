@@ -5,10 +5,10 @@ import { caller } from "./support/caller.ts";
 import { serviceFor } from "./support/running-service.ts";
 import { browse, logIn } from "./support/sign-in.ts";
 
-describe("the page of the queue", () => {
+describe("the queue page", () => {
   const running = serviceFor(testDatabase({ name: "queue page" }), { demoUsers: true });
 
-  it("JOB-32 is for operators: others are sent to sign in, or told that it is not for them", async () => {
+  it("JOB-32 is for operators: others are redirected to the sign-in or refused", async () => {
     const page = request(running.url).get("/queue").set("Accept", "text/html");
     expect((await page).headers["location"]).to.equal("/sign-in?return_to=%2Fqueue");
     const admin = await browse(running.url, "admin@harbour-cafe.example");
@@ -16,7 +16,7 @@ describe("the page of the queue", () => {
       .get("/queue")
       .set({ Cookie: admin.cookie, Accept: "text/html" });
     expect([refused.status, refused.type]).to.deep.equal([403, "text/html"]);
-    expect(refused.text).to.contain("for others than you are signed in as");
+    expect(refused.text).to.contain("Your user may not see this page");
     expect((await caller(running.url, "acme", { roles: ["admin"] }).get("/queue/stats")).status).to.equal(
       403,
     );
@@ -25,7 +25,7 @@ describe("the page of the queue", () => {
     expect([shown.status, shown.type]).to.deep.equal([200, "text/html"]);
   });
 
-  it("JOB-32 counts for programs of operators too", async () => {
+  it("JOB-32 gives counts to programs of operators too", async () => {
     const { access_token } = await logIn(running.url, "operator@expenses.example");
     const asked = request(running.url).get("/queue/stats").set("Authorization", `Bearer ${access_token}`);
     expect((await asked).body).to.deep.equal({ pending: 0, running: 0, dead: 0 });

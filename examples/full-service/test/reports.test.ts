@@ -33,7 +33,7 @@ describe("monthly reports", function () {
     return body as MonthlyReport;
   }
 
-  it("ROLL-1 have six exact figures of every month and category, and five of a month", async () => {
+  it("ROLL-1 have six exact figures for every month and category, and five for a month", async () => {
     const tenant = "figures";
     expect((await report(tenant)).months).to.deep.equal([]);
     for (const amount of ["0.10", "0.20", "0.31", "9999999999.99"]) {
@@ -63,7 +63,7 @@ describe("monthly reports", function () {
     expect(months).to.deep.equal([{ month: "2026-03", ...both, minimum: "0.10", maximum: "9999999999.99" }]);
   });
 
-  it("take twelve months where one end is left open", async () => {
+  it("have twelve months if one end is missing", async () => {
     const range = async (query: string): Promise<string> => {
       const { from, to } = await report("harbour-cafe", query);
       return `${from} ${to}`;
@@ -71,12 +71,12 @@ describe("monthly reports", function () {
     expect(await range("")).to.equal("2025-07 2026-06");
     expect(await range("?from=2024-11")).to.equal("2024-11 2025-10");
     expect(await range("?to=2026-01")).to.equal("2025-02 2026-01");
-    // What is answered can be asked for again.
+    // The answered range is a valid filter.
     expect(await range("?from=2199-12")).to.equal("2199-12 2199-12");
     expect(await range("?to=1900-03")).to.equal("1900-01 1900-03");
   });
 
-  it("show a tenant its own figures, and nobody who may not read", async () => {
+  it("show a tenant its own figures, and refuse callers without the right to read", async () => {
     const [cafe, bikes] = [await report("harbour-cafe"), await report("nordic-bikes")];
     expect(cafe.months).not.to.deep.equal(bikes.months);
     for (const { months } of [cafe, bikes]) {
@@ -89,7 +89,7 @@ describe("monthly reports", function () {
     expect(status).to.equal(403);
   });
 
-  it("ROLL-3 count every expense of ten that are recorded at once", async () => {
+  it("ROLL-3 count all of ten expenses that are recorded at once", async () => {
     const tenant = "at-once";
     await Promise.all(Array.from({ length: 10 }, () => record(running.url, { tenant, amount: "1.10" })));
     expect((await report(tenant)).months).to.deep.equal([
@@ -97,7 +97,7 @@ describe("monthly reports", function () {
     ]);
   });
 
-  it("ROLL-2 have a file's expenses soon after, by one job for every month of it", async () => {
+  it("ROLL-2 include a file's expenses after one job per month", async () => {
     const tenant = "files";
     const rows = Array.from({ length: 40 }, (_, n) => `office,2.00,2026-0${1 + (n % 2)}-15T12:00:00Z,row\n`);
     const place = await sendFile(running.url, `${header}\n${rows.join("")}`, tenant);
@@ -110,7 +110,7 @@ describe("monthly reports", function () {
     ]);
   });
 
-  it("answer a filter that is wrong with a 422 problem that names it", async () => {
+  it("answer an invalid filter with a 422 problem that names it", async () => {
     const wrong: readonly (readonly [string, readonly string[]])[] = [
       ["from=march", ["from"]],
       ["from=2026-13&to=2026-00", ["from", "to"]],
@@ -131,7 +131,7 @@ describe("monthly reports", function () {
     }
   });
 
-  it("are made right at night where somebody has changed expenses behind the service's back", async () => {
+  it("are repaired at night after expenses were changed by hand", async () => {
     const tenant = "behind";
     await record(running.url, { tenant, amount: "5.00" });
     await using db = createDatabase({ url: databaseUrl });
@@ -142,10 +142,10 @@ describe("monthly reports", function () {
     expect((await report(tenant)).months).to.deep.equal([
       figures("2026-03", "6.00", { category: "office", median: "6.00" }),
     ]);
-    expect(running.log.join("")).to.contain("computed anew").and.to.contain('"repaired":1');
+    expect(running.log.join("")).to.contain("recomputed").and.to.contain('"repaired":1');
   });
 
-  it("are compared of all tenants, also when that fails for one of them", async () => {
+  it("are compared for all tenants, even if that fails for one", async () => {
     for (const tenant of ["night-a", "night-b"]) await record(running.url, { tenant, amount: "5.00" });
     await using db = createDatabase({ url: databaseUrl });
     await db.withTenant("night-b", (tx) => tx.query("update expenses set amount = 6"));
@@ -185,7 +185,7 @@ describe("monthly reports", function () {
       expect(text.replaceAll(",", "")).to.contain(`<td>${months[0]?.total}</td>`);
     });
 
-    it("says in words that months are wrong, and shows the last ones", async () => {
+    it("reports invalid months, and shows the last ones", async () => {
       const { cookie } = await browse(running.url, "clerk@harbour-cafe.example");
       for (const query of ["from=2026-03&to=2026-01", "from=%3Cscript%3E", "month=1"]) {
         const { status, text } = await request(running.url).get(`/reports?${query}`).set({ cookie });
@@ -196,7 +196,7 @@ describe("monthly reports", function () {
       const empty = await request(running.url).get("/reports?from=1999-01&to=1999-03").set({ cookie });
       expect(empty.status).to.equal(200);
       expect(empty.text).to.contain("There are no expenses in these months.");
-      // The form shows what the page is about, also where it is far from all expenses.
+      // The form shows the months of the page even if they are far from all expenses.
       for (const month of ["1999-01", "1999-03", "2025-07"])
         expect(empty.text).to.contain(`value="${month}"`);
       expect(empty.text.match(/<option value="[\d-]+" selected>/g)).to.deep.equal([
@@ -205,7 +205,7 @@ describe("monthly reports", function () {
       ]);
     });
 
-    it("is for people who are signed in and may read expenses", async () => {
+    it("needs a sign-in and the right to read expenses", async () => {
       for (const path of ["/reports", "/receipts"]) {
         const away = await request(running.url).get(path).set({ Accept: "text/html" });
         expect([away.status, away.headers["location"]]).to.deep.equal([
@@ -215,11 +215,11 @@ describe("monthly reports", function () {
         const { cookie } = await browse(running.url, "operator@expenses.example");
         const { status, text } = await request(running.url).get(path).set({ cookie, Accept: "text/html" });
         expect(status).to.equal(403);
-        expect(text).to.contain("Not for you");
+        expect(text).to.contain("No access");
       }
     });
 
-    it("has axes that end at round numbers, and whole ones where something is counted", () => {
+    it("has axes that end at round numbers, and whole ones for counts", () => {
       const axes = [0, 0.3, 1, 7, 9.99, 1890.59, 12_345].map((largest) => scaleFor(largest).ticks.join(" "));
       expect(axes).to.deep.equal([
         "0 1",
@@ -239,7 +239,7 @@ describe("monthly reports", function () {
       expect(scaleFor(0.01).ticks.join(" ")).to.equal("0 0.01");
     });
 
-    it("has numbers at its axes that fit in front of them, however large", () => {
+    it("shortens large numbers to fit beside the axes", () => {
       const largest = 9_999_999_999.99 * 1000;
       for (let most = 0.01; most < largest; most *= 7) {
         for (const tick of scaleFor(most).ticks)
@@ -252,10 +252,10 @@ describe("monthly reports", function () {
   });
 
   describe("of an older database, or of another time zone", () => {
-    it("ROLL-4 ROLL-5 are made of the expenses of an older database, and made anew for another time zone", async () => {
+    it("ROLL-4 ROLL-5 are computed from the expenses of an older database, and recomputed for another time zone", async () => {
       const tenant = "zones";
       await record(running.url, { tenant, amount: "4.00", paid_at: "2026-02-28T23:30:00Z" });
-      // The last test: the service of all those above is gone after it.
+      // This must be the last test, because it stops the shared service.
       await running[Symbol.asyncDispose]();
       await using db = createDatabase({ url: databaseUrl });
       await db.query("drop table monthly_totals, expense_tenants");
@@ -281,14 +281,14 @@ describe("monthly reports", function () {
       await start("Europe/Berlin");
       const { rows } = await db.query("select tenant from expense_tenants where tenant = $1", [tenant]);
       expect(rows).to.have.length(1);
-      // Shut away again, from the owner of the tables too.
+      // Row security is on again, for the owner of the tables too.
       expect((await db.query("select from expenses")).rowCount).to.equal(0);
       expect((await db.query("select from monthly_totals")).rowCount).to.equal(0);
     });
   });
 });
 
-/** The figures of a single expense. */
+/** Returns the figures of a single expense. */
 function figures(month: string, amount: string, more: object): object {
   return { month, expenses: 1, ...same(amount), ...more };
 }

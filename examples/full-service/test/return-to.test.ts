@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { localPath, signInAddress } from "../src/return-to.ts";
 
-describe("where people go after a sign-in", () => {
-  it("is a path of this site, with query and fragment, as a browser would write it", () => {
+describe("the target of a redirect after a sign-in", () => {
+  it("is a normalized path of this site, with query and fragment", () => {
     const paths = {
       "/": "/",
       "/expenses?month=2026-03#top": "/expenses?month=2026-03#top",
@@ -13,7 +13,7 @@ describe("where people go after a sign-in", () => {
     for (const [given, path] of Object.entries(paths)) expect(localPath(given)).to.equal(path);
   });
 
-  it("is nothing that a browser could take for another site", () => {
+  it("is undefined for a value that a browser could take for another site", () => {
     const elsewhere = [
       "",
       "account",
@@ -39,7 +39,7 @@ describe("where people go after a sign-in", () => {
     for (const each of elsewhere) expect(localPath(each), JSON.stringify(each)).to.equal(undefined);
   });
 
-  it("stands in the address of the sign-in page, unless it is where everybody goes", () => {
+  it("is part of the sign-in page's address unless it is the default", () => {
     expect(signInAddress("/account", false)).to.equal("/sign-in");
     expect(signInAddress("/account", true)).to.equal("/sign-in?ended=1");
     expect(signInAddress("/x?a=b&c", false)).to.equal("/sign-in?return_to=%2Fx%3Fa%3Db%26c");

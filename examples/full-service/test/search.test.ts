@@ -20,11 +20,11 @@ import { type RunningService, runService } from "./support/running-service.ts";
 import { browse } from "./support/sign-in.ts";
 import { withoutVector } from "./support/without-vector.ts";
 
-/** What `/ready` says of the search. */
+/** Returns the check of the search in `/ready`. */
 async function searchCheck({ url }: RunningService): Promise<object & { readonly detail: string }> {
   let { status, body } = await request(url).get("/ready");
-  // The first one makes the tables, which takes longer on a busy machine than a check may. So does what an embedded database
-  // does in this process, and then it is the search whose check is late: a service is ready without that.
+  // The first check creates the tables, which takes longer than a check's timeout on a busy machine. So does opening an
+  // embedded database, which makes only the search's check time out; the service is ready without it.
   for (let tries = 0; (status !== 200 || isLate(body)) && tries < 100; tries++) {
     await new Promise((resolve) => setTimeout(resolve, 100));
     ({ status, body } = await request(url).get("/ready"));
@@ -49,14 +49,14 @@ async function find({ url }: RunningService, tenant: string, query: object): Pro
   return (body as { hits: readonly Found[] }).hits;
 }
 
-/** What became of a document that was sent. */
+/** Sends a document and returns the answer. */
 async function send({ url }: RunningService, tenant: string, document: object): Promise<object> {
   const { status, body } = await caller(url, tenant).post("/documents").send(document);
   expect(status, JSON.stringify(body)).to.equal(200);
   return body as object;
 }
 
-// The one file for which an embedded database is opened: that takes seconds and half a gigabyte.
+// Only this file opens an embedded database, which takes seconds and half a gigabyte.
 describe("the search", function () {
   this.timeout(120_000);
   const database = testDatabase({ name: "search" });
@@ -74,7 +74,7 @@ describe("the search", function () {
     folder[Symbol.dispose]();
   });
 
-  /** On a busy machine opening takes longer than a request waits. */
+  /** Retries a search, because on a busy machine opening takes longer than a request waits. */
   async function untilOpen(tenant: string, query: object): Promise<readonly Found[]> {
     for (let tries = 0; tries < 6; tries++) {
       const { status } = await caller(running.url, tenant).get("/search").query(query);
@@ -83,14 +83,14 @@ describe("the search", function () {
     return find(running, tenant, query);
   }
 
-  /** The service's database, with a server that has no pgvector whatever the one of the tests has. */
+  /** Returns the service's database as if its server had no pgvector. */
   function plain(): { readonly db: Database; readonly log: Logger } {
     const { db, log } = running.service;
     if (db === undefined) throw new Error("the service has no database");
     return { db: withoutVector(db), log };
   }
 
-  it("is opened by the first one who wants it, while the service is ready all the same", async () => {
+  it("is opened by its first use, while the service is ready", async () => {
     expect((await searchCheck(running)).detail).to.match(
       /^(embedded|pgvector on the server), opened at first use$/,
     );
@@ -101,16 +101,16 @@ describe("the search", function () {
     ]);
     expect(ofCafe[0]?.text).to.equal(ofBikes[0]?.text).and.to.contain("offee");
     expect(ofCafe[0]?.document).not.to.equal(ofBikes[0]?.document);
-    // A result of `/ready` is shown again for a second.
+    // A result of `/ready` is reused for a second.
     await new Promise((resolve) => setTimeout(resolve, 1000));
     expect((await searchCheck(running)).detail).to.match(/^pgvector [\d.]+(, embedded| on the server)$/);
   });
 
-  it("is among the calls of the README, which answer what it says", async () => {
+  it("answers the calls of the README as documented", async () => {
     expect(await makeCalls(new URL("../README.md", import.meta.url), running.url)).to.equal(27);
   });
 
-  it("embeds of a document that comes again only what has changed", async () => {
+  it("embeds only the changed parts of a document that is sent again", async () => {
     const paragraphs = ["Rent of the hall.", "Chairs and tables.", "Deposit, to be paid back."];
     const document = (...texts: string[]): object => ({ id: "hall:2026", text: texts.join("\n\n") });
     const done = async (...texts: string[]): Promise<object> => send(running, "hall", document(...texts));
@@ -128,7 +128,7 @@ describe("the search", function () {
     expect((await find(running, "hall", { q: "chairs" })).map(({ piece }) => piece)).to.deep.equal([1]);
   });
 
-  it("knows the category and the time of a document that has the id of an expense", async () => {
+  it("adds category and time of the expense to a document with its id", async () => {
     const tenant = "expenses";
     const id = await record(running.url, { tenant, category: "travel" });
     await send(running, tenant, { id, text: "Night train to Vienna", meta: { category: "meals", seat: 7 } });
@@ -137,7 +137,7 @@ describe("the search", function () {
       text: "Train set for the window",
       meta: { category: "other" },
     });
-    // Of another tenant it is an id like any other.
+    // For another tenant the id has no meaning.
     await send(running, "others", { id, text: "Night train to Prague", meta: { expense: true } });
     const hits = await find(running, tenant, { q: "train" });
     expect(hits.map(({ document }) => document)).to.have.members([id, "free"]);
@@ -155,7 +155,7 @@ describe("the search", function () {
     expect((await find(running, "others", { q: "train" }))[0]?.meta).to.deep.equal({});
   });
 
-  it("finds what is written nearly like it, and nothing that is not", async () => {
+  it("finds misspelled words, and nothing for unrelated ones", async () => {
     const texts = async (q: string): Promise<readonly string[]> =>
       (await find(running, "stone-and-leaf", { q })).map(({ text }) => text.slice(0, 20));
     expect(await texts("cofee")).to.deep.equal(["Coffee and cake for "]);
@@ -166,7 +166,7 @@ describe("the search", function () {
     expect(await texts("x".repeat(500))).to.deep.equal([]);
   });
 
-  it("names what is wrong with a document or a query in a 422 problem, before it looks for a store", async () => {
+  it("names the faults of a document or a query in a 422 problem before it opens the store", async () => {
     const right = { id: "a", text: "b" };
     const bodies: readonly (readonly [string, unknown])[] = [
       ["id", { text: "b" }],
@@ -214,7 +214,7 @@ describe("the search", function () {
     expect((await writer.get("/search?q=a")).status).to.equal(403);
   });
 
-  it("is a page too, which shows texts as they are and needs no script", async () => {
+  it("has a page that escapes texts and needs no script", async () => {
     const tenant = "nordic-bikes";
     const text = `<script>alert("bell")</script> & a bell's spring`;
     await send(running, tenant, { id: "bell", text, meta: { category: "office" } });
@@ -224,16 +224,16 @@ describe("the search", function () {
     const found = await page("?q=bell+%3Cb%3E&category=office");
     expect(found.status).to.equal(200);
     expect(found.text).to.contain("&lt;script&gt;alert(&quot;<mark>bell</mark>&quot;)&lt;/script&gt; &amp;");
-    expect(found.text).to.contain("like “bell &lt;b&gt;”").and.to.contain("<option selected>office</option>");
+    expect(found.text).to.contain("“bell &lt;b&gt;”").and.to.contain("<option selected>office</option>");
     expect(found.text).not.to.match(/<script|<b>/);
     const [, link = ""] = /href="(\/expenses\/[0-9a-f]{32})"/.exec((await page("?q=printer")).text) ?? [];
     expect((await request(running.url).get(link).set({ cookie })).body).to.include({ tenant });
-    expect((await page("?q=xyzzy&category=")).text).to.contain("Nothing is like “xyzzy”.");
+    expect((await page("?q=xyzzy&category=")).text).to.contain("No receipt matches “xyzzy”.");
     for (const [query, status, error] of [
       ["", 200, undefined],
-      ["?q=", 422, "Type what you are looking for."],
-      [`?q=${"x".repeat(501)}`, 422, "Type a text of 1 to 500 characters, without NUL."],
-      ["?q=a&category=toys", 422, "This cannot be looked for: choose one of the categories, or all."],
+      ["?q=", 422, "Enter the words to search for."],
+      [`?q=${"x".repeat(501)}`, 422, "Enter a text of 1 to 500 characters, without NUL."],
+      ["?q=a&category=toys", 422, "Choose one of the categories, or all."],
     ] as const) {
       const answer = await page(query);
       expect({ query, status: answer.status }).to.deep.equal({ query, status });
@@ -241,7 +241,7 @@ describe("the search", function () {
     }
   });
 
-  it("is off where neither the server nor the process can have it, which is no fault of the service", async () => {
+  it("is off without pgvector and without an embedded database, and the service is ready", async () => {
     const { db, log } = plain();
     const search = createSearch({ db, log });
     expect(await search.check.check(AbortSignal.timeout(5000))).to.deep.equal({
@@ -257,7 +257,7 @@ describe("the search", function () {
     await search.stop();
   });
 
-  it("is a 503 while another has its folder, and `/ready` says so without naming the folder", async () => {
+  it("is a 503 while another process uses its folder, which `/ready` reports without the path", async () => {
     const { db, log } = plain();
     const dataDir = `${folder.path}-held`;
     holdFolder(dataDir);
@@ -272,12 +272,12 @@ describe("the search", function () {
     ).to.have.length(1);
     expect(await search.check.check(AbortSignal.timeout(5000))).to.deep.equal({
       healthy: false,
-      detail: "could not be opened: another process has its folder",
+      detail: "could not be opened: another process uses its folder",
     });
     await search.stop();
   });
 
-  it("has its files made by another process, which ends when the service stops", async () => {
+  it("lets another process create its files, which ends when the service stops", async () => {
     const { db, log } = plain();
     const dataDir = `${folder.path}-anew`;
     const search = createSearch({ db, log, embedded: { dataDir } });
@@ -292,7 +292,7 @@ describe("the search", function () {
     await untilGone(maker);
   });
 
-  it("has a folder that is gone when the service stops, where none is named", async () => {
+  it("uses a temporary folder by default, removed when the service stops", async () => {
     const { db, log } = plain();
     const before = passingFolders();
     const search = createSearch({ db, log, embedded: {} });
@@ -307,7 +307,7 @@ describe("the search", function () {
     expect(passingFolders()).not.to.include.members(made);
   });
 
-  it("is closed when the service stops, and others can have its folder", async () => {
+  it("is closed when the service stops, so that another process can use its folder", async () => {
     const isOpen = existsSync(`${folder.path}.lock`);
     expect(isOpen).to.equal((await searchCheck(running)).detail.endsWith("embedded"));
     await running[Symbol.asyncDispose]();
@@ -315,15 +315,15 @@ describe("the search", function () {
   });
 });
 
-describe("what the search is made of", () => {
-  it("cuts a text into pieces that fit, and changes no letter", () => {
+describe("the parts of the search", () => {
+  it("cut a text into pieces that fit, without changing a letter", () => {
     const sentence = "Ten words are in each of these sentences, are they?";
     const long = Array<string>(30).fill(sentence).join(" ");
     const pieces = piecesOf(`one\r\n\r\n  two \n three\n\n\n\n${long}`);
     expect(pieces.slice(0, 2)).to.deep.equal(["one", "two \n three"]);
     expect(pieces.slice(2).join(" ")).to.equal(long);
     for (const piece of pieces) expect(piece.length).to.be.within(1, 600);
-    // A word without an end is cut between characters, not through one.
+    // A very long word is cut between characters, not within one.
     const word = `x${"😀".repeat(1000)}`;
     const cut = piecesOf(word);
     expect(cut.every((piece) => piece.length <= 600 && piece.isWellFormed())).to.equal(true);
@@ -331,7 +331,7 @@ describe("what the search is made of", () => {
     expect(piecesOf(" \n\n \t")).to.deep.equal([]);
   });
 
-  it("embeds the same text in the same way, at length 1, however little there is in it", () => {
+  it("embed the same text in the same way, at length 1, even an empty one", () => {
     for (const text of ["Coffee", "☕", "the", "a b", "x".repeat(20_000), "бумага", "コーヒー", "12 34"]) {
       const embedding = demoEmbedding(text);
       expect(embedding).to.have.length(dimensions).and.to.deep.equal(demoEmbedding(text));
@@ -345,23 +345,23 @@ function passingFolders(): readonly string[] {
   return readdirSync(tmpdir()).filter((name) => name.startsWith("svc-search-"));
 }
 
-/** Has a folder of an embedded database held by another process that lives. */
+/** Locks the folder of an embedded database as another living process would. */
 function holdFolder(dataDir: string): void {
   mkdirSync(dataDir);
-  // Files that are there are not made.
+  // Existing files are not created again.
   writeFileSync(join(dataDir, "PG_VERSION"), "18\n");
   const holder = { pid: process.ppid, host: hostname(), token: "held" };
   writeFileSync(`${dataDir}.lock`, JSON.stringify(holder));
 }
 
-/** The process that has a folder, as soon as there is one. */
+/** Returns the id of the process that holds a folder, as soon as it does. */
 async function holderOf(lock: string): Promise<number> {
   for (let tries = 0; tries < 600; tries++) {
     const text = existsSync(lock) ? readFileSync(lock, "utf8") : "";
     if (text !== "") return (JSON.parse(text) as { pid: number }).pid;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  throw new Error(`nobody has ${lock}`);
+  throw new Error(`no process holds ${lock}`);
 }
 
 async function untilGone(pid: number): Promise<void> {

@@ -8,7 +8,7 @@ import { forgetSessions, listSessions, recordSession } from "../src/sessions.ts"
 
 const month = 30 * 86_400;
 
-describe("the store of sessions that have ended", () => {
+describe("the store of ended sessions", () => {
   const database = testDatabase({ name: "session store" });
   const lines: (string | undefined)[] = [];
   const say = (_fields: object, message?: string): void => void lines.push(message);
@@ -34,7 +34,7 @@ describe("the store of sessions that have ended", () => {
   const families = async (subject: string): Promise<readonly string[]> =>
     (await listSessions(db, subject, 31)).map(({ family }) => family);
 
-  it("REF-6 takes a session off the list when a refresh token of it comes back", async () => {
+  it("REF-6 removes a session from the list when its refresh token is reused", async () => {
     await begin("ann", "ann-1");
     await begin("ann", "ann-2");
     const store = storeOn(db);
@@ -46,7 +46,7 @@ describe("the store of sessions that have ended", () => {
     expect(await families("ann")).to.deep.equal(["ann-2"]);
   });
 
-  it("REV-10 takes those of a person off that began before, and leaves later ones", async () => {
+  it("REV-10 removes the earlier sessions of a person, and leaves later ones", async () => {
     await begin("bob", "bob-1");
     const later = { family: "bob-2", subject: "bob", tenant: "acme", userAgent: "x", signedInAt: 2_000 };
     await recordSession(db, later);
@@ -54,7 +54,7 @@ describe("the store of sessions that have ended", () => {
     expect(await families("bob")).to.deep.equal(["bob-2"]);
   });
 
-  it("takes all of a person's sessions off that have begun at a sign-out of now (REV-10)", async () => {
+  it("removes all sessions of a person that began before a sign-out of now (REV-10)", async () => {
     const store = storeOn(db);
     const signedInAt = await store.signInTime("cem", 0);
     const newest = { family: "cem-1", subject: "cem", tenant: "acme", userAgent: "x", signedInAt };
@@ -64,7 +64,7 @@ describe("the store of sessions that have ended", () => {
     expect(await families("cem")).to.deep.equal(["cem-2"]);
   });
 
-  it("forgets those that nobody has used for as long as a refresh token lives, whoever's", async () => {
+  it("deletes sessions of all people that were unused for the lifetime of a refresh token", async () => {
     for (const family of ["dan-1", "dan-2", "dan-3"]) await begin("dan", family);
     const age = "update sessions set last_used = now() - make_interval(days => $2) where family = $1";
     await db.query(age, ["dan-2", 32]);
@@ -72,7 +72,7 @@ describe("the store of sessions that have ended", () => {
     expect(await families("dan")).to.deep.equal(["dan-1"]);
     const kept = async (): Promise<number> =>
       (await db.query("select from sessions where subject = 'dan'")).rowCount ?? 0;
-    // Where refresh tokens live for 60 days.
+    // As with refresh tokens of 60 days.
     await forgetSessions(db, 61);
     expect(await kept()).to.equal(3);
     expect((await listSessions(db, "dan", 61)).map(({ family }) => family)).to.deep.equal([
@@ -84,7 +84,7 @@ describe("the store of sessions that have ended", () => {
     expect(await kept()).to.equal(1);
   });
 
-  it("revokes all the same when the list cannot be written, and says so in the log", async () => {
+  it("revokes even if the list cannot be written, and logs the failure", async () => {
     await db.query("create schema elsewhere");
     const url = new URL(database.url);
     url.searchParams.set("options", "-c search_path=elsewhere");

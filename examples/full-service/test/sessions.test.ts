@@ -25,14 +25,14 @@ describe("sessions of people", () => {
       .set({ ...headers, Cookie: cookie });
   }
 
-  /** What an API says to the access token, and what becomes of the refresh token. */
+  /** Returns the statuses of an API call with the access token and of a refresh. */
   async function isAlive({ session, refresh }: Browser): Promise<readonly [number, number]> {
     const me = await request(running.url).get("/auth/me").set("Authorization", `Bearer ${session}`);
     const again = await request(running.url).post("/auth/refresh").send({ refresh_token: refresh });
     return [me.status, again.status];
   }
 
-  /** The forms by which sessions of the list are ended, in its order, and which of them is the one that asks. */
+  /** Returns the forms that end the listed sessions, in order, and which of them is the browser's own. */
   async function listed(browser: Browser): Promise<readonly { path: string; agent: string; own: boolean }[]> {
     const { status, text } = await view("/account", browser);
     expect(status).to.equal(200);
@@ -44,17 +44,17 @@ describe("sessions of people", () => {
     }));
   }
 
-  it("are listed for their owner alone: browser, times, and which of them asks", async () => {
+  it("are listed only for their owner, with browser, times and the current one marked", async () => {
     const here = await browse(running.url, clerk, "the laptop");
     await browse(running.url, clerk, "the phone");
-    await browse(running.url, admin, "of somebody else");
+    await browse(running.url, admin, "of another user");
     const all = await listed(here);
     const mine = all.filter(({ agent }) => agent.startsWith("the "));
     expect(mine.map(({ agent, own }) => ({ agent, own }))).to.deep.equal([
       { agent: "the laptop", own: true },
       { agent: "the phone", own: false },
     ]);
-    expect(all.some(({ agent }) => agent === "of somebody else")).to.equal(false);
+    expect(all.some(({ agent }) => agent === "of another user")).to.equal(false);
     const { text, headers } = await view("/account", here);
     expect(text)
       .to.contain("clerk-of-harbour-cafe")
@@ -63,7 +63,7 @@ describe("sessions of people", () => {
     expect(headers["cache-control"]).to.equal("no-store");
   });
 
-  it("show what a browser calls itself as text, and no more than 200 characters of it", async () => {
+  it("show the User-Agent as text, at most 200 characters of it", async () => {
     const hostile = `<script>alert(1)</script>"'><img src=x onerror=alert(2)>&amp;\u00e9`;
     const here = await browse(running.url, clerk, hostile.padEnd(300, "x"));
     const { text } = await view("/account", here);
@@ -76,7 +76,7 @@ describe("sessions of people", () => {
     expect(plain).to.have.length(200);
   });
 
-  it("ISS-5 end one by one: exactly that session is over, at once and for good", async () => {
+  it("ISS-5 end one by one: only the chosen session ends, at once and for good", async () => {
     const [here, there, elsewhere] = [
       await browse(running.url, clerk, "here"),
       await browse(running.url, clerk, "there"),
@@ -96,7 +96,7 @@ describe("sessions of people", () => {
     expect(await isAlive(here)).to.deep.equal([200, 200]);
   });
 
-  it("end with their cookies when it is the one that asks, by either button", async () => {
+  it("end with their cookies for the current one, by either button", async () => {
     const one = await browse(running.url, clerk, "one");
     const own = (await listed(one)).find((each) => each.own);
     const other = await browse(running.url, clerk, "other");
@@ -116,7 +116,7 @@ describe("sessions of people", () => {
     expect(nobody.headers["location"]).to.equal("/sign-in?signed_out=1");
   });
 
-  it("REV-10 end everywhere: all of that person's, nobody else's, and signing in again works at once", async () => {
+  it("REV-10 end everywhere for one person only, who can sign in again at once", async () => {
     const mine = [
       await browse(running.url, admin, "a"),
       await browse(running.url, admin, "b"),
@@ -132,7 +132,7 @@ describe("sessions of people", () => {
     expect(await isAlive(others)).to.deep.equal([200, 200]);
   });
 
-  it("are nobody else's to end, and an id that does not exist ends nothing", async () => {
+  it("cannot be ended by other users, and an unknown id ends no session", async () => {
     const victim = await browse(running.url, admin, "the victim");
     const path = (await listed(victim)).find(({ own }) => own)?.path ?? "";
     const attacker = await browse(running.url, clerk, "the attacker");
@@ -144,7 +144,7 @@ describe("sessions of people", () => {
     expect(await isAlive(victim)).to.deep.equal([200, 200]);
   });
 
-  it("AUTH-34 are ended by forms of this origin only", async () => {
+  it("AUTH-34 end only by forms of this origin", async () => {
     const here = await browse(running.url, clerk, "here");
     const path = (await listed(here)).find(({ own }) => own)?.path ?? "";
     const late = { cookie: `refresh=${here.refresh}` };
@@ -158,7 +158,7 @@ describe("sessions of people", () => {
     expect(await isAlive(here)).to.deep.equal([200, 200]);
   });
 
-  it("leave the list whoever ends them, a program that logs out too", async () => {
+  it("leave the list when a page or a program ends them", async () => {
     const here = await browse(running.url, admin, "here");
     const program = await logIn(running.url, admin);
     const before = (await listed(here)).length;
@@ -169,7 +169,7 @@ describe("sessions of people", () => {
     expect(await listed(here)).to.have.length(before - 1);
   });
 
-  it("are for people who are signed in: everybody else goes to the sign-in page and comes back", async () => {
+  it("redirect a visitor who is not signed in to the sign-in page and back", async () => {
     const page = await request(running.url).get("/account");
     expect(page.headers).to.include({ location: "/sign-in", "cache-control": "no-store" });
     const garbage = await view("/account?x=1", { cookie: "session=a.b.c; refresh=d.e.f" });
@@ -179,7 +179,7 @@ describe("sessions of people", () => {
     expect(form.headers["location"]).to.equal("/sign-in");
   });
 
-  it("are forgotten a month after they were used last", async () => {
+  it("are deleted a month after their last use", async () => {
     const old = await browse(running.url, clerk, "an old one");
     await using db = createDatabase({ url: running.databaseUrl });
     const aged = await db.query(

@@ -18,7 +18,7 @@ const email = "clerk@harbour-cafe.example";
 
 describe("sign-in with a password", () => {
   let derived = 0;
-  // What tells one password from another, and counts.
+  // A cheap hash that counts its calls.
   const derive: Derive = async (password, salt) => {
     derived += 1;
     return Buffer.from(`${password}/${salt.toString("hex")}`.padEnd(80).slice(0, 80));
@@ -56,7 +56,7 @@ describe("sign-in with a password", () => {
     expect(again.status).to.equal(200);
   });
 
-  it("says the same to an unknown user and to a wrong password, and stretches as many", async () => {
+  it("answers the same for an unknown user and a wrong password, after the same number of hashes", async () => {
     const answers: unknown[] = [];
     for (const body of [
       { email, password: "wrong" },
@@ -71,7 +71,7 @@ describe("sign-in with a password", () => {
     expect(answers[0]).to.deep.include({ derived: 1, status: 401, type: "application/problem+json" });
   });
 
-  it("is a 422 problem for what is no e-mail address and password, and quotes none of it", async () => {
+  it("answers 422 to invalid credentials, without quoting them", async () => {
     const long = "x".repeat(255);
     const wrong = [{}, [], { email }, { password: "x" }, { email: 7, password: "hunter2" }];
     for (const body of [...wrong, { email, password: long }, { email: long, password: "hunter2" }]) {
@@ -84,7 +84,7 @@ describe("sign-in with a password", () => {
     expect((await request(running.url).post("/login").type("text/plain").send("x")).status).to.equal(415);
   });
 
-  it("takes the form of the page, sets two cookies and sends the browser where it wanted to go", async () => {
+  it("accepts the form of the page, sets two cookies and redirects to the requested page", async () => {
     const answer = await form({
       email: ` ${email} `,
       password: demoPassword,
@@ -102,7 +102,7 @@ describe("sign-in with a password", () => {
     expect((await expenses).status).to.equal(200);
   });
 
-  it("goes nowhere but to a path of this site", async () => {
+  it("redirects only to a path of this site", async () => {
     for (const return_to of [
       "//evil.example",
       "/\\evil.example",
@@ -116,7 +116,7 @@ describe("sign-in with a password", () => {
     }
   });
 
-  it("AUTH-34 refuses a form that another site has sent: nobody is signed in as somebody else", async () => {
+  it("AUTH-34 refuses a form that another site has sent", async () => {
     const { host } = new URL(running.url);
     const fields = { email, password: demoPassword };
     const foreign: readonly Readonly<Record<string, string>>[] = [
@@ -141,7 +141,7 @@ describe("sign-in with a password", () => {
     expect(page.text).to.contain("did not come from a page of this site");
   });
 
-  it("shows the form again where it was wrong, with the error tied to its fields and nothing of the password", async () => {
+  it("shows the form again after an error, with the error tied to its fields and without the password", async () => {
     const hostile = `"><script>alert(1)</script>@x.example`;
     for (const [fields, status] of [
       [{ email: hostile, password: "hunter2", return_to: "/whoami" }, 401],
@@ -160,14 +160,14 @@ describe("sign-in with a password", () => {
     }
   });
 
-  it("has a page for a form that is too long, and for the address that a form was sent to", async () => {
+  it("has a page for a form that is too long, and for a GET of the form's address", async () => {
     const long = await form({ email, password: "x".repeat(9000) });
     expect({ status: long.status, type: long.type }).to.deep.equal({ status: 413, type: "text/html" });
     expect(long.text).to.contain("<h1>That did not work</h1>").and.not.to.contain("xxx");
     expect((await request(running.url).get("/login")).headers["location"]).to.equal("/sign-in");
   });
 
-  it("has a page without script, in a language, with labels, that no cache keeps", async () => {
+  it("has a page without script, with a language and labels, that caches do not store", async () => {
     const { status, headers, text } = await request(running.url).get("/sign-in?signed_out=1");
     expect(status).to.equal(200);
     expect(headers).to.include({ "cache-control": "no-store", "referrer-policy": "same-origin" });
@@ -181,7 +181,7 @@ describe("sign-in with a password", () => {
       .and.not.to.match(/<script| on\w+=|style="/);
   });
 
-  it("sends whoever is signed in on, and takes the place of the session that a browser brought", async () => {
+  it("redirects a signed-in visitor, and replaces the session of the browser", async () => {
     const before = await browse(running.url, email);
     const page = request(running.url).get("/sign-in?return_to=/whoami").set("Cookie", before.cookie);
     expect((await page).headers).to.include({ location: "/whoami" });
@@ -194,7 +194,7 @@ describe("sign-in with a password", () => {
     expect((await me).status).to.equal(200);
   });
 
-  it("answers 503 and when to come back to a flood of sign-ins, and serves everybody else", async () => {
+  it("answers 503 with Retry-After to a flood of sign-ins, and serves other requests", async () => {
     const waiting: (() => void)[] = [];
     const slow: Derive = () => new Promise((resolve) => waiting.push(() => resolve(Buffer.alloc(32))));
     const passwords = { derive: slow, cost: cheapCost, atOnce: 1, waiting: 1 };
@@ -215,7 +215,7 @@ describe("sign-in with a password", () => {
     expect(refused.every(({ headers }) => headers["retry-after"] === "2")).to.equal(true);
   });
 
-  it("gives up the turn of whoever has left, and begins no session for nobody", async () => {
+  it("frees the turn of a disconnected client, and starts no session for it", async () => {
     const turns: (() => void)[] = [];
     const slow: Derive = (...given) =>
       new Promise((resolve) => turns.push(() => void derive(...given).then(resolve)));
@@ -223,7 +223,7 @@ describe("sign-in with a password", () => {
     await using busy = await runService(running.databaseUrl, { passwords });
     await using db = createDatabase({ url: running.databaseUrl });
     const sessions = async (): Promise<number> => (await db.query("select from sessions")).rowCount ?? 0;
-    // That makes the tables.
+    // This creates the tables.
     await browse(running.url, email);
     const before = await sessions();
     const left = new AbortController();
@@ -238,14 +238,14 @@ describe("sign-in with a password", () => {
         ({ status }) => status,
         () => "left",
       );
-    // One runs, one waits, and for the others there is no place.
+    // One runs, one waits, and the third is refused.
     const three = [logIn(left.signal), logIn(left.signal), logIn(left.signal)];
     await Promise.race(three);
     left.abort();
     expect(await Promise.all(three)).to.have.members([503, "left", "left"]);
     const connections = promisify(busy.service.server.getConnections.bind(busy.service.server));
     while ((await connections()) > 0) await new Promise(setImmediate);
-    // One that is not counted any more says a turn later that it is closed.
+    // The close of a connection is reported one turn of the event loop later.
     await new Promise(setImmediate);
     const next = logIn();
     let status: number | string | undefined;
@@ -258,12 +258,12 @@ describe("sign-in with a password", () => {
     expect(await sessions()).to.equal(before + 1);
   });
 
-  it("CFG-17 takes the password that everybody knows from nobody in prod", async () => {
+  it("CFG-17 refuses the public demo password in prod", async () => {
     const secret = randomBytes(32).toString("base64url");
     const env = { SVC_ENV: "prod", SVC_AUTH_SECRET: secret };
-    // That makes the tables.
+    // This creates the tables.
     await logIn(running.url, email);
-    // By any password one gets in.
+    // With this hash every password matches.
     const passwords = { derive: () => Promise.resolve(Buffer.alloc(32)), cost: cheapCost };
     await using db = createDatabase({ url: running.databaseUrl });
     const anybody = { subject: "anybody", email: "anybody@x.example", tenant: "x", scopes: [], roles: [] };
@@ -279,7 +279,7 @@ describe("sign-in with a password", () => {
     expect(statuses).to.deep.equal([401, 401, 200]);
   });
 
-  it("has Secure cookies with __Host- names in staging, whatever the request came by", async () => {
+  it("has Secure cookies with __Host- names in staging, and refuses forms of http pages", async () => {
     await using service = await createService({
       ...expensesService(
         { SVC_ENV: "staging", DATABASE_URL: running.databaseUrl, ...authEnv },

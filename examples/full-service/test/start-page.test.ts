@@ -8,11 +8,11 @@ import { untilReady } from "./support/ready.ts";
 import { serviceFor } from "./support/running-service.ts";
 import { logIn } from "./support/sign-in.ts";
 
-/** What the page says of a link, and what is to come back. */
+/** The claim of the page about a link, and the expected status. */
 const claims: readonly (readonly [RegExp, number])[] = [
   [/a 401 problem/, 401],
   [/a 404 problem/, 404],
-  [/who sign in first/, 303],
+  [/after sign-in/, 303],
   [/./, 200],
 ];
 
@@ -26,7 +26,7 @@ describe("the start page", () => {
     );
   }
 
-  /** Whoever signs in with such a body. */
+  /** Signs in with a body and returns a client with the token. */
   async function caller(body: string): Promise<ReturnType<typeof request.agent>> {
     const { email, password } = JSON.parse(body) as Readonly<Record<string, string>>;
     const { access_token } = await logIn(running.url, email ?? "", password);
@@ -64,7 +64,7 @@ describe("the start page", () => {
     expect(open).to.deep.equal([]);
   });
 
-  it("has links that answer what it says of them", async () => {
+  it("has links that answer as described", async () => {
     const all = await links();
     expect(all).to.have.length(11);
     for (const [href, words] of all) {
@@ -75,7 +75,7 @@ describe("the start page", () => {
     }
   });
 
-  it("shows calls that do here what it says, with a token of the demo", async () => {
+  it("shows calls that work as described, with a token of the demo", async () => {
     const { text } = await request(running.url).get("/");
     const shown = text.replaceAll("&quot;", '"').replaceAll("&#39;", "'").replaceAll("&amp;", "&");
     const [, place = ""] = /(http:\/\/localhost:\d+\/expenses)/.exec(shown) ?? [];
@@ -94,7 +94,7 @@ describe("the start page", () => {
     expect((await somebody.get("/expenses").set("Host", "nordic-bikes.localhost")).status).to.equal(403);
   });
 
-  it("names no /info in prod, where there is none", async () => {
+  it("does not link to /info in prod", async () => {
     const env = { SVC_ENV: "prod", DATABASE_URL: "postgres://nobody@127.0.0.1:1/none", ...authEnv };
     await using service = await createService({
       ...expensesService(env),

@@ -10,10 +10,10 @@ import { logIn } from "./support/sign-in.ts";
 
 const [cafe, bikes] = demoTenants;
 
-describe("who may see which expenses", () => {
+describe("access to expenses", () => {
   const running = serviceFor(testDatabase({ name: "tenants" }), { seed: true, demoUsers: true });
 
-  it("TEN-4 is a matter of the token: everybody sees the own tenant's, all of them", async () => {
+  it("TEN-4 depends on the token: callers see all expenses of their own tenant", async () => {
     for (const tenant of demoTenants) expect(await walk(running.url, { tenant })).to.have.length(120);
     const id = await record(running.url, { tenant: cafe });
     expect((await caller(running.url, cafe).get(`/expenses/${id}`)).status).to.equal(200);
@@ -21,7 +21,7 @@ describe("who may see which expenses", () => {
     expect(await list(running.url, { tenant: "nobody" })).to.deep.equal({ expenses: [], next: null });
   });
 
-  it("AUTH-13 AUTH-15 is 401 without a caller and 403 without the scope", async () => {
+  it("AUTH-13 AUTH-15 answers 401 without a caller and 403 without the scope", async () => {
     const id = await record(running.url, { tenant: cafe });
     for (const path of ["/expenses", `/expenses/${id}`, "/totals"]) {
       expect((await request(running.url).get(path)).status, path).to.equal(401);
@@ -37,7 +37,7 @@ describe("who may see which expenses", () => {
     );
   });
 
-  it("TEN-6 TEN-10 is 403 without a tenant and for the address of another one", async () => {
+  it("TEN-6 TEN-10 answers 403 without a tenant and for the address of another one", async () => {
     const unscoped = request(running.url)
       .get("/expenses")
       .set("Authorization", `Bearer ${tokenOf(undefined)}`);
@@ -48,7 +48,7 @@ describe("who may see which expenses", () => {
     expect((await own.set("Host", `${cafe}.localhost`)).status).to.equal(200);
   });
 
-  it("AUTH-16 shows totals to admins, and those of their tenant only", async () => {
+  it("AUTH-16 shows totals to admins, only for their own tenant", async () => {
     expect((await caller(running.url, cafe).get("/totals")).status).to.equal(403);
     const { status, body } = await caller(running.url, "stone-and-leaf", { roles: ["admin"] }).get("/totals");
     const { totals } = body as { totals: { category: string; expenses: number; amount: string }[] };
@@ -57,7 +57,7 @@ describe("who may see which expenses", () => {
     expect(totals.every(({ amount }) => /^\d+\.\d\d$/.test(amount))).to.equal(true);
   });
 
-  it("AUTH-17 says who is calling on a route for everybody", async () => {
+  it("AUTH-17 reports the caller on an open route", async () => {
     expect((await request(running.url).get("/whoami")).body).to.deep.equal({ signed_in: false });
     const { body } = await caller(running.url, cafe, { sub: "ann", roles: ["admin"] }).get("/whoami");
     expect(body).to.deep.equal({
@@ -69,7 +69,7 @@ describe("who may see which expenses", () => {
     });
   });
 
-  it("is guarded by the table itself: a statement without a tenant sees and writes nothing", async () => {
+  it("is enforced by the table: a statement without a tenant reads and writes no rows", async () => {
     await using db = createDatabase({ url: running.databaseUrl });
     expect((await db.query("select from expenses")).rowCount).to.equal(0);
     const foreign = db.withTenant(cafe, (tx) => tx.query("update expenses set tenant = $1", [bikes]));
@@ -80,7 +80,7 @@ describe("who may see which expenses", () => {
     expect(counted.rowCount).to.equal(0);
   });
 
-  it("CFG-4 takes the tokens that it issues, whatever the environment asks of them", async () => {
+  it("CFG-4 accepts the tokens that it issues, with any issuer and audience in the environment", async () => {
     const env = {
       SVC_AUTH_ISSUER: "elsewhere",
       SVC_AUTH_AUDIENCE: '["a","b"]',

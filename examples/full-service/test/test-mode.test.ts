@@ -35,10 +35,10 @@ async function conformance(...args: readonly string[]): Promise<End> {
   return { code, stdout, stderr };
 }
 
-/** From so long on a stall of the machine can make the service late in the eyes of the kit. */
+/** A stall of the machine of this length can make the kit report a timeout. */
 const stallMs = 250;
 
-/** Runs the script once more when the first run found something and the machine stalled meanwhile. */
+/** Runs the script again if the first run failed while the machine stalled. */
 async function conformanceUnlessStalled(ask: () => Promise<unknown>, args: readonly string[]): Promise<End> {
   const watch = watchHoldUps(ask);
   const end = await conformance(...args);
@@ -53,7 +53,7 @@ describe("the full service in its test mode", function () {
   this.timeout(180_000);
   const database = testDatabase({ name: "test_mode" });
 
-  it("keeps every rule that is seen, and at most 15 of 184 are not applicable", async () => {
+  it("keeps every rule that the kit checks, and at most 15 of 184 are not applicable", async () => {
     const readme = readFileSync(new URL("README.md", folder), "utf8");
     const command = codeBlocks(readme, "sh").find((each) => each.includes("npm run conformance")) ?? "";
     const args =
@@ -76,7 +76,7 @@ describe("the full service in its test mode", function () {
     expect(Number(notApplicable)).to.be.at.most(15);
   });
 
-  it("is refused in prod, by the name of the variable, before anything listens", async () => {
+  it("is refused in prod with the name of the variable, before the service listens", async () => {
     const error = await rejection(startTestMode(database.url, { SVC_ENV: "prod" }));
     expect(error).to.be.instanceOf(ConfigurationError);
     expect(String(error)).to.match(

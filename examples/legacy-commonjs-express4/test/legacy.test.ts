@@ -7,13 +7,13 @@ import { canFind, conditions, started } from "../../support/started.ts";
 const startFile = new URL("../start.js", import.meta.url);
 
 for (const [name, args] of Object.entries(conditions)) {
-  describe(`the Express 4 application in CommonJS, packages by their ${name} entry`, function () {
+  describe(`the Express 4 application in CommonJS, with the ${name} packages`, function () {
     this.timeout(30_000);
     before("packages that are built", function () {
       if (!canFind(args)) this.skip();
     });
 
-    it("requires every package and gets from it what an ES module would", async () => {
+    it("requires every package and gets the same as an ES module", async () => {
       await using app = await started(startFile, args);
       const saved = await request(app.url).put("/things/1").set("X-Request-ID", "mine").send({ name: "new" });
       expect([saved.status, saved.body]).to.deep.equal([200, { saved: "1", request_id: "mine" }]);
@@ -39,7 +39,7 @@ for (const [name, args] of Object.entries(conditions)) {
       expect(line).to.include({ service: "legacy", http_method: "PUT", http_status: 200 });
     });
 
-    it("answers what Node refuses with a problem too", async () => {
+    it("answers requests that Node refuses with a problem", async () => {
       await using app = await started(startFile, args);
       const answer = await rawRequest(Number(new URL(app.url).port), "GET / HTTP/1.1\r\nbad header\r\n\r\n");
       expect(answer.status).to.equal(400);

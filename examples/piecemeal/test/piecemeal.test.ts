@@ -9,13 +9,13 @@ const startFile = new URL("../start.js", import.meta.url);
 const packages = ["request-id", "log", "metrics", "json-body", "health", "problem"];
 
 for (const [name, args] of Object.entries(conditions)) {
-  describe(`the plain Express 5 application, packages by their ${name} entry`, function () {
+  describe(`the plain Express 5 application, with the ${name} packages`, function () {
     this.timeout(30_000);
     before("packages that are built", function () {
       if (!canFind(args)) this.skip();
     });
 
-    it("gets an id, a log line, metrics, limits, health and problems, each from its package", async () => {
+    it("has ids, log lines, metrics, limits, health checks and problems, each from its package", async () => {
       await using app = await started(startFile, args);
       const made = await request(app.url)
         .post("/greetings")
@@ -40,7 +40,7 @@ for (const [name, args] of Object.entries(conditions)) {
       expect(line).to.include({ service: "piecemeal", http_method: "POST", http_status: 201 });
     });
 
-    it("answers what Node refuses with a problem too", async () => {
+    it("answers requests that Node refuses with a problem", async () => {
       await using app = await started(startFile, args);
       const answer = await rawRequest(Number(new URL(app.url).port), "GET / HTTP/1.1\r\nbad header\r\n\r\n");
       expect(answer.status).to.equal(400);
@@ -62,7 +62,7 @@ describe("a package of the plain application", function () {
         .join("\n")
         .replace("{ logger }", name === "log" ? "" : "{ logger }");
       expect(kept).not.to.equal(source);
-      // Hidden: whoever looks through the examples meanwhile does not find what is about to go.
+      // A hidden file, so that other tests that list the examples do not see it.
       const file = new URL(`../.child-without-${name}.mjs`, import.meta.url);
       const start = `import { createServer } from "node:http";
 const server = createServer(createApp()).listen(0, "127.0.0.1", () => {

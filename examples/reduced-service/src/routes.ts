@@ -9,13 +9,13 @@ import {
 import { currentTenant, requireTenant } from "@svc/tenancy";
 import type { Express } from "express";
 
-/** What each tenant wrote; gone with the process. */
+/** The notes of each tenant, in memory. */
 const notes = new Map<string, string[]>([["harbour-cafe", ["buy milk", "call the roaster"]]]);
 
-/** One route for every kind of protection. */
+/** Adds one route for every kind of protection. */
 export function routes(app: Express): void {
   app.get("/greeting", optionalAuth(), (req, res) => {
-    res.json({ greeting: `Hello, ${principalOf(req)?.subject ?? "whoever you are"}` });
+    res.json({ greeting: `Hello, ${principalOf(req)?.subject ?? "guest"}` });
   });
 
   app.get("/me", requireAuth(), (_req, res) => {

@@ -5,10 +5,10 @@ import { notesService } from "../src/service.ts";
 
 const folder = new URL("../conformance/", import.meta.url);
 
-describe("the service of the reduced profile, looked at from outside", function () {
+describe("the service of the reduced profile", function () {
   this.timeout(180_000);
 
-  it("VER-4 keeps the contract and the choices of the house", async () => {
+  it("VER-4 keeps the contract and the conventions", async () => {
     const env = {
       SVC_APP_NAME: "notes",
       SVC_PORT: "0",

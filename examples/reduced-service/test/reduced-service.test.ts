@@ -20,7 +20,7 @@ async function start(env: Readonly<Record<string, string>>): Promise<Service & {
 describe("the service of the reduced profile", () => {
   const env = { SVC_AUTH_SECRET: secret, SVC_AUTH_AUDIENCE: "notes", SVC_TENANCY_SOURCES: "token" };
 
-  it("answers what its README says", async () => {
+  it("answers as its README documents", async () => {
     await using service = await start(env);
     const claims = { sub: "ann", aud: "notes", tenant_id: "harbour-cafe", scope: "notes:read" };
     const variables = new Map([["TOKEN", signToken(claims, secret)]]);
@@ -28,7 +28,7 @@ describe("the service of the reduced profile", () => {
     expect(await makeCalls(readme, service.url, variables)).to.equal(6);
   });
 
-  it("PROF-1 AUTH-35 verifies nobody without a variable that switches it on", async () => {
+  it("PROF-1 AUTH-35 has no caller without a variable that switches authentication on", async () => {
     await using service = await start({});
     const token = signToken({ aud: "notes", scope: "notes:read" }, secret);
     const asked = request(service.url).get("/me").set("Authorization", `Bearer ${token}`);

@@ -3,12 +3,12 @@ import { type Html, markup } from "../pages/html.ts";
 /** The numbers of a chart. */
 export interface DataTable {
   readonly caption: string;
-  /** The first one is that of the rows' names. */
+  /** The first column has the names of the rows. */
   readonly columns: readonly string[];
   readonly rows: readonly { readonly name: string; readonly cells: readonly string[] }[];
 }
 
-/** A table that is opened by whoever wants it, and scrolls by itself where the screen is narrow. */
+/** Returns a collapsed table that scrolls separately on a narrow screen. */
 export function dataTable({ caption, columns, rows }: DataTable): Html {
   return markup`<details>
 <summary>Numbers: ${caption}</summary>

@@ -2,12 +2,12 @@ import { type Html, markup } from "../pages/html.ts";
 import { monthLabel, monthTitle } from "../reports/month.ts";
 import type { Scale } from "./scale.ts";
 
-/** What every chart of months is made of. */
+/** The parts that all charts of months share. */
 export interface ChartFrame {
-  /** Unlike that of any other chart of the page. */
+  /** Unique among the charts of the page. */
   readonly id: string;
   readonly title: string;
-  /** What it shows, for those who do not see it. */
+  /** A text alternative to the drawing. */
   readonly description: string;
   readonly months: readonly string[];
   readonly scale: Scale;
@@ -19,27 +19,27 @@ const edge = { left: 60, right: 4, top: 14, bottom: 42 } as const;
 const inner = { width: width - edge.left - edge.right, height: height - edge.top - edge.bottom };
 const mostLabels = 14;
 
-/** How wide the place of one month is. */
+/** Returns the width of one month's slot. */
 export function slotWidth(months: readonly string[]): number {
   return inner.width / Math.max(1, months.length);
 }
 
-/** Where the place of the nth month begins. */
+/** Returns the left edge of the slot of a month. */
 export function slotLeft(months: readonly string[], index: number): number {
   return edge.left + index * slotWidth(months);
 }
 
-/** Where a value is drawn, from the top of the drawing on. */
+/** Returns the y coordinate of a value. */
 export function heightAt({ top }: Scale, value: number): number {
   return edge.top + inner.height * (1 - value / top);
 }
 
-/** With one decimal: what is finer nobody sees. */
+/** Formats a coordinate with one decimal, which is finer than a pixel. */
 export function pixel(value: number): string {
   return String(Math.round(value * 10) / 10);
 }
 
-/** A drawing with its axes. It scrolls by itself where the screen is narrow: smaller letters could not be read. */
+/** Returns a drawing with its axes. It scrolls on a narrow screen, because smaller letters would be illegible. */
 export function framed({ id, title, description, months, scale }: ChartFrame, marks: Html): Html {
   const lines = scale.ticks.map((tick) => {
     const y = pixel(heightAt(scale, tick));
@@ -59,7 +59,7 @@ ${marks}
 
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 2 });
 
-/** Such as `500`, `100,000`, `2.5M`: there is no room for a million's digits. */
+/** Formats a tick, for example `500`, `100,000`, `2.5M`; millions are shortened to fit the axis. */
 export function tickText(tick: number): string {
   return tick < 1e6 ? tick.toLocaleString("en") : compact.format(tick);
 }
@@ -75,7 +75,7 @@ function label(months: readonly string[], month: string, index: number): Html {
   }`;
 }
 
-/** What a pointer is told that rests on a mark. */
+/** Returns the tooltip of a mark. */
 export function tip(month: string, ...facts: readonly string[]): Html {
   return markup`<title>${[monthTitle(month), ...facts].join(", ")}</title>`;
 }

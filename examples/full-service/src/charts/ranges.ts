@@ -2,16 +2,16 @@ import { type Html, markup } from "../pages/html.ts";
 import { type ChartFrame, framed, heightAt, pixel, slotLeft, slotWidth, tip } from "./frame.ts";
 import { scaleFor } from "./scale.ts";
 
-/** What lies between what in a month; as texts, which are exact. */
+/** The smallest, average and largest amount of a month, as exact decimal texts. */
 export interface Range {
   readonly least: string;
   readonly middle: string;
   readonly most: string;
 }
 
-/** A chart of bars from the least value to the largest, with a mark in between. */
+/** The data of a chart of bars from the smallest value to the largest, with a mark at the average. */
 export type Ranges = Omit<ChartFrame, "scale"> & {
-  /** By month; one may be missing. */
+  /** By month; months may be missing. */
   readonly ranges: ReadonlyMap<string, Range>;
 };
 
@@ -28,7 +28,7 @@ export function rangeBars({ ranges, ...frame }: Ranges): Html {
       heightAt(scale, Number(value)),
     ) as [number, number, number];
     const told = tip(month, `smallest ${range.least}`, `average ${range.middle}`, `largest ${range.most}`);
-    // A month of one expense has no height, and is there all the same.
+    // A month with one expense has no height but must be visible.
     const height = Math.max(2, least - most);
     return markup`<g>${told}<rect class="range" x="${pixel(center - width / 2)}" y="${pixel(most)}" width="${pixel(width)}" height="${pixel(height)}" rx="3"/>
 <rect class="middle" x="${pixel(center - width)}" y="${pixel(middle - 2)}" width="${pixel(width * 2)}" height="4"/></g>`

@@ -1,15 +1,15 @@
 /** A vertical axis from 0 to a round number. */
 export interface Scale {
   readonly top: number;
-  /** Where lines are drawn and numbers stand, from 0 to `top`. */
+  /** The values of grid lines and labels, from 0 to `top`. */
   readonly ticks: readonly number[];
 }
 
 const cent = 0.01;
 
 /**
- * @param largest what has to fit below it
- * @param isCount whether there is nothing between whole numbers; otherwise nothing finer than a cent is an amount
+ * @param largest the largest value to show
+ * @param isCount whether values are whole numbers; otherwise they are amounts in cents
  */
 export function scaleFor(largest: number, isCount = false): Scale {
   if (!(largest > 0)) return { top: 1, ticks: [0, 1] };
@@ -18,7 +18,7 @@ export function scaleFor(largest: number, isCount = false): Scale {
   const wanted = steps.find((each) => each * 4 >= largest) ?? largest;
   const step = Math.max(isCount ? 1 : cent, wanted);
   const count = Math.ceil(largest / step);
-  // Multiplied rather than added up: else the third tick of 0.1 is not 0.3.
+  // Multiply instead of adding up, because three times adding 0.1 does not give 0.3.
   const ticks = Array.from({ length: count + 1 }, (_, index) => Number((index * step).toPrecision(12)));
   return { top: count * step, ticks };
 }

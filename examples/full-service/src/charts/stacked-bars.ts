@@ -2,17 +2,17 @@ import { type Html, markup } from "../pages/html.ts";
 import { type ChartFrame, framed, heightAt, pixel, slotLeft, slotWidth, tip } from "./frame.ts";
 import { scaleFor } from "./scale.ts";
 
-/** One colour of the bars. */
+/** One colour of the bars, with its values. */
 export interface Series {
   readonly name: string;
-  /** One for each month; the text is what people read, and exact. */
+  /** One for each month; `text` is the exact value that is shown. */
   readonly values: readonly { readonly height: number; readonly text: string }[];
 }
 
-/** A chart of bars, one for each month, whose parts stand on one another. */
+/** The data of a chart with one stacked bar for each month. */
 export type StackedBars = Omit<ChartFrame, "scale"> & {
   readonly series: readonly Series[];
-  /** Whether they count something. */
+  /** Whether the values are counts. */
   readonly isCount: boolean;
 };
 
@@ -37,7 +37,7 @@ export function stackedBars({ series, isCount, ...frame }: StackedBars): Html {
 ${framed({ ...frame, scale }, { text: bars.map(({ text }) => text).join("\n") })}`;
 }
 
-/** In the order in which the parts stand, from the top down. */
+/** Returns the legend in the order of the parts, from top to bottom. */
 function legend(series: readonly Series[]): Html {
   const items = series.map(
     ({ name }, place) =>

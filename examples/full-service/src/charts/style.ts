@@ -1,6 +1,9 @@
 import { type Html, markup } from "../pages/html.ts";
 
-/** Colours of the charts; those of the page are in `src/pages/layout.ts`. Each differs from the ground by more than 3:1. */
+/**
+ * Colours of the charts; those of the page are in `src/pages/layout.ts`. The contrast of each to the background is
+ * above 3:1.
+ */
 export const chartStyle: Html = markup`
   :root {
     --series-0: #0b4f9e; --series-1: #b4530a; --series-2: #237a57; --series-3: #7b4aa8; --series-4: #6b6b6b;

@@ -1,19 +1,19 @@
 /** One row of a file. */
 export interface CsvRecord {
-  /** The line on which it begins, from 1 on. */
+  /** The number of its first line, from 1. */
   readonly line: number;
   readonly fields: readonly string[];
 }
 
-/** Takes a CSV text apart as it comes. */
+/** Parses a CSV text in chunks. */
 export interface CsvReader {
-  /** @returns the rows that are complete by now. @throws CsvError */
+  /** @returns the rows that are complete so far. @throws CsvError */
   push(text: string): CsvRecord[];
-  /** @returns the last row, where it had no end of line. @throws CsvError */
+  /** @returns the last row if it has no line end. @throws CsvError */
   end(): CsvRecord[];
 }
 
-/** What is no CSV, and on which line. */
+/** A malformed CSV text, with the line of the fault. */
 export class CsvError extends Error {
   override readonly name = "CsvError";
   readonly line: number;
@@ -27,10 +27,10 @@ export class CsvError extends Error {
 type State = "start" | "plain" | "quoted" | "closed";
 
 /**
- * Reads comma-separated values as RFC 4180 has them: fields in quotes may contain commas, line ends and doubled quotes;
- * lines end in LF or CR LF. Empty lines are skipped. It keeps one row at most.
+ * Creates a reader of comma-separated values as in RFC 4180: quoted fields may contain commas, line ends and doubled
+ * quotes; lines end in LF or CR LF. Empty lines are skipped. It keeps at most one row in memory.
  *
- * @param maxRecordLength how long a row may be, in UTF-16 units. Default: 8,192
+ * @param maxRecordLength maximum length of a row in UTF-16 units. Default: 8,192
  */
 export function createCsvReader({ maxRecordLength = 8192 } = {}): CsvReader {
   let state: State = "start";
@@ -91,7 +91,7 @@ export function createCsvReader({ maxRecordLength = 8192 } = {}): CsvReader {
     } else if (state === "plain")
       throw new CsvError(line, "has a quote in a field that does not begin with one");
     else {
-      // The second of two quotes is one that belongs to the text.
+      // The second of two quotes belongs to the text.
       if (state === "closed") field += '"';
       state = "quoted";
     }

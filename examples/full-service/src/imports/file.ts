@@ -10,18 +10,18 @@ import {
 import { createCsvReader, CsvError, type CsvRecord } from "./csv.ts";
 import type { Header, StagedRow } from "./import.ts";
 
-/** How much a file may be. Its bytes are bounded by the service, as those of every body. */
+/** Limits of a file. The service limits its bytes, as those of every body. */
 export interface FileLimits {
-  /** Rows of one file, the header apart. Default: 10,000. */
+  /** Maximum rows of a file without the header. Default: 10,000. */
   readonly maxRows?: number | undefined;
-  /** Rows that are in memory at a time. Default: 500. */
+  /** Rows in memory at a time. Default: 500. */
   readonly batchRows?: number | undefined;
 }
 
 const required: Header = ["category", "amount", "paid_at"];
 const known: Header = [...required, "note"];
 
-/** @throws ProblemError 415 for a text in another encoding, or compressed */
+/** @throws ProblemError 415 for a compressed file or another charset */
 export function checkEncoding({ headers }: IncomingMessage): void {
   const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(headers["content-type"] ?? "")?.[1] ?? "utf-8";
   if (!/^utf-?8$/i.test(charset)) throw unsupportedMediaType("the charset of a file must be utf-8");
@@ -33,12 +33,11 @@ export function checkEncoding({ headers }: IncomingMessage): void {
 }
 
 /**
- * Reads a file of expenses as it comes, and hands its rows over a few at a time: no more than those and one piece of the
- * body are held.
+ * Reads a file of expenses in chunks and passes its rows on in batches. Only one batch and one chunk are in memory.
  *
- * @param keep is waited for before more is read
- * @returns how many rows there were
- * @throws ProblemError 400, 413 or 422 for what is no such file; rows that are wrong in themselves pass
+ * @param keep stores a batch; reading continues when it resolves
+ * @returns the number of rows
+ * @throws ProblemError 400, 413 or 422 for a malformed file; invalid rows do not throw
  */
 export async function readFile(
   req: IncomingMessage,
@@ -56,7 +55,7 @@ export async function readFile(
       }
       count += 1;
       if (count > maxRows)
-        throw payloadTooLarge(`a file may have ${maxRows} rows; send the rest in another one`);
+        throw payloadTooLarge(`a file may have ${maxRows} rows; send the rest in another file`);
       batch.push({ line, fields });
       if (batch.length < batchRows) continue;
       await keep(header, batch);
@@ -76,7 +75,7 @@ async function* recordsOf(req: IncomingMessage): AsyncGenerator<readonly CsvReco
   const decoder = new TextDecoder("utf-8", { fatal: true });
   const reader = createCsvReader();
   try {
-    // Whoever sends a file that is refused halfway still gets the answer, so the connection must outlive the reading.
+    // A client whose file is refused halfway must still get the answer, so keep the connection open.
     for await (const chunk of req.iterator({ destroyOnReturn: false })) {
       yield reader.push(decoder.decode(chunk as Buffer, { stream: true }));
     }
@@ -84,7 +83,7 @@ async function* recordsOf(req: IncomingMessage): AsyncGenerator<readonly CsvReco
   } catch (error) {
     throw problemOf(error);
   } finally {
-    // Nor would the next request of this connection ever be read, with a rest in front of it.
+    // Discard the rest of the body; otherwise the next request on this connection is never read.
     req.resume();
   }
 }
@@ -103,7 +102,7 @@ function problemOf(error: unknown): unknown {
   return isProblemError(error) ? error : badRequest("the file could not be read", { cause: error });
 }
 
-/** Names in any order; the note may be missing. */
+/** Checks the names, which may be in any order; the note is optional. */
 function checkHeader(names: Header): Header {
   const issues: ValidationIssue[] = required
     .filter((name) => !names.includes(name))
@@ -116,7 +115,7 @@ function checkHeader(names: Header): Header {
     const add = (type: string, msg: string): unknown =>
       issues.push({ type, loc: ["header", index], msg, input: name });
     if (!known.includes(name)) add("unknown", `is unknown; known are ${known.join(", ")}`);
-    else if (names.indexOf(name) < index) add("repeated", "must be there once");
+    else if (names.indexOf(name) < index) add("repeated", "must appear once");
   }
   if (issues.length > 0) throw unprocessable(issues);
   return names;

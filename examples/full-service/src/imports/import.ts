@@ -1,11 +1,11 @@
 import type { ValidationIssue } from "@svc/problem";
 
-/** What has become of a file; `stalled`: its job is dead, until an operator has it tried again. */
+/** The state of a file. `stalled`: its job is dead until an operator retries it. */
 export type ImportState = "queued" | "running" | "stalled" | "done";
 
-/** A row that was not recorded, and why. */
+/** A row that was not recorded, with its faults. */
 export interface ImportFailure {
-  /** The line of the file on which it begins. */
+  /** The number of its first line in the file. */
   readonly line: number;
   readonly errors: readonly Pick<ValidationIssue, "loc" | "msg">[];
 }
@@ -14,19 +14,19 @@ export interface ImportFailure {
 export interface Import {
   readonly id: string;
   readonly state: ImportState;
-  /** How many rows the file has, the header apart. */
+  /** The number of rows without the header. */
   readonly rows: number;
-  /** How many of them are expenses by now. */
+  /** The number of rows recorded so far. */
   readonly recorded: number;
   readonly failed: number;
-  /** The first of those that failed, at most {@link shownFailures}. */
+  /** The first failed rows, at most {@link shownFailures}. */
   readonly failures: readonly ImportFailure[];
   /** RFC 3339, in UTC. */
   readonly created_at: string;
   readonly finished_at: string | null;
 }
 
-/** A row as it stands in the file, until the job comes to it. */
+/** A row of the file that the job has not processed yet. */
 export interface StagedRow {
   readonly line: number;
   readonly fields: readonly string[];
@@ -37,7 +37,7 @@ export type Header = readonly string[];
 
 export const shownFailures = 100;
 
-/** Whether a text can be the id of an import at all. */
+/** Returns whether a text has the form of an import id. */
 export function isImportId(text: string): boolean {
   return /^[0-9a-f]{32}$/.test(text);
 }

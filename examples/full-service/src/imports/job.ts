@@ -9,7 +9,7 @@ import { readExpense } from "../validation.ts";
 import { type Header, type ImportFailure, isImportId, type StagedRow } from "./import.ts";
 import { holdImport, importDone, importProgress, takeRows } from "./store.ts";
 
-/** What {@link importJob} stands on. */
+/** Options of {@link importJob}. */
 export interface ImportJobOptions {
   readonly db: Database;
   readonly prepared: () => Promise<void>;
@@ -22,9 +22,9 @@ export interface ImportJobOptions {
 export const importTask = "expenses.import";
 
 /**
- * Works through a file, some rows at a time, as the tenant whose file it is. A row is taken out of what is to be done, made
- * an expense, announced and counted in one transaction: however often the job is cut off and begun again, each row
- * becomes one expense.
+ * Returns the job that processes a file in steps, as the tenant of the file. One transaction deletes a pending row,
+ * records the expense, announces and counts it, so each row becomes one expense, even if the job is killed and started
+ * again.
  */
 export function importJob({
   db,
@@ -33,10 +33,10 @@ export function importJob({
   refreshLater,
   stepRows = 200,
 }: ImportJobOptions): JobHandler {
-  /** @returns whether there may be more to do */
+  /** @returns whether more rows may be pending */
   async function step(tx: Queryable, id: string, tenant: string): Promise<boolean> {
     const header = await holdImport(tx, id);
-    // Done, or taken away meanwhile: nothing is left of it.
+    // The import is done or deleted.
     if (header === undefined) return false;
     const rows = await takeRows(tx, id, stepRows);
     const { expenses, failures } = sorted(header, rows);

@@ -5,16 +5,16 @@ import { importingTenants, pruneImports } from "./store.ts";
 
 export const pruneTask = "imports.prune";
 
-/** How long an import that is done can be asked for. */
+/** Days that a finished import is kept. */
 const keepDays = 30;
 
-/** What {@link pruneJob} stands on. */
+/** Options of {@link pruneJob}. */
 export interface PruneJobOptions {
   readonly db: Database;
   readonly prepared: () => Promise<void>;
 }
 
-/** Forgets old imports, tenant after tenant: nobody sees those of all at once. Doing it twice does no harm. */
+/** Returns the job that deletes old imports, tenant by tenant, because no login sees those of all. It is idempotent. */
 export function pruneJob({ db, prepared }: PruneJobOptions): JobHandler {
   return async (_payload, { signal }) => {
     await prepared();
@@ -23,6 +23,6 @@ export function pruneJob({ db, prepared }: PruneJobOptions): JobHandler {
       signal.throwIfAborted();
       pruned += await db.withTenant(tenant, (tx) => pruneImports(tx, keepDays));
     }
-    currentContext()?.log?.info({ pruned }, "old imports forgotten");
+    currentContext()?.log?.info({ pruned }, "old imports deleted");
   };
 }

@@ -11,16 +11,18 @@ import { isImportId } from "./import.ts";
 import { importTask } from "./job.ts";
 import { beginImport, dropImport, findImport, importJobId, importQueued, stageRows } from "./store.ts";
 
-/** What {@link importRoutes} stands on. */
+/** Options of {@link importRoutes}. */
 export interface ImportRoutesOptions {
   readonly db: Database;
   readonly jobs: JobTable;
   readonly prepared: () => Promise<void>;
-  /** Default: as `readFile()` does by itself. */
+  /** Default: the defaults of `readFile()`. */
   readonly limits?: FileLimits | undefined;
 }
 
-/** `POST /expenses/import` takes a file of expenses, `GET /imports/:id` says how far it is. */
+/**
+ * Adds `POST /expenses/import`, which accepts a file of expenses, and `GET /imports/:id`, which reports its progress.
+ */
 export function importRoutes(app: Express, { db, jobs, prepared, limits }: ImportRoutesOptions): void {
   app.post(
     "/expenses/import",
@@ -34,7 +36,7 @@ export function importRoutes(app: Express, { db, jobs, prepared, limits }: Impor
       const id = randomBytes(16).toString("hex");
       let isBegun = false;
       try {
-        // One short transaction for some rows: a slow client holds no connection of the database.
+        // A short transaction for each batch, so that a slow client holds no database connection.
         const rows = await readFile(
           req,
           (header, batch) =>
@@ -51,7 +53,7 @@ export function importRoutes(app: Express, { db, jobs, prepared, limits }: Impor
         });
         res.status(202).location(`/imports/${id}`).json({ id, state: "queued", rows });
       } catch (error) {
-        // What stays where this fails too is taken away at night.
+        // If this fails too, the nightly prune deletes the rest.
         if (isBegun) await db.withTenant(tenant, (tx) => dropImport(tx, id)).catch(() => undefined);
         throw error;
       }

@@ -33,7 +33,7 @@ create table if not exists imports (
   created_at timestamptz(3) not null default now(),
   finished_at timestamptz(3)
 )`,
-    // What is still to be done of a file. A row goes in the transaction in which it becomes an expense.
+    // The pending rows of a file. The transaction that records the expense deletes the row.
     `
 create table if not exists import_rows (
   import_id text not null references imports on delete cascade,
@@ -42,12 +42,12 @@ create table if not exists import_rows (
   fields jsonb not null,
   primary key (import_id, line)
 )`,
-    // Nobody sees the imports of all tenants. So who has any is kept where no row security is.
+    // No login sees the imports of all tenants, so a table without row security lists the tenants.
     `create table if not exists importing_tenants (tenant text primary key)`,
   ],
 };
 
-/** Makes the tables of imports where they are missing; a statement sees the rows of its tenant. */
+/** Creates the missing tables of imports. Row security limits statements to the rows of their tenant. */
 export async function ensureImports(tx: Queryable): Promise<void> {
   await ensureSchema(tx, schema);
   for (const table of ["imports", "import_rows"]) await enableRowSecurity(tx, { table, column: "tenant" });

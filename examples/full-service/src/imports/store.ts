@@ -6,9 +6,9 @@ interface ImportRow extends Omit<Import, "created_at" | "finished_at">, Row {
   readonly finished_at: Date | null;
 }
 
-// As in `src/expense-store.ts`: whose rows they are is said by the transaction.
+// As in `src/expense-store.ts`, the transaction determines the tenant.
 
-/** Begins an import: nobody sees it until it is queued. */
+/** Begins an import, which stays hidden until it is queued. */
 export async function beginImport(tx: Queryable, id: string, tenant: string, header: Header): Promise<void> {
   await tx.query("insert into importing_tenants (tenant) values ($1) on conflict do nothing", [tenant]);
   await tx.query("insert into imports (id, tenant, header) values ($1, $2, $3::jsonb)", [
@@ -18,7 +18,7 @@ export async function beginImport(tx: Queryable, id: string, tenant: string, hea
   ]);
 }
 
-/** Keeps rows until the job comes to them. */
+/** Stores rows for the job. */
 export async function stageRows(
   tx: Queryable,
   id: string,
@@ -33,22 +33,22 @@ select $1, $2, line, fields from jsonb_to_recordset($3::jsonb) as row (line int,
   );
 }
 
-/** The file is complete. */
+/** Marks the file as complete. */
 export async function importQueued(tx: Queryable, id: string, rows: number): Promise<void> {
   await tx.query("update imports set state = 'queued', rows = $2 where id = $1", [id, rows]);
 }
 
-/** Takes an import and what is left of it away. */
+/** Deletes an import and its pending rows. */
 export async function dropImport(tx: Queryable, id: string): Promise<void> {
   await tx.query("delete from imports where id = $1", [id]);
 }
 
-/** The job of an import. */
+/** Returns the id of the job of an import. */
 export function importJobId(id: string): string {
   return `import-${id}`;
 }
 
-/** @param jobTable where its job is, while there is one */
+/** @param jobTable the job table, for the state of its job */
 export async function findImport(tx: Queryable, id: string, jobTable: string): Promise<Import | undefined> {
   const { rows } = await tx.query<ImportRow>(
     `
@@ -69,7 +69,9 @@ from imports where id = $1 and state <> 'receiving'`,
   );
 }
 
-/** Holds an import to the end of the transaction: two workers do not work on one file at once. Undefined when it is done. */
+/**
+ * Locks an import until the end of the transaction, so that only one worker processes it. Undefined when it is done.
+ */
 export async function holdImport(tx: Queryable, id: string): Promise<Header | undefined> {
   const { rows } = await tx.query<{ header: Header }>(
     "select header from imports where id = $1 and state in ('queued', 'running') for update",
@@ -79,9 +81,9 @@ export async function holdImport(tx: Queryable, id: string): Promise<Header | un
 }
 
 /**
- * Takes the next rows out of those that are to be done, by their lines. The import must be held: rows are
- * deleted by their places. The statistics of this table are those of files that are gone, and led a join by
- * lines astray for seconds.
+ * Deletes and returns the next pending rows, in the order of their lines. The import must be locked, because rows are
+ * deleted by their physical position (`ctid`). A join by lines took seconds, because the statistics of this table
+ * describe files that are already deleted.
  */
 export async function takeRows(tx: Queryable, id: string, limit: number): Promise<readonly StagedRow[]> {
   const { rows } = await tx.query<StagedRow & Row>(
@@ -96,7 +98,7 @@ with taken as (
   return rows;
 }
 
-/** How far the import has come. */
+/** Records the progress of an import. */
 export async function importProgress(
   tx: Queryable,
   id: string,
@@ -120,13 +122,13 @@ export async function importDone(tx: Queryable, id: string): Promise<void> {
   await tx.query("update imports set state = 'done', finished_at = now() where id = $1", [id]);
 }
 
-/** The tenants that have imports; asked outside of any. */
+/** Returns the tenants that have imports; called outside of a tenant. */
 export async function importingTenants(db: Queryable): Promise<readonly string[]> {
   const { rows } = await db.query<{ tenant: string }>("select tenant from importing_tenants order by tenant");
   return rows.map(({ tenant }) => tenant);
 }
 
-/** Forgets what was finished long ago, and what was never sent to its end. */
+/** Deletes old finished imports, and files that were not sent to their end. */
 export async function pruneImports(tx: Queryable, keepDays: number): Promise<number> {
   const { rowCount } = await tx.query(
     `

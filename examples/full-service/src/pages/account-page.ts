@@ -2,14 +2,14 @@ import type { Session } from "../sessions.ts";
 import { type Html, markup } from "./html.ts";
 import { layout } from "./layout.ts";
 
-/** What the page shows. */
+/** The content of the page. */
 export interface AccountPage {
   readonly subject: string;
   readonly email: string | undefined;
   readonly tenant: string | undefined;
   readonly roles: readonly string[];
   readonly sessions: readonly Session[];
-  /** The session that asks. */
+  /** The session of the request. */
   readonly family: string | undefined;
 }
 
@@ -22,7 +22,7 @@ export function accountPage({ subject, email, tenant, roles, sessions, family }:
   ];
   const main = markup`<h1>Your account</h1>
 <table>
-<caption class="hidden">Who you are</caption>
+<caption class="hidden">Your user</caption>
 <tbody>
 ${facts.map(([name, value]) => markup`<tr><th scope="row">${name}</th><td>${value}</td></tr>`)}
 </tbody>

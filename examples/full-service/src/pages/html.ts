@@ -3,10 +3,10 @@ export interface Html {
   readonly text: string;
 }
 
-/** What may stand in a template: text is escaped, nothing is left out. */
+/** A value in a template: text is escaped; false and undefined are left out. */
 export type Part = Html | readonly Html[] | string | number | false | undefined;
 
-/** A piece of HTML; every value in it is escaped for text and for attributes in double quotes. */
+/** Returns HTML in which every value is escaped for text and for attributes in double quotes. */
 export function markup(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   const pieces = strings.map((text, index) => text + markupOf(parts[index]));
   return { text: pieces.join("") };
@@ -14,7 +14,7 @@ export function markup(strings: TemplateStringsArray, ...parts: readonly Part[])
 
 function markupOf(part: Part): string {
   if (part === undefined || part === false) return "";
-  // A client's text is never an object, so it cannot pass for HTML.
+  // A client's text is never an object, so it is always escaped.
   if (typeof part !== "object") return escapeText(String(part));
   return "text" in part ? part.text : part.map(({ text }) => text).join("\n");
 }

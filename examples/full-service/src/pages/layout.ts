@@ -1,6 +1,6 @@
 import { type Html, markup } from "./html.ts";
 
-// Inline, which helmet's policy allows of styles: pages of a service without files to serve.
+// Inline styles, which helmet's policy allows, because the service has no static files.
 const style: Html = markup`
   :root {
     color-scheme: light dark;
@@ -49,9 +49,9 @@ const style: Html = markup`
   }`;
 
 /**
- * A whole document, light or dark as its reader has it.
+ * Returns a whole HTML document, light or dark as the browser prefers.
  *
- * @param more style of this page alone
+ * @param more styles for this page only
  */
 export function layout(title: string, main: Html, more?: Html): string {
   return markup`<!doctype html>

@@ -1,11 +1,11 @@
 import { markup } from "./html.ts";
 import { layout } from "./layout.ts";
 
-/** A page that says one thing. */
+/** The content of a page with one message. */
 export interface Message {
   readonly title: string;
   readonly text: string;
-  /** Where to go from there: a path of this site. */
+  /** Target of the link: a path of this site. */
   readonly href: string;
   readonly link: string;
 }

@@ -3,14 +3,14 @@ import type { Found } from "../search/documents.ts";
 import { type Html, markup } from "./html.ts";
 import { layout } from "./layout.ts";
 
-/** What the page shows. */
+/** The content of the page. */
 export interface ReceiptsPage {
-  /** What was looked for, as it was typed. Default: nothing. */
+  /** The query as typed. Default: empty. */
   readonly q?: string | undefined;
   readonly category?: string | undefined;
-  /** What was found. Default: nothing was looked for. */
+  /** The results. Default: no search was made. */
   readonly hits?: readonly Found[] | undefined;
-  /** What was wrong with it. Default: nothing. */
+  /** The error of the query. Default: none. */
   readonly error?: string | undefined;
 }
 
@@ -32,7 +32,7 @@ const style: Html = markup`
   .tag { border: 1px solid var(--edge); border-radius: 1rem; padding: 0 .6rem; margin-right: .4rem; }
   mark { background: var(--mark); color: inherit; border-radius: .15rem; }`;
 
-/** The box, wherever it stands: a form that needs no script. */
+/** Returns the search form, which needs no script. */
 export function searchForm({ q = "", category, error }: Omit<ReceiptsPage, "hits">): Html {
   const isWrong = error !== undefined && markup` aria-invalid="true" aria-describedby="error"`;
   return markup`<form action="/receipts" role="search" aria-label="Receipts">
@@ -51,9 +51,9 @@ ${categories.map((each) => markup`<option${each === category && markup` selected
 }
 
 function results(q: string, hits: readonly Found[]): Html {
-  if (hits.length === 0) return markup`<p role="status">Nothing is like “${q}”.</p>`;
+  if (hits.length === 0) return markup`<p role="status">No receipt matches “${q}”.</p>`;
   const words = wordsOf(q);
-  return markup`<h2>${hits.length === 1 ? "One receipt" : `${hits.length} receipts`} like “${q}”</h2>
+  return markup`<h2>${hits.length === 1 ? "One receipt matches" : `${hits.length} receipts match`} “${q}”</h2>
 <ol class="hits" role="list">
 ${hits.map((hit) => item(hit, words))}
 </ol>`;
@@ -62,7 +62,7 @@ ${hits.map((hit) => item(hit, words))}
 function item({ document, text, meta, score, rank }: Found, words: RegExp | undefined): Html {
   const { category, paid_at: paidAt, expense } = meta;
   const found = [
-    rank.meaning === null ? undefined : `number ${rank.meaning} by likeness (${score.toFixed(2)})`,
+    rank.meaning === null ? undefined : `number ${rank.meaning} by similarity (${score.toFixed(2)})`,
     rank.words === null ? undefined : `number ${rank.words} by words`,
   ].filter((each) => each !== undefined);
   return markup`<li>
@@ -77,10 +77,10 @@ function item({ document, text, meta, score, rank }: Found, words: RegExp | unde
 
 const mostWords = 12;
 
-/** What is marked: words that begin as one of the query does. */
+/** Returns a pattern of the words to mark: those that begin with a word of the query. */
 function wordsOf(q: string): RegExp | undefined {
   const words = q.match(/[\p{L}\p{N}]{4,}/gu)?.slice(0, mostWords) ?? [];
-  // Letters and digits alone, so none of them means anything in a pattern.
+  // Only letters and digits, so they need no escaping in a pattern.
   return words.length === 0
     ? undefined
     : new RegExp(`(?<![\\p{L}\\p{N}])(?:${words.join("|")})[\\p{L}\\p{N}]*`, "giu");

@@ -9,16 +9,16 @@ import { type Html, markup } from "./html.ts";
 import { layout } from "./layout.ts";
 import { searchForm } from "./receipts-page.ts";
 
-/** What the page shows. */
+/** The content of the page. */
 export interface ReportsPage {
   readonly tenant: string;
-  /** By category. */
+  /** The report by category. */
   readonly report: MonthlyReport;
-  /** From when to when there are expenses. */
+  /** The first and the last month with expenses. */
   readonly known: KnownMonths;
-  /** The same months, all categories of each together. */
+  /** The figures of the same months over all categories. */
   readonly together: readonly MonthFigures[];
-  /** What was wrong with the months that were asked for. Default: nothing. */
+  /** The error of the requested months. Default: none. */
   readonly error?: string | undefined;
 }
 
@@ -53,7 +53,7 @@ ${searchForm({})}
 
 const mostChoices = 240;
 
-/** The newest months from the first to the last with expenses, and those that are shown, whatever they are; the newest first. */
+/** Returns the newest months with expenses, and the months that are shown; newest first. */
 function choices({ known, report }: ReportsPage, chosen: string): readonly Html[] {
   const { from, to } = report;
   const newest = monthsFrom(known.first, known.last).slice(-mostChoices);
@@ -172,7 +172,7 @@ function told(figures: MonthFigures | undefined, chosen: (figures: MonthFigures)
   return figures === undefined ? "no month" : `${monthTitle(figures.month)}, with ${chosen(figures)}`;
 }
 
-/** With commas at the thousands; every digit stays. */
+/** Formats an amount with commas at the thousands, without rounding. */
 function money(amount: string): string {
   return amount.replace(/\B(?=(?:\d{3})+\.)/g, ",");
 }

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 
-/** Answers with a page of one person: no cache keeps it, and no other site is told its address. */
+/** Sends a personal page: caches do not store it, and other sites do not learn its URL. */
 export function sendPage(
   res: ServerResponse,
   status: number,
@@ -12,14 +12,14 @@ export function sendPage(
     "Content-Type": "text/html; charset=utf-8",
     "Content-Length": body.length,
     "Cache-Control": "no-store",
-    // Not helmet's `no-referrer`: with that, browsers send `Origin: null` along with the forms of the page.
+    // Not helmet's `no-referrer`, because with it browsers send `Origin: null` with the forms of the page.
     "Referrer-Policy": "same-origin",
     ...headers,
   });
   res.end(body);
 }
 
-/** Sends a browser on, by GET. */
+/** Redirects a browser, which then uses GET. */
 export function seeOther(res: ServerResponse, path: string): void {
   res.writeHead(303, { Location: path, "Cache-Control": "no-store" }).end();
 }

@@ -3,25 +3,25 @@ import { home } from "../return-to.ts";
 import { markup } from "./html.ts";
 import { layout } from "./layout.ts";
 
-/** What somebody of the demo may do beyond what everybody of a tenant may. */
+/** What a demo user may do beyond the rights of every user. */
 const abilities: Readonly<Record<string, string>> = {
-  admin: ", who may see totals",
-  operator: ", who looks after the queue",
+  admin: ", may see totals",
+  operator: ", manages the queue",
 };
 
-/** What the page shows. */
+/** The content of the page. */
 export interface SignInPage {
   /** A path of this site. */
   readonly returnTo: string;
-  /** Names of the providers by which one can sign in too. */
+  /** Names of the providers for sign-in. */
   readonly providers: readonly string[];
-  /** Whether the people of the demo are shown, with their password. */
+  /** Whether the demo users are shown, with their password. */
   readonly isDemo: boolean;
-  /** What was wrong with the last try. Default: nothing. */
+  /** The error of the last try. Default: none. */
   readonly error?: string | undefined;
-  /** What was typed there. Default: nothing. */
+  /** The address typed in the last try. Default: empty. */
   readonly email?: string | undefined;
-  /** What has become of the session that was there before. Default: nothing. */
+  /** A message about the previous session. Default: none. */
   readonly note?: string | undefined;
 }
 
@@ -39,19 +39,19 @@ ${error !== undefined && markup`<p class="error" id="error" role="alert">${error
 <input id="password" name="password" type="password" autocomplete="current-password" required maxlength="200"${wrong}${again}>
 <button>Sign in</button>
 </form>
-${providers.length > 0 && markup`<h2>Or with an account elsewhere</h2>`}
+${providers.length > 0 && markup`<h2>Or sign in through a provider</h2>`}
 ${providers.map(
   (name) =>
     markup`<p><a class="button plain" href="/auth/${name}/start?return_to=${encodeURIComponent(returnTo)}">Sign in with ${name}</a></p>`,
 )}
 ${
   isDemo &&
-  markup`<h2>People of the demo</h2>
-<p>The password of all of them is <code>${demoPassword}</code>.</p>
+  markup`<h2>Demo users</h2>
+<p>Their password is <code>${demoPassword}</code>.</p>
 <ul>
 ${demoUsers.map(({ email, role }) => markup`<li>${email}${abilities[role] ?? ""}</li>`)}
 </ul>`
 }
-${returnTo === home && markup`<p><a href="/">What is this?</a></p>`}`;
+${returnTo === home && markup`<p><a href="/">About this service</a></p>`}`;
   return layout(`${error === undefined ? "" : "Error: "}Sign in to Expenses`, main);
 }

@@ -2,26 +2,26 @@ import { Fields, type Reading } from "../fields.ts";
 import { monthName } from "../validation.ts";
 import { monthAfter, monthCount } from "./month.ts";
 
-/** The months that a report is about, both counted. */
+/** The first and the last month of a report, both inclusive. */
 export interface MonthRange {
   readonly from: string;
   readonly to: string;
 }
 
-/** What somebody asks of a report. */
+/** The parameters of a report. */
 export interface ReportFilter {
   readonly from: string | undefined;
   readonly to: string | undefined;
   readonly by: ReportBy;
 }
 
-/** Whether each category of a month has figures of its own, or all of them together. */
+/** Whether figures are per month and category, or per month. */
 export type ReportBy = "category" | "month";
 
 const known = ["from", "to", "by"];
 const groupings: readonly ReportBy[] = ["category", "month"];
 const mostMonths = 60;
-/** The first and the last one that `monthName` takes. */
+/** The first and the last month that `monthName` accepts. */
 const [earliest, latest] = ["1900-01", "2199-12"] as const;
 
 const grouping: Reading<ReportBy> = {
@@ -29,7 +29,7 @@ const grouping: Reading<ReportBy> = {
   read: (value) => groupings.find((each) => each === value),
 };
 
-/** The filter of a query string. @throws ProblemError 422 that lists all that is wrong with it */
+/** Returns the filter of a query string. @throws ProblemError 422 that lists all faults */
 export function reportFilter(query: URLSearchParams): ReportFilter {
   const fields = new Fields("query", [...query], known);
   const filter = {
@@ -47,8 +47,8 @@ export function reportFilter(query: URLSearchParams): ReportFilter {
 }
 
 /**
- * Twelve months where one end, or both, is left open: the last of them is `newest` then. An end that is made up is one that can be asked
- * for again.
+ * Completes a range to twelve months if one or both ends are missing; without both it ends with `newest`. The completed
+ * end is always a month that a client may ask for.
  */
 export function rangeOf({ from, to }: Pick<ReportFilter, "from" | "to">, newest: string): MonthRange {
   if (from !== undefined) {

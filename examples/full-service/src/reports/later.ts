@@ -7,7 +7,7 @@ import type { Expense } from "../expense.ts";
 import { monthAfter } from "./month.ts";
 import { expenseTenants } from "./totals.ts";
 
-/** Has totals computed anew by a job, told in the transaction that wrote the expenses. */
+/** Queues jobs that recompute totals, in the transaction that wrote the expenses. */
 export type RefreshLater = (tx: Queryable, tenant: string, expenses: readonly Expense[]) => Promise<void>;
 
 export function refreshLater(totals: Rollup, jobs: JobTable): RefreshLater {
@@ -18,8 +18,8 @@ export function refreshLater(totals: Rollup, jobs: JobTable): RefreshLater {
 }
 
 /**
- * Moments in all months that the expenses are in: the first and the last one of every month of UTC. Where clocks differ from
- * UTC such a month lies in two, and then one of them is in each.
+ * Returns moments in all months of the expenses: the first and the last moment of every month in UTC. In a time zone
+ * other than UTC such a month overlaps two months, and each of them contains one of the moments.
  */
 function momentsOf(expenses: readonly Expense[]): readonly string[] {
   const ends = new Map<string, { first: string; last: string }>();
@@ -35,7 +35,7 @@ function momentsOf(expenses: readonly Expense[]): readonly string[] {
 
 export const verifyTask = "reports.verify";
 
-/** What {@link verifyJob} stands on. */
+/** Options of {@link verifyJob}. */
 export interface VerifyJobOptions {
   readonly db: Database;
   readonly prepared: () => Promise<void>;
@@ -46,9 +46,9 @@ const yearsBack = 5;
 const yearsAhead = 1;
 
 /**
- * Compares the totals of the last five years, and of the next one, with the expenses, tenant after tenant, and computes those anew that
- * are not what they should be: somebody has changed expenses behind the service's back, or one of an earlier release has. A tenant
- * whose expenses cannot be read in time keeps none of the others from it.
+ * Returns the job that compares the totals of the last five years, and of the next one, with the expenses, tenant by
+ * tenant, and recomputes those that differ, for example because expenses were changed by hand or by an earlier release.
+ * A tenant whose expenses cannot be read in time does not stop the others.
  */
 export function verifyJob({ db, prepared, totals }: VerifyJobOptions): JobHandler {
   return async (_payload, { signal }) => {
@@ -65,16 +65,18 @@ export function verifyJob({ db, prepared, totals }: VerifyJobOptions): JobHandle
         reason ??= error;
       }
     }
-    if (repaired > 0) log?.warn({ repaired }, "totals were not what they should be, and were computed anew");
+    if (repaired > 0) log?.warn({ repaired }, "totals differed from their expenses and were recomputed");
     if (failed > 0) {
       const message = `the totals of ${failed} of ${tenants.length} tenants could not be compared with their expenses`;
       throw new Error(message, { cause: reason });
     }
-    if (repaired === 0) log?.info({ repaired }, "the totals are what they should be");
+    if (repaired === 0) log?.info({ repaired }, "the totals match their expenses");
   };
 }
 
-/** A year at a time: a statement of all of them would take a large tenant longer than one may. @returns how many months were wrong */
+/**
+ * Repairs a year at a time, because one statement for all would exceed its timeout. @returns the number of wrong months
+ */
 async function madeRight(
   { db, totals }: Pick<VerifyJobOptions, "db" | "totals">,
   tenant: string,

@@ -5,9 +5,9 @@ import { type MonthRange, rangeOf, type ReportBy, type ReportFilter } from "./fi
 
 /** The figures of a month, or of one category in it. Amounts have two decimals, as text. */
 export interface MonthFigures {
-  /** Such as `2026-03`; one without expenses is not there. */
+  /** For example `2026-03`; months without expenses are left out. */
   readonly month: string;
-  /** Where the report is by category. */
+  /** Only in a report by category. */
   readonly category?: Category;
   readonly expenses: number;
   readonly total: string;
@@ -15,18 +15,21 @@ export interface MonthFigures {
   readonly average: string;
   readonly minimum: string;
   readonly maximum: string;
-  /** The one in the middle, the smaller one of two; only by category: that of a month does not follow from those of its categories. */
+  /**
+   * The middle amount, the smaller of two. Only by category, because a month's median does not follow from those of its
+   * categories.
+   */
   readonly median?: string;
 }
 
-/** What `GET /reports/monthly` answers. */
+/** The answer of `GET /reports/monthly`. */
 export interface MonthlyReport extends MonthRange {
   readonly time_zone: string;
   readonly by: ReportBy;
   readonly months: readonly MonthFigures[];
 }
 
-/** @param tx sees the totals of the tenant */
+/** @param tx a transaction of the tenant */
 export async function monthlyReport(
   tx: Queryable,
   tenant: string,
@@ -39,7 +42,7 @@ export async function monthlyReport(
   return { ...range, time_zone: totals.timeZone, by, months };
 }
 
-/** The first and the last month with expenses; where there are none both are this one. */
+/** The first and the last month with expenses; without expenses both are the current month. */
 export interface KnownMonths {
   readonly first: string;
   readonly last: string;
@@ -58,7 +61,7 @@ from monthly_totals where tenant_id = $1`,
   return found;
 }
 
-/** What the driver makes of a row of totals: whole numbers and decimals come as texts. */
+/** A row of totals from the driver, which returns bigints and decimals as strings. */
 interface TotalRow extends Row {
   readonly month: string;
   readonly category: Category;
@@ -72,7 +75,7 @@ interface TotalRow extends Row {
 
 const additive = ["expenses", "total", "minimum", "maximum"];
 
-/** The figures of every month of a range that has expenses, in their order. */
+/** Returns the figures of every month of a range that has expenses, in order. */
 export async function figuresOf(
   tx: Queryable,
   tenant: string,
@@ -95,7 +98,7 @@ export async function figuresOf(
   });
 }
 
-/** A total in two decimals by a count, in two decimals as PostgreSQL rounds them; without a binary fraction on the way. */
+/** Divides a total by a count and rounds to two decimals as PostgreSQL does, without binary fractions. */
 function averageOf(total: string, count: number): string {
   const [cents, divisor] = [BigInt(total.replace(".", "")), BigInt(count)];
   const rounded = String((2n * cents + divisor) / (2n * divisor)).padStart(3, "0");

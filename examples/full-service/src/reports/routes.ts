@@ -18,20 +18,20 @@ import { requireVisitor, visitorOf } from "../visitor.ts";
 import { type ReportFilter, reportFilter } from "./filter.ts";
 import { figuresOf, knownMonths, monthlyReport } from "./report.ts";
 
-/** What {@link reportRoutes} stands on. */
+/** Options of {@link reportRoutes}. */
 export interface ReportRoutesOptions {
   readonly db: Database;
   readonly prepared: () => Promise<void>;
   readonly totals: Rollup;
   readonly search: Search;
-  /** Finds out who looks at a page. */
+  /** Identifies the visitor of a page. */
   readonly visitors: RequestHandler;
 }
 
 const readScope = "expenses:read";
 const shownHits = 10;
 
-/** `GET /reports/monthly` for programs; for people the pages `/reports`, with charts of the same, and `/receipts`, a search. */
+/** Adds `GET /reports/monthly` for programs, and the pages `/reports` with charts and `/receipts` with a search. */
 export function reportRoutes(
   app: Express,
   { db, prepared, totals, search, visitors }: ReportRoutesOptions,
@@ -66,7 +66,7 @@ export function reportRoutes(
 
   app.get("/receipts", visitors, requireVisitor, requireReader, async (req: Request, res: Response) => {
     const asked = queryOf(req);
-    // An empty choice of the form is none. The page itself has no query, and nothing is looked for.
+    // An empty field of the form counts as missing. Without a query the page shows only the form.
     for (const name of ["category", "retry"])
       if (asked.get(name) === "" || name === "retry") asked.delete(name);
     if (!asked.has("q")) {
@@ -89,12 +89,12 @@ export function reportRoutes(
 }
 
 function wrongSearch(q: string): string {
-  if (q.trim() === "") return "Type what you are looking for.";
-  if (searchedText.read(q) === undefined) return `Type ${searchedText.expects}.`;
-  return "This cannot be looked for: choose one of the categories, or all.";
+  if (q.trim() === "") return "Enter the words to search for.";
+  if (searchedText.read(q) === undefined) return `Enter ${searchedText.expects}.`;
+  return "Choose one of the categories, or all.";
 }
 
-/** The months of the form; where those are wrong, the last ones and what is wrong. */
+/** Returns the months of the form; for invalid ones the last months and an error. */
 function shownMonths(req: Request): { readonly filter: ReportFilter; readonly error?: string } {
   const asked = queryOf(req);
   asked.delete("retry");
@@ -104,12 +104,12 @@ function shownMonths(req: Request): { readonly filter: ReportFilter; readonly er
   } catch (fault) {
     if (!isProblemError(fault) || fault.status !== 422) throw fault;
     const error =
-      "These are no months to show: the first must not be after the last, and at most five years before it.";
+      "Choose other months: the first must not be after the last, and at most five years before it.";
     return { filter: { from: undefined, to: undefined, by: "category" }, error };
   }
 }
 
-/** A guard behind `requireVisitor`: who may not see expenses sees no reports of them either. */
+/** Guards reports, behind `requireVisitor`: without the right to see expenses the answer is 403. */
 const requireReader: RequestHandler = (req, _res, next) => {
   const visitor = visitorOf(req);
   next(visitor !== undefined && mayRead(visitor) ? undefined : missingScopes([readScope]));

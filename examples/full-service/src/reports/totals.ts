@@ -1,19 +1,19 @@
 import { defineRollup, type Rollup } from "@svc/rollups";
 import { enableRowSecurity, ensureSchema, type Queryable } from "@svc/sql";
 
-/** Whose rows there are, for work that goes through all tenants. */
+/** The tenants that have expenses, for work that goes through all tenants. */
 const tenants = {
   name: "expenses tenants",
   tables: { expense_tenants: { tenant: "text" } },
-  // Nobody sees the expenses of all tenants. So who has any is kept where no row security is.
+  // No login sees the expenses of all tenants, so a table without row security lists the tenants.
   statements: [`create table if not exists expense_tenants (tenant text primary key)`],
 };
 
 /**
- * What was spent, by tenant, month and category: six figures, computed anew from the expenses of a month whenever one of them
- * changes.
+ * Returns the rollup of spending by tenant, month and category: six figures, recomputed from the expenses of a month
+ * whenever one of them changes.
  *
- * @param timeZone whose months these are
+ * @param timeZone time zone of the months
  */
 export function monthlyTotals(timeZone: string): Rollup {
   return defineRollup({
@@ -25,7 +25,7 @@ export function monthlyTotals(timeZone: string): Rollup {
       total: { sql: "sum(amount)", type: "numeric(20, 2)" },
       minimum: { sql: "min(amount)", type: "numeric(12, 2)" },
       maximum: { sql: "max(amount)", type: "numeric(12, 2)" },
-      // Those of several categories do not follow from those of each. The average does: from total and count.
+      // The median of several categories does not follow from their medians; the average follows from total and count.
       average: { sql: "avg(amount)", type: "numeric(12, 2)", nonAdditive: true },
       median: {
         sql: "percentile_disc(0.5) within group (order by amount)",
@@ -38,8 +38,8 @@ export function monthlyTotals(timeZone: string): Rollup {
 }
 
 /**
- * Makes the table of totals where it is missing, and computes all of it where it was, and where the months are of another time
- * zone than before. Then a statement sees the totals of its tenant.
+ * Creates the table of totals if it is missing, and computes all totals of a new table or after a change of the time
+ * zone. Row security limits statements to the totals of their tenant.
  */
 export async function ensureTotals(tx: Queryable, totals: Rollup): Promise<void> {
   await ensureSchema(tx, tenants);
@@ -49,8 +49,8 @@ export async function ensureTotals(tx: Queryable, totals: Rollup): Promise<void>
 }
 
 /**
- * All tenants at once. For that their rows are shown to the owner of the tables, which is this transaction alone while it lasts; its
- * next steps shut them away again.
+ * Computes the totals of all tenants. For that, their rows are visible to the owner of the tables, in this transaction
+ * only; its next steps hide them again.
  */
 async function computeAll(tx: Queryable, totals: Rollup): Promise<void> {
   for (const table of ["expenses", "monthly_totals"]) {
@@ -70,10 +70,10 @@ async function isOfOtherZone(tx: Queryable, { table, timeZone }: Rollup): Promis
   return rows.length === 0;
 }
 
-/** The job that computes the totals of one month. */
+/** The task of the job that computes the totals of one month. */
 export const refreshTask = "rollup.refresh.monthly_totals";
 
-/** The tenants that have expenses; asked outside of any. */
+/** Returns the tenants that have expenses; called outside of a tenant. */
 export async function expenseTenants(db: Queryable): Promise<readonly string[]> {
   const { rows } = await db.query<{ tenant: string }>("select tenant from expense_tenants order by tenant");
   return rows.map(({ tenant }) => tenant);

@@ -1,27 +1,27 @@
 import type { Embed } from "@svc/search-store";
 
-/** Numbers of an embedding. */
+/** The number of dimensions of an embedding. */
 export const dimensions = 256;
 
-/** Another name makes the store embed everything anew: change it with what follows. */
+/** A new name makes the store embed all texts again: change it with the code below. */
 export const embedderName = "demo-hashes-1";
 
 const wordWeight = 0.8;
 const pieceWeight = 0.7;
-/** "the", "and" and "for" are in every text, and say nothing about it. */
+/** "the", "and" and "for" are in every text and carry no meaning. */
 const empty = /^[a-z]{1,3}$/;
 const pieceLength = 3;
 const mostWords = 20_000;
 
 /**
- * An embedder for a demo: it needs no model and no download, and the same text gives the same numbers everywhere. Every word of
- * a text, and every three letters in a row of it, adds to or takes from one of the numbers, chosen by a hash. So texts
- * are near to each other that share words or parts of words ("invoice", "invoices", "invioce"); that "taxi" and
- * "cab" mean the same it cannot know. A service of your own asks a real model in its place.
+ * An embedder for a demo: it needs no model and no download, and the same text gives the same numbers everywhere. A
+ * hash of every word, and of every three-letter sequence, selects a dimension and adds to it or subtracts from it. So
+ * texts are similar if they share words or parts of words ("invoice", "invoices", "invioce"); it does not know that
+ * "taxi" and "cab" mean the same. A real service uses a model instead.
  */
 export const demoEmbed: Embed = (texts) => texts.map(demoEmbedding);
 
-/** One embedding, of length 1. */
+/** Returns one embedding, a vector of length 1. */
 export function demoEmbedding(text: string): Float32Array {
   const counts = new Map<string, number>();
   const words =
@@ -40,7 +40,7 @@ export function demoEmbedding(text: string): Float32Array {
   for (const [feature, count] of counts) {
     const hash = hashOf(feature);
     const sign = hash & 0x80000000 ? -1 : 1;
-    // What comes ten times does not say ten times as much.
+    // Ten occurrences do not count ten times as much.
     const at = hash % dimensions;
     vector[at] = (vector[at] ?? 0) + sign * Math.log1p(count);
   }
@@ -51,12 +51,12 @@ function add(counts: Map<string, number>, feature: string, weight: number): void
   counts.set(feature, (counts.get(feature) ?? 0) + weight);
 }
 
-/** Without accents and capitals. */
+/** Removes accents and capitals. */
 function normal(text: string): string {
   return text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
 }
 
-/** FNV-1a over UTF-16 units, mixed once more: its lower bits alone are alike for texts that are. */
+/** FNV-1a over UTF-16 units, mixed once more, because its lower bits are similar for similar texts. */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
@@ -65,7 +65,7 @@ function hashOf(text: string): number {
 }
 
 function unit(vector: Float32Array, text: string): Float32Array {
-  // No words, or all of them cancelled out: a store takes no zeros, as nothing is near to them. This is near to nothing but itself.
+  // Without words, or if they cancel out, return a vector that is similar only to itself: the store rejects zeros.
   const isEmpty = Math.hypot(...vector) < 1e-6;
   const whole = isEmpty ? vector.map((_, at) => (hashOf(`${at} ${text}`) & 1 ? 1 : -1)) : vector;
   const length = Math.hypot(...whole);

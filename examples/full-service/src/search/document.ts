@@ -3,18 +3,18 @@ import { type Category } from "../expense.ts";
 import { knownCategory, pageLimit } from "../validation.ts";
 import { piecesOf } from "./pieces.ts";
 
-/** A value that is kept beside a document, and may be looked at by a filter. */
+/** A value of the metadata of a document, which filters can use. */
 export type MetaValue = string | number | boolean;
 
-/** What a client sends: the text of a receipt, or of anything else. */
+/** The document that a client sends: the text of a receipt, or any other text. */
 export interface NewDocument {
-  /** That of an expense, or one of the client's own. */
+  /** The id of an expense, or an id that the client chooses. */
   readonly id: string;
   readonly text: string;
   readonly meta: Readonly<Record<string, MetaValue>>;
 }
 
-/** What a client looks for. */
+/** A search of a client. */
 export interface Query {
   readonly q: string;
   readonly limit: number;
@@ -24,12 +24,15 @@ export interface Query {
 const bodyMembers = ["id", "text", "meta"];
 const filters = ["q", "limit", "category"];
 const mostCharacters = 20_000;
-/** Each is a row with an embedding: ten thousand of one letter would keep an embedded database, and so this process, busy for seconds. */
+/**
+ * Each is a row with an embedding: ten thousand paragraphs would block an embedded database, and so this process, for
+ * seconds.
+ */
 const mostPieces = 200;
 const longestQuery = 500;
 const mostMeta = 16;
 
-/** The document of a request body. @throws ProblemError 422 that lists all that is wrong with it */
+/** Returns the document of a request body. @throws ProblemError 422 that lists all faults */
 export function newDocument(body: unknown): NewDocument {
   const fields = bodyFields(body, bodyMembers);
   const id = fields.required("id", documentId);
@@ -45,7 +48,7 @@ export function newDocument(body: unknown): NewDocument {
   return { id, text, meta } as NewDocument;
 }
 
-/** What a query string looks for. @throws ProblemError 422 that lists all that is wrong with it */
+/** Returns the search of a query string. @throws ProblemError 422 that lists all faults */
 export function searchQuery(query: URLSearchParams): Query {
   const fields = new Fields("query", [...query], filters);
   const q = fields.required("q", searchedText);
@@ -72,7 +75,7 @@ function textOf(most: number): Reading<string> {
 
 const documentText = textOf(mostCharacters);
 
-/** What may be looked for. */
+/** Reads the text of a search. */
 export const searchedText: Reading<string> = textOf(longestQuery);
 
 const documentMeta: Reading<Readonly<Record<string, MetaValue>>> = {
@@ -90,7 +93,7 @@ function isMetaValue(value: unknown): value is MetaValue {
   return typeof value === "boolean" || (typeof value === "number" && Number.isFinite(value));
 }
 
-// PostgreSQL takes no NUL, and half a surrogate pair is no character.
+// PostgreSQL rejects NUL, and half a surrogate pair is not a character.
 function isKept(text: string): boolean {
   return !/\0|\p{Surrogate}/u.test(text);
 }

@@ -5,28 +5,28 @@ import { findExpense } from "../expense-store.ts";
 import type { MetaValue, NewDocument, Query } from "./document.ts";
 import { piecesOf } from "./pieces.ts";
 
-/** A piece of a document that was found, as clients see it. */
+/** A piece of a document in a search result, as clients see it. */
 export interface Found {
   /** The id of the document. */
   readonly document: string;
-  /** Which piece of it, from 0 on. */
+  /** The index of the piece, from 0. */
   readonly piece: number;
   readonly text: string;
   readonly meta: Readonly<Record<string, unknown>>;
-  /** How near it is, 1 at most. */
+  /** Similarity, at most 1. */
   readonly score: number;
-  /** Its place among the nearest, and among those with words of the query; null where it is none of them. */
+  /** Its rank by similarity and by words; null if it is not in that list. */
   readonly rank: { readonly meaning: number | null; readonly words: number | null };
 }
 
-/** Less is chance: hashes of different words meet now and then. */
+/** Lower scores are chance, because hashes of different words collide sometimes. */
 const leastScore = 0.18;
 
 /**
- * Puts a document into the store, in place of one that had its id; pieces that are as they were keep their embeddings. One that has the
- * id of an expense gets that one's category and time, whatever the client says.
+ * Stores a document, replacing one with the same id; unchanged pieces keep their embeddings. A document with the id of
+ * an expense gets the expense's category and time, whether or not the client sends others.
  *
- * @param inTenant works in the tenant's rows
+ * @param inTenant runs work as the tenant
  */
 export async function keepDocument(
   store: SearchStore,
@@ -35,19 +35,19 @@ export async function keepDocument(
   inTenant: <T>(work: (tx: Queryable) => Promise<T>) => Promise<T>,
 ): Promise<Ingested> {
   const expense = isExpenseId(id) ? await inTenant((tx) => findExpense(tx, id)) : undefined;
-  // Whether a document is that of an expense is not for the client to say.
+  // A client must not claim that a document belongs to an expense.
   const { expense: _claimed, ...own } = meta;
   const whole = expense === undefined ? own : { ...own, ...factsOf(expense) };
   const pieces = piecesOf(text).map((content) => ({ content, meta: whole }));
   return store.ingest(tenant, id, pieces);
 }
 
-/** What is kept beside the document of an expense. */
+/** Returns the metadata of the document of an expense. */
 export function factsOf({ category, paid_at }: Expense): Readonly<Record<string, MetaValue>> {
   return { category, paid_at, expense: true };
 }
 
-/** What a tenant has that is like the query, the best first. */
+/** Returns the pieces of a tenant that match the query, best first. */
 export async function findDocuments(
   store: SearchStore,
   tenant: string,

@@ -6,16 +6,16 @@ import { fileURLToPath } from "node:url";
 const program = fileURLToPath(new URL("make-embedded-files.ts", import.meta.url));
 
 /**
- * Makes the files of an embedded database where a folder has none. In a process of its own: it is many seconds of work without a break,
- * in which this one would answer nobody, and could not even be stopped.
+ * Creates the files of an embedded database in a folder without them. It runs in another process, because it blocks for
+ * many seconds, in which this process could neither answer requests nor stop.
  *
- * @throws the signal's reason; what else goes wrong is found again, and said, by whoever opens the folder
+ * @throws the signal's reason; other errors show when the folder is opened
  */
 export async function ensureEmbeddedFiles(dataDir: string, signal: AbortSignal): Promise<void> {
   if (existsSync(join(dataDir, "PG_VERSION"))) return;
-  // A debugger's port is taken by this process.
+  // This process already uses the debugger's port.
   const flags = process.execArgv.filter((flag) => !flag.startsWith("--inspect"));
-  // Detached: a Ctrl-C is for this process, which ends the other one when it stops.
+  // Detached, so that Ctrl-C reaches only this process, which ends the other one when it stops.
   const maker = spawn(process.execPath, [...flags, program, dataDir], {
     detached: true,
     stdio: "ignore",
@@ -23,7 +23,7 @@ export async function ensureEmbeddedFiles(dataDir: string, signal: AbortSignal):
   });
   await new Promise<void>((resolve) => {
     maker.once("close", () => resolve());
-    // One that is cut off is waited for: until then it may be writing.
+    // Wait for the end of a killed process, which may still be writing.
     maker.once("error", () => {
       if (!signal.aborted) resolve();
     });

@@ -1,4 +1,4 @@
-// A program: makes the files of an embedded database in the folder that it is told.
+// Program that creates the files of an embedded database in the given folder.
 import { openEmbedded } from "@svc/search-store/pglite";
 
 async function make(dataDir: string): Promise<void> {

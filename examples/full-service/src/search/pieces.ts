@@ -1,9 +1,9 @@
 const longest = 600;
 
 /**
- * Cuts a text into the pieces that are searched for: paragraphs, and where one is long its sentences and words, so that none
- * is longer than 600 characters. A change in one paragraph leaves the pieces of the others as they are, and only
- * the new ones need an embedding.
+ * Splits a text into the pieces that are searched: paragraphs, and for a long one its sentences and words, each at most
+ * 600 characters long. A change in one paragraph leaves the pieces of the others unchanged, so only new ones need an
+ * embedding.
  */
 export function piecesOf(text: string): readonly string[] {
   return text
@@ -21,12 +21,12 @@ function sentencesOf(paragraph: string): readonly string[] {
     );
 }
 
-/** A word that is no word: cut between characters, never within one. */
+/** Splits a word that is too long, between characters and never within one. */
 function cut(word: string): readonly string[] {
   return word.length <= longest ? [word] : (word.match(new RegExp(`[^]{1,${longest / 2}}`, "gu")) ?? []);
 }
 
-/** As many together as fit. */
+/** Joins as many parts as fit into a piece. */
 function packed(parts: readonly string[]): readonly string[] {
   const pieces: string[] = [];
   let piece = "";

@@ -9,14 +9,14 @@ import { newDocument, searchQuery } from "./document.ts";
 import { findDocuments, keepDocument } from "./documents.ts";
 import type { Search } from "./search.ts";
 
-/** What {@link searchRoutes} stands on. */
+/** Options of {@link searchRoutes}. */
 export interface SearchRoutesOptions {
   readonly db: Database;
   readonly prepared: () => Promise<void>;
   readonly search: Search;
 }
 
-/** `POST /documents` keeps a text, `GET /search` finds it. */
+/** Adds `POST /documents`, which stores a text, and `GET /search`, which finds it. */
 export function searchRoutes(app: Express, { db, prepared, search }: SearchRoutesOptions): void {
   app.post(
     "/documents",

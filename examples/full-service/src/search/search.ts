@@ -10,48 +10,48 @@ import type { EmbeddedDatabase } from "@svc/search-store/pglite";
 import { ensureEmbeddedFiles } from "./embedded-files.ts";
 import { demoEmbed, dimensions, embedderName } from "./demo-embedder.ts";
 
-/** A PostgreSQL inside of this process, for where the service's own has no pgvector. */
+/** A PostgreSQL inside this process, used if the service's own has no pgvector. */
 export interface EmbeddedSearch {
-  /** Where it keeps its files. Default: in a folder that is removed at the end. */
+  /** Folder of its files. Default: a temporary folder. */
   readonly dataDir?: string | undefined;
 }
 
-/** What {@link createSearch} stands on. */
+/** Options of {@link createSearch}. */
 export interface SearchOptions {
   readonly db: Database;
   /** Default: none, and without pgvector there is no search. */
   readonly embedded?: EmbeddedSearch | undefined;
-  /** Puts texts into the store whenever it was opened. Default: none. */
+  /** Adds texts to the store each time it is opened. Default: none. */
   readonly fill?: ((store: SearchStore) => Promise<void>) | undefined;
   readonly log: Logger;
 }
 
-/** The texts of all tenants, opened when somebody first wants them. */
+/** The texts of all tenants, opened at the first use. */
 export interface Search {
-  /** @throws ProblemError 503 where there is nothing to search with, or the service stops */
+  /** @throws ProblemError 503 without a search index, or while the service stops */
   store(): Promise<SearchStore>;
-  /** Opens it without anybody waiting; what goes wrong is logged. */
+  /** Opens the store in the background; errors are logged. */
   openSoon(): void;
-  /** Says where the texts are; a service without them still serves. */
+  /** Reports where the texts are; it is never critical. */
   readonly check: ReadinessCheck;
   stop(): Promise<void>;
 }
 
 interface Opened {
   readonly store: SearchStore;
-  /** Of an embedded one; the service's own database is not ours. */
+  /** Closes an embedded database; the service closes its own. */
   close(): Promise<void>;
 }
 
-/** How long a request waits for it to be opened. */
+/** How long a request waits for the store to open. */
 const patienceMs = 15_000;
-/** After it could not be opened: to try costs everybody's time, as an embedded database is opened in this process. */
+/** Pause after a failure to open, because opening an embedded database blocks this process. */
 const restMs = 5_000;
 
 /**
- * The store of documents: a table of the service's database where that server has pgvector, else one of an embedded PGlite,
- * which takes seconds and half a gigabyte to start, and belongs to this process alone. So it is opened when it is
- * first needed, and the service never waits for it.
+ * Creates the store of documents: a table of the service's database if its server has pgvector, else a table of an
+ * embedded PGlite, which takes seconds and half a gigabyte to start and belongs to this process alone. So it is opened
+ * at the first use, and the service never waits for it.
  */
 export function createSearch({ db, embedded, fill, log }: SearchOptions): Search {
   let opening: Promise<Opened> | undefined;
@@ -119,7 +119,7 @@ export function createSearch({ db, embedded, fill, log }: SearchOptions): Search
 
   async function inFolder(dataDir: string): Promise<Opened> {
     const { openEmbedded } = await import("@svc/search-store/pglite");
-    // What tenants have written is for nobody else on this computer.
+    // Other users of the computer must not read the tenants' texts.
     await mkdir(dataDir, { recursive: true, mode: 0o700 });
     await ensureEmbeddedFiles(dataDir, ending.signal);
     const database = await openEmbedded({ dataDir });
@@ -151,7 +151,7 @@ export function createSearch({ db, embedded, fill, log }: SearchOptions): Search
     opening ??= open().then(
       (found) => (opened = found),
       (error: unknown) => {
-        // The next one tries again: a database may come later than the service.
+        // Let the next call try again: the database may start after the service.
         opening = undefined;
         throw error;
       },
@@ -185,7 +185,7 @@ export function createSearch({ db, embedded, fill, log }: SearchOptions): Search
     },
     openSoon() {
       void whole().catch((error: unknown) => {
-        // Of the embedded one it has been said why.
+        // A failure of the embedded database is logged already.
         if (failed === undefined && !ending.signal.aborted)
           log.warn({ err: error }, "the search could not be opened yet");
       });
@@ -211,12 +211,12 @@ function notNow(): Error {
   return serviceUnavailable("the search cannot be opened here", { retryAfterSeconds: restMs / 1000 });
 }
 
-/** For `/ready`, which anybody may read: no paths. */
+/** Returns the cause for `/ready`, without paths, because `/ready` is public. */
 function reasonOf(error: unknown): string {
   const code = error instanceof SearchError ? error.code : undefined;
   if (code === "ERR_SVC_SEARCH_PEER") return "the packages of the embedded database are not installed";
-  if (code === "ERR_SVC_SEARCH_EMBEDDED") return "another process has its folder";
-  return "the log says why";
+  if (code === "ERR_SVC_SEARCH_EMBEDDED") return "another process uses its folder";
+  return "see the log";
 }
 
 function off(): Error {

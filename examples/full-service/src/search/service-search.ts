@@ -4,7 +4,7 @@ import { addDemoReceipts } from "../demo-receipts.ts";
 import { demoTenants } from "../seed.ts";
 import { createSearch, type EmbeddedSearch, type Search } from "./search.ts";
 
-/** What {@link serviceSearch} stands on. */
+/** Options of {@link serviceSearch}. */
 export interface ServiceSearchOptions {
   readonly db: Database;
   readonly prepared: () => Promise<void>;
@@ -14,7 +14,7 @@ export interface ServiceSearchOptions {
   };
 }
 
-/** The search of a service: ends with it, and has the receipts of the demo where there is one. */
+/** Creates the search of a service, which closes with it and in the demo contains the demo receipts. */
 export function serviceSearch(
   { log, onStop }: Service,
   { db, prepared, options }: ServiceSearchOptions,

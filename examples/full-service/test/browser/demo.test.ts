@@ -4,12 +4,12 @@ import { demoProcess, temporaryCheckout } from "../support/demo-process.ts";
 import { testBrowser } from "./support/browser.ts";
 import { follow, headingOf, keptCookies, signInThere, signInWithPassword } from "./support/steps.ts";
 
-describe("a browser at the start command", function () {
+describe("the demo in a browser", function () {
   this.timeout(60_000);
   const browser = testBrowser();
   const database = testDatabase({ name: "browser demo" });
 
-  it("signs in with a password and with the provider beside it, over plain http", async () => {
+  it("signs a person in with a password and with the demo provider over plain http", async () => {
     using checkout = temporaryCheckout();
     const env = { SVC_PORT: String(await freePort()), DATABASE_URL: database.url, PASSWORDS: "kept well" };
     await using demo = demoProcess(checkout, env);
@@ -34,7 +34,7 @@ describe("a browser at the start command", function () {
     demo.interrupt();
     const { code, stdout, stderr } = await demo.ended;
     expect(code).to.equal(0);
-    // The provider has things to say about itself; neither a log nor a newcomer wants them.
+    // The provider's own notices must appear neither in the log nor on the console.
     expect(`${stdout}${stderr}`).not.to.contain("oidc-provider");
     for (const line of stdout.trim().split("\n"))
       expect(() => JSON.parse(line) as unknown, line).not.to.throw();

@@ -15,7 +15,7 @@ const narrow = { width: 320, height: 640 };
 
 interface View {
   readonly heading: string;
-  /** What the Tab key stops at, in this order. */
+  /** The stops of the Tab key, in order. */
   readonly stops: readonly string[];
   readonly open: (page: Page) => Promise<void>;
 }
@@ -89,7 +89,7 @@ describe("the pages", function () {
     },
     "sign-in": {
       heading: "Sign in",
-      stops: [...signInStops, "a What is this?"],
+      stops: [...signInStops, "a About this service"],
       open: async (page) => void (await page.goto("/sign-in")),
     },
     "sign-in-error": {
@@ -102,7 +102,7 @@ describe("the pages", function () {
     },
     "signed-out": {
       heading: "Sign in",
-      stops: [...signInStops, "a What is this?"],
+      stops: [...signInStops, "a About this service"],
       open: async (page) => void (await page.goto("/sign-in?signed_out=1")),
     },
     account: {
@@ -123,8 +123,8 @@ describe("the pages", function () {
     },
     ...(hasVectorServer ? { search: receipts } : {}),
     "no-account": {
-      heading: "There is no account for you here",
-      stops: ["a Sign in as somebody else"],
+      heading: "You have no account here",
+      stops: ["a Sign in as another user"],
       async open(page) {
         await page.goto("/auth/demo/start");
         await signInThere(page, "A stranger");
@@ -144,7 +144,7 @@ describe("the pages", function () {
       open: async (page) => void (await page.goto("/auth/demo/callback?code=x&state=y")),
     },
     "foreign-form": {
-      heading: "Not done",
+      heading: "Request refused",
       stops: ["a Try again"],
       async open(page) {
         await using trap = await otherPage(site.certificate, otherHosts.foreign, (res) => {
@@ -172,7 +172,7 @@ describe("the pages", function () {
   };
 
   for (const [name, { heading, stops, open }] of Object.entries(views)) {
-    it(`have nothing that axe-core objects to, a focus that one sees, and room on a small screen: ${name}`, async () => {
+    it(`pass axe-core, show the focus and fit a small screen: ${name}`, async () => {
       const { page } = await site.visitor();
       await open(page);
       expect(await headingOf(page)).to.equal(heading);
@@ -191,7 +191,7 @@ describe("the pages", function () {
     });
   }
 
-  it("are dark where their reader wants it so: a report with its numbers, and what is found from there", async () => {
+  it("are dark if the browser prefers it: a report with its numbers, and search results", async () => {
     const { page } = await site.visitor({ colorScheme: "dark" });
     await page.goto("/reports?from=2025-10&to=2026-03");
     await signInWithPassword(page, "clerk@nordic-bikes.example");
@@ -202,11 +202,11 @@ describe("the pages", function () {
     expect(await page.getByRole("table").count()).to.equal(3);
     expect(await accessibilityFaults(page)).to.deep.equal([]);
     await takeScreenshot(page, "reports-dark");
-    // Where the server has none, this process would need a database of its own for it, which takes seconds.
+    // Without pgvector this process would open an embedded database, which takes seconds.
     if (!hasVectorServer) return;
     await page.getByLabel("Words of a receipt").fill("diner at trade fairs");
     await page.keyboard.press("Enter");
-    await page.getByRole("heading", { name: "like “diner" }).waitFor();
+    await page.getByRole("heading", { name: "“diner" }).waitFor();
     await page.getByLabel("Category").selectOption("meals");
     await follow(page.getByRole("button", { name: "Search" }));
     expect(placeOf(page)).to.equal("/receipts?q=diner+at+trade+fairs&category=meals");
@@ -215,12 +215,12 @@ describe("the pages", function () {
     expect(await accessibilityFaults(page)).to.deep.equal([]);
     await using db = createDatabase({ url: site.databaseUrl });
     const { rowCount } = await db.query("select from svc_chunks");
-    expect(rowCount, "texts of tenants, seen by nobody in particular").to.equal(0);
+    expect(rowCount, "texts of tenants, seen without a tenant").to.equal(0);
   });
 
-  it("JOB-32 lets an operator have a dead letter tried again: a file is imported after all", async () => {
+  it("JOB-32 imports a file whose dead job an operator retries on the queue page", async () => {
     const { page } = await site.visitor();
-    // Makes the tables.
+    // Creates the tables.
     await page.goto("/ready");
     await using db = createDatabase({ url: site.databaseUrl });
     const [tenant, id] = ["harbour-cafe", "0123456789abcdef0123456789abcdef"];
@@ -232,7 +232,7 @@ describe("the pages", function () {
         { id: importJobId(id), task: importTask, payload: { import: id }, tenantId: tenant },
         { tx },
       );
-      // As three workers would have left it.
+      // The state after three failed attempts.
       await tx.query(
         "update svc_jobs set status = 'dead', attempts = 3, last_error = 'Error: the disk is full'",
       );
@@ -255,7 +255,7 @@ describe("the pages", function () {
     expect(await found()).to.include({ state: "done", recorded: 1 });
   });
 
-  it("can be used by the keyboard alone: sign-in, a wrong password, and sign-out", async () => {
+  it("work with the keyboard alone: sign-in, a wrong password, and sign-out", async () => {
     const { page } = await site.visitor();
     const { keyboard } = page;
     const next = async (heading: string): Promise<void> => {
@@ -269,7 +269,7 @@ describe("the pages", function () {
     await keyboard.type("wrong");
     await keyboard.press("Enter");
     await page.getByRole("alert").waitFor();
-    // The focus is where the mistake is; a browser puts it there once the page is drawn.
+    // The browser focuses the faulty field after it has drawn the page.
     await until("the password has the focus", () =>
       page.evaluate<boolean>("document.activeElement.id === 'password'"),
     );

@@ -7,18 +7,18 @@ import { follow, headingOf, keptCookies, placeOf, sayWhoThere, signInThere } fro
 const loginCookie = /^__Host-svc_login_[\w-]{16}$/;
 const sessionCookies = ["__Host-refresh", "__Host-session"];
 
-describe("a browser signs in at a provider", function () {
+describe("sign-in at a provider in a browser", function () {
   this.timeout(30_000);
   const site = testSite("provider", { hasBroken: true });
 
-  /** Opens the sign-in page and takes the link to the provider. */
+  /** Opens the sign-in page and follows the link to the provider. */
   async function goThere(page: Page, returnTo = "/account"): Promise<void> {
     await page.goto(`/sign-in?return_to=${encodeURIComponent(returnTo)}`);
     await follow(page.getByRole("link", { name: "Sign in with demo" }));
     await page.getByRole("heading", { name: "Who are you?" }).waitFor();
   }
 
-  /** What the callback answers to what is done at the provider. */
+  /** Returns the answer of the callback to an action at the provider. */
   async function callback(page: Page, act: () => Promise<void>): Promise<Response> {
     const answer = page.waitForResponse((each) => /\/auth\/\w+\/callback/.test(each.url()));
     await act();
@@ -30,7 +30,7 @@ describe("a browser signs in at a provider", function () {
     return kept.flatMap(({ domain, name }) => (domain.endsWith("expenses.test") ? [name] : [])).toSorted();
   }
 
-  it("OIDC-2 OIDC-10 OIDC-14 on another site, comes back where it wanted to go, and is signed in, without script too", async () => {
+  it("OIDC-2 OIDC-10 OIDC-14 leads to another site and back to the requested page, with and without JavaScript", async () => {
     const { page } = await site.visitor({ javaScriptEnabled: false });
     await goThere(page, "/whoami");
     expect(new URL(page.url()).hostname).to.equal("127.0.0.1");
@@ -48,7 +48,7 @@ describe("a browser signs in at a provider", function () {
     for (const name of ["code", "state"]) expect(site.logged()).not.to.contain(searchParams.get(name));
   });
 
-  it("OIDC-4 OIDC-5 OIDC-7 keeps the attempt for 600 s in a cookie that no script and no other host gets", async () => {
+  it("OIDC-4 OIDC-5 OIDC-7 keeps the attempt for 600 s in a cookie hidden from scripts and other hosts", async () => {
     const { page, context } = await site.visitor();
     const before = Date.now() / 1000;
     await goThere(page);
@@ -58,7 +58,7 @@ describe("a browser signs in at a provider", function () {
     expect(name).to.match(loginCookie);
     const cookie = (await keptCookies(context)).get(name);
     expect(cookie).to.deep.include({
-      // With a Domain it would begin with a dot.
+      // A cookie with a Domain would have a leading dot here.
       domain: "expenses.test",
       path: "/",
       httpOnly: true,
@@ -70,7 +70,7 @@ describe("a browser signs in at a provider", function () {
     expect(await cookiesHere(page)).to.deep.equal(sessionCookies);
   });
 
-  it("OIDC-5 begins as often as it likes: the last five attempts are kept, and the last one arrives", async () => {
+  it("OIDC-5 keeps the last five of many attempts and completes the last one", async () => {
     const { page } = await site.visitor();
     const seen: string[] = [];
     for (let times = 0; times < 7; times++) {
@@ -84,7 +84,7 @@ describe("a browser signs in at a provider", function () {
     expect(await cookiesHere(page)).to.have.members([...seen.slice(2, 6), ...sessionCookies]);
   });
 
-  it("OIDC-7 in two tabs at once, and both arrive", async () => {
+  it("OIDC-7 succeeds in two tabs at once", async () => {
     const { page: one, context } = await site.visitor();
     const two = await context.newPage();
     await goThere(one, "/account?tab=1");
@@ -103,13 +103,14 @@ describe("a browser signs in at a provider", function () {
     }
   });
 
-  it("OIDC-12 and is still signed in after going back, and after sending the answer of the provider again", async () => {
+  it("OIDC-12 survives going back and a repeated callback", async () => {
     const { page } = await site.visitor();
     await goThere(page);
     const answer = await callback(page, () => signInThere(page));
     await page.goBack({ waitUntil: "commit" });
     expect(new URL(page.url()).hostname).to.equal("127.0.0.1");
-    // Kept as it was or not: what was answered there is over. One that was kept takes a moment to become the active page.
+    // The attempt is over whether or not the browser restores the page. A restored page needs a moment to become
+    // active.
     await until("the page is loaded again", () =>
       page.reload().then(
         () => true,
@@ -126,12 +127,12 @@ describe("a browser signs in at a provider", function () {
     expect(replayed?.status()).to.equal(401);
     expect(await headingOf(page)).to.equal("That did not work");
     await follow(page.getByRole("link", { name: "Try again" }));
-    // Whoever is signed in needs no form.
+    // A signed-in visitor needs no form.
     await page.waitForURL("**/account");
     expect(await headingOf(page)).to.equal("Your account");
   });
 
-  it("OIDC-12 OIDC-7 or cancels, is told so, and can begin anew", async () => {
+  it("OIDC-12 OIDC-7 shows a cancellation and allows another try", async () => {
     const { page } = await site.visitor();
     await goThere(page, "/whoami");
     await sayWhoThere(page);
@@ -147,7 +148,7 @@ describe("a browser signs in at a provider", function () {
     expect(await headingOf(page)).to.equal("Your account");
   });
 
-  it("OIDC-12 is refused when the attempt is gone, in this browser and in another one", async () => {
+  it("OIDC-12 is refused without the attempt's cookie, in this browser and in another one", async () => {
     const { page, context } = await site.visitor();
     await goThere(page);
     await context.clearCookies({ name: /svc_login/ });
@@ -155,7 +156,7 @@ describe("a browser signs in at a provider", function () {
     expect(answer.status()).to.equal(401);
     expect(await headingOf(page)).to.equal("That did not work");
     expect(await cookiesHere(page)).to.deep.equal([]);
-    // With a code that nobody has used: what somebody would be sent who is to be signed in as somebody else.
+    // An unused code: an attacker would send this link to sign a victim in as the attacker.
     const { page: other } = await site.visitor();
     await goThere(other);
     const refused = await other.goto(answer.url());
@@ -167,20 +168,20 @@ describe("a browser signs in at a provider", function () {
     expect(await headingOf(page)).to.equal("Your account");
   });
 
-  it("OIDC-21 has no account by being somebody there, and can come back as somebody else", async () => {
+  it("OIDC-21 refuses a person without an account and allows another user", async () => {
     const { page } = await site.visitor();
     await goThere(page);
     const answer = await callback(page, () => signInThere(page, "A stranger"));
     expect(answer.status()).to.equal(403);
-    expect(await headingOf(page)).to.equal("There is no account for you here");
+    expect(await headingOf(page)).to.equal("You have no account here");
     expect(await cookiesHere(page)).to.deep.equal([]);
-    await follow(page.getByRole("link", { name: "Sign in as somebody else" }));
+    await follow(page.getByRole("link", { name: "Sign in as another user" }));
     await follow(page.getByRole("link", { name: "Sign in with demo" }));
     await signInThere(page, "The admin of nordic-bikes");
     expect(await page.locator("main").innerText()).to.contain("admin@nordic-bikes.example");
   });
 
-  it("OIDC-12 is told that a provider does not answer, and can sign in by another one", async () => {
+  it("OIDC-12 shows that a provider does not answer and allows another one", async () => {
     const { page } = await site.visitor();
     await page.goto("/sign-in");
     await follow(page.getByRole("link", { name: "Sign in with broken" }));

@@ -13,7 +13,7 @@ describe("a browser with a session", function () {
   this.timeout(30_000);
   const site = testSite("session");
 
-  /** A browser of somebody who has just signed in. */
+  /** Returns a browser that has just signed in. */
   async function signedIn(userAgent: string, more: { javaScriptEnabled?: boolean } = {}): Promise<Visitor> {
     const visitor = await site.visitor({ userAgent, ...more });
     await visitor.page.goto("/sign-in");
@@ -22,20 +22,20 @@ describe("a browser with a session", function () {
     return visitor;
   }
 
-  /** Where the account page leads this browser now. */
+  /** Opens the account page and returns the page where this browser ends up. */
   async function account(page: Page): Promise<string> {
     await page.goto("/account");
     return placeOf(page);
   }
 
-  /** Goes to the account page; on a machine that is very busy a tab is asked to try again by hand. */
+  /** Opens the account page; on a very busy machine the page may ask to try again. */
   async function arrive(page: Page): Promise<void> {
     await account(page);
     while ((await headingOf(page)) === "One moment") await follow(page.getByRole("link"));
   }
 
   for (const javaScriptEnabled of [true, false]) {
-    it(`begins it with a password, and ends it, ${javaScriptEnabled ? "with" : "without"} script`, async () => {
+    it(`signs in with a password and signs out, ${javaScriptEnabled ? "with" : "without"} script`, async () => {
       const { page } = await site.visitor({ javaScriptEnabled });
       await page.goto("/account");
       expect(placeOf(page)).to.equal("/sign-in");
@@ -48,7 +48,7 @@ describe("a browser with a session", function () {
     });
   }
 
-  it("is told that the password was wrong, keeps what was typed, and can try again", async () => {
+  it("shows that the password was wrong, keeps the typed address, and allows another try", async () => {
     const { page } = await site.visitor();
     await page.goto("/sign-in?return_to=/whoami");
     await signInWithPassword(page, "clerk@harbour-cafe.example", "wrong");
@@ -57,7 +57,7 @@ describe("a browser with a session", function () {
     );
     expect(await page.getByLabel("E-mail").inputValue()).to.equal("clerk@harbour-cafe.example");
     expect(await page.getByLabel("Password").inputValue()).to.equal("");
-    // Where one goes on typing; a browser puts it there once the page is drawn.
+    // The browser focuses the field after it has drawn the page.
     await until("the password has the focus", () =>
       page.evaluate<boolean>("document.activeElement.id === 'password'"),
     );
@@ -65,7 +65,7 @@ describe("a browser with a session", function () {
     expect(placeOf(page)).to.equal("/whoami");
   });
 
-  it("ISS-4 keeps its cookies from scripts, from other hosts and from pages of other sites", async () => {
+  it("ISS-4 hides its cookies from scripts, other hosts and pages of other sites", async () => {
     const before = Date.now() / 1000;
     const { page, context } = await signedIn("one");
     const after = Date.now() / 1000;
@@ -82,7 +82,7 @@ describe("a browser with a session", function () {
       });
     }
     expect(await page.evaluate<string>("document.cookie")).to.equal("");
-    // A neighbour below the same domain can set no cookie of that name, nor one for all hosts.
+    // Another host below the same domain cannot set a cookie of that name, neither for itself nor for all hosts.
     await using neighbour = await otherPage(site.certificate, otherHosts.neighbour, (res) => {
       res.setHeader("Set-Cookie", [
         "__Host-session=planted; Path=/; Secure; Domain=expenses.test",
@@ -97,7 +97,7 @@ describe("a browser with a session", function () {
     expect(await account(page)).to.equal("/account");
   });
 
-  it("takes cookies of these names over https only", async () => {
+  it("accepts cookies of these names over https only", async () => {
     const { page, context } = await site.visitor();
     await using plain = await listen((_req, res) => {
       const lines = names.map((name) => `${name}=x; Max-Age=900; Path=/; HttpOnly; SameSite=Lax`);
@@ -109,7 +109,7 @@ describe("a browser with a session", function () {
     expect([...(await keptCookies(context)).keys()]).to.deep.equal(["other"]);
   });
 
-  it("REF-5 goes on when the access token has run out, in two tabs at once", async () => {
+  it("REF-5 continues after the access token has expired, in two tabs at once", async () => {
     const { page: one, context } = await signedIn("one");
     const two = await context.newPage();
     for (let round = 0; round < 2; round++) {
@@ -123,7 +123,7 @@ describe("a browser with a session", function () {
     }
   });
 
-  it("ISS-7 ISS-19 is listed beside the others, and one of them ends another's at its next page", async () => {
+  it("ISS-7 ISS-19 lists the user's sessions, of which one can end another", async () => {
     const { page: one } = await signedIn("Browser One");
     const { page: two } = await signedIn("Browser Two", { javaScriptEnabled: false });
     await one.reload();
@@ -141,7 +141,7 @@ describe("a browser with a session", function () {
     expect(await account(one)).to.equal("/sign-in");
   });
 
-  it("REV-10 signs out everywhere, and in again in the same second", async () => {
+  it("REV-10 signs out everywhere and signs in again in the same second", async () => {
     const { page: one } = await signedIn("One");
     const { page: two, context } = await signedIn("Two");
     await follow(one.getByRole("button", { name: "Sign out everywhere" }));
@@ -153,10 +153,10 @@ describe("a browser with a session", function () {
     expect([placeOf(one), await account(one)]).to.deep.equal(["/account", "/account"]);
   });
 
-  it("ISS-5 leaves nothing of worth behind: not the page before, nor a copy of its cookies", async () => {
+  it("ISS-5 leaves no usable page in the history and no usable copy of its cookies after a sign-out", async () => {
     const { page, context } = await signedIn("One");
     const copy = [...(await keptCookies(context)).values()];
-    // Without the access token, so that the sign-out has to get another one to be heard.
+    // Without the access token, so that the sign-out must refresh first.
     await context.clearCookies({ name: "__Host-session" });
     await follow(page.getByRole("button", { name: "Sign out", exact: true }));
     expect(placeOf(page)).to.equal("/sign-in?signed_out=1");
@@ -173,7 +173,7 @@ describe("a browser with a session", function () {
     expect(logged).to.contain('"http_path":"/sign-out"').and.not.to.contain(demoPassword);
   });
 
-  it("EDGE-6 is not shown in a frame of somebody else's page", async () => {
+  it("EDGE-6 refuses to show the service in a frame of another site", async () => {
     const { page } = await signedIn("Victim");
     for (const host of Object.values(otherHosts)) {
       await using trap = await otherPage(site.certificate, host, (res) => {
@@ -181,7 +181,7 @@ describe("a browser with a session", function () {
         res.end(`<iframe src="${site.origin}/account"></iframe>`);
       });
       await page.goto(trap.url);
-      // What the browser shows in the place of a page that may not be there.
+      // The browser's own error page, in place of the refused page.
       const [, frame] = page.frames();
       await frame?.waitForURL(/^chrome-error:/, { waitUntil: "commit" });
       expect(frame?.url(), host).to.match(/^chrome-error:/);
@@ -189,7 +189,7 @@ describe("a browser with a session", function () {
   });
 
   for (const [where, host] of Object.entries(otherHosts)) {
-    /** What the service answers to a form that a page of another origin sends there. */
+    /** Returns the status of the answer to a form of another origin's page. */
     async function sentFromThere(page: Page, path: string): Promise<number> {
       await using trap = await otherPage(site.certificate, host, (res) => {
         res.setHeader("Content-Type", "text/html");
@@ -200,18 +200,18 @@ describe("a browser with a session", function () {
       const answer = page.waitForResponse(`${site.origin}${path}`);
       await page.goto(trap.url, { waitUntil: "commit" });
       const status = (await answer).status();
-      await page.getByRole("heading", { name: "Not done" }).waitFor();
+      await page.getByRole("heading", { name: "Request refused" }).waitFor();
       return status;
     }
 
-    it(`AUTH-34 does nothing for a form that a page of another origin sends (${where})`, async () => {
+    it(`AUTH-34 is refused when a page of another origin sends a form (${where})`, async () => {
       const { page } = await signedIn("Victim");
       for (const path of ["/sign-out", "/sign-out-everywhere", "/login"]) {
         expect(await sentFromThere(page, path), path).to.equal(403);
       }
       expect(await account(page)).to.equal("/account");
       expect(await page.locator("main").innerText()).to.contain("clerk@harbour-cafe.example");
-      // And nobody is signed in as somebody else.
+      // And the form has signed no visitor in.
       const { page: fresh, context } = await site.visitor();
       expect(await sentFromThere(fresh, "/login")).to.equal(403);
       expect([...(await keptCookies(context)).keys()]).to.deep.equal([]);

@@ -2,14 +2,14 @@ import { expect } from "chai";
 import type { DayOfActivity } from "../../src/activity.ts";
 import { caller } from "./caller.ts";
 
-/** How many expenses a tenant has recorded on how many days, as the subscriber has counted them. */
+/** Returns the subscriber's counts of a tenant's expenses by day. */
 export async function activityOf(url: string, tenant?: string): Promise<readonly DayOfActivity[]> {
   const { status, body } = await caller(url, tenant).get("/activity");
   expect(status, JSON.stringify(body)).to.equal(200);
   return (body as { days: readonly DayOfActivity[] }).days;
 }
 
-/** Waits until so many were counted. */
+/** Waits until the subscriber has counted that many expenses. */
 export async function untilActivity(url: string, expenses: number, tenant?: string): Promise<void> {
   let sum = 0;
   for (let tries = 0; tries < 1500 && sum !== expenses; tries++) {

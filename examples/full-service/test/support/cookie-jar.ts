@@ -1,4 +1,4 @@
-/** A browser without a screen: keeps the cookies of every host, and follows redirects one at a time. */
+/** An HTTP client that keeps the cookies of every host and follows redirects one at a time. */
 export class CookieJar {
   readonly #cookies = new Map<string, Map<string, string>>();
 
@@ -11,7 +11,7 @@ export class CookieJar {
     return this.#ask(url, { method: "POST", headers, body: new URLSearchParams(form) });
   }
 
-  /** Goes on by GET for as long as it is sent on. */
+  /** Follows all redirects by GET. */
   async follow(answer: Response): Promise<Response> {
     const to = answer.headers.get("location");
     return to === null ? answer : this.follow(await this.get(new URL(to, answer.url).href));

@@ -8,10 +8,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { demoFolder, freePort } from "@svc/dev-services";
 
-/** A folder that stands for a checkout; its demo data go with it. */
+/** A temporary checkout folder; its demo data are removed with it. */
 export interface Checkout extends Disposable {
   readonly path: string;
-  /** Where its demo data are. */
+  /** The folder of its demo data. */
   readonly data: string;
 }
 
@@ -28,26 +28,26 @@ export function temporaryCheckout(): Checkout {
   };
 }
 
-/** How a process ended. */
+/** The end of a process. */
 export interface Ended {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** A start command in a process group of its own, as a terminal makes one. Leaving the block kills it. */
+/** A start command in its own process group, as in a terminal. Leaving the block kills it. */
 export interface DemoProcess extends AsyncDisposable {
   readonly ended: Promise<Ended>;
-  /** Resolves with the address that it tells people to open; rejects when it ends without. */
+  /** Resolves with the address that it prints; rejects if it ends before that. */
   readonly opened: Promise<string>;
   stderr(): string;
-  /** What Ctrl-C does. */
+  /** Sends SIGINT to the group, as Ctrl-C does. */
   interrupt(): void;
 }
 
 const supportScript = fileURLToPath(new URL("./start-demo.ts", import.meta.url));
 
-/** Runs the demo for a checkout; of this process's environment it gets how to be found and loaded, nothing else. */
+/** Runs the demo for a checkout; of this process's environment it gets only what Node needs. */
 export function demoProcess(
   checkout: Checkout,
   env: Readonly<Record<string, string>>,
@@ -92,12 +92,12 @@ function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   if (pid !== undefined) process.kill(-pid, signal);
 }
 
-/** Command lines of all processes that mention a text. */
+/** Returns the command lines of all processes that contain a text. */
 export function processesWith(text: string): string[] {
   return commandLines().filter((line) => line.includes(text));
 }
 
-/** A minimal Debian has no `ps`, and other systems have no `/proc`. */
+/** Returns all command lines: from `/proc`, or from `ps`, because a minimal Debian has no `ps`. */
 function commandLines(): readonly string[] {
   if (process.platform !== "linux")
     return execFileSync("ps", ["-ww", "-A", "-o", "args="], { encoding: "utf8", maxBuffer: 1e8 }).split("\n");
@@ -118,7 +118,7 @@ async function untilNobodyUses(folder: string): Promise<void> {
   }
 }
 
-/** Whether something listens on a port of this machine. */
+/** Returns whether a server listens on a port of this machine. */
 export function isListening(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ port, host: "127.0.0.1" });
@@ -130,7 +130,7 @@ export function isListening(port: number): Promise<boolean> {
   });
 }
 
-/** A port that is free together with the one after it. */
+/** Returns a free port whose next port is free too. */
 export async function freePair(): Promise<number> {
   for (;;) {
     const port = await freePort();
@@ -138,10 +138,10 @@ export async function freePair(): Promise<number> {
   }
 }
 
-// Whether nobody listens is not enough: a connection from here to elsewhere may have the port, too.
+// Try to listen, because an outgoing connection may also use the port.
 async function isFree(port: number): Promise<boolean> {
   const server = createServer().listen(port, "127.0.0.1");
-  // A wait for an event is rejected by the event `error`.
+  // `once()` rejects on the event `error`.
   const found = await once(server, "listening").then(
     () => true,
     () => false,

@@ -5,14 +5,14 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ensureEmbeddedFiles } from "../../src/search/embedded-files.ts";
 
-/** A folder with an embedded database that has nothing in it yet. Leaving the block removes it. */
+/** A folder with an empty embedded database. Leaving the block removes it. */
 export interface EmbeddedFolder extends Disposable {
   readonly path: string;
 }
 
 /**
- * A copy of one that is made once and kept in `node_modules/.cache`: to make the files of a database takes ten times as long as
- * to open them.
+ * Returns a copy of a database that is created once in `node_modules/.cache`, because creating its files takes ten
+ * times as long as opening them.
  */
 export async function embeddedFolder(): Promise<EmbeddedFolder> {
   const made = await template();
@@ -35,7 +35,7 @@ async function template(): Promise<string> {
     await ensureEmbeddedFiles(join(folder, "data"), AbortSignal.timeout(120_000));
     renameSync(join(folder, "data"), path);
   } catch (error) {
-    // Another process was faster: a folder that is not empty is not replaced.
+    // Another process has created it first: rename does not replace a folder with content.
     if (!existsSync(path)) throw error;
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -44,7 +44,7 @@ async function template(): Promise<string> {
 }
 
 function versionOf(name: string): string {
-  // Its exports name no package.json.
+  // Its exports do not include package.json.
   for (let at = dirname(createRequire(import.meta.url).resolve(name)); dirname(at) !== at; at = dirname(at)) {
     const file = join(at, "package.json");
     if (!existsSync(file)) continue;

@@ -1,35 +1,35 @@
 import { expect } from "chai";
 import { caller } from "./caller.ts";
 
-/** An expense as it is sent; give what matters to the test. */
+/** Returns the body of a valid expense with the given members. */
 export function expense(over: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
   return { category: "meals", amount: "12.50", paid_at: "2026-03-01T12:00:00Z", ...over };
 }
 
-/** Of whom it is, and what matters to the test. */
+/** The tenant, and the values that matter to the test. */
 type OfTenant<T> = Readonly<Record<string, T>> & { readonly tenant?: string };
 
-/** Records one of a tenant and answers its id. */
+/** Records an expense of a tenant and returns its id. */
 export async function record(url: string, { tenant, ...over }: OfTenant<unknown> = {}): Promise<string> {
   const { status, body } = await caller(url, tenant).post("/expenses").send(expense(over));
   expect(status, JSON.stringify(body)).to.equal(201);
   return (body as { id: string }).id;
 }
 
-/** What a listing answers. */
+/** A page of a listing. */
 export interface Page {
   readonly expenses: readonly { readonly id: string; readonly paid_at: string }[];
   readonly next: string | null;
 }
 
-/** One page of a tenant's listing. */
+/** Returns one page of a tenant's listing. */
 export async function list(url: string, { tenant, ...query }: OfTenant<string>): Promise<Page> {
   const { status, body } = await caller(url, tenant).get("/expenses").query(query);
   expect(status, JSON.stringify(body)).to.equal(200);
   return body as Page;
 }
 
-/** Every id of a tenant's listing, page by page. */
+/** Returns every id of a tenant's listing, page by page. */
 export async function walk(url: string, query: OfTenant<string>): Promise<string[]> {
   const ids: string[] = [];
   let cursor: string | null = null;

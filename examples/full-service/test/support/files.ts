@@ -4,12 +4,12 @@ import { caller } from "./caller.ts";
 
 export const header = "category,amount,paid_at,note";
 
-/** Rows that are right, each with a note of its own. */
+/** Returns valid rows, each with a different note. */
 export function rowsOf(count: number, note = "row"): string {
   return Array.from({ length: count }, (_, n) => `meals,1.50,2026-03-01T12:00:00Z,${note} ${n}\n`).join("");
 }
 
-/** Sends a file for a tenant and answers where its import is. */
+/** Sends a file for a tenant and returns the path of its import. */
 export async function sendFile(url: string, file: string, tenant?: string): Promise<string> {
   const sent = await caller(url, tenant).post("/expenses/import").type("text/csv").send(file);
   expect(sent.status, sent.text).to.equal(202);
@@ -18,7 +18,7 @@ export async function sendFile(url: string, file: string, tenant?: string): Prom
   return `/imports/${id}`;
 }
 
-/** Waits until an import has come so far. */
+/** Waits until an import has reached a state. */
 export async function untilImport(
   url: string,
   place: string,
@@ -31,5 +31,5 @@ export async function untilImport(
     if (so(body as Import)) return body as Import;
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
-  throw new Error("the import does not get there");
+  throw new Error("the import has not reached the state in time");
 }

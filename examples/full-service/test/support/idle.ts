@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { RunningService } from "./running-service.ts";
 
-/** Waits until nothing is to be done, and none of it has failed. */
+/** Waits until no job is left and no job has failed. */
 export async function untilIdle({ service }: RunningService): Promise<void> {
   for (let tries = 0; tries < 1500; tries++) {
     const stats = await service.jobs?.stats();
@@ -9,5 +9,5 @@ export async function untilIdle({ service }: RunningService): Promise<void> {
     if (stats?.pending === 0 && stats.running === 0) return;
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
-  throw new Error("there is always something to do");
+  throw new Error("the service still has jobs to do");
 }

@@ -1,4 +1,4 @@
-// A worker of the service, with nothing else in its process: to be killed.
+// Runs only a worker of the service, in a process that the test kills.
 import { startService } from "@svc/express";
 import { expensesService } from "../../src/service.ts";
 

@@ -8,14 +8,14 @@ import { cheapCost } from "./cheap-cost.ts";
 export interface RunningService extends AsyncDisposable {
   readonly url: string;
   readonly service: Service;
-  /** Its lines so far. */
+  /** Its log lines so far. */
   readonly log: readonly string[];
 }
 
 /**
  * Starts the service on a database.
  *
- * @param config what stands in for the file of the example
+ * @param config replaces the configuration file of the example
  */
 export async function runService(
   databaseUrl: string,
@@ -42,14 +42,16 @@ export async function runService(
   };
 }
 
-/** The service of a `describe`, while its tests run. */
+/** The running service of a `describe`. */
 export interface DescribedService {
   readonly url: string;
-  /** What it reaches its database by: as a role that row security holds for. */
+  /** The URL of its database, as a role that row security applies to. */
   readonly databaseUrl: string;
 }
 
-/** For a `describe`: the service as a role of its own, started before the first test and stopped after the last. */
+/**
+ * For a `describe`: starts the service with its own database role before the first test and stops it after the last.
+ */
 export function serviceFor(
   database: { readonly url: string },
   options?: ExpensesOptions,

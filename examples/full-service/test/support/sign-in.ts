@@ -3,17 +3,17 @@ import { expect } from "chai";
 import request from "supertest";
 import { demoPassword } from "../../src/demo-users.ts";
 
-/** Signs somebody of the demo in as a program does. */
+/** Signs a demo user in as a program does. */
 export async function logIn(url: string, email: string, password = demoPassword): Promise<TokenPair> {
   const { status, headers, body } = await request(url).post("/login").send({ email, password });
   expect({ status, cache: headers["cache-control"] }).to.deep.equal({ status: 200, cache: "no-store" });
   return body as TokenPair;
 }
 
-/** What a browser sends along with a form of this origin. */
+/** The headers that a browser sends with a form of this origin. */
 export const ownForm = { "Sec-Fetch-Site": "same-origin", Accept: "text/html" } as const;
 
-/** The cookies that an answer has set, by name, without their flags. */
+/** Returns the cookies that an answer sets, by name, without flags. */
 export function cookiesOf(headers: Readonly<Record<string, unknown>>): ReadonlyMap<string, string> {
   const lines = (headers["set-cookie"] ?? []) as readonly string[];
   return new Map(
@@ -24,14 +24,14 @@ export function cookiesOf(headers: Readonly<Record<string, unknown>>): ReadonlyM
   );
 }
 
-/** A browser that is signed in: what it sends as `Cookie`. */
+/** A signed-in browser, with the `Cookie` header that it sends. */
 export interface Browser {
   readonly cookie: string;
   readonly session: string;
   readonly refresh: string;
 }
 
-/** Signs somebody of the demo in by the form, as a browser of that name. */
+/** Signs a demo user in with the form, as a browser with that `User-Agent`. */
 export async function browse(url: string, email: string, userAgent = "a browser"): Promise<Browser> {
   const answer = await request(url)
     .post("/login")
@@ -45,7 +45,7 @@ export async function browse(url: string, email: string, userAgent = "a browser"
   return browserWith(cookiesOf(answer.headers));
 }
 
-/** A browser that has these cookies. */
+/** Returns a browser with these cookies. */
 export function browserWith(cookies: ReadonlyMap<string, string>): Browser {
   const [session = "", refresh = ""] = [cookies.get("session"), cookies.get("refresh")];
   return { session, refresh, cookie: `session=${session}; refresh=${refresh}` };

@@ -1,4 +1,4 @@
-// What start.ts does, for a checkout that the test names: a developer's demo data are not the test's.
+// Does the same as start.ts for a checkout of the test, so that a developer's demo data stay untouched.
 import { startDemo } from "../../src/demo.ts";
 import { cheapCost } from "./cheap-cost.ts";
 
@@ -7,7 +7,7 @@ if (checkout === undefined) throw new Error("CHECKOUT must name a folder");
 void startDemo({
   checkout,
   env,
-  // What it costs to open is spent by one test file alone, and so is what it takes to keep passwords well.
+  // Only one test file pays for opening the search, and for hashing passwords at full cost.
   openSearch: false,
   passwords: passwords === "kept well" ? undefined : { cost: cheapCost },
 });

@@ -1,8 +1,8 @@
 import type { Database } from "@svc/database";
 
 /**
- * The database as it is for the search on a server that never heard of pgvector: what the catalogue is asked about that
- * extension is asked about one that no server has.
+ * Returns the database as the search sees it on a server without pgvector: queries of the catalogue for that extension
+ * ask for one that no server has.
  */
 export function withoutVector(db: Database): Database {
   return {

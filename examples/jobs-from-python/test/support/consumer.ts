@@ -7,14 +7,14 @@ import { requireProgram, testProgram } from "@svc/dev-services";
 /** A process of this example. Leaving the block ends it. */
 export interface Running extends AsyncDisposable {
   readonly ended: Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }>;
-  /** Resolves when it has written a text. */
+  /** Resolves when the process has written a text. */
   wrote(text: string): Promise<void>;
   terminate(): void;
 }
 
 const example = fileURLToPath(new URL("../../", import.meta.url));
 
-/** For a `describe`: where there is no Python or no psql it is skipped as by `testProgram()`. */
+/** For a `describe`: skips it, as `testProgram()` does, if Python or psql is missing. */
 export function needsPython(): void {
   testProgram("python");
   testProgram("psql");
@@ -59,7 +59,7 @@ export function start(
   };
 }
 
-/** The lines of a log. */
+/** Returns the lines of a log. */
 export function linesOf(stdout: string): Record<string, unknown>[] {
   return stdout
     .trim()

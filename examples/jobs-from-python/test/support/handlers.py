@@ -1,4 +1,4 @@
-"""Handlers that the tests want, on the table that the environment names."""
+"""Handlers of the tests, on the table that the environment names."""
 
 import contextlib
 import os
@@ -16,7 +16,7 @@ table = os.environ["JOBS"]
 
 
 class Error(Exception):
-    """Named as that of JavaScript."""
+    """An error with the name of JavaScript's."""
 
 
 def fail(payload, job):
@@ -36,7 +36,7 @@ def wait(payload, job):
 
 
 class Stopping:
-    """Standard output that has the consumer told to stop with each part of a line that is written."""
+    """Standard output that signals the consumer to stop at every write."""
 
     def write(self, text):
         sys.__stdout__.write(text)

@@ -2,9 +2,9 @@ import { testProgram } from "@svc/dev-services";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { launchChromium } from "./chromium.ts";
 
-/** A browser while the tests of a `describe` run. */
+/** The browser of the tests of a `describe`. */
 export interface TestBrowser {
-  /** Somebody's browser, with cookies of its own. It is closed after the test. */
+  /** Opens a browser context with its own cookies, which is closed after the test. */
   visitor(options?: BrowserContextOptions): Promise<Visitor>;
 }
 
@@ -15,9 +15,9 @@ export interface Visitor {
 }
 
 /**
- * For a `describe`: a Chromium of its own. Where there is none the describe is skipped as by `testProgram()`.
+ * For a `describe`: starts a Chromium. Without Chromium the describe is skipped as by `testProgram()`.
  *
- * @param trusted whose certificates it takes
+ * @param trusted the certificates that it trusts
  */
 export function testBrowser(trusted: readonly { readonly spkiHash: string }[] = []): TestBrowser {
   const chromium = testProgram("chromium");
@@ -42,7 +42,7 @@ export function testBrowser(trusted: readonly { readonly spkiHash: string }[] = 
       if (browser === undefined) throw new Error("the browser runs only inside of tests");
       const context = await browser.newContext(options);
       contexts.push(context);
-      // A page that is not there in time is not there.
+      // Fail if a page takes longer than this.
       context.setDefaultTimeout(15_000);
       return { context, page: await context.newPage() };
     },

@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 import { isIPv4 } from "node:net";
 
-/** A key and a certificate that it signed itself, as PEM. */
+/** A key and its self-signed certificate, as PEM. */
 export interface Certificate {
   readonly key: string;
   readonly cert: string;
@@ -11,7 +11,7 @@ export interface Certificate {
 
 const dayMs = 24 * 3600 * 1000;
 
-/** A certificate for these hosts, valid from yesterday to tomorrow. */
+/** Returns a certificate for these hosts, valid from yesterday to tomorrow. */
 export function certificateFor(hosts: readonly string[]): Certificate {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const spki = publicKey.export({ type: "spki", format: "der" });
@@ -31,7 +31,7 @@ function certificate(hosts: readonly string[], spki: Buffer, key: KeyObject): Bu
   const subjectAltName = sequence(oid("551d11"), der(0x04, sequence(...names)));
   const toSign = sequence(
     der(0xa0, integer(Buffer.from([2]))),
-    // The first bit says whether it is negative.
+    // The first bit is the sign, so the first byte is 1.
     integer(Buffer.concat([Buffer.from([1]), randomBytes(15)])),
     ecdsaWithSha256,
     name,

@@ -1,6 +1,6 @@
 import { type Browser, chromium } from "playwright-core";
 
-/** Without a window; it trusts these keys, and finds every name below `.test` on this machine. */
+/** Starts a headless Chromium that trusts these keys and resolves every name below `.test` to this machine. */
 export function launchChromium(
   executablePath: string,
   trusted: readonly { readonly spkiHash: string }[],
@@ -9,7 +9,7 @@ export function launchChromium(
     executablePath,
     // Chromium refuses to build its sandbox as root.
     chromiumSandbox: process.getuid?.() !== 0,
-    // People go back to pages that are kept as they were.
+    // Real browsers restore pages from the back-forward cache.
     ignoreDefaultArgs: ["--disable-back-forward-cache"],
     args: [
       `--ignore-certificate-errors-spki-list=${trusted.map(({ spkiHash }) => spkiHash).join(",")}`,

@@ -6,30 +6,30 @@ import type { Page } from "playwright-core";
 const folder = fileURLToPath(new URL("../../../../../artifacts/screenshots/", import.meta.url));
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** What axe-core finds wrong with the page, one line for each place. */
+/** Returns the faults that axe-core finds in the page, one line for each place. */
 export async function accessibilityFaults(page: Page): Promise<readonly string[]> {
-  // Evaluated rather than added to the page, whose policy allows no script of others.
+  // Evaluate it, because the page's policy forbids adding a script.
   await page.evaluate(axe);
   return page.evaluate<string[]>(`axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) =>
     violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ": " + html + " " + failureSummary)))`);
 }
 
-/** Writes what the page looks like to `artifacts/screenshots/<name>.png` of the repository. */
+/** Writes a screenshot of the page to `artifacts/screenshots/<name>.png` of the repository. */
 export async function takeScreenshot(page: Page, name: string): Promise<void> {
   mkdirSync(folder, { recursive: true });
   await page.screenshot({ path: `${folder}${name}.png`, fullPage: true });
 }
 
-/** What has the focus, and whether one can see that. */
+/** The element with the focus, and whether the focus is visible. */
 export interface Focused {
-  /** Such as `button Sign in`, `input email` or `pre`; empty where nothing has it. */
+  /** For example `button Sign in`, `input email` or `pre`; empty if no element has the focus. */
   readonly what: string;
   readonly outlined: boolean;
 }
 
-/** Goes through the page by the Tab key alone, from its first stop to its last. */
+/** Returns all stops of the Tab key, from the first to the last. */
 export async function tabThrough(page: Page): Promise<readonly Focused[]> {
-  // Where a field has the focus from the start, what stands in front of it comes last.
+  // If a field has the focus at the start, the elements before it come last.
   if ((await page.evaluate<Focused>(focused)).what !== "") await stopsUntilTheEnd(page);
   return stopsUntilTheEnd(page);
 }
@@ -42,7 +42,7 @@ async function stopsUntilTheEnd(page: Page): Promise<readonly Focused[]> {
     if (now.what === "") return stops;
     stops.push(now);
   }
-  throw new Error("it goes round in circles");
+  throw new Error("the Tab key never leaves the page");
 }
 
 const focused = `(() => {

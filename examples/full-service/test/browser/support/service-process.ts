@@ -2,17 +2,17 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
-/** A service in a process of its own. */
+/** A service in a separate process. */
 export interface ServiceProcess {
   readonly port: number;
-  /** What it wrote so far, log lines and complaints alike. */
+  /** Returns its output so far, log lines and errors. */
   output(): string;
   stop(): Promise<void>;
 }
 
 const script = fileURLToPath(new URL("./start-staging.ts", import.meta.url));
 
-/** Starts the service with this file and environment; from here it gets how to be found and loaded, nothing else. */
+/** Starts the service with this file and environment; of this process's environment it gets only what Node needs. */
 export async function startServiceProcess(
   file: string,
   env: Readonly<Record<string, string>>,

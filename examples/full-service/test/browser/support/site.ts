@@ -11,40 +11,40 @@ import { type Certificate, certificateFor } from "./certificate.ts";
 import { type ServiceProcess, startServiceProcess } from "./service-process.ts";
 import { startTlsProxy } from "./tls-proxy.ts";
 
-/** Where the service is for browsers; the provider is at 127.0.0.1, which is another site. */
+/** The service's host name in browsers; the provider is at 127.0.0.1, which is another site. */
 const host = "expenses.test";
 
-/** Where pages of others are: on another site, and below the same domain. */
+/** Hosts of other pages: on another site, and below the same domain. */
 export const otherHosts = { foreign: "elsewhere.test", neighbour: "neighbour.expenses.test" } as const;
 
-/** The service in staging behind a proxy, a provider, and a browser that is at home there; for a `describe`. */
+/** The service in staging behind a proxy, a provider, and a browser; for a `describe`. */
 export interface Site extends TestBrowser {
   /** `https://expenses.test:<port>`. */
   readonly origin: string;
   /** The key and certificate of every host here, for a server that a test adds: on one of `otherHosts`, say. */
   readonly certificate: Certificate;
-  /** What the service reaches its database by. */
+  /** The URL of the service's database. */
   readonly databaseUrl: string;
   /** The lines that the service has logged so far. */
   logged(): string;
 }
 
-/** Whether an installed PostgreSQL has pgvector, by which the service can search. */
+/** Whether an installed PostgreSQL has pgvector, which the search needs. */
 export const hasVectorServer: boolean =
   globSync("/usr/{lib,share}/postgresql/*/{lib/vector.so,extension/vector.control}").length > 0;
 
-/** What {@link testSite} takes. */
+/** Options of {@link testSite}. */
 export interface SiteOptions {
-  /** Whether there is a second provider, `broken`, which people reach and the service does not. Default false. */
+  /** Whether there is a second provider, `broken`, which browsers can reach and the service cannot. Default false. */
   readonly hasBroken?: boolean | undefined;
-  /** Whether the database is on a server with pgvector, where there is one. Default false. */
+  /** Whether the database is on a server with pgvector, if one is installed. Default false. */
   readonly hasSearch?: boolean | undefined;
 }
 
 /**
- * For a `describe`: starts it all, or skips the tests as `testBrowser()` does.
+ * For a `describe`: starts all parts, or skips the tests as `testBrowser()` does.
  *
- * @param name whose database it is
+ * @param name the name of the database
  */
 export function testSite(name: string, { hasBroken = false, hasSearch = false }: SiteOptions = {}): Site {
   const certificate = certificateFor([host, ...Object.values(otherHosts), "127.0.0.1"]);
@@ -108,7 +108,7 @@ export function testSite(name: string, { hasBroken = false, hasSearch = false }:
   };
 }
 
-/** The file of the example as a deployment would have it. */
+/** Returns the example's configuration as a deployment would write it. */
 function stagingConfiguration(provider: DemoProvider, redirectUri: string): string {
   return demoConfiguration(provider, redirectUri)
     .toml.replace(/^\[service\]$/m, `[service]\ntrusted_proxies = ["loopback"]\ntrusted_hosts = ["${host}"]`)

@@ -1,4 +1,4 @@
-// The service as a deployment runs it, by a file and the environment; it tells its parent the port.
+// Runs the service as a deployment does, from a file and the environment, and sends its port to the parent.
 import { pathToFileURL } from "node:url";
 import { startService } from "@svc/express";
 import { expensesService } from "../../../src/service.ts";

@@ -4,15 +4,15 @@ import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Certificate } from "./certificate.ts";
 
-/** What stands in front of a service that speaks plain HTTP. */
+/** A TLS proxy in front of a service that speaks plain HTTP. */
 export interface TlsProxy {
   readonly port: number;
-  /** Where requests go from now on, a port of 127.0.0.1. */
+  /** Sets the port on 127.0.0.1 to which requests are forwarded. */
   forwardTo(port: number): void;
   stop(): Promise<void>;
 }
 
-/** Ends TLS, and says so in `X-Forwarded-*` as the proxy of a deployment does. */
+/** Terminates TLS and sets `X-Forwarded-*` as the proxy of a deployment does. */
 export async function startTlsProxy({ key, cert }: Certificate): Promise<TlsProxy> {
   let target: number | undefined;
   const server = createServer({ key, cert }, (req, res) => {
