@@ -18,19 +18,19 @@ import {
   type RouteShape,
 } from "./router-shapes.ts";
 
-// Bounds for applications that mount routers in each other many times over: what lies beyond is not found.
+// Limits for applications with deeply nested routers; routes beyond them are not found.
 const MAX_LAYERS = 50_000;
 const MAX_PLACES = 64;
 
-/** All that is known about the routes of one application; read once, and again when something is missing. */
+/** The routes of one application; read once, and again when a route is missing. */
 interface RouteIndex {
-  /** The application at the top, which has no parent. */
+  /** The outermost application, which has no parent. */
   readonly top: AppShape;
   readonly layers: readonly LayerShape[];
   readonly layerCount: number;
-  /** A route's template; all its possible ones when it has several or was not found. */
+  /** The template of each route; a list of candidates when there are several or the route was not found. */
   readonly routes: WeakMap<RouteShape, string | readonly PathTemplate[]>;
-  /** Where there is something whose inside cannot be seen: an application, a function around a router. */
+  /** The mounts with contents that cannot be read: an application, or a function around a router. */
   readonly closed: readonly PathTemplate[];
 }
 
@@ -45,23 +45,22 @@ interface RoutedRequest extends IncomingMessage {
 }
 
 const indexes = new WeakMap<AppShape, RouteIndex>();
-/** The index in which a route was found: an error path leaves a sub-application before the response ends. */
+/** The index in which a route was found; after an error, `req.app` is no longer the sub-application. */
 const owners = new WeakMap<RouteShape, RouteIndex>();
 
 /**
- * Says which template a request belongs to that no route of Express answers: for middleware that answers fixed
- * paths of its own, and for bare servers that route by themselves. A route that matches later outranks it.
+ * Sets the template of a request that no Express route answers: for middleware with fixed paths of its own, and for
+ * bare servers with their own routing. An Express route that matches later takes precedence.
  */
 export function setRouteTemplate(req: IncomingMessage, template: string): void {
   (req as RoutedRequest)[TEMPLATE] = template;
 }
 
 /**
- * The template of the route that Express 4 or 5 matched, with the paths of its mounts:
- * `/t/:tenant/items/:id`. Where none has matched, what `setRouteTemplate` has said, else undefined. A part that cannot be
- * known is `<mount>`; the raw path is never in it, so there are no more templates than the application's
- * author wrote: good for the label of a metric (MET-8, MET-10). Ask at the end of the response; error paths
- * are right as well.
+ * Returns the template of the route that Express 4 or 5 matched, with the paths of its mounts: `/t/:tenant/items/:id`.
+ * When no route matched, returns the template from `setRouteTemplate`, or undefined. `<mount>` replaces an unknown part.
+ * The result never contains the raw path, so it is safe as the label of a metric (MET-8, MET-10). Call it at the end of
+ * the response; it is also right after an error.
  */
 export function routeTemplateOf(req: IncomingMessage): string | undefined {
   const { route, app } = req as RoutedRequest;
@@ -82,8 +81,7 @@ function resolve(
 ): string {
   const places = known ?? (req.app === undefined ? guesses(route, []) : learn(req.app, route));
   if (typeof places === "string") return places;
-  // What the router matched is the current URL; the original one helps when a handler has rewritten that
-  // since.
+  // The router matched the current URL; the original one helps when a handler has rewritten it since.
   const best =
     bestMatch(places, `${req.baseUrl ?? ""}${req.url ?? ""}`) ?? bestMatch(places, req.originalUrl ?? "");
   return best === undefined ? unplaced(route.path) : shown(best);
@@ -95,7 +93,7 @@ function learn(app: AppShape, route: RouteShape): string | readonly PathTemplate
   if (places === undefined) {
     const owner = owners.get(route);
     places = owner?.top === index.top ? owner.routes.get(route) : undefined;
-    // Remembered, so that the routers are not read again for every request.
+    // Stored, so that later requests do not read the routers again.
     index.routes.set(route, (places ??= guesses(route, index.closed)));
   }
   return places;
@@ -130,7 +128,7 @@ function readRoutes(app: AppShape): RouteIndex {
   return index;
 }
 
-/** What the applications above have guessed about the routes of this one is now known. */
+/** Returns the indexes of the parent applications, whose guesses about this application's routes are now outdated. */
 function indexesAbove(app: AppShape): readonly RouteIndex[] {
   const above: RouteIndex[] = [];
   let up = app.parent;
@@ -148,8 +146,8 @@ function topOf(app: AppShape): AppShape {
 }
 
 /**
- * The prefixes under which an application is mounted. It knows its last mount only; that it has others can be
- * guessed from its parent's layers, which do not say which application they lead to.
+ * Returns the prefixes under which an application is mounted. Express records only its last mount; the other candidates
+ * come from all application mounts of its parent, which do not say which application they lead to.
  */
 function placesOf({ parent, mountpath }: AppShape, depth: number): readonly PathTemplate[] {
   if (parent === undefined || depth > MAX_PLACES) return [ROOT];
@@ -169,11 +167,11 @@ function remember(places: Map<string, PathTemplate>, place: PathTemplate): void 
   if (places.size < MAX_PLACES && !places.has(place.text)) places.set(place.text, place);
 }
 
-/** Goes through routers and the routers in them. */
+/** Walks through routers and the routers nested in them. */
 class RouteReader {
   readonly places: Map<RouteShape, Map<string, PathTemplate>> = new Map();
   readonly closed: Map<string, PathTemplate> = new Map();
-  /** The routers on the way down to the current one: a router may contain itself. */
+  /** The routers from the top to the current one, because a router may contain itself. */
   readonly #path: Set<readonly LayerShape[]> = new Set();
   #left: number = MAX_LAYERS;
 
