@@ -3,7 +3,7 @@ import { contextOf, onResponseEnd, openContext, routeTemplateOf } from "@svc/con
 import { listen } from "@svc/test-support";
 import { request } from "node:http";
 
-/** What `routeTemplateOf` says at the end of each request's response, asked over one server, in order. */
+/** Sends the requests in order to one server and returns `routeTemplateOf` at the end of each response. */
 export async function templatesOf(
   app: RequestListener,
   ...paths: readonly string[]
@@ -25,7 +25,7 @@ export async function templatesOf(
   return templates;
 }
 
-// Not fetch: it would tidy up the paths. `POST /x` sends another method than GET.
+// Unlike this, fetch would normalise the paths. `POST /x` sends the method POST; the default is GET.
 function send(port: number, target: string): Promise<void> {
   const [method, path] =
     target.startsWith("/") || target.startsWith("http") ? ["GET", target] : target.split(" ");
