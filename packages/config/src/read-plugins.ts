@@ -59,7 +59,7 @@ function refuse(name: string, built: Built, { faults, fromEnvironment }: Reading
   faults.add("plugins.enabled", () => {
     const planned = remedyFor(name);
     if (planned !== undefined) return `${planned.remedy}; built are ${list(built)}`;
-    // A name that came from the environment may be anything.
+    // A name from the environment may be a secret.
     const hidden = fromEnvironment.has("plugins.enabled") || isSecretText(name);
     return `${hidden ? "a name that is not shown" : JSON.stringify(name)} ${unknown(name, built)}`;
   });
