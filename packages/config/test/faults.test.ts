@@ -7,7 +7,7 @@ import { expect } from "chai";
 import { errorOf, faultsOf } from "./support/faults-of.ts";
 
 describe("faults", () => {
-  it("CFG-12 are all found at once, in the file, the environment and the plugins", () => {
+  it("CFG-12 are all reported at once, from the file, the environment and the plugins", () => {
     const text = `
       nmae = "x"
       [sevice]
@@ -37,12 +37,12 @@ describe("faults", () => {
     ]);
   });
 
-  it("CFG-12 include those of the environment when the file cannot be read, and nothing that it may say", () => {
+  it("CFG-12 include those of the environment when the file cannot be read, and none for keys of the file", () => {
     const error = errorOf(() => loadConfig({ file: "no/such.toml", env: { SVC_PORT: "x" } }));
     expect(error.faults.map(({ key }) => key)).to.deep.equal(["no/such.toml", "SVC_PORT"]);
   });
 
-  it("CFG-13 name key, value, what is allowed, and the nearest known name", () => {
+  it("CFG-13 name the key, the value, the allowed values and the nearest known name", () => {
     expect(faultsOf("[service]\nport = 70000\nreqest_timeout = 5")).to.deep.equal([
       "service.reqest_timeout: is unknown; did you mean request_timeout?",
       "service.port: must be a whole number from 0 to 65535; it is 70000",
@@ -74,13 +74,13 @@ describe("faults", () => {
     ]);
   });
 
-  it("tell a key that stands outside of its section where it belongs", () => {
+  it("name the section of a key that stands outside of it", () => {
     expect(faultsOf("port = 80")).to.deep.equal([
       "port: stands outside of its section; move it below [service]",
     ]);
   });
 
-  it("tell a value in the place of a table and a table in the place of a value", () => {
+  it("report a value in place of a table and a table in place of a value", () => {
     expect(faultsOf("service = 5\nlogging = [1]\nplugin = 2\nplugins = 2021-01-01")).to.deep.equal([
       "service: must be a table, [service]",
       "logging: must be a table, [logging]",
@@ -94,14 +94,14 @@ describe("faults", () => {
     ]);
   });
 
-  it("stop at a hundred and say how many more there are", () => {
+  it("list a hundred faults and count the rest", () => {
     const text = `[service]\n${Array.from({ length: 5000 }, (_, index) => `k${index} = 1\n`).join("")}`;
     const faults = faultsOf(text);
     expect(faults).to.have.lengthOf(101);
     expect(faults.at(-1)).to.equal("more: 4900 more faults are not listed");
   });
 
-  it("CFG-14 are meant to end a command with 2", () => {
+  it("CFG-14 give the exit code 2", () => {
     expect(configurationExitCode).to.equal(2);
   });
 
@@ -114,10 +114,13 @@ describe("faults", () => {
     ["a = [1, 2,", "line 1, column 5: is not valid TOML: a list is not closed"],
     ["a", "line 1, column 1: is not valid TOML: a key without a value"],
     ['a = "\\q"', "line 1, column 7: is not valid TOML: a backslash begins no escape"],
-    ["a = 1 b = 2", "line 1, column 7: is not valid TOML: something stands behind the value; one key a line"],
+    [
+      "a = 1 b = 2",
+      "line 1, column 7: is not valid TOML: something stands behind the value; one key a line",
+    ],
     ["a = 9007199254740993", "line 1, column 5: is not valid TOML: the number is too large"],
   ] as const) {
-    it(`point at ${JSON.stringify(text)} by line and column`, () => {
+    it(`name line and column of the error in ${JSON.stringify(text)}`, () => {
       expect(faultsOf(text)[0]).to.contain(fault);
     });
   }
@@ -155,7 +158,7 @@ describe("the file", () => {
     });
   }
 
-  it("only names itself when its text is given", () => {
+  it("appears only as a name when its text is given", () => {
     const error = errorOf(() => loadConfig({ file: "x.toml", text: "[servce]", env: { SVC_APP_NAME: "a" } }));
     expect(error.message).to.match(/^x\.toml is configured wrongly/);
   });
