@@ -49,7 +49,7 @@ export function remedyFor(name: string): PluginRemedy | undefined {
 }
 
 function inCode(name: string, packageName: string): PluginRemedy {
-  const reason = `${name} is no plugin yet`;
+  const reason = `${name} is not a plugin yet`;
   return {
     reason,
     remedy: `${reason}: remove it from [plugins] enabled and use the package ${packageName} in code`,

@@ -68,7 +68,7 @@ function refuse(name: string, built: Built, { faults, fromEnvironment }: Reading
 function unknown(name: string, built: Built): string {
   const nearest = nearestName(name, [...Object.keys(built), ...pluginNames]);
   const hint = nearest === undefined ? "" : `; did you mean ${nearest}?`;
-  return `is no plugin${hint} (built are ${list(built)})`;
+  return `is not a plugin${hint} (built are ${list(built)})`;
 }
 
 function list(built: Built): string {

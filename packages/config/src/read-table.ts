@@ -133,7 +133,7 @@ function readKey(key: Key<unknown>, source: FileTable, path: Path, reading: Read
     const wins = key.wins ?? "file";
     if (!isDeepStrictEqual(said.value, set.value)) {
       const [winner, loser] = wins === "env" ? [key.env, keyName(path)] : [keyName(path), key.env];
-      reading.notes.push(`${winner} counts, ${loser} says something else`);
+      reading.notes.push(`${winner} is used; ${loser} has a different value`);
     }
     return wins === "env" ? set : said;
   }

@@ -41,7 +41,7 @@ export function resolveReferences(document: object, env: Environment, faults: Fa
     for (const [key, value] of Object.entries(table)) {
       const at = [...path, key];
       if (key === "__proto__" || key === "constructor") {
-        refuse(at, "is refused: a key by this name is never meant well");
+        refuse(at, "is refused: a key with this name is not allowed");
       } else {
         copy[key] = copyValue(value, at, at.length);
       }

@@ -17,7 +17,7 @@ describe("hostile input", () => {
       [`[[service.${key}]]\npolluted = true`, `service.${key}`],
     ] as const) {
       it(`refuses ${JSON.stringify(text)} and changes no prototype`, () => {
-        expect(faultsOf(text)).to.deep.equal([`${path}: is refused: a key by this name is never meant well`]);
+        expect(faultsOf(text)).to.deep.equal([`${path}: is refused: a key with this name is not allowed`]);
         expect({}).not.to.have.property("polluted");
       });
     }

@@ -102,9 +102,9 @@ describe("loadConfig()", () => {
     const { service, notes } = loadConfig({ text, env });
     expect(service).to.include({ env: "prod", debug: true, port: 9100, host: "0.0.0.0" });
     expect(notes).to.deep.equal([
-      "SVC_ENV counts, service.env says something else",
-      "SVC_PORT counts, service.port says something else",
-      "SVC_DEBUG counts, service.debug says something else",
+      "SVC_ENV is used; service.env has a different value",
+      "SVC_PORT is used; service.port has a different value",
+      "SVC_DEBUG is used; service.debug has a different value",
     ]);
   });
 
@@ -125,9 +125,9 @@ describe("loadConfig()", () => {
     });
     expect([service.name, logging.json, plugin.auth?.mode]).to.deep.equal(["shop", true, "secret"]);
     expect(notes).to.deep.equal([
-      "service.name counts, SVC_APP_NAME says something else",
-      "logging.json_logs counts, SVC_LOG_JSON_LOGS says something else",
-      "plugin.auth.mode counts, SVC_AUTH_MODE says something else",
+      "service.name is used; SVC_APP_NAME has a different value",
+      "logging.json_logs is used; SVC_LOG_JSON_LOGS has a different value",
+      "plugin.auth.mode is used; SVC_AUTH_MODE has a different value",
     ]);
   });
 

@@ -35,12 +35,12 @@ describe("plugins", () => {
   it("CFG-8 are refused when they are unknown or not built, with the names of the built ones", () => {
     expect(faultsOf('[plugins]\nenabled = ["cache", "metricss", "constructor"]')).to.deep.equal([
       "plugins.enabled: cache is not built yet; built are database, auth",
-      'plugins.enabled: "metricss" is no plugin; did you mean metrics? (built are database, auth)',
-      'plugins.enabled: "constructor" is no plugin (built are database, auth)',
+      'plugins.enabled: "metricss" is not a plugin; did you mean metrics? (built are database, auth)',
+      'plugins.enabled: "constructor" is not a plugin (built are database, auth)',
     ]);
     expect(faultsOf("[plugin.databse]\n[plugins]\nenabled = 'auth'")).to.deep.equal([
       'plugins.enabled: must be a list, each entry a string that is not empty; it is "auth"',
-      "plugin.databse: is no plugin; did you mean database? (built are database, auth)",
+      "plugin.databse: is not a plugin; did you mean database? (built are database, auth)",
     ]);
   });
 
@@ -49,15 +49,15 @@ describe("plugins", () => {
       "plugins.enabled: schedules belong to queue: remove scheduler from [plugins] enabled; built are database, auth",
     ]);
     expect(faultsOf('[plugins]\nenabled = ["rollups", "rag"]')).to.deep.equal([
-      "plugins.enabled: rollups is no plugin yet: remove it from [plugins] enabled and use the package @svc/rollups " +
+      "plugins.enabled: rollups is not a plugin yet: remove it from [plugins] enabled and use the package @svc/rollups " +
         "in code; built are database, auth",
-      "plugins.enabled: rag is no plugin yet: remove it from [plugins] enabled and use the package " +
+      "plugins.enabled: rag is not a plugin yet: remove it from [plugins] enabled and use the package " +
         "@svc/search-store in code; built are database, auth",
     ]);
     const config = loadConfig({ text: "[plugin.scheduler]\n[plugin.rag]\nmax = 1", env, plugins });
     expect(config.notes).to.deep.equal([
       "[plugin.scheduler] is not read: schedules belong to queue",
-      "[plugin.rag] is not read: rag is no plugin yet",
+      "[plugin.rag] is not read: rag is not a plugin yet",
     ]);
   });
 

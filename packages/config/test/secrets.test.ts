@@ -101,7 +101,7 @@ describe("secrets", () => {
 
   it("never appear in the notes", () => {
     const config = loadConfig({ text: good, env: { ...goodEnv, SVC_AUTH_SECRET: `${canary}2` }, plugins });
-    expect(config.notes).to.deep.equal(["SVC_AUTH_SECRET counts, plugin.auth.secret says something else"]);
+    expect(config.notes).to.deep.equal(["SVC_AUTH_SECRET is used; plugin.auth.secret has a different value"]);
   });
 });
 

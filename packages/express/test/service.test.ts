@@ -146,7 +146,7 @@ describe("a service", () => {
 
   it("CFG-7 CFG-8 refuses plugins that are unknown or not built yet, with the names of the built ones", async () => {
     const inCode = (name: string, its: string): string =>
-      `${name} is no plugin yet: remove it from [plugins] enabled and use the package ${its} in code`;
+      `${name} is not a plugin yet: remove it from [plugins] enabled and use the package ${its} in code`;
     const remedies = new Map([
       ["scheduler", "schedules belong to queue: remove scheduler from [plugins] enabled"],
       ["rollups", inCode("rollups", "@svc/rollups")],
