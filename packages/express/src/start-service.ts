@@ -39,6 +39,6 @@ function explain(error: unknown): string {
   if (code === "EACCES")
     return `port ${port} of ${address} may not be used by this user; set SVC_PORT above 1023`;
   if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND")
-    return `host ${address ?? (error as { hostname?: string }).hostname} is no address of this machine; set host in [service]`;
+    return `host ${address ?? (error as { hostname?: string }).hostname} is not an address of this machine; set host in [service]`;
   return error.stack ?? error.message;
 }

@@ -184,8 +184,8 @@ describe("the plugin queue", function () {
     });
     const message = await service.start().catch(String);
     expect(message)
-      .to.match(/plugin\.queue\.name: names a table that is another one: .*task/)
-      .and.to.match(/plugin\.queue\.ticks_table: names a table that is another one: .*fire_at/);
+      .to.match(/plugin\.queue\.name: names a table with another structure: .*task/)
+      .and.to.match(/plugin\.queue\.ticks_table: names a table with another structure: .*fire_at/);
     expect(await service.stop()).to.equal(0);
   });
 

@@ -198,7 +198,7 @@ describe("the plugin tenancy", () => {
       const { lines } = await makeService({ toml, env: { ...env, ...more } });
       return lines.filter(({ level }) => level === "warn").map(({ message }) => message);
     };
-    const warning = "nobody verifies callers: whatever tenant a request names is granted";
+    const warning = "callers are not verified: any tenant that a request names is granted";
     expect(await warnings(alone)).to.contain(warning);
     expect(await warnings(both)).to.not.contain(warning);
     expect(await warnings(`${alone}[plugin.tenancy]\nsources = ["token"]\n`)).to.not.contain(warning);

@@ -85,7 +85,7 @@ export async function tenancyPlugin(
     }),
   );
   if (!auth && sources.some((source) => source !== "token" && source !== "user")) {
-    logger.warn({ sources }, "nobody verifies callers: whatever tenant a request names is granted");
+    logger.warn({ sources }, "callers are not verified: any tenant that a request names is granted");
   }
   return { identity: middleware, info: { sources: [...sources] } };
 }

@@ -77,7 +77,7 @@ export function createPreparation(schemas: readonly SchemaPart[], logger: Logger
 function faultsOf(error: unknown, { key }: SchemaPart): readonly Fault[] {
   const { code, faults } = error as { code?: unknown; faults?: readonly string[] };
   if (code !== "ERR_SVC_SCHEMA" || !Array.isArray(faults)) throw error;
-  return faults.map((fault: string) => ({ key, message: `names a table that is another one: ${fault}` }));
+  return faults.map((fault: string) => ({ key, message: `names a table with another structure: ${fault}` }));
 }
 
 async function orAfter(something: Promise<void>, ms: number): Promise<void> {
