@@ -1,6 +1,6 @@
 import { ConfigurationError } from "@svc/options";
 
-// Beside the configuration rather than in it: which values are secret is known only while they are read.
+// Stored beside the configuration, because only the reader knows which values are secret.
 const descriptions = new WeakMap<object, object>();
 
 export function rememberDescription(config: object, description: object): void {
@@ -8,11 +8,11 @@ export function rememberDescription(config: object, description: object): void {
 }
 
 /**
- * The configuration for a log line: settings by name, with `***` in place of everything that is secret, looks
- * secret, or came into the file from the environment.
+ * Returns the configuration for a log line: settings by name, with `***` for values that are secret, look secret, or came
+ * into the file from the environment.
  *
- * @param config what `loadConfig` returned, not a copy of it
- * @throws ConfigurationError for anything else, of which nobody knows what is secret
+ * @param config the object that `loadConfig` returned, not a copy of it
+ * @throws ConfigurationError for any other object, because its secret values are unknown
  */
 export function describeConfig(config: object): object {
   const description = descriptions.get(config);

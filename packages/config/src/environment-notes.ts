@@ -2,10 +2,10 @@ import { nearestName } from "@svc/options";
 import { type Environment, variable } from "./environment.ts";
 import { environmentNamesOf, type UntypedTable } from "./table.ts";
 
-// Read by development tools, never by a service (ENV-7).
+// Development tools read these variables; a service never does (ENV-7).
 const toolNames = /^SVC_(TEST|BENCH|PERF)_/;
 
-/** A note for every `SVC_` variable that is set and that nobody reads; names only, never a value. */
+/** Returns a note for every `SVC_` variable that is set but unknown, with names and without values. */
 export function environmentNotes(env: Environment, known: ReadonlySet<string>): string[] {
   const unread = Object.keys(env).filter(
     (name) => name.startsWith("SVC_") && !known.has(name) && !toolNames.test(name),
@@ -17,7 +17,7 @@ export function environmentNotes(env: Environment, known: ReadonlySet<string>): 
   });
 }
 
-/** A note for every variable of a plugin that is set while the plugin is not enabled; names only, never a value. */
+/** Returns a note for every variable of a disabled plugin that is set, with names and without values. */
 export function unusedPluginNotes(
   env: Environment,
   plugins: Readonly<Record<string, UntypedTable>>,

@@ -3,22 +3,23 @@ import type { Kind } from "@svc/options";
 /** The environments that a service can run in (ENV-2). */
 export const environmentNames = ["local", "dev", "staging", "prod"] as const;
 
-/** Where the service runs. */
+/** The environment that the service runs in. */
 export type EnvironmentName = (typeof environmentNames)[number];
 
 /** Environment variables by name, as in `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The text of a variable; one that is empty counts as not set. */
+/** Returns the text of a variable; undefined when it is not set or empty. */
 export function variable(env: Environment, name: string): string | undefined {
   const text = env[name];
-  // What every object inherits under a name such as __proto__ is no text.
+  // Inherited members, for example of the name __proto__, are not strings.
   return typeof text === "string" && text !== "" ? text : undefined;
 }
 
 /**
- * Reads a text as the kind wants it: as it is; a decimal number; true, false, yes, no, on, off, 1 or 0 in any case;
- * a list as a JSON array or as words between commas or spaces. Undefined when no reading is of the kind.
+ * Reads a text as a value of the kind: the text itself; a decimal number; true, false, yes, no, on, off, 1 or 0 in upper
+ * or lower case; a list as a JSON array or as words separated by commas or spaces. Returns undefined when none of these fits
+ * the kind.
  */
 export function readText<T>(kind: Kind<T>, text: string): { readonly value: T } | undefined {
   for (const candidate of readings(text)) {
@@ -36,7 +37,7 @@ function* readings(text: string): Generator<unknown> {
   if (truths.includes(word)) yield true;
   if (falsehoods.includes(word)) yield false;
   const words = text.split(/[\s,]+/).filter((each) => each !== "");
-  // A broken array must be a fault, not a list whose first word begins with a bracket.
+  // A broken JSON array is a fault, not a list of words.
   if (isJson || words.length === 0) return;
   yield words;
   if (words.every((each) => decimal.test(each))) yield words.map(Number);
@@ -54,7 +55,7 @@ function jsonArray(text: string): unknown {
   }
 }
 
-/** The environment of the process, for what has to look before the configuration is read. */
+/** Returns the environment of the process, for code that runs before the configuration is read. */
 export function processEnvironment(): Environment {
   return process.env;
 }

@@ -1,14 +1,14 @@
 import type { Fault } from "@svc/options";
 
-// A file of a megabyte can hold a hundred thousand faults; nobody reads them, and they would be costly to word.
+// A file of one megabyte can have a hundred thousand faults, too many to read and slow to describe.
 const most = 100;
 
-/** Collects faults up to a number that a person can read, and counts the rest. */
+/** Collects a limited number of faults and counts the rest. */
 export class FaultList {
   readonly #faults: Fault[] = [];
   #left = 0;
 
-  /** How many there are. */
+  /** The number of all faults. */
   get size(): number {
     return this.#faults.length + this.#left;
   }

@@ -24,14 +24,14 @@ import { loggingTable, serviceTable } from "./service-table.ts";
 import { environmentNamesOf, type SettingsByName, type UntypedTable } from "./table.ts";
 import { parseToml, readFile } from "./toml-file.ts";
 
-/** With what a command should exit when `loadConfig` has thrown (CFG-14). */
+/** Process exit code for an invalid configuration (CFG-14). */
 export const configurationExitCode = 2;
 
 /**
- * Reads the configuration of a service: a TOML file, if there is one, and the environment (CFG-1, CFG-3, CFG-5).
+ * Reads the configuration of a service from the environment and, when given, a TOML file (CFG-1, CFG-3, CFG-5).
  *
- * @returns the settings, frozen, complete with their defaults, typed by the tables
- * @throws ConfigurationError that lists every fault (CFG-12, CFG-13); none of them shows a secret
+ * @returns the settings, frozen, with all defaults filled in, typed by the tables
+ * @throws ConfigurationError that lists every fault without showing a secret (CFG-12, CFG-13)
  */
 export function loadConfig<
   P extends SettingsByName = Record<never, object>,
@@ -117,7 +117,7 @@ const kinds = {
   ),
 };
 
-// Other defaults depend on it, so it is read before everything else; its faults are found again with the rest.
+// Other defaults depend on the environment, so it is read first; the full pass reports its faults.
 function environmentOf(
   root: FileTable,
   shared: Pick<Reading, "fromEnvironment" | "broken" | "env" | "fileIsKnown" | "hasFile">,

@@ -1,14 +1,14 @@
-/** What stands in place of a value that is not shown. */
+/** Replaces a hidden value. */
 export const mask = "***";
 
-/** Whether a key by this name holds something that nobody should read in a log. */
+/** Whether the name of a key suggests a secret value. */
 export function isSecretName(name: string): boolean {
   return /pass(word|wd|phrase|code)?|pwd|secret|token|credential|key|dsn|cookie|salt|private/i.test(name);
 }
 
-/** Whether a text looks like a credential, or carries one, whatever its key is called. */
+/** Whether a text looks like a credential or contains one. */
 export function isSecretText(text: string): boolean {
-  // A long text is rarely worth reading in a message, and would be slow to search.
+  // A long text is not useful in a message, and would be slow to search.
   return text.length > 200 || credentials.some((each) => each.test(text));
 }
 
@@ -20,7 +20,7 @@ const credentials: readonly RegExp[] = [
   /(?=[\w+/=-]*\d)(?=[\w+/=-]*[a-z])[\w+/=-]{24,}/i, // a long run of letters and digits
 ];
 
-/** A value for an error message, on one short line: scalars as they are written, of anything else what it is. */
+/** Returns a value for an error message on one short line: scalars and lists as written, other values as their type. */
 export function showValue(value: unknown): string {
   if (typeof value === "string") {
     return isSecretText(value) ? "a text that is not shown" : cut(JSON.stringify(value));
@@ -33,7 +33,7 @@ export function showValue(value: unknown): string {
   return typeof value === "object" ? "a table" : cut(`${value as number | boolean}`);
 }
 
-/** A copy of a value for a log: what looks secret is masked. */
+/** Returns a copy of a value for a log, with everything that looks secret masked. */
 export function maskValue(value: unknown): unknown {
   if (typeof value === "string") return isSecretText(value) ? mask : value;
   if (Array.isArray(value)) return value.map(maskValue);
@@ -43,13 +43,13 @@ export function maskValue(value: unknown): unknown {
   );
 }
 
-/** A key with its tables as the file's author would write it; names that need quotes have them. */
+/** Returns the dotted name of a key as in the file, with quotes where TOML needs them. */
 export function keyName(path: readonly string[]): string {
   return path.map(nameOf).join(".");
 }
 
 function nameOf(name: string): string {
-  // An equals sign in the wrong place makes a name of what was meant as a value.
+  // A misplaced equals sign can turn a secret value into a name.
   if (isSecretText(name)) return mask;
   return /^[\w-]+$/.test(name) ? name : JSON.stringify(name);
 }

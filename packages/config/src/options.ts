@@ -2,15 +2,15 @@ import type { Environment } from "./environment.ts";
 import type { LoggingSettings, ServiceSettings } from "./service-table.ts";
 import type { SettingsByName, Tables } from "./table.ts";
 
-/** What `loadConfig` reads, and by which tables. */
+/** Options of `loadConfig`. */
 export interface LoadOptions<P extends SettingsByName, A extends SettingsByName> {
-  /** Path of the TOML file, from the working directory, or its file URL. Default: none, the environment alone. */
+  /** Path of the TOML file, relative to the working directory, or its file URL. Default: none, only the environment. */
   readonly file?: string | URL | undefined;
-  /** The file's content, when somebody has read it already; `file` then only names it. Default: read from `file`. */
+  /** The content, if the caller has already read it; `file` is then only a name for errors. Default: read from `file`. */
   readonly text?: string | undefined;
   /** Environment variables. Default: `process.env`. */
   readonly env?: Environment | undefined;
-  /** For every plugin that is built the table of its section; any other is refused (CFG-8). Default: none. */
+  /** The section table of each built plugin; other plugins are refused (CFG-8). Default: none. */
   readonly plugins?: Tables<P> | undefined;
   /** Plugins that start when the file has no `[plugins] enabled`. Default: none. */
   readonly defaultPlugins?: readonly (keyof P & string)[] | undefined;
@@ -18,7 +18,7 @@ export interface LoadOptions<P extends SettingsByName, A extends SettingsByName>
   readonly sections?: Tables<A> | undefined;
 }
 
-/** What was read: checked, complete with defaults, frozen. */
+/** The checked configuration, with all defaults filled in, frozen. */
 export interface Config<P extends SettingsByName, A extends SettingsByName> {
   readonly service: ServiceSettings;
   readonly logging: LoggingSettings;
@@ -28,6 +28,6 @@ export interface Config<P extends SettingsByName, A extends SettingsByName> {
   readonly plugin: { readonly [N in keyof P]?: P[N] };
   /** Settings of the application's own sections. */
   readonly sections: { readonly [N in keyof A]: A[N] };
-  /** What is odd without being wrong, for a warning at startup; never holds a value. */
+  /** Unusual but valid settings, for a warning at startup; never contains a value. */
   readonly notes: readonly string[];
 }

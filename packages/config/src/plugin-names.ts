@@ -20,7 +20,7 @@ export const pluginNames = [
   "rollups",
 ] as const;
 
-/** Why a name that has no plugin cannot be enabled, and what to do instead. */
+/** The reason why a planned name cannot be enabled, and the remedy. */
 export interface PluginRemedy {
   /** Completes `[plugin.<name>] is not read: ...`. */
   readonly reason: string;
@@ -28,7 +28,7 @@ export interface PluginRemedy {
   readonly remedy: string;
 }
 
-/** The names whose feature exists without a plugin of that name. */
+/** The names of features that exist without a plugin of that name. */
 const remedies: Readonly<Partial<Record<(typeof pluginNames)[number], PluginRemedy>>> = {
   scheduler: {
     reason: "schedules belong to queue",
@@ -39,7 +39,7 @@ const remedies: Readonly<Partial<Record<(typeof pluginNames)[number], PluginReme
 };
 
 /**
- * Returns why a planned name cannot be enabled, and what to do; undefined for a name that is not in
+ * Returns the reason why a planned name cannot be enabled, and the remedy; undefined for a name that is not in
  * {@link pluginNames}.
  */
 export function remedyFor(name: string): PluginRemedy | undefined {
@@ -49,7 +49,7 @@ export function remedyFor(name: string): PluginRemedy | undefined {
 }
 
 function inCode(name: string, packageName: string): PluginRemedy {
-  const reason = `${name} is no plugin yet`;
+  const reason = `${name} is not a plugin yet`;
   return {
     reason,
     remedy: `${reason}: remove it from [plugins] enabled and use the package ${packageName} in code`,

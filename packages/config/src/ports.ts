@@ -19,14 +19,14 @@ export const portOffsets = {
 /** The ten ports of a service by their use. */
 export type Ports = { readonly [N in keyof typeof portOffsets]: number };
 
-/** The highest base port whose block still fits below 65,536. */
+/** The highest base port for ten ports below 65,536. */
 export const highestBasePort = 65_526;
 
 /**
- * The ten consecutive ports that a service owns (PORT-1, PORT-3).
+ * Returns the ten consecutive ports of a service (PORT-1, PORT-3).
  *
  * @param base the HTTP port, from 1 to 65,526
- * @throws ConfigurationError for a base whose block does not fit
+ * @throws ConfigurationError for any other base
  */
 export function ports(base: number): Ports {
   if (!Number.isSafeInteger(base) || base < 1 || base > highestBasePort) {

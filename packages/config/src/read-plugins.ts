@@ -59,7 +59,7 @@ function refuse(name: string, built: Built, { faults, fromEnvironment }: Reading
   faults.add("plugins.enabled", () => {
     const planned = remedyFor(name);
     if (planned !== undefined) return `${planned.remedy}; built are ${list(built)}`;
-    // A name that came from the environment may be anything.
+    // A name from the environment may be a secret.
     const hidden = fromEnvironment.has("plugins.enabled") || isSecretText(name);
     return `${hidden ? "a name that is not shown" : JSON.stringify(name)} ${unknown(name, built)}`;
   });
@@ -68,7 +68,7 @@ function refuse(name: string, built: Built, { faults, fromEnvironment }: Reading
 function unknown(name: string, built: Built): string {
   const nearest = nearestName(name, [...Object.keys(built), ...pluginNames]);
   const hint = nearest === undefined ? "" : `; did you mean ${nearest}?`;
-  return `is no plugin${hint} (built are ${list(built)})`;
+  return `is not a plugin${hint} (built are ${list(built)})`;
 }
 
 function list(built: Built): string {

@@ -6,19 +6,19 @@ import { isSecretName, isSecretText, keyName, mask, maskValue, showValue } from 
 import type { FileTable, Resolved } from "./references.ts";
 import type { Key, UntypedTable } from "./table.ts";
 
-/** What one run of the reader shares between its tables. */
+/** The state that one run of the reader shares between its tables. */
 export interface Reading extends Pick<Resolved, "fromEnvironment" | "broken"> {
   readonly env: Environment;
   readonly environment: EnvironmentName;
   readonly faults: FaultList;
   readonly notes: string[];
-  /** False when the file could not be read: what it would have said is then not missed. */
+  /** False when the file could not be read; missing keys are then not reported. */
   readonly fileIsKnown: boolean;
-  /** False where there is only the environment. */
+  /** False without a file, when only the environment is read. */
   readonly hasFile: boolean;
 }
 
-/** The settings of a table, and the same with everything secret masked. */
+/** The settings of a table, and a copy with all secrets masked. */
 export interface Settings {
   readonly settings: Readonly<Record<string, unknown>>;
   readonly shown: Readonly<Record<string, unknown>>;
@@ -28,14 +28,14 @@ type Path = readonly string[];
 
 interface Found {
   readonly value: unknown;
-  /** True when the value must not be shown whatever its key is called. */
+  /** True when the value must be hidden regardless of its key, because it came from the environment. */
   readonly concealed: boolean;
 }
 
 /**
- * Reads one table and the tables inside it.
+ * Reads one table and its nested tables.
  *
- * @param node what the file has in its place; undefined when it has nothing
+ * @param node the value in the file; undefined when the file does not have it
  */
 export function readTable(table: UntypedTable, node: unknown, path: Path, reading: Reading): Settings {
   const before = reading.faults.size;
@@ -65,7 +65,7 @@ export function readTable(table: UntypedTable, node: unknown, path: Path, readin
   return { settings, shown };
 }
 
-/** Looks at a table that nobody uses now: its names and values must be right, nothing must be there. */
+/** Checks the table of a disabled plugin: names and values must be valid, but no key is required. */
 export function checkUnusedTable(table: UntypedTable, node: unknown, path: Path, reading: Reading): void {
   const source = checkNames(table, node, path, reading.faults);
   for (const entry of Object.values(table.keys)) {
@@ -83,7 +83,7 @@ export function checkUnusedTable(table: UntypedTable, node: unknown, path: Path,
   }
 }
 
-/** What stands in a table's place as a table; something else there is a fault. */
+/** Returns a value of the file as a table; adds a fault for any other value. */
 export function asTable(node: unknown, path: Path, faults: FaultList): FileTable {
   if (node === undefined) return {};
   if (isTable(node)) return node;
@@ -99,7 +99,7 @@ function checkNames(table: UntypedTable, node: unknown, path: Path, faults: Faul
   const source = asTable(node, path, faults);
   const known = Object.values(table.keys).map((entry) => entry.key);
   for (const name of Object.keys(source)) {
-    // Its value is not shown: a slip of the pen may hide that the key is a secret one.
+    // The value is hidden, because the unknown key may be a misspelt secret one.
     if (!known.includes(name)) faults.add(keyName([...path, name]), () => unknownOption(name, known));
   }
   return source;
@@ -120,7 +120,7 @@ function describe(kind: Kind<unknown>, found: Found | undefined, path: Path): un
   const value = found?.value;
   if (value === undefined) return undefined;
   if (found?.concealed === true || kind.secret === true) return mask;
-  // A name alone says little about a number or a truth value: token_lifetime, credentials.
+  // Numbers and booleans under such a name are usually harmless: token_lifetime, credentials.
   const mayHide = typeof value === "string" || typeof value === "object";
   return mayHide && path.some(isSecretName) ? mask : maskValue(value);
 }
@@ -133,7 +133,7 @@ function readKey(key: Key<unknown>, source: FileTable, path: Path, reading: Read
     const wins = key.wins ?? "file";
     if (!isDeepStrictEqual(said.value, set.value)) {
       const [winner, loser] = wins === "env" ? [key.env, keyName(path)] : [keyName(path), key.env];
-      reading.notes.push(`${winner} counts, ${loser} says something else`);
+      reading.notes.push(`${winner} is used; ${loser} has a different value`);
     }
     return wins === "env" ? set : said;
   }
@@ -157,7 +157,7 @@ function fromFile(key: Key<unknown>, source: FileTable, path: Path, reading: Rea
   const concealed = reading.fromEnvironment.has(keyName(path));
   if (concealed && value === "") return undefined;
   if (key.kind.accepts(value)) return { value, concealed };
-  // What a reference put in is text, like a variable: a port written "${PORT}" is still a number.
+  // A string from a reference is read like the text of a variable, so that port = "${PORT}" is a number.
   const read = concealed && typeof value === "string" ? readText(key.kind, value) : undefined;
   if (read !== undefined) return { value: read.value, concealed };
   reading.faults.add(keyName(path), () => wrongValue(key.kind, value, concealed || path.some(isSecretName)));

@@ -2,29 +2,29 @@ import { type Environment, variable } from "./environment.ts";
 import type { FaultList } from "./fault-list.ts";
 import { keyName } from "./masking.ts";
 
-/** A table of the file whose references have been replaced. It inherits nothing. */
+/** A table of the file after its references were replaced, without a prototype. */
 export interface FileTable {
   readonly [key: string]: unknown;
 }
 
-/** What the file says once its references have been replaced. */
+/** The content of the file after its references were replaced. */
 export interface Resolved {
   readonly root: FileTable;
-  /** Keys (as `keyName` writes them) whose value holds something from the environment. */
+  /** Keys (as `keyName` writes them) with a value that contains text from the environment. */
   readonly fromEnvironment: ReadonlySet<string>;
-  /** Keys whose value could not be made: their fault is already among the others. */
+  /** Keys with a reference that could not be replaced; their faults are already in the list. */
   readonly broken: ReadonlySet<string>;
-  /** The variables that the file names. */
+  /** The variables that the file refers to. */
   readonly variables: ReadonlySet<string>;
 }
 
-// Deeper than any key that a table could name.
+// Deeper than any key of a table.
 const deepest = 16;
 
 /**
- * Copies what the parser read, with `${NAME}` and `${NAME:-default}` replaced in every string (`$${` is a plain
- * `${`). What was put in is not looked at again. A name that is not set, a reference that is not well formed and a
- * key that could reach a prototype are faults; none of them shows the string.
+ * Copies the parsed document with `${NAME}` and `${NAME:-default}` replaced in every string (`$${` is a literal `${`).
+ * Replaced text is not searched for references again. Adds a fault for a variable that is not set, a malformed reference,
+ * and a key that could reach a prototype; no fault shows the string.
  */
 export function resolveReferences(document: object, env: Environment, faults: FaultList): Resolved {
   const fromEnvironment = new Set<string>();
@@ -41,7 +41,7 @@ export function resolveReferences(document: object, env: Environment, faults: Fa
     for (const [key, value] of Object.entries(table)) {
       const at = [...path, key];
       if (key === "__proto__" || key === "constructor") {
-        refuse(at, "is refused: a key by this name is never meant well");
+        refuse(at, "is refused: a key with this name is not allowed");
       } else {
         copy[key] = copyValue(value, at, at.length);
       }
@@ -79,5 +79,5 @@ export function resolveReferences(document: object, env: Environment, faults: Fa
   return { root: copyTable(document, []), fromEnvironment, broken, variables };
 }
 
-// An escaped opening, a well-formed reference (its default holds no braces), or an opening that is neither.
+// Matches an escaped opening, a well-formed reference (with a default without braces), or any other opening.
 const reference = /\$(\$\{)|\$\{(?:([A-Za-z_]\w*)(?::-([^{}]*))?\})?/g;

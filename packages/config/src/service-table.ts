@@ -13,37 +13,37 @@ import {
 import { type EnvironmentName, environmentNames } from "./environment.ts";
 import type { Table } from "./table.ts";
 
-/** `[service.cors]`: which pages of other sites may call (EDGE-4). */
+/** `[service.cors]`: which pages of other origins may call the service (EDGE-4). */
 export interface CorsSettings {
   /** Origins such as `https://app.example.com`, or `*`. Default: none, which switches CORS off. */
   readonly origins: readonly string[];
-  /** Whether cookies and other credentials come along; refused together with `*` (EDGE-5). Default: false. */
+  /** Whether browsers send cookies and other credentials; refused together with `*` (EDGE-5). Default: false. */
   readonly credentials: boolean;
   /** Methods that a page may use. Default: GET, HEAD, PUT, PATCH, POST, DELETE. */
   readonly methods: readonly string[];
-  /** Request headers that a page may send. Default: undefined, those that it asks for. */
+  /** Request headers that a page may send. Default: undefined, those that the browser requests. */
   readonly allowedHeaders: readonly string[] | undefined;
   /** Response headers that a page may read. Default: X-Request-ID. */
   readonly exposedHeaders: readonly string[];
-  /** How long a browser may remember the answer, in seconds. Default: 600. */
+  /** How long a browser may cache the answer to a preflight request, in seconds. Default: 600. */
   readonly maxAgeSeconds: number;
 }
 
 /** `[service]`. */
 export interface ServiceSettings {
-  /** Name of the service, in logs and metrics too; also `SVC_APP_NAME` (ENV-1). Required. */
+  /** Name of the service, also in logs and metrics; variable `SVC_APP_NAME` (ENV-1). Required. */
   readonly name: string;
   /** Version of the service. Default: 0.1.0. */
   readonly version: string;
-  /** Where it runs; `SVC_ENV` wins (ENV-2). Default: local. */
+  /** The environment; `SVC_ENV` wins (ENV-2). Default: local. */
   readonly env: EnvironmentName;
   /** Address to listen on. Default: 127.0.0.1 in local, 0.0.0.0 elsewhere. */
   readonly host: string;
-  /** HTTP port, the base of the service's ten; `SVC_PORT` wins; 0 is any free one (ENV-3). Default: 8000. */
+  /** HTTP port, the first of the service's ten; 0 selects any free port; `SVC_PORT` wins (ENV-3). Default: 8000. */
   readonly port: number;
   /** Whether internal error detail reaches clients; `SVC_DEBUG` wins (ENV-4). Default: false. */
   readonly debug: boolean;
-  /** How long a stopping service keeps serving, in seconds. Default: 0 in local, 5 elsewhere. */
+  /** How long a stopping service still accepts requests, in seconds. Default: 0 in local, 5 elsewhere. */
   readonly drainDelaySeconds: number;
   /** How long a whole stop may take, in seconds. Default: 25. */
   readonly shutdownTimeoutSeconds: number;
@@ -55,21 +55,21 @@ export interface ServiceSettings {
   readonly receiveTimeoutSeconds: number;
   /** How long an idle connection stays open, in seconds; longer than the load balancer's. Default: 65. */
   readonly keepAliveTimeoutSeconds: number;
-  /** How long a client may take nothing of its answer, in seconds. Default: 60. */
+  /** How long a client may stop reading its answer, in seconds. Default: 60. */
   readonly sendTimeoutSeconds: number;
-  /** Connections that are held at once. Default: undefined, no limit. */
+  /** The most open connections. Default: undefined, no limit. */
   readonly maxConnections: number | undefined;
   /** Largest request body, in bytes. Default: 2,097,152. */
   readonly maxBodyBytes: number;
   /** Whether answers carry an ETag. Default: true. */
   readonly etag: boolean;
-  /** Whether Express is tuned, which changes no answer. Default: true. */
+  /** Whether Express is optimised; the answers stay the same. Default: true. */
   readonly tune: boolean;
   /** How long one readiness check may take, in seconds. Default: 2. */
   readonly readinessTimeoutSeconds: number;
   /** Addresses, ranges, or `loopback`, `linklocal`, `uniquelocal`, that may set X-Forwarded-* (EDGE-1). Default: none. */
   readonly trustedProxies: readonly string[];
-  /** Host names that are answered, without their port; `*.example.com` is every name below (EDGE-3). Default: any. */
+  /** Accepted host names, without port; `*.example.com` accepts every subdomain (EDGE-3). Default: any. */
   readonly trustedHosts: readonly string[];
   /** Whether answers carry security headers. Default: true. */
   readonly securityHeaders: boolean;
@@ -78,9 +78,9 @@ export interface ServiceSettings {
 
 /** `[logging]`. */
 export interface LoggingSettings {
-  /** Lines below this level are not written; a name in any case, as written. Default: INFO. */
+  /** Lines below this level are not written; the name in upper or lower case, as written. Default: INFO. */
   readonly level: string;
-  /** Whether a line is a JSON object; also `SVC_LOG_JSON_LOGS` (ENV-5). Default: true. */
+  /** Whether a line is a JSON object; variable `SVC_LOG_JSON_LOGS` (ENV-5). Default: true. */
   readonly json: boolean;
 }
 
@@ -95,7 +95,7 @@ const words: Kind<readonly string[]> = listOf(
   string({ pattern: /^[\w!#$%&'*+.^`|~-]+$/, expects: "an HTTP name" }),
 );
 
-// Zero would mean "at once" to a timer and "never" to Node's servers, so neither is offered.
+// Zero means "at once" to a timer and "never" to Node's servers, so it is not accepted.
 function seconds(highest: number): Kind<number> {
   return number({ min: 0.01, max: highest });
 }

@@ -1,65 +1,65 @@
 import type { Kind, OptionalKind } from "@svc/options";
 import type { EnvironmentName } from "./environment.ts";
 
-/** A kind that says what holds when nothing is said (`withDefault`, `optional`), or one that must be given. */
+/** A kind with a default (`withDefault`, `optional`), or one of a required key. */
 export type KeyKind<T> = (Kind<T> & { readonly optional?: never }) | OptionalKind<T, T>;
 
-/** One value: where it may be said, what it may be, and who wins when both say it. */
+/** One setting: its key and variable, its kind, and which of the two wins. */
 export interface Key<T> {
-  /** Its name in the file, in the table that it stands in. */
+  /** Its name in the table of the file. */
   readonly key: string;
-  /** What it may be, with its default. A `secret` one is never shown. */
+  /** Its kind, with its default. A `secret` value is never shown. */
   readonly kind: KeyKind<T>;
-  /** The environment variable that may say it too. Default: none. */
+  /** The environment variable that can also set it. Default: none. */
   readonly env?: string | undefined;
-  /** Whose word counts when the file and the environment both speak. Default: `"file"`. */
+  /** Which value is used when the file and the environment both set it. Default: `"file"`. */
   readonly wins?: "env" | "file" | undefined;
-  /** The default, where it differs between environments. Default: that of the kind. */
+  /** Returns a default that depends on the environment. Default: that of the kind. */
   readonly defaultIn?: ((environment: EnvironmentName) => T) | undefined;
 }
 
-/** A table inside the table. */
+/** A nested table. */
 export interface SubTable<S extends object> {
   readonly key: string;
   readonly table: Table<S>;
 }
 
-/** A table of tables whose names the file's author chooses, for example one per sign-in provider. */
+/** A table of tables with names that the author of the file chooses, for example one per sign-in provider. */
 export interface NamedTables<S extends object> {
   readonly key: string;
   readonly each: Table<S>;
 }
 
-/** What may feed one setting of the type T. */
+/** The definition of one setting of the type T. */
 export type Entry<T> =
   Key<T> | (T extends readonly unknown[] ? never : T extends object ? TableEntry<T> : never);
 
 type TableEntry<T extends object> =
   SubTable<T> | (T extends Readonly<Record<string, infer S extends object>> ? NamedTables<S> : never);
 
-/** Something that is wrong between keys that are each right. */
+/** A fault in the combination of keys that are valid by themselves. */
 export interface TableFault {
-  /** The key as it is called in the file. */
+  /** The key as in the file. */
   readonly key: string;
-  /** What is wrong and what to do, in one line, without any value that may be secret. */
+  /** The fault and its remedy in one line, without a value that may be secret. */
   readonly message: string;
 }
 
-/** Which keys of the file and which environment variables make up the settings S. */
+/** Defines the keys and environment variables of the settings S. */
 export interface Table<S extends object> {
-  /** For every setting where it comes from. */
+  /** The definition of each setting. */
   readonly keys: { readonly [N in keyof S]-?: Entry<S[N]> };
-  /** Looks at the settings together; asked only when each of them is right. Default: nothing to find. */
+  /** Checks the settings in combination; called only when each of them is valid. Default: no check. */
   check?(settings: S, environment: EnvironmentName): readonly TableFault[];
 }
 
 /** Settings by the name of their plugin or section. */
 export type SettingsByName = Readonly<Record<string, object>>;
 
-/** A table for every name. */
+/** A table for each name. */
 export type Tables<P extends SettingsByName> = { readonly [N in keyof P]: Table<P[N]> };
 
-/** A table without its types, as the reader sees it. */
+/** A table without the types of its settings, for the reader. */
 export interface UntypedTable {
   readonly keys: Readonly<Record<string, UntypedEntry>>;
   check?(settings: object, environment: EnvironmentName): readonly TableFault[];
@@ -70,7 +70,7 @@ export type UntypedEntry =
   | { readonly key: string; readonly table: UntypedTable }
   | { readonly key: string; readonly each: UntypedTable };
 
-/** Every environment variable that a table names. */
+/** Returns all environment variables of a table. */
 export function environmentNamesOf(table: UntypedTable): string[] {
   return Object.values(table.keys).flatMap((entry) => {
     if ("kind" in entry) return entry.env === undefined ? [] : [entry.env];

@@ -2,10 +2,10 @@ import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { parse, TomlError } from "smol-toml";
 import type { FaultList } from "./fault-list.ts";
 
-/** The largest file that is read, in bytes. */
+/** The size limit of a file, in bytes. */
 export const largestFile: number = 1024 * 1024;
 
-/** The text of a configuration file, or undefined with the reason among the faults. */
+/** Returns the text of a configuration file, or adds a fault and returns undefined. */
 export function readFile(file: string | URL, faults: FaultList): string | undefined {
   function refuse(reason: string): undefined {
     faults.add(String(file), () => reason);
@@ -13,7 +13,7 @@ export function readFile(file: string | URL, faults: FaultList): string | undefi
   }
   let bytes: Uint8Array;
   try {
-    // Opening a named pipe would wait for its writer, so the question comes before the opening.
+    // Check before opening, because opening a named pipe would wait for its writer.
     if (!statSync(file).isFile()) return refuse("is not a file");
     bytes = readAtMost(file, largestFile + 1);
   } catch (error) {
@@ -27,7 +27,7 @@ export function readFile(file: string | URL, faults: FaultList): string | undefi
   }
 }
 
-/** The tables of a TOML text, or undefined with its place and reason among the faults; never with its content. */
+/** Parses a TOML text, or adds a fault with line, column and reason, but no content, and returns undefined. */
 export function parseToml(text: string, faults: FaultList): object | undefined {
   if (text.length > largestFile) {
     faults.add("text", () => tooLarge);
@@ -36,7 +36,7 @@ export function parseToml(text: string, faults: FaultList): object | undefined {
   try {
     return parse(text, { maxDepth: 64 });
   } catch (error) {
-    // The parser's own message quotes the lines around the place, which may hold a password: nothing of it is kept.
+    // Discard the parser's own message, because it quotes lines that may contain a password.
     if (!(error instanceof TomlError)) throw error;
     const reason = reasons.find(([theirs]) => error.message.includes(`: ${theirs}`))?.[1];
     faults.add(`line ${error.line}, column ${error.column}`, () =>
@@ -71,7 +71,7 @@ function reasonOf(error: unknown): string {
   return `cannot be read (${code})`;
 }
 
-// What the parser says, and how a reader of the file would say it.
+// The message of the parser, and its replacement for the author of the file.
 const reasons: readonly (readonly [string, string])[] = [
   ["unfinished string", "a string is not closed"],
   [
@@ -83,11 +83,11 @@ const reasons: readonly (readonly [string, string])[] = [
   ["expected comma", "a comma or a closing bracket is missing"],
   ["expected end of table array", "a closing bracket is missing"],
   ["trying to redefine", "this key or table is already there"],
-  ["each key-value", "something stands behind the value; one key a line"],
+  ["each key-value", "more text follows the value; write one key per line"],
   ["incomplete key-value", "a key without a value"],
   ["illegal character in key", "a key may hold letters, digits, - and _, or be quoted"],
   ["integer value cannot", "the number is too large"],
-  ["invalid value", "the value is none; a text needs quotes"],
+  ["invalid value", "the value is not valid; a text needs quotes"],
   ["illegal leading zero", "a number begins with 0"],
   ["unrecognised escape", "a backslash begins no escape; write it twice or use single quotes"],
   ["document contains excessively", "lists or tables are nested too deeply"],

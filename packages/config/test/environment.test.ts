@@ -6,7 +6,7 @@ import { errorOf, faultsOf } from "./support/faults-of.ts";
 import { authTable } from "./support/tables.ts";
 
 describe("the environment", () => {
-  it("ENV-1 ENV-2 ENV-3 ENV-4 ENV-5 says name, env, port, debug and JSON logs without any file", () => {
+  it("ENV-1 ENV-2 ENV-3 ENV-4 ENV-5 sets name, env, port, debug and JSON logs without a file", () => {
     const { service, logging } = loadConfig({
       env: {
         SVC_APP_NAME: "shop",
@@ -20,7 +20,7 @@ describe("the environment", () => {
     expect(logging.json).to.equal(false);
   });
 
-  it("ENV-1 asks for a name, in the file or as SVC_APP_NAME", () => {
+  it("ENV-1 requires a name, in the file or as SVC_APP_NAME", () => {
     const rest = "and must be 1 to 100 characters without control characters";
     expect(errorOf(() => loadConfig({ text: "", env: {} })).faults).to.deep.equal([
       { key: "service.name", message: `is required (here or as SVC_APP_NAME) ${rest}` },
@@ -30,20 +30,20 @@ describe("the environment", () => {
     ]);
   });
 
-  it("ENV-2 refuses any other environment and shows those that there are", () => {
+  it("ENV-2 refuses an unknown environment and lists the known ones", () => {
     expect(faultsOf("", { SVC_ENV: "production" })).to.deep.equal([
       'SVC_ENV: must be one of "local", "dev", "staging", "prod"; it is "production"',
     ]);
   });
 
   for (const text of ["true", "TRUE", "1", "yes", "Yes", "on"]) {
-    it(`ENV-4 takes SVC_DEBUG=${text} as true`, () => {
+    it(`ENV-4 reads SVC_DEBUG=${text} as true`, () => {
       expect(loadConfig({ env: { SVC_APP_NAME: "a", SVC_DEBUG: text } }).service.debug).to.equal(true);
     });
   }
 
   for (const text of ["false", "False", "0", "no", "OFF"]) {
-    it(`ENV-5 takes SVC_LOG_JSON_LOGS=${text} as false`, () => {
+    it(`ENV-5 reads SVC_LOG_JSON_LOGS=${text} as false`, () => {
       expect(loadConfig({ env: { SVC_APP_NAME: "a", SVC_LOG_JSON_LOGS: text } }).logging.json).to.equal(
         false,
       );
@@ -69,17 +69,17 @@ describe("the environment", () => {
     });
   }
 
-  it("takes an empty variable as one that is not set", () => {
+  it("treats an empty variable as not set", () => {
     const env = { SVC_APP_NAME: "shop", SVC_PORT: "", SVC_DEBUG: "", SVC_ENV: "" };
     expect(loadConfig({ env }).service).to.include({ port: 8000, debug: false, env: "local" });
   });
 
-  it("finds a wrong variable also where the file wins", () => {
+  it("reports a wrong variable also when the file wins", () => {
     const faults = faultsOf("[logging]\njson_logs = true", { SVC_LOG_JSON_LOGS: "maybe" });
     expect(faults).to.deep.equal(['SVC_LOG_JSON_LOGS: must be true or false; it is "maybe"']);
   });
 
-  it("ENV-6 reads no other name, and notes an SVC_ variable that nobody reads with the nearest known one", () => {
+  it("ENV-6 ignores other variables, and notes an unknown SVC_ variable with the nearest known name", () => {
     const env = {
       SVC_APP_NAME: "a",
       SVC_POTR: "1",
@@ -96,13 +96,13 @@ describe("the environment", () => {
     ]);
   });
 
-  it("does not note an SVC_ variable that the file names", () => {
+  it("gives no note for an SVC_ variable that the file refers to", () => {
     const text = '[service]\nversion = "${SVC_BUILD}"';
     const { service, notes } = loadConfig({ text, env: { SVC_APP_NAME: "a", SVC_BUILD: "7" } });
     expect([service.version, notes]).to.deep.equal(["7", []]);
   });
 
-  it("notes a variable of a plugin that is not enabled, and never its value", () => {
+  it("notes a variable of a disabled plugin without its value", () => {
     const plugins = { auth: authTable };
     const env = { SVC_APP_NAME: "a", SVC_AUTH_LEEWAY: "7", SVC_AUTH_ISSUER: "" };
     expect(loadConfig({ env, plugins }).notes).to.deep.equal([
@@ -111,11 +111,11 @@ describe("the environment", () => {
     expect(loadConfig({ env, plugins, defaultPlugins: ["auth"] }).notes).to.deep.equal([]);
   });
 
-  it("can be asked for before the configuration is read", () => {
+  it("is available before the configuration is read", () => {
     expect(processEnvironment()).to.equal(process.env);
   });
 
-  it("is process.env unless another is given", () => {
+  it("is process.env by default", () => {
     const before = process.env["SVC_APP_NAME"];
     process.env["SVC_APP_NAME"] = "from-the-process";
     try {
@@ -130,7 +130,7 @@ describe("the environment", () => {
 describe("readText()", () => {
   const strings = listOf(string());
 
-  it("reads a list as a JSON array, or as words between commas or spaces", () => {
+  it("reads a list from a JSON array, or from words separated by commas or spaces", () => {
     expect(readText(strings, '["a b", "c,d"]')).to.deep.equal({ value: ["a b", "c,d"] });
     expect(readText(strings, "a, b c,d,")).to.deep.equal({ value: ["a", "b", "c", "d"] });
     expect(readText(strings, "a")).to.deep.equal({ value: ["a"] });
@@ -144,13 +144,13 @@ describe("readText()", () => {
     expect(readText(listOf(integer()), "1,x")).to.equal(undefined);
   });
 
-  it("leaves a text alone that is meant to be one", () => {
+  it("returns the text unchanged for a string kind", () => {
     for (const text of ["8000", "true", "[1]", "a,b"]) {
       expect(readText(string(), text)).to.deep.equal({ value: text });
     }
   });
 
-  it("reads back every number and truth value that it is given as text", () => {
+  it("reads back every number and boolean from its text", () => {
     fc.assert(
       fc.property(fc.maxSafeInteger(), fc.boolean(), (whole, truth) => {
         expect(readText(integer(), String(whole))).to.deep.equal({ value: whole });
@@ -160,7 +160,7 @@ describe("readText()", () => {
     );
   });
 
-  it("never throws, and gives only what the kind accepts", () => {
+  it("never throws, and returns only values that the kind accepts", () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         for (const kind of [string(), integer(), boolean(), strings]) {

@@ -7,7 +7,7 @@ import { expect } from "chai";
 import { errorOf, faultsOf } from "./support/faults-of.ts";
 
 describe("faults", () => {
-  it("CFG-12 are all found at once, in the file, the environment and the plugins", () => {
+  it("CFG-12 are all reported at once, from the file, the environment and the plugins", () => {
     const text = `
       nmae = "x"
       [sevice]
@@ -30,19 +30,19 @@ describe("faults", () => {
       'SVC_PORT: must be a whole number from 0 to 65535; it is "http"',
       'service.etag: must be true or false; it is "yes"',
       'logging.level: must be one of TRACE, DEBUG, INFO, WARN, WARNING, ERROR, FATAL, CRITICAL, SILENT, in any case; it is "LOUD"',
-      'plugins.enabled: "databse" is no plugin; did you mean database? (built are database, auth)',
+      'plugins.enabled: "databse" is not a plugin; did you mean database? (built are database, auth)',
       'plugin.auth.mode: must be one of "secret", "public_key", "jwks"; it is "oauth"',
       "plugin.auth.providers.google.client_id: must be a string that is not empty; it is 5",
       "plugin.auth.providers.google.client_secret: is required and must be a string that is not empty",
     ]);
   });
 
-  it("CFG-12 include those of the environment when the file cannot be read, and nothing that it may say", () => {
+  it("CFG-12 include those of the environment when the file cannot be read, and none for keys of the file", () => {
     const error = errorOf(() => loadConfig({ file: "no/such.toml", env: { SVC_PORT: "x" } }));
     expect(error.faults.map(({ key }) => key)).to.deep.equal(["no/such.toml", "SVC_PORT"]);
   });
 
-  it("CFG-13 name key, value, what is allowed, and the nearest known name", () => {
+  it("CFG-13 name the key, the value, the allowed values and the nearest known name", () => {
     expect(faultsOf("[service]\nport = 70000\nreqest_timeout = 5")).to.deep.equal([
       "service.reqest_timeout: is unknown; did you mean request_timeout?",
       "service.port: must be a whole number from 0 to 65535; it is 70000",
@@ -74,13 +74,13 @@ describe("faults", () => {
     ]);
   });
 
-  it("tell a key that stands outside of its section where it belongs", () => {
+  it("name the section of a key that stands outside of it", () => {
     expect(faultsOf("port = 80")).to.deep.equal([
       "port: stands outside of its section; move it below [service]",
     ]);
   });
 
-  it("tell a value in the place of a table and a table in the place of a value", () => {
+  it("report a value in place of a table and a table in place of a value", () => {
     expect(faultsOf("service = 5\nlogging = [1]\nplugin = 2\nplugins = 2021-01-01")).to.deep.equal([
       "service: must be a table, [service]",
       "logging: must be a table, [logging]",
@@ -94,14 +94,14 @@ describe("faults", () => {
     ]);
   });
 
-  it("stop at a hundred and say how many more there are", () => {
+  it("list a hundred faults and count the rest", () => {
     const text = `[service]\n${Array.from({ length: 5000 }, (_, index) => `k${index} = 1\n`).join("")}`;
     const faults = faultsOf(text);
     expect(faults).to.have.lengthOf(101);
     expect(faults.at(-1)).to.equal("more: 4900 more faults are not listed");
   });
 
-  it("CFG-14 are meant to end a command with 2", () => {
+  it("CFG-14 give the exit code 2", () => {
     expect(configurationExitCode).to.equal(2);
   });
 
@@ -109,15 +109,18 @@ describe("faults", () => {
     ["[service]\nname = 'x", "line 2, column 8: is not valid TOML: a string is not closed"],
     ["[service]\nport = 080", "line 2, column 8: is not valid TOML: a number begins with 0"],
     ["a = 1\na = 2", "line 2, column 1: is not valid TOML: this key or table is already there"],
-    ["a = hello", "line 1, column 5: is not valid TOML: the value is none; a text needs quotes"],
+    ["a = hello", "line 1, column 5: is not valid TOML: the value is not valid; a text needs quotes"],
     ["a = [1, 2", "line 1, column 10: is not valid TOML: a comma or a closing bracket is missing"],
     ["a = [1, 2,", "line 1, column 5: is not valid TOML: a list is not closed"],
     ["a", "line 1, column 1: is not valid TOML: a key without a value"],
     ['a = "\\q"', "line 1, column 7: is not valid TOML: a backslash begins no escape"],
-    ["a = 1 b = 2", "line 1, column 7: is not valid TOML: something stands behind the value; one key a line"],
+    [
+      "a = 1 b = 2",
+      "line 1, column 7: is not valid TOML: more text follows the value; write one key per line",
+    ],
     ["a = 9007199254740993", "line 1, column 5: is not valid TOML: the number is too large"],
   ] as const) {
-    it(`point at ${JSON.stringify(text)} by line and column`, () => {
+    it(`name line and column of the error in ${JSON.stringify(text)}`, () => {
       expect(faultsOf(text)[0]).to.contain(fault);
     });
   }
@@ -155,7 +158,7 @@ describe("the file", () => {
     });
   }
 
-  it("only names itself when its text is given", () => {
+  it("appears only as a name when its text is given", () => {
     const error = errorOf(() => loadConfig({ file: "x.toml", text: "[servce]", env: { SVC_APP_NAME: "a" } }));
     expect(error.message).to.match(/^x\.toml is configured wrongly/);
   });

@@ -52,7 +52,7 @@ describe("loadConfig()", () => {
     expect(config.logging).to.deep.equal({ level: "WARNING", json: true });
   });
 
-  it("CFG-18 has the defaults of a service that says only its name", () => {
+  it("CFG-18 fills in the defaults for a service with only a name", () => {
     const { service, logging, plugins, plugin, notes } = loadConfig({ env: { SVC_APP_NAME: "shop" } });
     expect(service).to.deep.equal({
       name: "shop",
@@ -96,19 +96,19 @@ describe("loadConfig()", () => {
     });
   }
 
-  it("CFG-3 lets the environment win for env, debug and port, and says so without values", () => {
+  it("CFG-3 lets the environment win for env, debug and port, with a note without values", () => {
     const text = `${named} env = "dev"\n debug = false\n port = 9000`;
     const env = { SVC_ENV: "prod", SVC_DEBUG: "true", SVC_PORT: "9100" };
     const { service, notes } = loadConfig({ text, env });
     expect(service).to.include({ env: "prod", debug: true, port: 9100, host: "0.0.0.0" });
     expect(notes).to.deep.equal([
-      "SVC_ENV counts, service.env says something else",
-      "SVC_PORT counts, service.port says something else",
-      "SVC_DEBUG counts, service.debug says something else",
+      "SVC_ENV is used; service.env has a different value",
+      "SVC_PORT is used; service.port has a different value",
+      "SVC_DEBUG is used; service.debug has a different value",
     ]);
   });
 
-  it("CFG-4 lets the environment win where a table says so, as for issuer, audience and secret", () => {
+  it("CFG-4 lets the environment win for keys with wins: env, such as issuer, audience and secret", () => {
     const { plugin } = loadConfig({
       text: `${named}[plugins]\nenabled = ["auth"]\n[plugin.auth]\nissuer = "a"\naudience = "a"\nsecret = "a"`,
       env: { SVC_AUTH_ISSUER: "b", SVC_AUTH_AUDIENCE: '["b", "c"]', SVC_AUTH_SECRET: "b" },
@@ -117,7 +117,7 @@ describe("loadConfig()", () => {
     expect(plugin.auth).to.deep.include({ issuer: "b", audience: ["b", "c"], secret: "b" });
   });
 
-  it("CFG-5 lets the file win for everything else that both can say", () => {
+  it("CFG-5 lets the file win for all other keys that both can set", () => {
     const { service, logging, plugin, notes } = loadConfig({
       text: `${named}[logging]\njson_logs = true\n[plugins]\nenabled = ["auth"]\n[plugin.auth]\nmode = "secret"`,
       env: { SVC_APP_NAME: "other", SVC_LOG_JSON_LOGS: "false", SVC_AUTH_MODE: "jwks" },
@@ -125,17 +125,17 @@ describe("loadConfig()", () => {
     });
     expect([service.name, logging.json, plugin.auth?.mode]).to.deep.equal(["shop", true, "secret"]);
     expect(notes).to.deep.equal([
-      "service.name counts, SVC_APP_NAME says something else",
-      "logging.json_logs counts, SVC_LOG_JSON_LOGS says something else",
-      "plugin.auth.mode counts, SVC_AUTH_MODE says something else",
+      "service.name is used; SVC_APP_NAME has a different value",
+      "logging.json_logs is used; SVC_LOG_JSON_LOGS has a different value",
+      "plugin.auth.mode is used; SVC_AUTH_MODE has a different value",
     ]);
   });
 
-  it("says nothing about a file and an environment that agree", () => {
+  it("gives no note when the file and the environment agree", () => {
     expect(loadConfig({ text: `${named}port = 9000`, env: { SVC_PORT: "9000" } }).notes).to.deep.equal([]);
   });
 
-  it("reads the sections that an application adds by its own tables", () => {
+  it("reads the sections of an application by its own tables", () => {
     const { sections } = loadConfig({
       text: `${named}[mail]\nurl = "smtp://mail"\npool_size = 3`,
       env: {},
@@ -148,7 +148,7 @@ describe("loadConfig()", () => {
     });
   });
 
-  it("returns something that nobody can change", () => {
+  it("returns a deeply frozen configuration", () => {
     const config = loadConfig({ text: `${named}trusted_hosts = ["a.example"]`, env: {} });
     expect(() => Object.assign(config.service, { port: 1 })).to.throw(TypeError);
     expect(() => Object.assign(config.service.cors.methods, ["TRACE"])).to.throw(TypeError);
@@ -171,7 +171,7 @@ describe("loadConfig()", () => {
     ]);
   });
 
-  it("asks a table's check with the environment that holds", () => {
+  it("calls the check of a table with the environment in effect", () => {
     const text = '[plugins]\nenabled = ["auth"]\n[plugin.auth]\nmode = "secret"\nsecret = "short"';
     expect(faultsOf(text, { SVC_ENV: "prod" })).to.deep.equal([
       "plugin.auth.secret: must have at least 32 bytes in prod",
@@ -208,7 +208,7 @@ describe("loadConfig()", () => {
     });
   }
 
-  it("refuses options that it does not know or that are of the wrong kind", () => {
+  it("refuses unknown options and options of the wrong kind", () => {
     const options: object = { fille: "a.toml", text: 5, sections: { service: databaseTable } };
     const error = errorOf(() => loadConfig(options));
     expect(error.message).to.contain("did you mean file?");

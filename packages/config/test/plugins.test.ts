@@ -7,7 +7,7 @@ const env = { SVC_APP_NAME: "shop" };
 const plugins = { database: databaseTable, auth: authTable };
 
 describe("plugins", () => {
-  it("CFG-6 are switched on by the list enabled in [plugins], in its order and once each", () => {
+  it("CFG-6 are enabled by the list enabled in [plugins], in its order and once each", () => {
     const config = loadConfig({
       text: '[plugins]\nenabled = ["auth", "database", "auth"]\n[plugin.database]\nurl = "x"',
       env,
@@ -17,13 +17,13 @@ describe("plugins", () => {
     expect(config.plugin).to.have.all.keys("auth", "database");
   });
 
-  it("CFG-6 are those of the caller when the file has no such list", () => {
+  it("CFG-6 default to those of the caller when the file has no such list", () => {
     expect(loadConfig({ env, plugins, defaultPlugins: ["auth"] }).plugins).to.deep.equal(["auth"]);
     const text = "[plugins]\nenabled = []";
     expect(loadConfig({ text, env, plugins, defaultPlugins: ["auth"] }).plugins).to.deep.equal([]);
   });
 
-  it("CFG-7 are the contract's twelve and six more", () => {
+  it("CFG-7 have the twelve names of the contract and six more", () => {
     expect(pluginNames.slice(0, 12)).to.have.members(
       "observability metrics cache auth tenancy database http telemetry queue events rag llm".split(" "),
     );
@@ -32,41 +32,41 @@ describe("plugins", () => {
     );
   });
 
-  it("CFG-8 are refused when they are not built or unknown, with the names that exist", () => {
+  it("CFG-8 are refused when they are unknown or not built, with the names of the built ones", () => {
     expect(faultsOf('[plugins]\nenabled = ["cache", "metricss", "constructor"]')).to.deep.equal([
       "plugins.enabled: cache is not built yet; built are database, auth",
-      'plugins.enabled: "metricss" is no plugin; did you mean metrics? (built are database, auth)',
-      'plugins.enabled: "constructor" is no plugin (built are database, auth)',
+      'plugins.enabled: "metricss" is not a plugin; did you mean metrics? (built are database, auth)',
+      'plugins.enabled: "constructor" is not a plugin (built are database, auth)',
     ]);
     expect(faultsOf("[plugin.databse]\n[plugins]\nenabled = 'auth'")).to.deep.equal([
       'plugins.enabled: must be a list, each entry a string that is not empty; it is "auth"',
-      "plugin.databse: is no plugin; did you mean database? (built are database, auth)",
+      "plugin.databse: is not a plugin; did you mean database? (built are database, auth)",
     ]);
   });
 
-  it("names the remedy for a feature that exists without a plugin of its name (CFG-8)", () => {
+  it("CFG-8 are refused with the remedy when the feature exists without a plugin of that name", () => {
     expect(faultsOf('[plugins]\nenabled = ["scheduler"]')).to.deep.equal([
       "plugins.enabled: schedules belong to queue: remove scheduler from [plugins] enabled; built are database, auth",
     ]);
     expect(faultsOf('[plugins]\nenabled = ["rollups", "rag"]')).to.deep.equal([
-      "plugins.enabled: rollups is no plugin yet: remove it from [plugins] enabled and use the package @svc/rollups " +
+      "plugins.enabled: rollups is not a plugin yet: remove it from [plugins] enabled and use the package @svc/rollups " +
         "in code; built are database, auth",
-      "plugins.enabled: rag is no plugin yet: remove it from [plugins] enabled and use the package " +
+      "plugins.enabled: rag is not a plugin yet: remove it from [plugins] enabled and use the package " +
         "@svc/search-store in code; built are database, auth",
     ]);
     const config = loadConfig({ text: "[plugin.scheduler]\n[plugin.rag]\nmax = 1", env, plugins });
     expect(config.notes).to.deep.equal([
       "[plugin.scheduler] is not read: schedules belong to queue",
-      "[plugin.rag] is not read: rag is no plugin yet",
+      "[plugin.rag] is not read: rag is not a plugin yet",
     ]);
   });
 
-  it("CFG-8 refuses a default that is not built too", () => {
-    // @ts-expect-error -- callers in JavaScript make such mistakes
+  it("CFG-8 are also refused in defaultPlugins when they are not built", () => {
+    // @ts-expect-error -- JavaScript callers can pass any name
     expect(() => loadConfig({ env, plugins, defaultPlugins: ["cache"] })).to.throw("cache is not built yet");
   });
 
-  it("that are off need nothing, read no variable, and are noted when the file has their section", () => {
+  it("that are disabled require no settings, read no variable, and give a note for their section", () => {
     const config = loadConfig({
       text: "[plugin.database]\npool_size = 5\n[plugin.cache]\nurl = 'x'",
       env: { ...env, SVC_AUTH_LEEWAY: "never" },
@@ -80,13 +80,13 @@ describe("plugins", () => {
     ]);
   });
 
-  it("that are off are checked in their inner tables too", () => {
+  it("that are disabled have the keys of their inner tables checked", () => {
     const off = { keys: { inner: { key: "inner", table: databaseTable } } };
     const text = "[plugin.off.inner]\npool_size = 0";
     expect(() => loadConfig({ text, env, plugins: { off } })).to.throw("plugin.off.inner.pool_size: must be");
   });
 
-  it("that are off still have their keys checked", () => {
+  it("that are disabled have their keys checked", () => {
     const text =
       '[plugin.database]\npool_sise = 5\n[plugin.auth.providers.a]\nclient_id = ""\n[plugin.auth]\nmode = 1';
     expect(faultsOf(text)).to.deep.equal([

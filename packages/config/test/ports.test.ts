@@ -17,7 +17,7 @@ describe("ports()", () => {
     });
   });
 
-  it("PORT-1 takes the last base whose block fits", () => {
+  it("PORT-1 accepts the highest base for ten ports", () => {
     expect(ports(highestBasePort).grpc).to.equal(65_535);
   });
 

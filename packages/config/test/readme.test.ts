@@ -16,14 +16,14 @@ describe("the README's samples", () => {
     expect(stdout).to.equal(codeBlocks(markdown, "text")[0]);
   });
 
-  it("CFG-14 shows every fault and ends with 2", async () => {
+  it("CFG-14 prints every fault and exits with 2", async () => {
     await using sample = await runSample(readme, 1);
     const { code, stderr } = await sample.ended;
     expect(code).to.equal(2);
     expect(stderr).to.equal(codeBlocks(markdown, "text")[1]);
   });
 
-  it("PORT-3 shows the ports", async () => {
+  it("PORT-3 prints the ports", async () => {
     await using sample = await runSample(readme, 2);
     expect((await sample.ended).stdout).to.equal("8000 8001 8003 8009\n");
   });

@@ -22,13 +22,13 @@ describe("references to the environment", () => {
     );
   });
 
-  it("CFG-10 takes the default of ${NAME:-default} for a variable that is not set or empty", () => {
+  it("CFG-10 uses the default of ${NAME:-default} for a variable that is not set or empty", () => {
     expect(urlOf("${URL:-postgres://localhost:8001}")).to.equal("postgres://localhost:8001");
     expect(urlOf("${URL:-a}", { URL: "" })).to.equal("a");
     expect(urlOf("${URL:-a}", { URL: "b" })).to.equal("b");
   });
 
-  it("CFG-10 takes $${ as a plain ${", () => {
+  it("CFG-10 reads $${ as a literal ${", () => {
     expect(urlOf("$${NAME} costs $5 {x} $")).to.equal("${NAME} costs $5 {x} $");
   });
 
@@ -39,7 +39,7 @@ describe("references to the environment", () => {
     expect(service.cors.origins).to.deep.equal(["https://a.example"]);
   });
 
-  it("CFG-10 reads a number, a truth value or a list from a reference as from a variable", () => {
+  it("CFG-10 reads a number, a boolean or a list from a reference as from a variable", () => {
     const text = '[service]\nport = "${P}"\netag = "${E:-no}"\ntrusted_hosts = "${H}"';
     const { service } = loadConfig({ text, env: { SVC_APP_NAME: "a", P: "81", H: "a.example,b.example" } });
     expect(service).to.deep.include({ port: 81, etag: false, trustedHosts: ["a.example", "b.example"] });
@@ -48,7 +48,7 @@ describe("references to the environment", () => {
     ]);
   });
 
-  it("CFG-10 leaves a key unset whose reference gives nothing", () => {
+  it("CFG-10 leaves a key unset when its reference is empty", () => {
     const { service } = loadConfig({ text: '[service]\nversion = "${V:-}"', env: { SVC_APP_NAME: "a" } });
     expect(service.version).to.equal("0.1.0");
   });
@@ -60,7 +60,7 @@ describe("references to the environment", () => {
     ]);
   });
 
-  it("CFG-11 refuses it in a plugin that is not enabled too, and finds nothing in what objects inherit", () => {
+  it("CFG-11 also refuses it in a disabled plugin, and for names of inherited members", () => {
     expect(faultsOf('[plugin.database]\nurl = "${constructor}${__proto__}"')).to.deep.equal([
       "plugin.database.url: names the environment variable constructor, which is not set",
       "plugin.database.url: names the environment variable __proto__, which is not set",
@@ -75,7 +75,7 @@ describe("references to the environment", () => {
     });
   }
 
-  it("puts any text in as it is and does not look at it again", () => {
+  it("inserts any text unchanged and replaces no reference in it", () => {
     fc.assert(
       fc.property(
         fc.string({ minLength: 1 }),

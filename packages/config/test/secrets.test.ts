@@ -28,7 +28,7 @@ client_secret = "\${GOOGLE}"
 `;
 const goodEnv = { BUILD: canary, GOOGLE: canary, SVC_AUTH_SECRET: canary };
 
-/** Everything of an error that a log could print. */
+/** Returns all parts of an error that a log could print. */
 function printed(error: Error): string {
   return inspect(error, { depth: null, showHidden: true }) + JSON.stringify(error) + String(error.cause);
 }
@@ -49,7 +49,7 @@ describe("secrets", () => {
     (secret) => `[service]\nport = 1\nport = 2 # ${secret}`,
   ];
 
-  it("CFG-13 never appear in an error, wherever they stand and whatever they look like", () => {
+  it("CFG-13 never appear in an error, at any place and in any form", () => {
     const text = fc.oneof(
       fc.constant(""),
       fc.string(),
@@ -58,7 +58,7 @@ describe("secrets", () => {
     fc.assert(
       fc.property(fc.constantFrom(...places), text, text, (place, before, after) => {
         const secret = `${before}${canary}${after}`;
-        // The name of a variable is not secret: it is what a missing one is called by. "$${" begins no name.
+        // An error may show the name of a missing variable, so skip references with the canary. "$${" is not a reference.
         fc.pre(!/(?<!\$)\$\{\w*Canary/.test(secret));
         const error = errorOf(() =>
           loadConfig({
@@ -73,7 +73,7 @@ describe("secrets", () => {
     );
   });
 
-  it("CFG-13 never appear in the error of a file that has one character more, less or other", () => {
+  it("CFG-13 never appear in the error of a file with one character added, removed or replaced", () => {
     const character = fc.constantFrom("", '"', "'", "\n", "[", "]", "=", "#", "{", "\\", "$", " ", ",", "5");
     fc.assert(
       fc.property(fc.nat(good.length - 1), fc.nat(1), character, (at, removed, inserted) => {
@@ -101,12 +101,12 @@ describe("secrets", () => {
 
   it("never appear in the notes", () => {
     const config = loadConfig({ text: good, env: { ...goodEnv, SVC_AUTH_SECRET: `${canary}2` }, plugins });
-    expect(config.notes).to.deep.equal(["SVC_AUTH_SECRET counts, plugin.auth.secret says something else"]);
+    expect(config.notes).to.deep.equal(["SVC_AUTH_SECRET is used; plugin.auth.secret has a different value"]);
   });
 });
 
 describe("describeConfig()", () => {
-  it("shows the settings that hold, with every secret masked", () => {
+  it("returns the settings in effect, with every secret masked", () => {
     const config = loadConfig({ text: good, env: goodEnv, plugins });
     const description = describeConfig(config);
     expect(inspect(description, { depth: null })).not.to.contain(canary);
@@ -130,7 +130,7 @@ describe("describeConfig()", () => {
     });
   });
 
-  it("masks what sounds or looks secret in a list of tables, and leaves numbers and dates alone", () => {
+  it("masks values with secret names or forms in a list of tables, and keeps numbers and dates", () => {
     const replicas = {
       keys: {
         list: { key: "list", kind: listOf(objectWith<object>("a table")) },
@@ -147,7 +147,7 @@ describe("describeConfig()", () => {
     });
   });
 
-  it("refuses a copy, of which nobody knows what is secret", () => {
+  it("refuses a copy, because its secret values are unknown", () => {
     const config = loadConfig({ text: good, env: goodEnv, plugins });
     expect(() => describeConfig({ ...config })).to.throw("must be the object that loadConfig() returned");
   });

@@ -6,7 +6,7 @@ import { databaseTable, type DatabaseSettings } from "./support/tables.ts";
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 
 describe("the types of a configuration", () => {
-  it("follow from the tables", () => {
+  it("are inferred from the tables", () => {
     const config = loadConfig({
       text: '[plugins]\nenabled = ["database"]\n[plugin.database]\nurl = "x"\n[mail]\nhost = "m"',
       env: { SVC_APP_NAME: "shop" },

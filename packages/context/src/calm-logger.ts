@@ -1,13 +1,13 @@
 import type { Logger } from "./types.ts";
 
-/** The levels of what works in the background. */
+/** The log levels that background work uses. */
 export type CalmLogger = Pick<Logger, "info" | "warn" | "error">;
 
 /**
- * A logger that never throws, for what works in the background: a line that is lost must not take a job, an event or a tick with it.
- * What an async method rejects with is dropped too, and so are lines of a level that the logger does not have.
+ * Returns a logger that never throws, for background work: a failed log call must not fail a job, an event or a tick.
+ * Drops rejections of async methods and lines of a level that the logger lacks.
  *
- * @param logger none is none
+ * @param logger undefined gives undefined
  */
 export function calmLogger(logger: Partial<Logger> | undefined): Logger | undefined {
   if (logger === undefined) return undefined;
@@ -16,10 +16,10 @@ export function calmLogger(logger: Partial<Logger> | undefined): Logger | undefi
     (fields: object, message?: string): void => {
       try {
         const answer: unknown = logger[level]?.(fields, message);
-        // There is nowhere to say so.
+        // Ignore: no other logger is available to report this.
         if (answer instanceof Promise) answer.catch(() => undefined);
       } catch {
-        // Nor here.
+        // Ignore, for the same reason.
       }
     };
   return {

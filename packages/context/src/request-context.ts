@@ -2,9 +2,9 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Logger, Principal, TraceContext } from "./types.ts";
 
-/** What a context can be made with, for a job say. Every field may be left out. */
+/** Initial fields of a context, for example for a job. All are optional. */
 export interface ContextFields {
-  /** Default: `""`, not known yet. */
+  /** Default: `""`, which means unknown. */
   readonly requestId?: string | undefined;
   /** Default: undefined. */
   readonly trace?: TraceContext | undefined;
@@ -18,12 +18,12 @@ export interface ContextFields {
   readonly log?: Logger | undefined;
 }
 
-/** Reads the trace headers of a caller. Pure: it is called once, or never. */
+/** Parses the trace headers of a caller. Called at most once per context. */
 export type TraceReader = (traceparent: string, tracestate: string | undefined) => TraceContext | undefined;
 
 /**
- * What is known about the request or job at hand. One mutable object per request; every package writes
- * only its own field. All fields exist from the start, so that the object never changes its shape.
+ * Holds what is known about one request or job. Each package writes only its own field. All fields exist from the start,
+ * so that the object never changes its shape.
  */
 export class RequestContext {
   /** The id of `X-Request-ID`; `""` until a package has set it (COR-1). */
@@ -31,10 +31,10 @@ export class RequestContext {
   principal: Principal | undefined;
   /** The tenant that was granted. */
   tenantId: string | undefined;
-  /** A tenant that was named and not granted. */
+  /** A tenant that the request named and that was not granted. */
   tenantClaimed: string | undefined;
   log: Logger | undefined;
-  /** `performance.now()` at the moment the context was made, in milliseconds. */
+  /** `performance.now()` when the context was made, in milliseconds. */
   readonly startedAt: number;
   #trace: TraceContext | undefined;
   #readTrace: TraceReader | undefined;
@@ -54,7 +54,7 @@ export class RequestContext {
     this.#tracestate = undefined;
   }
 
-  /** The caller's valid trace context (COR-9), or the own one of a service that exports spans. */
+  /** The caller's valid trace context (COR-9), or this service's own one when it exports spans. */
   get trace(): TraceContext | undefined {
     const read = this.#readTrace;
     if (read !== undefined) {
@@ -70,10 +70,10 @@ export class RequestContext {
   }
 
   /**
-   * Keeps the headers of a caller, to be read when somebody asks for the trace: most requests are over before anybody
-   * does. A trace that is there already is kept.
+   * Stores the trace headers of a caller and parses them at the first read of `trace`, which most requests never do.
+   * Keeps a trace that the context already has.
    *
-   * @param read gives undefined for a `traceparent` that is not valid
+   * @param read returns undefined for an invalid `traceparent`
    */
   deferTrace(read: TraceReader, traceparent: string, tracestate: string | undefined): void {
     if (this.#trace !== undefined || this.#readTrace !== undefined) return;
@@ -83,7 +83,7 @@ export class RequestContext {
   }
 }
 
-// The registry of symbols and globalThis, because two installed copies of this package must share both.
+// Two installed copies of this package share contexts through the symbol registry and globalThis.
 const ON_REQUEST: unique symbol = Symbol.for("@svc/context/1") as never;
 const ON_GLOBAL: unique symbol = Symbol.for("@svc/context/1/storage") as never;
 
@@ -97,20 +97,20 @@ interface WithStorage {
 const shared = globalThis as WithStorage;
 const storage: AsyncLocalStorage<RequestContext> = (shared[ON_GLOBAL] ??= new AsyncLocalStorage());
 
-/** The context of a request, or undefined when no package has opened one. Works wherever `req` is at hand. */
+/** Returns the context of a request, or undefined when no package has opened one. Works wherever `req` is available. */
 export function contextOf(req: IncomingMessage): RequestContext | undefined {
   return (req as WithContext)[ON_REQUEST];
 }
 
-/** The context of a request, made when there is none yet. For packages that write a field of it. */
+/** Returns the context of a request, and creates it at the first call. For packages that write a field of it. */
 export function openContext(req: IncomingMessage): RequestContext {
   const holder = req as WithContext;
   return (holder[ON_REQUEST] ??= new RequestContext());
 }
 
 /**
- * The context of the code that is running: a request's or a job's; undefined outside of both. It is lost in
- * `data` and `end` listeners of a request and in queues shared between requests: use `contextOf(req)` there.
+ * Returns the context of the request or job whose code is running; undefined outside of both. Listeners for `data` and
+ * `end` of a request and queues shared between requests lose it: use `contextOf(req)` there.
  */
 export function currentContext(): RequestContext | undefined {
   return storage.getStore();
@@ -122,10 +122,9 @@ export function runWithContext<T>(context: RequestContext, fn: () => T): T {
 }
 
 /**
- * Makes the request's context the current one for everything behind `next`. Idempotent: where it is current
- * already, this calls `next` and nothing else, so only the outermost middleware pays for it. Where a
- * middleware in between has lost it (a body parser that calls on from a stream's `end` event), the next one
- * restores it.
+ * Makes the request's context current for all code that `next` runs. When it is current already, this only calls `next`,
+ * so only the outermost middleware pays for it. When a middleware in between has lost it (a body parser that calls
+ * `next` from a stream's `end` event), the next call restores it.
  */
 export function enterContext(
   req: IncomingMessage,

@@ -6,11 +6,11 @@ const ID_LENGTH = 2 * BYTES_PER_ID;
 const MAX_LENGTH = 128;
 
 const bytes = Buffer.allocUnsafeSlow(BYTES_PER_ID * IDS_PER_FILL);
-// Written as hex all at once: an id is then a slice of a string, a third of the cost of one conversion each.
+// Random bytes become hex in batches: slicing an id from a string costs a third of converting each id.
 let hex = "";
 let next = 0;
 
-/** A new request id: 32 lowercase hex characters, 128 random bits (COR-8). */
+/** Returns a new request id: 32 lowercase hex characters, 128 random bits (COR-8). */
 export function mintRequestId(): string {
   if (next === hex.length) {
     hex = randomFillSync(bytes).toString("hex");
@@ -21,7 +21,7 @@ export function mintRequestId(): string {
   return hex.slice(start, next);
 }
 
-/** Whether a value may be a request id: 1 to 128 visible ASCII characters, no space (COR-6). */
+/** Whether a value is a legal request id: 1 to 128 visible ASCII characters, no space (COR-6). */
 export function isRequestId(value: unknown): value is string {
   if (typeof value !== "string" || value.length === 0 || value.length > MAX_LENGTH) return false;
   for (let index = 0; index < value.length; index++) {

@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 /**
- * Told once per response: when it has been handed to the operating system, or when its connection went away
+ * Called once per response: when the response has been handed to the operating system, or when its connection closed
  * before that (`aborted`).
  */
 export type ResponseEndListener = (req: IncomingMessage, res: ServerResponse, aborted: boolean) => void;
 
-// Shared by two installed copies, so that a response still has one event listener.
+// Two installed copies share this symbol, so that a response still has one event listener.
 const LISTENERS: unique symbol = Symbol.for("@svc/context/1/response-end") as never;
 
 interface WithListeners extends ServerResponse {
@@ -15,9 +15,9 @@ interface WithListeners extends ServerResponse {
 
 /**
  * Calls `listener` once at the end of the response; on the next tick when the response has ended already.
- * All listeners of a response share one event listener and run in the order in which they were added; one
- * that throws does not keep the others from running. Pass one function for all requests, not a closure each.
- * Do not count on a current context in a listener: use `contextOf(req)`.
+ * All listeners of a response share one event listener and run in the order in which they were added, also after
+ * one of them throws. Pass the same function for all requests, not a new closure for each. A listener may run
+ * without a current context: use `contextOf(req)`.
  */
 export function onResponseEnd(
   req: IncomingMessage,
@@ -29,7 +29,7 @@ export function onResponseEnd(
     process.nextTick(listener, req, res, !res.writableFinished);
   } else if (held === undefined) {
     (res as WithListeners)[LISTENERS] = listener;
-    // `close` follows `finish` on every server response, and comes alone when the connection breaks.
+    // `close` follows `finish` on every server response; without `finish` it means a broken connection.
     res.on("close", responseClosed);
   } else if (typeof held === "function") {
     (res as WithListeners)[LISTENERS] = [held, listener];
@@ -57,7 +57,7 @@ function callAll(
   try {
     for (; index < listeners.length; index++) listeners[index]?.(res.req, res, aborted);
   } finally {
-    // Only after a throw is there anything left; the error goes on as it would from any event listener.
+    // After a listener throws, run the others; the error then propagates as from any event listener.
     if (index < listeners.length) callAll(listeners, index + 1, res, aborted);
   }
 }

@@ -1,10 +1,9 @@
 import type { IncomingMessage } from "node:http";
 
 /**
- * Whether a page of this very origin sent a request (AUTH-34): what to ask before anything is changed for a browser that
- * puts credentials on by itself. `Sec-Fetch-Site`, which no page can set, decides where it is sent; otherwise `Origin` does,
- * which has to name the `Host` of the request, and https where the request came by it. A request with neither header is of no
- * origin: a page of ours sends one of them.
+ * Whether a page of this origin sent a request (AUTH-34). Check it before a change that a browser's automatic credentials
+ * authorise. `Sec-Fetch-Site`, which no page can set, decides when it is present. Otherwise `Origin` must name the `Host` of
+ * the request, with https for a request over https. Returns false when both headers are missing.
  */
 export function isOfThisOrigin(req: IncomingMessage): boolean {
   const site = req.headers["sec-fetch-site"];
@@ -20,7 +19,7 @@ function isOwnOrigin(req: IncomingMessage): boolean {
   return URL.parse(`${page.protocol}//${host}`)?.host === page.host;
 }
 
-// Behind a proxy that ends TLS only Express can tell, when it was told which proxy to trust.
+// Behind a proxy that ends TLS, only Express with `trust proxy` knows the scheme.
 function isSecure(req: IncomingMessage & { readonly protocol?: unknown }): boolean {
   return (req.socket as { readonly encrypted?: unknown }).encrypted === true || req.protocol === "https";
 }

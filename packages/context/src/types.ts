@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 /** Middleware that Connect, Express 4, Express 5 and a bare `node:http` server all take. */
 export type Middleware = (req: IncomingMessage, res: ServerResponse, next: (err?: unknown) => void) => void;
 
-/** Who is calling, once a token was verified. Written by whoever verifies, read by everybody else. */
+/** The verified caller. The package that verifies tokens writes it; other packages read it. */
 export interface Principal {
   readonly subject: string;
   readonly scopes: readonly string[];
@@ -17,7 +17,7 @@ export interface Principal {
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
-/** A valid W3C trace context as it came in, or as this process started it. */
+/** A valid W3C trace context, received from the caller or started by this process. */
 export interface TraceContext {
   /** 32 lowercase hex characters. */
   readonly traceId: string;
@@ -26,7 +26,7 @@ export interface TraceContext {
   readonly tracestate: string | undefined;
 }
 
-/** What every package of the collection may call on a logger; pino and `console`-like loggers fit. */
+/** The logger interface of all packages; pino and loggers like `console` implement it. */
 export interface Logger {
   debug(fields: object, message?: string): void;
   info(fields: object, message?: string): void;
@@ -38,19 +38,19 @@ export interface Logger {
 /** The outcome of one readiness check. */
 export interface CheckResult {
   readonly healthy: boolean;
-  /** Safe to show to anybody who can reach `/ready`: no connection string, no user-info, no password. */
+  /** Shown to every caller of `/ready`: must not contain a connection string, user-info or a password. */
   readonly detail: string;
-  /** Overrides the criticality that the check was declared with. */
+  /** Overrides the `critical` of the check. */
   readonly critical?: boolean | undefined;
-  /** Numbers and short texts worth showing beside the detail. */
+  /** Numbers and short texts to show beside the detail. */
   readonly meta?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Something whose health `/ready` reports. Never throws for a dependency that is merely down. */
+/** A dependency whose health `/ready` reports. */
 export interface ReadinessCheck {
   readonly name: string;
-  /** Whether the service is of no use without it. */
+  /** Whether the service is unavailable while this check is unhealthy. */
   readonly critical: boolean;
-  /** The signal aborts at the deadline of the check. */
+  /** Reports a dependency that is down as unhealthy instead of throwing. The signal aborts at the deadline of the check. */
   check(signal: AbortSignal): CheckResult | Promise<CheckResult>;
 }

@@ -2,7 +2,7 @@ import { type CalmLogger, calmLogger } from "@svc/context";
 import { expect } from "chai";
 
 describe("calmLogger", () => {
-  it("hands every line on, with what it is told of", () => {
+  it("passes fields and message to the same level of the logger", () => {
     const lines: unknown[] = [];
     const write = (level: string) => (fields: object, message?: string) =>
       lines.push([level, fields, message]);
@@ -17,7 +17,7 @@ describe("calmLogger", () => {
     ]);
   });
 
-  it("calls the logger as its own method, and throws nothing of what that throws", () => {
+  it("calls the methods with the logger as this, and drops the errors that they throw", () => {
     let calls = 0;
     class Broken implements CalmLogger {
       readonly what = "the disk is full";
@@ -35,7 +35,7 @@ describe("calmLogger", () => {
     expect(calls).to.equal(3);
   });
 
-  it("drops what an async one rejects with, and lines of a level that it does not have", async () => {
+  it("drops the rejection of an async method, and lines of a level that the logger lacks", async () => {
     const rejected: unknown[] = [];
     const onRejection = (error: unknown): void => void rejected.push(error);
     process.on("unhandledRejection", onRejection);
@@ -47,7 +47,7 @@ describe("calmLogger", () => {
     expect(rejected).to.deep.equal([]);
   });
 
-  it("is none without one", () => {
+  it("returns undefined without a logger", () => {
     expect(calmLogger(undefined)).to.equal(undefined);
   });
 });

@@ -3,14 +3,14 @@ import { badTenantIds, goodTenantIds } from "@svc/test-support";
 import { expect } from "chai";
 import fc from "fast-check";
 
-/** Whether one code point is a control character or a lone surrogate, by its number. */
+/** Whether a code point is a control character or a lone surrogate, by its number. */
 function isUnfit(character: string): boolean {
   const code = character.codePointAt(0) ?? 0;
   return code < 0x20 || (code >= 0x7f && code <= 0x9f) || (code >= 0xd800 && code <= 0xdfff);
 }
 
 describe("isTenantId()", () => {
-  it("accepts 1 to 255 characters, which are code points (AUTH-39)", () => {
+  it("accepts 1 to 255 code points (AUTH-39)", () => {
     for (const id of goodTenantIds) expect(isTenantId(id), JSON.stringify(id)).to.equal(true);
   });
 
@@ -20,13 +20,13 @@ describe("isTenantId()", () => {
     });
   }
 
-  it("rejects the empty string and what is no string (AUTH-39)", () => {
+  it("rejects the empty string and values that are not strings (AUTH-39)", () => {
     for (const id of ["", undefined, null, 7, true, {}, ["acme"], Symbol("acme")]) {
       expect(isTenantId(id), typeof id).to.equal(false);
     }
   });
 
-  it("agrees with a definition by code points, for any text (AUTH-39)", () => {
+  it("agrees with a definition by code points for any text (AUTH-39)", () => {
     const units = fc.array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 300 });
     const text = fc.oneof(
       units.map((each) => String.fromCharCode(...each)),

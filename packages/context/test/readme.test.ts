@@ -3,7 +3,7 @@ import { expect } from "chai";
 
 const readme = new URL("../README.md", import.meta.url);
 
-/** Asks a sample and waits until it has printed a line. */
+/** Sends a request to a sample and waits until it has printed a line. */
 async function linePrinted(index: number, path: string): Promise<string> {
   await using sample = await runSample(readme, index);
   await (await fetch((await sample.url) + path)).text();
@@ -12,7 +12,7 @@ async function linePrinted(index: number, path: string): Promise<string> {
 }
 
 describe("the README of @svc/context", () => {
-  it("knows the tenant in a function that has no request", async () => {
+  it("reads the tenant in a function without a request", async () => {
     await using sample = await runSample(readme, 0);
     const answer = await fetch(await sample.url);
     expect(await answer.json()).to.eql({ tenant: "acme" });
@@ -22,7 +22,7 @@ describe("the README of @svc/context", () => {
     expect(await linePrinted(1, "/")).to.equal("r-1 200 sent\n");
   });
 
-  it("AUTH-34 refuses what a page of somebody else sends", async () => {
+  it("AUTH-34 refuses a request from a page of another origin", async () => {
     await using sample = await runSample(readme, 2);
     const url = await sample.url;
     const status = async (init: RequestInit): Promise<number> => (await fetch(url, init)).status;

@@ -29,7 +29,7 @@ const servers: Readonly<Record<string, (handler: Handler) => RequestListener>> =
 
 for (const [name, serve] of Object.entries(servers)) {
   describe(`the request context on ${name}`, () => {
-    it("is current behind next, also after awaits and timers", async () => {
+    it("is current in the code that next runs, also after awaits and timers", async () => {
       await using server = await listen(
         serve(async (req, res) => {
           const before = currentContext();
@@ -41,7 +41,7 @@ for (const [name, serve] of Object.entries(servers)) {
       expect(await (await fetch(server.url)).text()).to.equal("true");
     });
 
-    it("is another one for every request of a connection, kept alive or pipelined, and leaks into none", async () => {
+    it("differs for every request of a connection, kept alive or pipelined", async () => {
       const seen: (RequestContext | undefined)[] = [];
       const outside: unknown[] = [];
       await using server = await listen((req, res) => {
@@ -61,7 +61,7 @@ for (const [name, serve] of Object.entries(servers)) {
       expect(outside).to.eql(Array(7).fill(undefined));
     });
 
-    it("does not mix requests that are at work at the same time", async () => {
+    it("stays separate for concurrent requests", async () => {
       await using server = await listen(
         serve(async (req, res) => {
           openContext(req).requestId = req.url ?? "";
@@ -92,7 +92,7 @@ for (const [name, serve] of Object.entries(servers)) {
         }),
       );
       const outgoing = request(server.url, { method: "POST" });
-      // The rest follows in a packet of its own.
+      // The rest follows in a separate packet.
       outgoing.write("first");
       const [response] = (await once(outgoing, "response")) as [IncomingMessage];
       await once(response.resume(), "end");
@@ -120,7 +120,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
 }
 
 describe("enterContext", () => {
-  it("opens the context that openContext gives and calls next once, without an argument", async () => {
+  it("makes the context of openContext current and calls next once, without an argument", async () => {
     const calls: unknown[][] = [];
     await using server = await listen((req, res) => {
       const opened = openContext(req);
@@ -133,10 +133,10 @@ describe("enterContext", () => {
     expect(calls).to.eql([[]]);
   });
 
-  it("restores a context that was lost on the way", async () => {
+  it("restores a context that a middleware in between has lost", async () => {
     await using server = await listen((req, res) => {
       enterContext(req, res, () => {
-        // Stands for a body parser that calls on from a listener.
+        // Simulates a body parser that calls next from a listener.
         req
           .resume()
           .on("end", () =>
@@ -147,7 +147,7 @@ describe("enterContext", () => {
     expect(await (await fetch(server.url, { method: "POST", body: "x" })).text()).to.equal("true");
   });
 
-  it("lets an error that next throws through", async () => {
+  it("passes on an error that next throws", async () => {
     const thrown = new Error("from next");
     let caught: unknown;
     await using server = await listen((req, res) => {
@@ -176,7 +176,7 @@ describe("runWithContext", () => {
     expect(currentContext()).to.equal(undefined);
   });
 
-  it("nests", () => {
+  it("restores the outer context after a nested call", () => {
     const outer = new RequestContext({ requestId: "outer" });
     const inner = new RequestContext({ requestId: "inner" });
     const seen = runWithContext(outer, () => [
@@ -199,11 +199,11 @@ describe("RequestContext", () => {
     expect(context.startedAt).to.be.at.least(before);
   });
 
-  it("takes undefined for a field that is left out", () => {
+  it("treats undefined as a left-out field", () => {
     expect(new RequestContext({ requestId: undefined, tenantId: undefined }).requestId).to.equal("");
   });
 
-  it("reads the trace of a caller when somebody asks, and once", () => {
+  it("parses the caller's trace at the first read, and only once", () => {
     const asked: unknown[] = [];
     const trace = { traceId: "1", traceparent: "00-1", tracestate: "a=b" };
     const read: TraceReader = (...headers) => (asked.push(headers), trace);
@@ -214,7 +214,7 @@ describe("RequestContext", () => {
     expect(asked).to.eql([["00-1", "a=b"]]);
   });
 
-  it("keeps a trace that it was made with, that was written, or whose headers it has", () => {
+  it("keeps a trace from the constructor, a written one, and deferred headers over later headers", () => {
     const own = { traceId: "1", traceparent: "00-1", tracestate: undefined };
     const other: TraceReader = () => ({ traceId: "2", traceparent: "00-2", tracestate: undefined });
     const made = new RequestContext({ trace: own });

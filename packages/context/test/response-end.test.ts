@@ -17,7 +17,7 @@ const servers: Readonly<Record<string, (handler: Handler) => RequestListener>> =
   ),
 };
 
-/** A promise and the function that keeps it. */
+/** A promise and the function that resolves it. */
 function told<T>(): { readonly promise: Promise<T>; readonly tell: (value: T) => void } {
   let tell: (value: T) => void = () => undefined;
   const promise = new Promise<T>((resolve) => (tell = resolve));
@@ -50,7 +50,7 @@ for (const [name, serve] of Object.entries(servers)) {
       ]);
     });
 
-    it("says aborted when the client goes away before the answer", async () => {
+    it("reports aborted when the client disconnects before the answer", async () => {
       const end = told<boolean>();
       let calls = 0;
       await using server = await listen(
@@ -71,7 +71,7 @@ for (const [name, serve] of Object.entries(servers)) {
       expect(calls).to.equal(1);
     });
 
-    it("says aborted when the handler destroys the connection", async () => {
+    it("reports aborted when the handler destroys the connection", async () => {
       const end = told<boolean>();
       await using server = await listen(
         serve((req, res) => {
@@ -83,7 +83,7 @@ for (const [name, serve] of Object.entries(servers)) {
       expect(await end.promise).to.equal(true);
     });
 
-    it("tells about pipelined requests that nobody waits for any more", async () => {
+    it("reports aborted for each pipelined request when the client disconnects", async () => {
       const all = told<void>();
       const aborted: string[] = [];
       const arrived = told<void>();
@@ -93,7 +93,7 @@ for (const [name, serve] of Object.entries(servers)) {
             aborted.push(`${request.url} ${gone}`);
             if (aborted.length === 3) all.tell();
           });
-          // The second has its answer ready, but stands behind the first.
+          // The second response is complete, but has to wait for the first.
           if (req.url === "/2") res.end("ready");
           if (req.url === "/3") arrived.tell();
         }),
@@ -106,7 +106,7 @@ for (const [name, serve] of Object.entries(servers)) {
       expect(aborted).to.have.members(["/1 true", "/2 true", "/3 true"]);
     });
 
-    it("tells about every response of a connection that is kept alive", async () => {
+    it("reports every response of a connection that is kept alive", async () => {
       const urls: (string | undefined)[] = [];
       await using server = await listen(
         serve((req, res) => {
@@ -122,7 +122,7 @@ for (const [name, serve] of Object.entries(servers)) {
   });
 }
 
-// Node itself listens for the end of a response.
+// Node itself adds listeners for the end of a response.
 let closeListenersOfNode = 0;
 before(async () => {
   await using server = await listen((_req, res) => {
@@ -133,7 +133,7 @@ before(async () => {
 });
 
 describe("onResponseEnd", () => {
-  it("calls a listener that comes after the end on the next tick", async () => {
+  it("calls a listener that is added after the end on the next tick", async () => {
     const late = told<boolean>();
     await using server = await listen((req, res) => {
       res.on("close", () => onResponseEnd(req, res, (_req, _res, aborted) => late.tell(aborted)));
@@ -143,7 +143,7 @@ describe("onResponseEnd", () => {
     expect(await late.promise).to.equal(false);
   });
 
-  it("calls a listener that a listener adds", async () => {
+  it("calls a listener that another listener adds", async () => {
     const late = told<boolean>();
     await using server = await listen((req, res) => {
       onResponseEnd(req, res, () => onResponseEnd(req, res, (_req, _res, aborted) => late.tell(aborted)));
@@ -153,7 +153,7 @@ describe("onResponseEnd", () => {
     expect(await late.promise).to.equal(false);
   });
 
-  it("calls the other listeners when one throws, and hides no error", async () => {
+  it("calls the other listeners when one throws, and passes on the error", async () => {
     const calls: string[] = [];
     const outcome = told<unknown>();
     await using server = await listen((req, res) => {
@@ -174,7 +174,7 @@ describe("onResponseEnd", () => {
     expect(calls).to.eql(["a", "c"]);
   });
 
-  it("adds one event listener when two installed copies are at work", async () => {
+  it("adds one event listener when two installed copies are loaded", async () => {
     const url = new URL("../src/response-end.ts?copy=2", import.meta.url).href;
     const other = (await import(url)) as typeof import("@svc/context");
     const calls: string[] = [];

@@ -28,13 +28,13 @@ async function ask(url: string, headers: Headers): Promise<string> {
 
 for (const [stack, listener] of Object.entries(stacks)) {
   describe(`isOfThisOrigin on ${stack}`, () => {
-    it("AUTH-34 is true for what a page of this origin sends", async () => {
+    it("AUTH-34 returns true for a request from a page of this origin", async () => {
       await using server = await listen(listener);
       const own: readonly Headers[] = [
         { "Sec-Fetch-Site": "same-origin" },
         { "Sec-Fetch-Site": "same-origin", Origin: server.url },
         { Origin: server.url },
-        // A proxy may have ended TLS, and nobody has said so.
+        // A proxy may have ended TLS without a forwarded header.
         { Origin: server.url.replace("http:", "https:") },
       ];
       for (const headers of own) {
@@ -42,7 +42,7 @@ for (const [stack, listener] of Object.entries(stacks)) {
       }
     });
 
-    it("AUTH-34 is false for everything else", async () => {
+    it("AUTH-34 returns false for every other request", async () => {
       await using server = await listen(listener);
       const { port, url } = server;
       const foreign: readonly Headers[] = [
@@ -86,7 +86,7 @@ for (const [stack, listener] of Object.entries(stacks)) {
       expect(await said("shop example", "http://shop.example")).to.equal("false");
     });
 
-    it("AUTH-34 is false where the request has no Host to compare with", async () => {
+    it("AUTH-34 returns false for a request without Host", async () => {
       await using server = await listen(listener);
       const head = `POST / HTTP/1.0\r\nContent-Length: 0\r\nOrigin: ${server.url}\r\n\r\n`;
       expect((await rawRequest(server.port, head)).body).to.equal("false");
@@ -96,7 +96,7 @@ for (const [stack, listener] of Object.entries(stacks)) {
 
 describe("isOfThisOrigin behind TLS", () => {
   for (const [major, express] of Object.entries(expressMajors)) {
-    it(`AUTH-34 a page that came by http is another origin where ${major} trusts a proxy that ends TLS`, async () => {
+    it(`AUTH-34 returns false for an http origin when ${major} trusts a proxy that ends TLS`, async () => {
       const app = express();
       app.set("trust proxy", "loopback");
       app.use(answer);
@@ -109,8 +109,8 @@ describe("isOfThisOrigin behind TLS", () => {
     });
   }
 
-  it("AUTH-34 a page that came by http is another origin for a server that ends TLS itself", async () => {
-    // A shared key, so that there is no certificate to make.
+  it("AUTH-34 returns false for an http origin on a server that ends TLS itself", async () => {
+    // With a pre-shared key the test needs no certificate.
     const shared = { ciphers: "PSK", maxVersion: "TLSv1.2" } as const;
     const psk = Buffer.alloc(16, 1);
     const tls = createTlsServer({ ...shared, pskCallback: () => psk }, answer).listen(0, "127.0.0.1");
@@ -142,7 +142,7 @@ describe("isOfThisOrigin behind TLS", () => {
 describe("isOfThisOrigin over HTTP/2", () => {
   it("AUTH-34 compares the origin with :authority", async () => {
     const server = createHttp2Server((req, res) => {
-      // The compatible interface of Node, which its types do not call compatible.
+      // Node's HTTP/2 compatibility API works with an HTTP/1 listener, but its types do not match.
       res.end(String(isOfThisOrigin(req as unknown as IncomingMessage)));
     }).listen(0, "127.0.0.1");
     await once(server, "listening");

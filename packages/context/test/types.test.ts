@@ -13,9 +13,9 @@ import { expect } from "chai";
 import connect from "connect";
 import express4, { type RequestHandler } from "express4";
 
-// The compiler is the test here: what follows must be accepted, and refused where it says so.
+// The compiler is the test: it must accept this code, and refuse each line below a @ts-expect-error.
 describe("the types", () => {
-  it("let one middleware into Connect, Express 4, Express 5 and a bare server", () => {
+  it("accept one middleware in Connect, Express 4, Express 5 and a bare server", () => {
     const middleware: Middleware = enterContext;
     const four: RequestHandler = middleware;
     const bare = (req: IncomingMessage, res: ServerResponse): void => middleware(req, res, () => res.end());
@@ -28,25 +28,25 @@ describe("the types", () => {
     expect(apps).to.have.length(4);
   });
 
-  it("keep what Express knows about the parameters of a route", () => {
+  it("keep the route parameter types of Express", () => {
     const app = expressMajors["express 5"]();
     app.get("/items/:id", enterContext, (req, res) => {
       const id: string = req.params.id;
-      // @ts-expect-error -- there is no such parameter
+      // @ts-expect-error -- the route has no such parameter
       res.end(id + String(req.params.other));
     });
     expect(app.router.stack).to.have.length(1);
   });
 
-  it("take any object with the five levels for a logger, but no function", () => {
+  it("accept any object with the five levels as a logger, and refuse a function", () => {
     const say = (fields: object, message?: string): void => void [fields, message];
     const loggers: Logger[] = [{ debug: say, info: say, warn: say, error: say, fatal: say }];
-    // @ts-expect-error -- a logger has levels
+    // @ts-expect-error -- a function has no levels
     loggers.push(say);
     expect(loggers).to.have.length(2);
   });
 
-  it("take checks that answer at once and checks that take their time", async () => {
+  it("accept synchronous and asynchronous checks", async () => {
     const healthy: CheckResult = { healthy: true, detail: "fine", critical: undefined };
     const checks: ReadinessCheck[] = [
       { name: "now", critical: true, check: () => healthy },
@@ -60,7 +60,7 @@ describe("the types", () => {
     expect(results).to.eql([healthy, healthy]);
   });
 
-  it("do not let a principal be changed", () => {
+  it("refuse a change of a principal", () => {
     const principal: Principal = {
       subject: "s",
       scopes: [],

@@ -1,4 +1,4 @@
-/** What of an Express application of either major is looked at. */
+/** The parts of an Express application, of either major, that are read here. */
 export interface RoutedApp {
   /** Express 5. */
   readonly router?: unknown;
@@ -6,45 +6,45 @@ export interface RoutedApp {
   readonly _router?: unknown;
 }
 
-/** What an application has registered for one path. */
+/** The routes and mounts of an application for one path. */
 export interface Claim {
-  /** Whether it would answer, by a route of any method, a mounted application or a trailing middleware. */
+  /** Whether the application would answer, by a route of any method, a mounted application or a trailing middleware. */
   readonly claimed: boolean;
   /** The methods of its routes, in upper case. */
   readonly methods: ReadonlySet<string>;
-  /** Whether it takes methods that cannot be told: a route for all of them, or a mounted application. */
+  /** Whether its methods are unknown, because of a route for all methods or a mounted application. */
   readonly open: boolean;
 }
 
 interface Layer {
   readonly route?: { readonly methods?: Readonly<Record<string, unknown>> };
   readonly handle: ((...args: never[]) => unknown) & { readonly stack?: readonly Layer[] };
-  /** What `match` has found, in versions in which it does not return that. */
+  /** The path that `match` has found, in versions in which `match` does not return it. */
   readonly path?: string;
   match(path: string): boolean | { readonly path: string };
 }
 
-/** Looks for what would answer for a path. A middleware in front of routes evidently passes on: it claims nothing. */
+/** Finds the routes and mounts that would answer for a path. A middleware before routes does not count: it passes requests on. */
 export function claimOn(app: RoutedApp, path: string): Claim {
   const claim = { claimed: false, methods: new Set<string>(), open: false };
   collect(stackOf(app), path, claim);
   return claim;
 }
 
-/** Whether an application has a route for a path, or one mounted there; a middleware is none. */
+/** Whether an application has a route or a mounted application for a path; middleware does not count. */
 export function hasRoute(app: RoutedApp, path: string): boolean {
   const { methods, open } = claimOn(app, path);
   return open || methods.size > 0;
 }
 
-/** How many layers an application has, those that Express 4 adds by itself left out. */
+/** Counts the layers of an application without those that Express 4 adds itself. */
 export function layerCount(app: RoutedApp): number {
   const own = (layer: Layer): boolean => !["query", "expressInit"].includes(layer.handle.name);
   return stackOf(app).filter(own).length;
 }
 
 function stackOf(app: RoutedApp): readonly Layer[] {
-  // Express 4 has a getter named `router` that throws; it is asked for its `_router` first.
+  // Read `_router` first, because Express 4 has a getter `router` that throws.
   const router = app._router ?? (Object.hasOwn(app, "_router") ? undefined : routerOf(app));
   return (router as { stack?: readonly Layer[] } | undefined)?.stack ?? [];
 }
@@ -71,7 +71,7 @@ function collect(
     if (layer.route !== undefined) {
       claim.claimed = true;
       const methods = Object.keys(layer.route.methods ?? {});
-      // `route.all` is a method of its own name, `app.all` every one there is.
+      // `route.all` registers the entry `_all`, and `app.all` registers every method.
       if (methods.includes("_all") || methods.includes("trace")) claim.open = true;
       else for (const method of methods) claim.methods.add(method.toUpperCase());
     } else if (layer.handle.stack !== undefined) {
@@ -79,7 +79,7 @@ function collect(
     } else if (layer.handle.name === "mounted_app") {
       claim.claimed = claim.open = true;
     } else if (index > last || prefix !== "") {
-      // Mounted at a path of its own, it was put there to answer; behind all routes, it answers what is left over.
+      // Middleware at this path or after all routes usually answers requests itself.
       claim.claimed = true;
     }
   }

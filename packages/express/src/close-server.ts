@@ -5,13 +5,13 @@ import type { InFlight } from "./in-flight.ts";
 
 const tickMs = 50;
 
-// Looks at a connection at least this often before it counts as one that says nothing. Turns of the event loop, not
-// time: after a long one, what has arrived is read before the next look.
+// A connection counts as silent after this many checks. Checks and not time, so that data that arrived during an event-loop
+// stall is read first.
 const looks = 10;
 
 const connections = new WeakMap<Server, Set<Socket>>();
 
-/** Remembers the connections of a server, for {@link closeServer}. */
+/** Tracks the connections of a server for {@link closeServer}. */
 export function watchConnections(server: Server): void {
   const open = new Set<Socket>();
   connections.set(server, open);
@@ -22,9 +22,9 @@ export function watchConnections(server: Server): void {
 }
 
 /**
- * Takes no more connections and waits for those that are open: each is closed once no request is under way. Not
- * `server.close()`: it cuts what has been handed over with `end()` and is still on its way to a slow reader, and it
- * switches off the deadlines, so that a client that never finishes its request would hold the stop to the last.
+ * Accepts no more connections, and closes each open one when it has no request in progress. It does not use
+ * `server.close()`, which cuts answers that a slow client is still reading, and switches off the deadlines, so that a
+ * client with an unfinished request would delay the stop until its timeout.
  */
 export async function closeServer(server: Server, inFlight: InFlight): Promise<void> {
   if (!server.listening) return;
@@ -36,25 +36,25 @@ export async function closeServer(server: Server, inFlight: InFlight): Promise<v
     if (turn++ === looks) closeSilent(server);
   };
   closeIdle();
-  // Connections that fall idle from now on linger for their keep-alive time unless they are closed again.
+  // Repeat this, because a connection that becomes idle later would stay open for its keep-alive time.
   const timer = setInterval(closeIdle, tickMs);
   await closed;
   clearInterval(timer);
   stopLooking(server);
 }
 
-/** Destroys all connections of a server, also those that an upgrade has taken out of its hands. */
+/** Destroys all connections of a server, including upgraded ones. */
 export function cutConnections(server: Server): void {
   for (const socket of connections.get(server) ?? []) socket.destroy();
 }
 
-// Browsers and load balancers connect ahead of their requests. To Node such a connection is not idle but late with its
-// first request: it would hold the stop until the deadline for headers.
+// Browsers and load balancers open connections in advance. Node does not count such a connection as idle, so it would delay
+// the stop until the deadline for headers.
 function closeSilent(server: Server): void {
   for (const socket of connections.get(server) ?? []) if (socket.bytesRead === 0) socket.destroy();
 }
 
-/** Ends the timer by which Node looks at its deadlines: without it a closed server is never collected. */
+/** Stops Node's timer for its deadlines, which would keep a closed server from being garbage collected. */
 function stopLooking(server: Server): void {
   const key = Object.getOwnPropertySymbols(server).find(
     ({ description }) => description === "http.server.connectionsCheckingInterval",

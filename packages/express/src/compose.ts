@@ -1,8 +1,7 @@
 import type { Middleware } from "@svc/context";
 
 /**
- * One middleware that runs several in turn. The router of Express pays for every layer that it passes; these are
- * known from the start, so they share one.
+ * Combines several middleware functions into one, because the router of Express has a cost for every layer.
  */
 export function compose(layers: readonly Middleware[]): Middleware {
   return function composed(req, res, next) {

@@ -26,12 +26,12 @@ import { createStopHooks, stopPhases } from "./stop.ts";
 import { tune } from "./tune.ts";
 import { createWork } from "./work/work.ts";
 
-/** How long the stop hooks of one phase may take together, in milliseconds. */
+/** The time limit for all stop hooks of one phase together, in milliseconds. */
 const hookTimeoutMs = 10_000;
 
 /**
- * Puts a service together from a TOML file and the environment: see the README for what is in it. Nothing listens
- * before `start()`, and nothing waits for a dependency: a database that is down shows in `/ready`.
+ * Builds a service from a TOML file and the environment; the README describes its parts. The service does not listen before
+ * `start()`, and does not wait for dependencies: `/ready` reports a database that is down.
  *
  * @throws ConfigurationError that lists every fault of options, file and environment
  */
@@ -87,10 +87,10 @@ export async function createService(options?: ServiceOptions): Promise<Service> 
   ];
   const framework = frameworkRoutes(routes);
   const serves = resolved.work.role !== "worker";
-  // Probes and scrapers call whoever works, nobody else does.
+  // Only probes and scrapers call a worker, so it needs neither authentication nor tenancy.
   const edge = edgeLayers(settings, serves ? plugins : { ...plugins, identity: [], behindBody: [] });
   const front = [...plugins.pages, framework.front];
-  // The application's own keep what Express gives to each: its promise is awaited, what it throws stays with it.
+  // The application's middleware stays in separate layers, so that Express handles its promises and errors as usual.
   if (!serves || resolved.middleware.length === 0) app.use(compose([...edge, ...front]));
   else app.use(compose(edge), ...resolved.middleware, compose(front));
 
@@ -161,7 +161,7 @@ export async function createService(options?: ServiceOptions): Promise<Service> 
   try {
     if (serves) await resolved.routes?.(app, service);
   } catch (error) {
-    // What the plugins and the routes have begun would keep the process alive.
+    // Open connections and timers of plugins and routes would keep the process alive.
     for (const phase of stopPhases) await hooks.run(phase);
     throw error;
   }
@@ -171,7 +171,7 @@ export async function createService(options?: ServiceOptions): Promise<Service> 
   return service;
 }
 
-// They would answer before there is a request id, a limit or a security header.
+// Existing layers would answer before the request id, the limits and the security headers.
 function refuseLayers(app: Express): void {
   const layers = layerCount(app);
   if (layers === 0) return;
@@ -179,7 +179,7 @@ function refuseLayers(app: Express): void {
   throw new ConfigurationError("createService()", [{ key: "app", message }]);
 }
 
-/** Where the configuration comes from; the reduced profile has the environment and nothing else (PROF-1). */
+/** Returns the sources of the configuration; the reduced profile has only the environment (PROF-1). */
 function source({ config, env, profile }: ResolvedServiceOptions): LoadOptions<PluginSettings, NoSections> {
   if (profile === "reduced") return { env, ...reducedProfile(env ?? processEnvironment()) };
   const inline = typeof config === "object" && "toml" in config;

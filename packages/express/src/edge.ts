@@ -7,7 +7,7 @@ import type { StartedPlugins } from "./plugins/start.ts";
 import { securityHeaders } from "./security-headers.ts";
 import { trustedHosts } from "./trusted-hosts.ts";
 
-/** What stands in front of an application's routes, in order. */
+/** Returns the middleware that runs before an application's routes, in order. */
 export function edgeLayers(settings: ServiceSettings, plugins: StartedPlugins): readonly Middleware[] {
   const { maxBodyBytes } = settings;
   const layers: (Middleware | undefined)[] = [
@@ -30,7 +30,7 @@ function calledByAddress({ routes }: StartedPlugins): ReadonlySet<string> {
   return new Set(["/health", "/ready", ...routes.map(({ path }) => path)]);
 }
 
-// On a developer's machine there is no https, and headers that demand it would lock a browser out.
+// A local service has no https, and headers that require it would lock out the browser.
 function isDeployed({ env }: ServiceSettings): boolean {
   return env === "staging" || env === "prod";
 }

@@ -1,6 +1,6 @@
 import { type IncomingMessage, type RequestListener, ServerResponse } from "node:http";
 
-/** What this package uses of an Express application; both majors have it. */
+/** The members of an Express application that this package uses; both majors have them. */
 export interface ExpressApp extends RequestListener {
   /** The prototype of every request that the application handles. */
   readonly request: object;
@@ -24,13 +24,13 @@ export function isExpressApp(value: unknown): value is ExpressApp {
   );
 }
 
-/** What this package uses of a response of Express, beside what Node gives it. */
+/** The members of an Express response that this package uses, beside those of Node. */
 export interface ExpressResponse extends ServerResponse<IncomingMessage> {
   readonly app: ExpressApp;
   readonly get: (this: ExpressResponse, name: string) => unknown;
   readonly set: (this: ExpressResponse, name: string, value: string) => unknown;
   readonly json: (this: ExpressResponse, ...args: readonly unknown[]) => ExpressResponse;
   readonly send: (this: ExpressResponse, body: unknown) => ExpressResponse;
-  /** Node has it; its types do not. */
+  /** Missing in Node's types. */
   readonly getRawHeaderNames: (this: ExpressResponse) => string[];
 }

@@ -2,21 +2,21 @@ import { type Middleware, setRouteTemplate } from "@svc/context";
 import { methodNotAllowed, sendProblem } from "@svc/problem";
 import { claimOn, type RoutedApp } from "./claimed-paths.ts";
 
-/** A route with a fixed path that belongs to the service itself: GET and HEAD. */
+/** A route of the service itself with a fixed path, for GET and HEAD. */
 export interface FrameworkRoute {
   readonly path: string;
   readonly handler: Middleware;
 }
 
-/** The framework's routes: most stand behind the application's, some have to stand in front. */
+/** The framework's routes. Most run after the application's routes, some must run before them. */
 export interface FrameworkRoutes {
-  /** Stands in front of the application's routes; passes on what is not its own. */
+  /** Runs before the application's routes, and passes on other requests. */
   readonly front: Middleware;
-  /** Stands behind them. */
+  /** Runs after the application's routes. */
   readonly behind: Middleware;
   /**
-   * Looks at what the application has registered: a route whose path it would claim goes in front (ROUTE-2).
-   * Everything else stays behind and costs an application's request nothing.
+   * Moves each framework route whose path the application would answer before the application's routes (ROUTE-2). The
+   * others stay after them, at no cost for the application's requests.
    */
   place(app: RoutedApp): void;
 }
@@ -46,11 +46,11 @@ export function frameworkRoutes(routes: readonly FrameworkRoute[]): FrameworkRou
 
 const reads: readonly string[] = ["GET", "HEAD"];
 
-/** A route, and what becomes of the methods that it does not have. */
+/** A route, with the handling of other methods. */
 interface Answer {
   readonly handler: Middleware;
   readonly allow: readonly string[];
-  /** Whether the application answers a method itself. */
+  /** Whether the application itself answers a method. */
   passes(method: string): boolean;
 }
 

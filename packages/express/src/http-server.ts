@@ -6,19 +6,19 @@ import type { InFlight } from "./in-flight.ts";
 import { cutStalledReaders } from "./stalled-readers.ts";
 import type { TunedClasses } from "./tune.ts";
 
-/** How long a client may take, in seconds. */
+/** Time limits for clients, in seconds. */
 export interface ClientTimeouts {
-  /** To send the head of a request. */
+  /** For sending the headers of a request. */
   readonly headersTimeoutSeconds: number;
-  /** To send a whole request, its body included. */
+  /** For sending a whole request, including its body. */
   readonly receiveTimeoutSeconds: number;
-  /** Between two requests of a connection. */
+  /** For the time between two requests of a connection. */
   readonly keepAliveTimeoutSeconds: number;
-  /** To take the next part of an answer. */
+  /** For reading the next part of an answer. */
   readonly sendTimeoutSeconds: number;
 }
 
-/** A server that slow clients cannot hold, and whose own answers are problems too (ERR-21). */
+/** Creates a server with deadlines against slow clients; its own error answers are problems too (ERR-21). */
 export function createHttpServer(
   inFlight: InFlight,
   timeouts: ClientTimeouts,
@@ -32,7 +32,7 @@ export function createHttpServer(
       headersTimeout: milliseconds(timeouts.headersTimeoutSeconds),
       requestTimeout: milliseconds(timeouts.receiveTimeoutSeconds),
       keepAliveTimeout: milliseconds(timeouts.keepAliveTimeoutSeconds),
-      // Node looks at its deadlines every 30 s unless told otherwise.
+      // By default, Node checks its deadlines only every 30 s.
       connectionsCheckingInterval: 500,
     },
     inFlight.listener,
@@ -43,7 +43,7 @@ export function createHttpServer(
   return server;
 }
 
-// Node takes whole numbers only, and 2.3 * 1000 is none.
+// Node accepts only whole numbers, and 2.3 * 1000 is not exactly 2300.
 function milliseconds(seconds: number): number {
   return Math.round(seconds * 1000);
 }

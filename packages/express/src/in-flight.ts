@@ -4,34 +4,33 @@ import type { IncomingMessage, RequestListener, ServerResponse } from "node:http
 import type { Socket } from "node:net";
 import { watchUnreadBody } from "./unread-body.ts";
 
-/** The requests of a server that have not been answered to the end yet. */
+/** The requests of a server without a complete answer. */
 export interface InFlight {
-  /** For the server: counts a request and hands it on. */
+  /** The listener for the server: tracks a request and passes it on. */
   readonly listener: RequestListener;
   readonly size: number;
-  /** Whether an answer is owed on a connection. */
+  /** Whether a connection has a request without a complete answer. */
   isAnswering(socket: Socket): boolean;
-  /** From now on every answer closes its connection, those under way included. */
+  /** Makes every further answer close its connection, including those of requests in progress. */
   closeConnections(): void;
   stop(): void;
 }
 
 export interface TrackOptions {
-  /** Until the first byte of an answer; 0 waits for ever. */
+  /** Time until the first byte of an answer; 0 means no limit. */
   readonly requestTimeoutMs: number;
-  /** Of a body that goes on arriving after its request was answered. */
+  /** The limit for a body that still arrives after the answer. */
   readonly maxBodyBytes: number;
 }
 
-// A list that goes through the responses themselves: adding to a set and deleting from it would cost each request
-// as much as all that is measured about it.
+// The responses form a linked list, because adding to a set and deleting from it would double the cost of tracking a request.
 const ENTRY: unique symbol = Symbol("@svc/express/in-flight") as never;
 
 interface Entry {
   readonly res: ServerResponse;
   before: Entry | undefined;
   after: Entry | undefined;
-  /** False once the sweep has looked at it. */
+  /** False after the sweep has checked it. */
   waits: boolean;
 }
 
@@ -40,22 +39,22 @@ interface WithEntry extends ServerResponse {
 }
 
 /**
- * Counts the requests that a listener is given and answers those that take too long with a 504 problem (LIM-4,
- * LIM-5), or a 408 where it is their body that does not come. One coarse timer serves all of them: a timer per
- * request would cost more than the rest of this package.
+ * Tracks the requests of a listener and answers slow ones with a 504 problem (LIM-4, LIM-5), or with a 408 when their
+ * body does not arrive. One coarse timer checks all of them, because a timer per request would cost more than the rest of
+ * this package.
  */
 export function trackRequests(
   listener: RequestListener,
   { requestTimeoutMs, maxBodyBytes }: TrackOptions,
 ): InFlight {
-  // In order of arrival, so the sweep stops at the first that still has time.
+  // In order of arrival, so that the sweep stops at the first request within its time limit.
   let first: Entry | undefined;
   let last: Entry | undefined;
   let size = 0;
   let closing = false;
   let sweeper: NodeJS.Timeout | undefined;
 
-  // One function for both: a second listener of the event would make Node copy the list for every request.
+  // A single listener: with a second one, Node would copy the list of listeners for every request.
   function track(req: IncomingMessage, res: ServerResponse & { req: IncomingMessage }): void {
     openContext(req);
     const entry: Entry = { res, before: last, after: undefined, waits: true };
@@ -78,7 +77,7 @@ export function trackRequests(
     else before.after = after;
     if (after === undefined) last = before;
     else after.before = before;
-    // What has left the list must not hold on to those that came after it.
+    // A removed entry must not keep later entries in memory.
     entry.before = undefined;
     entry.after = undefined;
     size--;
@@ -91,7 +90,7 @@ export function trackRequests(
       next = entry.after;
       const { res } = entry;
       if (now - (contextOf(res.req)?.startedAt ?? now) < requestTimeoutMs) return;
-      // An answer that has begun is its author's from here on.
+      // An answer that has begun is left to its handler (LIM-5).
       if (entry.waits && !res.headersSent && !res.writableEnded && !res.destroyed) {
         if (waitsForClient(res.req)) cutOff(res);
         else {
@@ -132,12 +131,12 @@ export function trackRequests(
   };
 }
 
-// Whoever reads the body has all of it that came: it is the client that is late, and no failure of the service.
+// The handler has read all data that arrived, so the client is late and not the service.
 function waitsForClient(req: IncomingMessage): boolean {
   return !req.complete && req.readableFlowing !== null && req.readableLength === 0;
 }
 
-/** A handler that was at work on a part of the body may read on; but Node forgets a request that was answered. */
+/** Ends the body for its reader when the client disconnects, because Node drops an answered request without an event. */
 function endReaderWithClient(req: IncomingMessage): void {
   if (req.complete) return;
   const { socket } = req;
@@ -150,7 +149,7 @@ function cutOff(res: ServerResponse): void {
   const { req } = res;
   const fault = new ProblemError(408, "the request did not arrive in time");
   res.shouldKeepAlive = false;
-  // Else the reader would wait for ever, or go on with a rest that comes later.
+  // Otherwise the reader would wait forever, or continue with data that arrives later.
   res.once("close", () => req.destroy(fault));
   sendProblem(req, res, fault);
 }

@@ -1,15 +1,15 @@
 import type { ServerResponse } from "node:http";
 import type { ResponseLayer } from "./response-layer.ts";
 
-/** Above this size, copying the bytes into a string costs more than a second buffer in the write. */
+/** For larger bodies, copying the bytes into a string costs more than a second buffer in the write. */
 const largestBytes = 16 * 1024;
 
 type End = (this: ServerResponse, ...args: unknown[]) => ServerResponse;
 
 /**
- * Makes responses pass a small body to the system in one piece with its head. Node does so when the body
- * is text and gathers two buffers when it is bytes, as it is whenever Express makes an ETag; over a socket that
- * costs a quarter of what a small route costs. Latin-1 has one character for each byte, so the same bytes arrive.
+ * Makes responses send a small body of bytes in one piece with the headers. Node does this only for text, but Express sends
+ * bytes whenever it makes an ETag, and writing two buffers costs a quarter of a small route. Latin-1 has one character for
+ * each byte, so the client gets the same bytes.
  *
  * @returns the method `end` of these responses
  */

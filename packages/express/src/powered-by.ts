@@ -6,9 +6,8 @@ import { markAsPassingOn } from "./seeded-headers.ts";
 type SetHeader = (this: ServerResponse, name: string, value: string) => ServerResponse;
 
 /**
- * Leaves X-Powered-By out of the answers of a service, unless the application enables it.
- * Express sets the header in every application whose own setting is on, mounted ones included, and does so before it
- * gives the response the prototypes of that application.
+ * Leaves X-Powered-By out of the answers of a service, unless the application enables it. Every application with its own
+ * setting on, including mounted ones, sets the header, before Express gives the response the prototypes of that application.
  */
 export function refusePoweredBy(app: ExpressApp): void {
   const { settings } = app;
@@ -16,7 +15,7 @@ export function refusePoweredBy(app: ExpressApp): void {
   const isRefused = (name: string, value: string): boolean =>
     name === "X-Powered-By" && value === "Express" && settings["x-powered-by"] !== true;
 
-  // For the applications inside an application that a router calls: their prototypes do not inherit from the layer.
+  // An application that a router calls has prototypes that do not inherit from the layer.
   const setOwnHeader: SetHeader = function setHeader(name, value) {
     if (isRefused(name, value)) return this;
     const { setHeader: original } = Object.getPrototypeOf(this) as { setHeader: SetHeader };
@@ -25,7 +24,7 @@ export function refusePoweredBy(app: ExpressApp): void {
 
   const setHeader: SetHeader = function setHeader(name, value) {
     if (!isRefused(name, value)) return inherited().setHeader.call(this, name, value);
-    // A method that a tool put on this response calls this one, and has to see the headers that follow.
+    // A method that a tool has set on this response must still get all further headers.
     if (!Object.hasOwn(this, "setHeader")) this.setHeader = setOwnHeader as ServerResponse["setHeader"];
     return this;
   };

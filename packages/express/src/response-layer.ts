@@ -1,16 +1,16 @@
 import type { ExpressApp, ExpressResponse } from "./express-app.ts";
 
-/** Methods that stand between `app.response` and the prototype that it inherits from. */
+/** Methods between `app.response` and the prototype that it inherits from. */
 export interface ResponseLayer {
-  /** Adds a member to every response of the application and of those mounted into it. */
+  /** Adds a member to every response of the application and of its mounted applications. */
   readonly define: (name: PropertyKey, value: unknown) => void;
-  /** The methods that those of the layer replace, as they are now: a tool may exchange them at any moment. */
+  /** Returns the current methods below the layer, because a tool may replace them at any time. */
   readonly inherited: () => ExpressResponse;
 }
 
 /**
- * Puts an object between `app.response` and its prototype. Methods that the application defines on `app.response` itself
- * keep their precedence, and mounted applications inherit those of the layer.
+ * Inserts an object between `app.response` and its prototype. Methods that the application defines on `app.response` keep
+ * their precedence, and mounted applications inherit the methods of the layer.
  */
 export function addResponseLayer(app: ExpressApp): ResponseLayer {
   const methods: object = {};

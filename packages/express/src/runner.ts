@@ -8,7 +8,7 @@ import type { InFlight } from "./in-flight.ts";
 import { stopPhases, type StopHooks } from "./stop.ts";
 import type { Work } from "./work/work.ts";
 
-/** Told when the service begins to stop, so that `/ready` can say so. */
+/** Gets the state of the service, so that `/ready` can report it. */
 export interface StateListener {
   setState(state: "starting" | "serving" | "draining"): void;
 }
@@ -18,32 +18,32 @@ export interface RunnerOptions {
   readonly inFlight: InFlight;
   readonly hooks: StopHooks;
   readonly health: StateListener | undefined;
-  /** What runs beside the server. Default: nothing. */
+  /** The background work. Default: none. */
   readonly work?: Work | undefined;
   readonly logger: () => Logger | undefined;
   readonly host: string;
   readonly port: number;
-  /** How long a stopping service goes on serving after `/ready` has said 503, in milliseconds. */
+  /** How long a stopping service still accepts requests while `/ready` answers 503, in milliseconds. */
   readonly drainDelayMs: number;
-  /** From the first signal to the last resort, in milliseconds. */
+  /** Time limit for a whole stop, in milliseconds. */
   readonly shutdownTimeoutMs: number;
 }
 
 /** Starts a server and stops it without losing a request. */
 export interface Runner {
   start(): Promise<void>;
-  /** Idempotent. Resolves with the exit code that the stop deserves: 0, or 1 when it was cut short. */
+  /** Idempotent. Resolves with the exit code: 0, or 1 when the time limit has cut the stop short. */
   stop(options?: { readonly drainDelayMs?: number; readonly timeoutMs?: number }): Promise<number>;
-  /** Gives back what runs beside the server, at once. */
+  /** Releases the running background work at once. */
   hurry(): Promise<void>;
   readonly address: AddressInfo | undefined;
   readonly stopping: boolean;
 }
 
-/** What is kept of the time for a stop for its hooks, at most a quarter of it, in milliseconds. */
+/** The time of a stop that is reserved for its hooks, at most a quarter of it, in milliseconds. */
 const hookReserveMs = 5_000;
 
-/** Between two lines about connections that cannot be taken, in milliseconds. */
+/** The pause between two log lines about connections that cannot be accepted, in milliseconds. */
 const errorPauseMs = 10_000;
 
 export function createRunner(options: RunnerOptions): Runner {
@@ -63,7 +63,7 @@ export function createRunner(options: RunnerOptions): Runner {
     work?.start();
   }
 
-  // Without a listener, a connection that the system has no memory for would end the process.
+  // Without a listener, an error on accepting a connection would end the process.
   function onError(err: Error): void {
     const now = performance.now();
     if (now - toldAt < errorPauseMs) return;
@@ -71,15 +71,15 @@ export function createRunner(options: RunnerOptions): Runner {
     logger()?.error({ err }, "the server cannot take a connection");
   }
 
-  /** @param serverMs from now until connections are cut, so that the hooks still have their time */
+  /** @param serverMs time until connections are cut, which leaves the rest for the hooks */
   async function stopInOrder(drainDelayMs: number, serverMs: number, cut: AbortSignal): Promise<number> {
     const cutAt = performance.now() + serverMs;
     health?.setState("draining");
-    // Jobs of a process that is about to end belong to others from now on.
+    // Stop claiming jobs now, so that other processes run them.
     const worked = work?.stop(serverMs);
     inFlight.closeConnections();
     phase("drain", { drain_delay_ms: drainDelayMs, in_flight: inFlight.size });
-    // Whoever balances the load needs this time to see /ready and to send its requests elsewhere.
+    // The load balancer needs this time to see /ready and to send its requests to other replicas.
     if (server.listening) await delay(drainDelayMs, undefined, { signal: cut }).catch(() => undefined);
     phase("server", { in_flight: inFlight.size });
     let code = 0;
@@ -112,7 +112,7 @@ export function createRunner(options: RunnerOptions): Runner {
   }
 
   async function stopWithin(drainDelayMs: number, timeoutMs: number): Promise<number> {
-    // A signal may come while the server is still on its way to listening.
+    // A signal may arrive before the server listens.
     await started?.catch(() => undefined);
     const cut = new AbortController();
     const serverMs = timeoutMs - Math.min(hookReserveMs, timeoutMs / 4);

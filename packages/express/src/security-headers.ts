@@ -8,7 +8,7 @@ import {
 } from "node:http";
 import { type Header, isSeeded, seedHeaders } from "./seeded-headers.ts";
 
-// An answer that is data needs four: it is never a page, so nothing may be loaded or framed by it.
+// An answer with data needs only these four headers: it is not a page, so it must not load or be framed.
 const forData: readonly Header[] = [
   header("X-Content-Type-Options", "nosniff"),
   header("X-Frame-Options", "DENY"),
@@ -20,21 +20,21 @@ const dataKeys = new Set(forData.map(({ key }) => key));
 
 const REMOVED: unique symbol = Symbol("@svc/express/removed-headers") as never;
 
-/** A response with the names of headers that the application removed; it may not have had them yet. */
+/** A response with the names of headers that the application has removed, possibly before they were set. */
 interface WithRemovals extends ServerResponse {
   [REMOVED]?: Set<string>;
 }
 
 /**
- * Sets security headers: four fixed ones at once, and helmet's set in their place when the head of a page is written.
- * A header that the application sets, appends to or removes stays as it is (EDGE-6, EDGE-7).
+ * Sets four fixed security headers at once, and replaces them by helmet's headers when the head of a page is written. Keeps
+ * a header that the application sets, appends to or removes (EDGE-6, EDGE-7).
  *
- * @param https whether the service is reached over https; without it the headers that demand https are left out
+ * @param https whether clients use https; otherwise headers that require https are left out
  */
 export function securityHeaders({ https }: { readonly https: boolean }): Middleware {
   const forPages = helmetHeaders(https);
 
-  /** Exchanges the headers of data for those of a page. */
+  /** Replaces the headers for data by those for a page. */
   function securePage(res: WithRemovals): void {
     for (const header of forData) if (isSeeded(res, header)) res.setHeader(header.name, pageValue(header));
     for (const { key, name, value } of forPages) {
@@ -60,12 +60,12 @@ export function securityHeaders({ https }: { readonly https: boolean }): Middlew
     headers?: WriteHeadArgument,
   ): ServerResponse {
     secure(this, statusCode, headers ?? reason);
-    // Express exchanges the prototype when another application takes over, so it is looked up per call.
+    // Look up the prototype at each call, because Express changes it when another application handles the request.
     const { writeHead } = Object.getPrototypeOf(this) as { writeHead: WriteHead };
     return writeHead.call(this, statusCode, reason, headers);
   }
 
-  /** Keeps a method that another middleware has put on this one response. */
+  /** Wraps a `writeHead` that another middleware has set on this response. */
   function around(writeHead: WriteHead): WriteHead {
     return function writeSecureHeadAround(statusCode, reason, headers) {
       secure(this, statusCode, headers ?? reason);
@@ -82,7 +82,7 @@ export function securityHeaders({ https }: { readonly https: boolean }): Middlew
   };
 }
 
-/** Also notes the name. A method of the response itself, since an application that a router calls exchanges prototypes. */
+/** Removes a header and records its name. An own method of the response, because Express may change the prototype. */
 function removeAndNote(this: WithRemovals, name: string): void {
   const { removeHeader } = Object.getPrototypeOf(this) as {
     removeHeader: (this: ServerResponse, name: string) => void;
@@ -91,7 +91,7 @@ function removeAndNote(this: WithRemovals, name: string): void {
   (this[REMOVED] ??= new Set()).add(name.toLowerCase());
 }
 
-/** A 304 has none: they would replace those of the stored answer, which may be a page. */
+/** Removes the headers from a 304, where they would replace those of the cached answer, which may be a page. */
 function leaveOut(res: ServerResponse): void {
   for (const header of forData) if (isSeeded(res, header)) res.removeHeader(header.name);
 }
@@ -112,12 +112,12 @@ const pages = /^(?:text\/html|application\/xhtml\+xml)/i;
 
 function isHtml(res: ServerResponse, given: WriteHeadArgument): boolean {
   const type = (typeof given === "object" ? typeIn(given) : undefined) ?? res.getHeader("content-type");
-  // The most frequent type, which needs no look at its text.
+  // The most frequent type, checked first for speed.
   if (type === "application/json; charset=utf-8") return false;
   return typeof type === "string" && pages.test(type);
 }
 
-/** The type in what `writeHead` was given: an object, or a list of names and values in turn. */
+/** Returns the content type from the headers of `writeHead`: an object, or a list of alternating names and values. */
 function typeIn(headers: OutgoingHttpHeaders | OutgoingHttpHeader[]): unknown {
   if (Array.isArray(headers)) {
     const at = headers.findIndex((each, index) => index % 2 === 0 && isContentType(each));
@@ -131,7 +131,7 @@ function isContentType(name: unknown): boolean {
   return typeof name === "string" && name.toLowerCase() === "content-type";
 }
 
-/** What helmet would set: it is the same on every response, so it is asked once. */
+/** Returns the headers of helmet, which are the same on every response, so that helmet runs only once. */
 function helmetHeaders(https: boolean): readonly Header[] {
   const set = new Map<string, string>();
   const recorder = {

@@ -8,10 +8,10 @@ export interface Header {
   readonly value: string;
 }
 
-/** What Node stores of a header: its name and its value; the mark is ours, and Node does not read it. */
+/** The entry that Node stores for a header: name and value. The third member is our mark, which Node does not read. */
 type Stored = [name: string, value: unknown, isSeeded?: true];
 
-// Where a message stores its headers; this is not public, so its absence must not break anything.
+// The private property in which a message stores its headers; without it, headers are set in the normal way.
 const store = Object.getOwnPropertySymbols(new OutgoingMessage()).find(
   ({ description }) => description === "kOutHeaders",
 );
@@ -20,8 +20,8 @@ const store = Object.getOwnPropertySymbols(new OutgoingMessage()).find(
 export const canSeedHeaders: boolean = store !== undefined;
 
 /**
- * Sets headers that a response does not have yet. Node checks name and value of every header that is set, which costs
- * more per answer than all else that a service does; these have been checked once.
+ * Sets headers that a response does not have yet. Skips Node's check of names and values, which would cost more per answer
+ * than all other work of the service; these headers were checked once.
  */
 export function seedHeaders(res: ServerResponse, headers: readonly Header[]): void {
   const stored = storedIn(res);
@@ -32,7 +32,7 @@ export function seedHeaders(res: ServerResponse, headers: readonly Header[]): vo
   for (const { key, name, value } of headers) stored[key] ??= [name, value, true];
 }
 
-/** Whether a header is as {@link seedHeaders} set it: neither set again, appended to, nor removed. */
+/** Whether a header is unchanged since {@link seedHeaders} set it. */
 export function isSeeded(res: ServerResponse, { key, value }: Header): boolean {
   const stored = storedIn(res);
   if (stored === undefined) return res.getHeader(key) === value;
@@ -43,19 +43,19 @@ type SetHeader = ServerResponse["setHeader"];
 
 // oxlint-disable-next-line typescript/unbound-method -- compared, never called
 const nodeSetHeader: SetHeader = ServerResponse.prototype.setHeader;
-// A tool that replaced the method before this module was loaded left another source.
+// The source differs when a tool has replaced the method before this module was loaded.
 const isNodes = store !== undefined && String(nodeSetHeader).includes("kOutHeaders");
 const passOn = new WeakSet<SetHeader>();
 
-/** Records a method of this package that passes most headers on to Node's without a change. */
+/** Registers a `setHeader` of this package that passes most headers unchanged to Node's method. */
 export function markAsPassingOn(setHeader: SetHeader): void {
   passOn.add(setHeader);
 }
 
 /**
- * Whether headers that need no check can be stored without `setHeader`, which is Node's then.
+ * Whether checked headers can be stored without a call of `setHeader`, because it is Node's own method.
  *
- * @param beneath the prototype whose method one of this package passes headers on to
+ * @param beneath the prototype with the `setHeader` that a method of this package calls
  */
 export function canStoreHeaders(res: ServerResponse, beneath: ServerResponse): boolean {
   // oxlint-disable-next-line typescript/unbound-method -- compared, never called
@@ -65,7 +65,7 @@ export function canStoreHeaders(res: ServerResponse, beneath: ServerResponse): b
   );
 }
 
-/** Stores a header whose name and value are known to be valid. Only where {@link canStoreHeaders} says so. */
+/** Stores a header with a valid name and value. Call it only when {@link canStoreHeaders} returns true. */
 export function storeHeader(res: ServerResponse, { key, name, value }: Header): void {
   const stored = storedIn(res);
   if (stored !== undefined) stored[key] = [name, value];

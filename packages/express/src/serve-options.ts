@@ -17,34 +17,34 @@ import type { StateListener } from "./runner.ts";
 export interface ServeOptions {
   /** Address to listen on. Default `0.0.0.0`. */
   readonly host?: string | undefined;
-  /** Port to listen on; 0 takes a free one. Default 8000. */
+  /** Port to listen on; 0 selects a free port. Default 8000. */
   readonly port?: number | undefined;
   /**
-   * How long to go on serving after `/ready` has said 503. At least the period of the probe, times its failure
-   * threshold, plus the time in which the news spreads. Default 5.
+   * How long to accept requests after `/ready` answers 503. At least the period of the probe, times its failure threshold,
+   * plus the time until the load balancer reacts. Default 5.
    */
   readonly drainDelaySeconds?: number | undefined;
-  /** From the signal to the last resort, drain delay included; connections are cut then. Default 25. */
+  /** Time limit for a whole stop, including the drain delay; then connections are cut. Default 25. */
   readonly shutdownTimeoutSeconds?: number | undefined;
-  /** For the stop hooks of one phase. Default 10. */
+  /** Time limit for the stop hooks of one phase. Default 10. */
   readonly hookTimeoutSeconds?: number | undefined;
-  /** Until the first byte of an answer, else a 504 problem; 0 waits for ever. Default 30. */
+  /** Time until the first byte of an answer, else a 504 problem; 0 means no limit. Default 30. */
   readonly requestTimeoutSeconds?: number | undefined;
-  /** For a client to send the head of a request. Default 10. */
+  /** Time for a client to send the headers of a request. Default 10. */
   readonly headersTimeoutSeconds?: number | undefined;
-  /** For a client to send a whole request. Default 60. */
+  /** Time for a client to send a whole request. Default 60. */
   readonly receiveTimeoutSeconds?: number | undefined;
-  /** Between two requests of a connection; longer than the idle time of whatever stands in front. Default 65. */
+  /** Time between two requests of a connection; longer than the idle timeout of the load balancer. Default 65. */
   readonly keepAliveTimeoutSeconds?: number | undefined;
-  /** For a client to take the next part of an answer that waits for it, else its connection is cut. Default 60. */
+  /** Time for a client to read the next part of an answer, else its connection is cut. Default 60. */
   readonly sendTimeoutSeconds?: number | undefined;
-  /** What `health()` returned: told when the service starts and stops serving. Default none. */
+  /** The result of `health()`, which gets the state of the service. Default none. */
   readonly health?: StateListener | undefined;
-  /** Default none: nothing is logged. */
+  /** The logger. Default none. */
   readonly logger?: Logger | undefined;
-  /** Whether signals and uncaught errors of the process stop it. Default true. */
+  /** Whether signals and uncaught errors of the process stop the server. Default true. */
   readonly signals?: boolean | undefined;
-  /** Whether an Express application is given to {@link tune}, which changes no answer. Default true. */
+  /** Whether an Express application is passed to {@link tune}; the answers stay the same. Default true. */
   readonly tune?: boolean | undefined;
 }
 

@@ -10,7 +10,7 @@ import { handleSignals } from "./signals.ts";
 import { createStopHooks, type StopHook, type StopPhase } from "./stop.ts";
 import { tune } from "./tune.ts";
 
-/** How much of a body without a length is taken in after its request was answered: as `max_body_bytes` of a service. */
+/** The most bytes of a body without a length to read after the answer, as with `max_body_bytes` of a service. */
 const unreadBodyBytes = 2 * 1024 * 1024;
 
 /** A server that is listening. */
@@ -18,24 +18,24 @@ export interface Serving extends AsyncDisposable {
   readonly server: Server;
   readonly address: AddressInfo;
   /**
-   * Has a hook called when the service stops, in the order of the phases; hooks of one phase run side by side.
+   * Adds a hook that runs when the service stops. Phases run in order, the hooks of one phase in parallel.
    *
-   * @throws ConfigurationError for a phase that does not exist, and for a hook that is no function
+   * @throws ConfigurationError for an unknown phase, and for a hook that is not a function
    */
   readonly onStop: (phase: StopPhase, hook: StopHook) => void;
-  /** Stops in order: see the README. Resolves with 0, or with 1 when the time was up and connections were cut. */
+  /** Stops in order, as the README describes. Resolves with 0, or with 1 when connections were cut at the time limit. */
   stop(): Promise<number>;
 }
 
 /**
- * Listens with an application that exists: deadlines against slow clients, problems for what never reaches the
- * application, a 504 for handlers that do not answer, and a stop that loses no request. An Express application is tuned.
+ * Runs a server around an existing application: deadlines against slow clients, problems for requests that never reach the
+ * application, a 504 for slow handlers, and a stop that loses no request. Tunes an Express application.
  *
  * @throws ConfigurationError when an option is wrong; the error of `listen` when the port is taken
  */
 export async function serve(app: RequestListener, options?: ServeOptions): Promise<Serving> {
   const resolved = resolveServeOptions(options);
-  // Thrown out of a stop or the handler of a signal, an error of the logger would cost the steps that come after the line.
+  // An error of the logger must not interrupt a stop or the handler of a signal.
   const calm = calmLogger(resolved.logger);
   const logger = (): Logger | undefined => calm;
   const inFlight = trackRequests(app, {

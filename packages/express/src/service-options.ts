@@ -31,67 +31,66 @@ import type {
 import { resolveJobCode } from "./plugins/job-options.ts";
 import type { Service } from "./service.ts";
 
-/** Options of {@link createService}. What depends on the environment stands in the file, what is code stands here. */
+/** Options of {@link createService}. The TOML file has the settings of the environment, these options have the code. */
 export interface ServiceOptions {
   /**
-   * Path or URL of the TOML file, or `{ toml }` with its content. Default none: the environment alone, and the
-   * service is named by `SVC_APP_NAME`.
+   * Path or URL of the TOML file, or `{ toml }` with its content. Default none: only the environment, where
+   * `SVC_APP_NAME` names the service.
    */
   readonly config?: string | URL | InlineConfig | undefined;
   /** Environment variables by name. Default: those of the process. */
   readonly env?: Environment | undefined;
-  /** `reduced`: no file, no plugins, the environment alone (PROF-1). Default `full`. */
+  /** `reduced`: no file and no plugins, only the environment (PROF-1). Default `full`. */
   readonly profile?: "full" | "reduced" | undefined;
-  /** What kind of service it is; others come with their packages (PROF-6). Default `api`. */
+  /** The kind of the service; `api` is the only one so far (PROF-6). Default `api`. */
   readonly kind?: "api" | undefined;
   /** Registers the application's routes. Called once, before the service starts. Default none. */
   readonly routes?: ((app: Express, service: Service) => void | Promise<void>) | undefined;
   /** An Express application of either major to build on. Default a new one. */
   readonly app?: Express | undefined;
-  /** Runs for every request behind the request id and in front of the routes. Default none. */
+  /** Runs for every request, after the request id and before the routes. Default none. */
   readonly middleware?: readonly Middleware[] | undefined;
   /**
-   * What authentication takes from code: the store that knows revoked tokens, a second place for tokens, the hook of
-   * refreshes, keys of one's own, and what becomes of people who signed in at a provider. Needs the plugin `auth`.
-   * Default none.
+   * Options of authentication that need code: the revocation store, a second location of tokens, the refresh hook, own
+   * keys, and the handlers for sign-in through providers. Needs the plugin `auth`. Default none.
    */
   readonly auth?: AuthCode | undefined;
   /**
-   * For every task its handler, `(payload, job, service) => ...`. Needs the plugin `queue`. Default none: this process works
-   * on no jobs.
+   * The handlers by task, `(payload, job, service) => ...`. Needs the plugin `queue`. Default none: this process runs no
+   * jobs.
    */
   readonly jobs?: ServiceJobs | undefined;
   /**
-   * For every type of event its subscribers by name, `(event, job, service) => ...`; each runs as a job. Needs the plugins
-   * `events` and `queue`. Default none.
+   * The subscribers by event type and name, `(event, job, service) => ...`; each runs as a job. Needs the plugins `events`
+   * and `queue`. Default none.
    */
   readonly subscribers?: ServiceSubscribers | undefined;
   /**
-   * What is queued when, by name: `{ cron: "30 2 * * *", zone: "Europe/Berlin", task }` or `{ everySeconds: 60, task }`. Needs
-   * the plugin `queue`, and a handler in `jobs` for every task where this process works on jobs. Default none.
+   * The schedules of jobs by name: `{ cron: "30 2 * * *", zone: "Europe/Berlin", task }` or `{ everySeconds: 60, task }`.
+   * Needs the plugin `queue`, and a handler in `jobs` for every task if this process runs jobs. Default none.
    */
   readonly schedules?: Schedules | undefined;
   /**
-   * Whether this process answers the application's requests (`server`), works on jobs (`worker`), or both. A worker still
-   * answers `/health`, `/ready`, `/info` and `/metrics`; `routes` and `middleware` are not used. Default `both`.
+   * Whether this process answers the application's requests (`server`), runs jobs (`worker`), or both. A worker still
+   * answers `/health`, `/ready`, `/info` and `/metrics`, but does not use `routes` and `middleware`. Default `both`.
    */
   readonly role?: ServiceRole | undefined;
-  /** What the plugin `queue` takes from code: who sees its page. Default none. */
+  /** Options of the plugin `queue` that need code: the guard of its page. Default none. */
   readonly queue?: QueueCode | undefined;
   /**
-   * Where jobs and events stand when that is not the database of the plugin `database`: a pool of `pg`, a database of
-   * `@svc/database`. It stays the caller's to close, after the service has stopped. Default that of the plugin.
+   * The database of jobs and events, a pool of `pg` or a database of `@svc/database`. The caller closes it after the service
+   * has stopped. Default that of the plugin `database`.
    */
   readonly db?: JobDatabase | undefined;
-  /** Readiness checks of the application's own. Default none. */
+  /** Readiness checks of the application. Default none. */
   readonly checks?: readonly ReadinessCheck[] | undefined;
-  /** Where log lines go, for example `{ write(line) {} }`. Default standard output. */
+  /** The destination of log lines, for example `{ write(line) {} }`. Default standard output. */
   readonly logDestination?: LineDestination | undefined;
   /** Whether signals and uncaught errors of the process stop the service once it is started. Default true. */
   readonly signals?: boolean | undefined;
 }
 
-/** A configuration that stands in the code, for tests and for services without a file. */
+/** A configuration in code, for tests and for services without a file. */
 export interface InlineConfig {
   readonly toml: string;
 }

@@ -17,7 +17,7 @@ import type { StopHook, StopPhase } from "./stop.ts";
 /** The pino logger of a service. */
 export type ServiceLogger = ReturnType<typeof createLogger>;
 
-/** A service that has been put together. */
+/** A service made by `createService()`. */
 export interface Service extends AsyncDisposable {
   /** The Express application; usable without a server, for example by supertest. */
   readonly app: Express;
@@ -29,28 +29,28 @@ export interface Service extends AsyncDisposable {
   readonly metrics: MetricsMiddleware | undefined;
   /** With plugin `database`. */
   readonly db: Database | undefined;
-  /** With plugin `queue`: where jobs are queued. Its table is there once the service has started. */
+  /** With plugin `queue`: queues jobs. Its table exists once the service has started. */
   readonly jobs: JobTable | undefined;
-  /** With plugin `events`: what publishes them. */
+  /** With plugin `events`: publishes events. */
   readonly events: Events | undefined;
-  /** With plugin `events`, where there is a database: does the work of an event once, `inbox.once(tx, ...)`. */
+  /** With plugin `events` and a database: runs the work of an event only once, `inbox.once(tx, ...)`. */
   readonly inbox: Inbox | undefined;
   /** With plugin `cache`. */
   readonly cache: Cache | undefined;
-  /** With plugin `auth`; its verifier serves whoever takes tokens from elsewhere. */
+  /** With plugin `auth`; its verifier also checks tokens from other sources. */
   readonly auth: JwtAuth | undefined;
-  /** With plugin `auth` and `issue_tokens`: what a sign-in route of the application calls. */
+  /** With plugin `auth` and `issue_tokens`: issues tokens for a sign-in route of the application. */
   readonly issuer: TokenIssuer | undefined;
-  /** Where it listens, once it does. */
+  /** The address of the server; undefined before it listens. */
   readonly address: AddressInfo | undefined;
   /**
-   * Has a hook called when the service stops, in the order of the phases; hooks of one phase run side by side.
+   * Adds a hook that runs when the service stops. Phases run in order, the hooks of one phase in parallel.
    *
-   * @throws ConfigurationError for a phase that does not exist, and for a hook that is no function
+   * @throws ConfigurationError for an unknown phase, and for a hook that is not a function
    */
   readonly onStop: (phase: StopPhase, hook: StopHook) => void;
   /** Listens. Rejects when the port is taken. */
   start(): Promise<void>;
-  /** Stops in order. Resolves with 0, or with 1 when the time was up and connections were cut. */
+  /** Stops in order. Resolves with 0, or with 1 when connections were cut at the time limit. */
   stop(): Promise<number>;
 }

@@ -3,13 +3,13 @@ import { answerRefusal } from "@svc/json-body";
 import { inspect } from "node:util";
 import type { Runner } from "./runner.ts";
 
-// Windows has no SIGTERM: there it is Ctrl-C, Ctrl-Break and the closing of the console.
+// Windows has no SIGTERM; Ctrl-C, Ctrl-Break and closing the console take its place.
 const stopSignals = process.platform === "win32" ? ["SIGINT", "SIGBREAK", "SIGHUP"] : ["SIGTERM", "SIGINT"];
 
-/** How long a service that has met an uncaught error may take to stop, in milliseconds. */
+/** The time limit for a stop after an uncaught error, in milliseconds. */
 const fatalTimeoutMs = 5_000;
 
-// Of several services of one process each gets the signal; the last to have stopped ends it, with the worst code.
+// Every service of the process gets the signal. The last one to stop ends the process with the worst exit code.
 const tied = new Set<Runner>();
 let worstCode = 0;
 
@@ -19,27 +19,27 @@ function finish(runner: Runner, code: number): void {
   if (tied.size === 0) process.exit(worstCode);
 }
 
-/** How long jobs may take to be given back once a second signal has come, in milliseconds. */
+/** The time limit for releasing jobs after a second signal, in milliseconds. */
 const hurryMs = 2_000;
 
 const hurried = new Map<Runner, Promise<void>>();
 
-/** Ends the process as soon as every service of it has given back what ran beside its server. */
+/** Ends the process as soon as all its services have released their background work. */
 function exitHurried(runner: Runner): void {
   worstCode = 1;
   hurried.set(runner, runner.hurry());
   setTimeout(() => process.exit(1), hurryMs);
-  // The other services are told of the same signal in this turn.
+  // The other services get the same signal in this turn of the event loop.
   setImmediate(() => void Promise.all(hurried.values()).finally(() => process.exit(1)));
 }
 
 /**
- * Ties a runner to the process: the first signal stops it in order and exits with 0, a second one has jobs given back
- * and exits with 1 at once, a third one does not even wait for that; an uncaught error or rejection logs one fatal
- * line (without a logger it goes to standard error, as Node would have it), stops and exits with 1. A process manager
+ * Connects a runner to the signals of the process: the first signal stops the service in order and exits with 0, a second
+ * one releases jobs and exits with 1 at once, and a third one does not wait for the release. An uncaught error or rejection
+ * logs one fatal line (or writes to standard error without a logger), stops the service and exits with 1. A process manager
  * that cannot send signals may send the message `shutdown`.
  *
- * @returns a function that unties it
+ * @returns a function that disconnects the runner
  */
 export function handleSignals(runner: Runner, logger: () => Logger | undefined): () => void {
   let signalled = false;
@@ -67,14 +67,14 @@ export function handleSignals(runner: Runner, logger: () => Logger | undefined):
     const log = logger();
     if (log === undefined) process.stderr.write(`${inspect(err)}\n`);
     else log.fatal({ err, origin }, "uncaught error: stopping");
-    // Nothing is known about the state of the process, so no new request should be served from it.
+    // The state of the process is unknown, so it must not accept new requests.
     void runner.stop({ drainDelayMs: 0, timeoutMs: fatalTimeoutMs }).finally(() => finish(runner, 1));
-    // A stop that is already under way may have more time than this process deserves.
+    // A stop that is already running may have a longer time limit.
     setTimeout(() => process.exit(1), fatalTimeoutMs + 1_000).unref();
   }
 
   function onUncaught(err: unknown, origin: string): void {
-    // A client that sends a wrong content type must not stop the service, also where a callback reads the body.
+    // A request with a wrong content type must not stop the service, also when a callback reads the body.
     if (!answerRefusal(err)) onFatal(err, origin);
   }
 

@@ -3,21 +3,20 @@ import { createService } from "./create-service.ts";
 import type { Service } from "./service.ts";
 import type { ServiceOptions } from "./service-options.ts";
 
-/** Exit code of a process that was configured wrongly (CFG-14). */
+/** Process exit code for an invalid configuration (CFG-14). */
 export const configurationExitCode = 2;
 
 /**
- * The start command of a service: `createService` and `start()`. The first argument of the process, when there is
- * one, is the place of the configuration file (CFG-2). What keeps the service from starting is written to standard
- * error in words, and ends the process: with exit code 2 when the configuration is wrong, else with 1.
+ * Runs the start command of a service: `createService` and `start()`. The first argument of the process, if given, is the
+ * path of the configuration file (CFG-2). An error is written to standard error and ends the process: with exit code 2 for
+ * a wrong configuration, else with 1.
  */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   process.on("SIGTERM", stopEarly);
   try {
     const service = await createService({ ...options, config: process.argv[2] ?? options.config });
     const started = service.start();
-    // Not before the service listens for it: a signal that has come but not been told of yet would be lost with the
-    // last listener.
+    // Remove this only after the service listens for the signal: without any listener, a pending signal would be lost.
     process.off("SIGTERM", stopEarly);
     await started;
     return service;
@@ -27,7 +26,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   }
 }
 
-// Nothing has been served yet, so there is nothing to finish.
+// The service has not accepted a request yet, so it can exit at once.
 function stopEarly(): void {
   process.exit(0);
 }
@@ -40,6 +39,6 @@ function explain(error: unknown): string {
   if (code === "EACCES")
     return `port ${port} of ${address} may not be used by this user; set SVC_PORT above 1023`;
   if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND")
-    return `host ${address ?? (error as { hostname?: string }).hostname} is no address of this machine; set host in [service]`;
+    return `host ${address ?? (error as { hostname?: string }).hostname} is not an address of this machine; set host in [service]`;
   return error.stack ?? error.message;
 }

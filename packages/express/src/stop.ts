@@ -2,28 +2,28 @@ import type { Logger } from "@svc/context";
 import { func, oneOf, resolveOptions } from "@svc/options";
 
 /**
- * The phases in which what hangs on a service is stopped, in this order: `intake` takes on no new work (workers,
- * schedulers, relays), `work` finishes or gives back what is running, `flush` sends what is buffered (spans),
- * `close` closes connections (pools, stores).
+ * The phases in which the parts of a service stop, in this order: `intake` stops accepting work (workers, schedulers,
+ * relays), `work` finishes or releases running work, `flush` sends buffered data (spans), `close` closes connections
+ * (pools, stores).
  */
 export type StopPhase = "intake" | "work" | "flush" | "close";
 
 export const stopPhases: readonly StopPhase[] = ["intake", "work", "flush", "close"];
 
-/** Called once when its phase comes; the signal aborts when the phase has taken too long. */
+/** Called once in its phase; the signal aborts at the time limit of the phase. */
 export type StopHook = (signal: AbortSignal) => void | Promise<void>;
 
 /** The hooks of a service, by phase. */
 export interface StopHooks {
-  /** @throws ConfigurationError for a phase that does not exist, and for a hook that is no function */
+  /** @throws ConfigurationError for an unknown phase, and for a hook that is not a function */
   readonly add: (phase: StopPhase, hook: StopHook) => void;
-  /** Runs all hooks of a phase side by side. A hook that throws or hangs is logged and costs at most the timeout. */
+  /** Runs all hooks of a phase in parallel. Logs a hook that throws or hangs, and waits at most until the timeout. */
   readonly run: (phase: StopPhase) => Promise<void>;
 }
 
 const kinds = { phase: oneOf(...stopPhases), hook: func<StopHook>() };
 
-/** @param timeoutMs for one phase */
+/** @param timeoutMs time limit for one phase */
 export function createStopHooks(timeoutMs: number, logger: () => Logger | undefined): StopHooks {
   const hooks = new Map<StopPhase, StopHook[]>();
 

@@ -3,10 +3,10 @@ import { badRequest } from "@svc/problem";
 import type { IncomingMessage } from "node:http";
 
 /**
- * Refuses requests for hosts that this service does not answer for, with a 400 problem (EDGE-3).
+ * Refuses requests for other hosts with a 400 problem (EDGE-3).
  *
- * @param hosts names without a port; `*.example.com` means every name below it
- * @param open paths that are answered for any host: probes and scrapers call a replica by its address
+ * @param hosts accepted names without a port; `*.example.com` accepts every subdomain
+ * @param open paths that accept any host, because probes and scrapers call a replica by its address
  */
 export function trustedHosts(hosts: readonly string[], open: ReadonlySet<string>): Middleware {
   const exact = new Set(hosts.filter((host) => !host.startsWith("*.")).map((host) => host.toLowerCase()));
@@ -22,7 +22,7 @@ export function trustedHosts(hosts: readonly string[], open: ReadonlySet<string>
   };
 }
 
-// Express answers with X-Forwarded-Host where the proxy may say so.
+// Express returns X-Forwarded-Host when the proxy is trusted.
 function hostOf(req: IncomingMessage): string {
   const { hostname } = req as IncomingMessage & { hostname?: string };
   const host = hostname ?? (req.headers.host ?? "").replace(/:\d+$/, "");

@@ -18,9 +18,9 @@ const tunedApps = new WeakMap<ExpressApp, TunedClasses>();
  * Makes an Express application of either major send the same answers in less time. A second call changes nothing.
  *
  * @returns classes for `http.createServer(tune(app), app)`. A server without them, such as that of `app.listen()`, gets the
- * faster `res.json` and ETag, and Express goes on changing the prototypes of every request and response
+ * faster `res.json` and ETag, but Express still changes the prototypes of every request and response
  *
- * @throws ConfigurationError for anything but an Express application
+ * @throws ConfigurationError for a value that is not an Express application
  */
 export function tune(app: unknown): TunedClasses {
   if (!isExpressApp(app)) {
@@ -39,12 +39,12 @@ export function tune(app: unknown): TunedClasses {
 function tuneResponses(app: ExpressApp): void {
   const layer = addResponseLayer(app);
   const expressTag = weakTagOf(app);
-  // The setting "etag" itself keeps its value.
+  // This changes only the function; the setting "etag" keeps its value.
   if (expressTag !== undefined) app.set("etag fn", weakEtag);
   answerJsonInOneStep(app, layer, endInOneWrite(layer), expressTag);
 }
 
-/** Express's own weak ETag function, where the application uses it and it makes the same ETag as ours. */
+/** Returns Express's own weak ETag function, if the application uses it and it makes the same ETag as ours. */
 function weakTagOf({ settings }: ExpressApp): unknown {
   const { etag, "etag fn": make } = settings;
   if ((etag !== "weak" && etag !== true) || typeof make !== "function") return undefined;
@@ -54,8 +54,8 @@ function weakTagOf({ settings }: ExpressApp): unknown {
 const probe = '{"probe":true}';
 
 /**
- * Express gives every request and response the prototypes of its application, which costs a fifth of a small route.
- * For an object that has this prototype from its construction, that is a no-op.
+ * Returns classes whose objects have the prototypes of the application from the start. Express otherwise changes the
+ * prototypes of every request and response, which costs a fifth of a small route.
  */
 function classesOf(app: ExpressApp): TunedClasses {
   return {
@@ -64,9 +64,9 @@ function classesOf(app: ExpressApp): TunedClasses {
   };
 }
 
-// A class has a prototype object of its own; the prototype of a function can be the application's.
+// The prototype object of a class is fixed, but a function can use that of the application.
 function classWith<Class extends Function>(parent: Class, prototype: object): Class {
-  // Node's constructors can be called on an object, which is faster; a class cannot.
+  // Node's constructors can be called on an object, which is faster, but a class cannot.
   const isClass = String(parent).startsWith("class");
   function Tuned(this: object, first: unknown, second: unknown): object | undefined {
     if (isClass) return Reflect.construct(parent, [first, second], Tuned) as object;

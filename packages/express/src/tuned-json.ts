@@ -4,7 +4,7 @@ import type { ResponseLayer } from "./response-layer.ts";
 import { canStoreHeaders, type Header, storeHeader } from "./seeded-headers.ts";
 import { weakEtag, weakEtagOfText } from "./weak-etag.ts";
 
-/** The methods behind `res.json`, and what the source of Express's own contains and that of a replacement does not. */
+/** The methods that `res.json` uses, each with a text that only the source of Express's own method contains. */
 const ownMethods = {
   json: /json escape[^]*json replacer[^]*json spaces/,
   send: /etag fn[^]*fresh[^]*Transfer-Encoding/,
@@ -15,9 +15,9 @@ const ownMethods = {
 /**
  * Gives responses a `json` that answers the common case in one step: GET, status 200, one argument, no conditional
  * request, default settings, and neither Content-Type, ETag nor Transfer-Encoding set. Express's methods answer all other
- * cases, and every case in which one of them has been replaced, so that a replacement sees what it always sees.
+ * cases, and all cases after one of them was replaced, so that the replacement gets the same calls as before.
  *
- * @param expressTag Express's own weak ETag function, undefined where the application does not use it
+ * @param expressTag Express's own weak ETag function; undefined if the application does not use it
  */
 export function answerJsonInOneStep(
   app: ExpressApp,
@@ -26,7 +26,7 @@ export function answerJsonInOneStep(
   expressTag: unknown,
 ): void {
   const { json: ownJson, send: ownSend, set: ownSet, get: ownGet } = inherited();
-  // A tool may have replaced one of them before: its source is another then.
+  // The source differs when a tool has already replaced a method.
   const areOwn = Object.entries({ json: ownJson, send: ownSend, set: ownSet, get: ownGet }).every(
     ([name, method]) => ownMethods[name as keyof typeof ownMethods].test(String(method)),
   );
@@ -46,7 +46,7 @@ export function answerJsonInOneStep(
 
     const body = JSON.stringify(value) as string | undefined;
     const tagged = usesTag(settings);
-    // Checked after toJSON() ran: it may have changed the response.
+    // Check this after toJSON() has run, because it may change the response.
     if (body === undefined || tagged === undefined || !isPlain(this, freshOwner)) {
       if (!this.get("Content-Type")) this.set("Content-Type", "application/json");
       return this.send(body);
@@ -56,7 +56,7 @@ export function answerJsonInOneStep(
     set(this, jsonType);
     set(this, { key: "content-length", name: "Content-Length", value: String(length) });
     if (tagged) set(this, { key: "etag", name: "ETag", value: weakEtagOfText(body, length) });
-    // Express sends text in UTF-8 when it is short and has no ETag, else bytes; Node encodes the head accordingly.
+    // Express sends a short text without an ETag as UTF-8 text, else as bytes; Node encodes the head accordingly.
     if (!tagged && body.length < 1000) this.end(body, "utf8");
     else if (length === body.length) this.end(body, "latin1");
     else this.end(Buffer.from(body));
@@ -64,7 +64,7 @@ export function answerJsonInOneStep(
   };
   define("json", json);
 
-  /** Whether answers have a weak ETag; undefined when a function of the application makes it, or it is strong. */
+  /** Whether answers have a weak ETag; undefined for a strong ETag or a function of the application. */
   function usesTag({ "etag fn": make }: ExpressApp["settings"]): boolean | undefined {
     if (make === undefined) return false;
     return make === weakEtag || make === expressTag ? true : undefined;
@@ -100,7 +100,7 @@ function isPlain(res: ExpressResponse, freshOwner: object): boolean {
   );
 }
 
-/** The prototype with Express's own `req.fresh`; undefined when the application has another. */
+/** Returns the prototype with Express's own `req.fresh`; undefined when the application has replaced it. */
 function ownerOfFresh(request: object): object | undefined {
   let owner: object | null = request;
   while (owner !== null && !Object.hasOwn(owner, "fresh"))
@@ -110,7 +110,7 @@ function ownerOfFresh(request: object): object | undefined {
   return owner !== null && String(getter).includes("last-modified") ? owner : undefined;
 }
 
-// Express's getter reports false without a condition; calling it costs more than all other checks.
+// Without a condition, Express's getter returns false; calling it would cost more than all other checks.
 function hasFreshOf(owner: object, req: IncomingMessage): boolean {
   let each: object | null = req;
   while (each !== owner) {

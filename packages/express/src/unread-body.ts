@@ -3,8 +3,8 @@ import type { IncomingMessage } from "node:http";
 const lookEveryMs = 100;
 
 /**
- * Watches a request that was answered before its body was read. Node takes in and drops the rest, however much
- * comes, until the deadline for the whole request; a body that announces no length is cut off at the limit instead.
+ * Limits the unread body of an answered request. Node reads and discards the rest of any size until the deadline of the
+ * request; this cuts the connection of a body without a length at the limit.
  */
 export function watchUnreadBody(req: IncomingMessage, maxBytes: number): void {
   const { socket } = req;

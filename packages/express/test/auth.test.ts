@@ -60,7 +60,7 @@ describe("the plugin auth", () => {
     expect(JSON.stringify(test.lines)).to.not.contain(secret);
   });
 
-  it("AUTH-11 logs the reason of a refusal with the request id, and nothing of the token", async () => {
+  it("AUTH-11 logs the reason of a refusal with the request id, and no part of the token", async () => {
     await using test = await startService({ toml: inSecretMode, env, routes });
     const token = signToken({ exp: 1000 }, secret);
     await request(test.url).get("/scoped").set("Authorization", `Bearer ${token}`).set("X-Request-ID", "r-7");
@@ -69,7 +69,7 @@ describe("the plugin auth", () => {
     expect(JSON.stringify(test.lines)).to.not.contain(token.split(".")[1]);
   });
 
-  it("AUTH-2 CFG-4 is in mode jwks unless the file says otherwise, and the environment's URL counts", async () => {
+  it("AUTH-2 CFG-4 is in mode jwks by default, and uses the URL of the environment", async () => {
     const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
     await using keys = await createKeySetServer([{ ...publicKey.export({ format: "jwk" }), kid: "k1" }]);
     const toml = `${plugins}[plugin.auth]\njwks_url = "http://127.0.0.1:1/nowhere"\nissuer = "file"\n`;
@@ -91,7 +91,7 @@ describe("the plugin auth", () => {
     expect(service.config.notes.join()).to.contain("SVC_AUTH_MODE").and.to.contain("SVC_AUTH_ALGORITHMS");
   });
 
-  it("AUTH-5 AUTH-32 AUTH-31 KEY-14 refuses to start, naming key and variable", async () => {
+  it("AUTH-5 AUTH-32 AUTH-31 KEY-14 refuses to start with wrong keys, and names key and variable", async () => {
     const mixed = `${plugins}[plugin.auth]\nmode = "secret"\nalgorithms = ["HS256", "RS256"]\n`;
     expect(await refusal({ toml: mixed, env }))
       .to.contain("plugin.auth.algorithms (SVC_AUTH_ALGORITHMS)")
@@ -122,7 +122,7 @@ describe("the plugin auth", () => {
     expect(quiet.lines.filter(({ message }) => /audience/.test(String(message)))).to.have.length(0);
   });
 
-  it("AUTH-1 is off unless it is enabled: a guard then refuses, and a variable that is set is noted", async () => {
+  it("AUTH-1 is off by default: a guard then refuses, and a set variable gives a note", async () => {
     await using test = await startService({ env, routes });
     const answer = await request(test.url)
       .get("/scoped")
@@ -132,7 +132,7 @@ describe("the plugin auth", () => {
     expect(JSON.stringify(test.lines)).to.contain("SVC_AUTH_SECRET is not used");
   });
 
-  it("REV-3 asks the revocation check of the code at every request, and its outage shows in /ready", async () => {
+  it("REV-3 calls the given revocation check at every request, and shows its outage in /ready", async () => {
     const revoked = new Set<string>();
     let isOut = false;
     const revocation = {
@@ -163,7 +163,7 @@ describe("the plugin auth", () => {
     );
   });
 
-  it("SYS-5 is shown in /info without anything secret", async () => {
+  it("SYS-5 is shown in /info without secrets", async () => {
     await using test = await startService({ toml: inSecretMode, env });
     const { body } = await request(test.url).get("/info");
     expect((body as { plugins: object[] }).plugins).to.deep.include({

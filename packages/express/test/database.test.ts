@@ -24,7 +24,7 @@ statement_timeout = 0.5
 ${more}
 `;
 
-/** Asks until the answer has this status. The test's own timeout is the limit. */
+/** Sends requests until the answer has this status. The test's own timeout is the limit. */
 async function until(test: TestService, path: string, status: number): Promise<request.Response> {
   for (;;) {
     const answer = await request(test.url).get(path);
@@ -40,11 +40,11 @@ interface Report {
   };
 }
 
-describe("a service whose database is missing", function () {
+describe("a service without its database", function () {
   this.timeout(120_000);
   needsPostgres();
 
-  it("RDY-13 SYS-4 starts, names it in /ready, answers 503 in bounded time, and heals by itself", async () => {
+  it("RDY-13 SYS-4 starts, names it in /ready, answers 503 in bounded time, and recovers", async () => {
     const port = await freePort();
     await using test = await startService({ toml: toml(port), routes });
     expect((await request(test.url).get("/health")).status).to.equal(200);
@@ -81,14 +81,14 @@ describe("a service whose database is missing", function () {
     expect(await test.service.stop()).to.equal(0);
   });
 
-  it("RDY-4 stays ready, degraded, when the file says that it can do without", async () => {
+  it("RDY-4 stays ready, degraded, with critical = false", async () => {
     await using test = await startService({ toml: toml(1, "critical = false"), routes });
     const ready = await request(test.url).get("/ready");
     expect(ready.status).to.equal(200);
     expect(ready.body).to.include({ status: "degraded" });
   });
 
-  it("is refused without a URL, and with one of another kind, without showing it", async () => {
+  it("is refused without a URL, and with a wrong URL, without showing it", async () => {
     for (const url of ['"mysql://root:hunter2@127.0.0.1/x"', "5"]) {
       const file = `[plugins]\nenabled = ["database"]\n[plugin.database]\nurl = ${url}\n`;
       let message = "";

@@ -25,7 +25,7 @@ inbox_table = "${name}_inbox"
 ${more}
 `;
 
-/** The first report that has the check in this state. The test's own timeout is the limit. */
+/** Returns the first report with the check in this state. The test's own timeout is the limit. */
 async function readyOnce(test: TestService, check: string, healthy: boolean): Promise<request.Response> {
   for (;;) {
     const answer = await request(test.url).get("/ready");
@@ -41,7 +41,7 @@ describe("the plugin events", function () {
   const database = testDatabase({ name: "express-events" });
   const env = (more = {}): Record<string, string> => ({ DATABASE_URL: database.url, ...more });
 
-  /** Two services: what the first one publishes in a transaction, a subscriber of the second one gets. */
+  /** Checks with two services that a subscriber of the second gets an event that the first publishes in a transaction. */
   async function carries(bus: string, url: string): Promise<void> {
     const { promise: got, resolve } = Promise.withResolvers<object>();
     const named = (name: string): TestServiceOptions => ({
@@ -60,7 +60,7 @@ describe("the plugin events", function () {
         },
       },
     });
-    // What a server writes down is sent by a worker of the same service.
+    // A worker of the same service sends the events that a server stores.
     await using expenses = await startService({ ...named("expenses"), role: "server" });
     await using relay = await startService({ ...named("expenses"), role: "worker" });
     const { db, events } = expenses.service;
@@ -90,7 +90,7 @@ describe("the plugin events", function () {
     expect(info.text).not.to.contain(new URL(url).host);
   }
 
-  it("EVT-2 OUT-2 has subscribers of the service itself work as jobs, each event once by its inbox", async () => {
+  it("EVT-2 OUT-2 runs subscribers of the service itself as jobs, each event once by its inbox", async () => {
     const { promise: done, resolve } = Promise.withResolvers<object>();
     let runs = 0;
     await using test = await startService({
@@ -137,7 +137,7 @@ describe("the plugin events", function () {
       carries("nats", nats.url));
   });
 
-  it("RDY-19 starts without its bus, degraded, keeps what is published, and shows no password", async () => {
+  it("RDY-19 starts without its bus, degraded, keeps published events, and shows no password", async () => {
     await using test = await startService({
       toml: plugins("lone", 'bus = "redis"\nurl = "${BUS_URL}"'),
       env: env({ BUS_URL: "redis://user:hunter2@127.0.0.1:1" }),
@@ -198,7 +198,7 @@ describe("events that are configured wrongly", () => {
     return expect.fail("it started");
   }
 
-  it("are warned of settings that mean nothing without their bus", async () => {
+  it("give a warning for settings without effect, because their bus is not used", async () => {
     const { service, lines } = await makeService({
       ...on('url = "redis://user:hunter2@127.0.0.1:1"\nkey_prefix = "a"\nstream = "b"'),
       env: { DATABASE_URL: "postgres://127.0.0.1:1/x" },
@@ -210,7 +210,7 @@ describe("events that are configured wrongly", () => {
     expect(JSON.stringify(lines)).not.to.contain("hunter2");
   });
 
-  it("stop the start, naming the setting and no secret", async () => {
+  it("stop the start with an error that names the setting and no secret", async () => {
     expect(await refusal({ subscribers })).to.contain("subscribers: is of no use without the plugin events");
     expect(await refusal({ ...on("", '"database", "events"'), subscribers })).to.contain(
       "subscribers: are jobs: enable the plugin queue",

@@ -6,7 +6,7 @@ import { startService } from "./support/test-service.ts";
 
 const paths = ["/health", "/ready", "/info", "/metrics"];
 
-/** The names of an application's layers in order. */
+/** Returns the names of an application's layers in order. */
 function layersOf(app: Express): string[] {
   const { _router: old } = app as unknown as { _router?: { stack: { name: string }[] } };
   const router = old ?? (app.router as unknown as { stack: { name: string }[] });
@@ -26,7 +26,7 @@ describe("framework routes", () => {
   onBothMajors((express) => {
     const star = "lazyrouter" in express() ? "*" : "/{*rest}";
 
-    it("ROUTE-1 stand behind routes that do not claim them", async () => {
+    it("ROUTE-1 run after application routes that do not match their paths", async () => {
       const seen: string[] = [];
       await using test = await startService({
         app: express(),
@@ -39,7 +39,7 @@ describe("framework routes", () => {
         },
       });
       await expectAnswered(test.url);
-      // Whatever passes on is passed: they are behind it.
+      // The passing middleware has seen all requests, so the framework routes run after it.
       expect(seen).to.deep.equal([...paths, "/health"]);
       expect(layersOf(test.service.app)).to.deep.equal([
         "composed",
@@ -83,13 +83,13 @@ describe("framework routes", () => {
       },
     };
     for (const [title, register] of Object.entries(claims)) {
-      it(`ROUTE-2 go in front of ${title}`, async () => {
+      it(`ROUTE-2 run before ${title}`, async () => {
         await using test = await startService({ app: express(), routes: register });
         await expectAnswered(test.url);
       });
     }
 
-    it("ROUTE-3 never move a route with parameters: it keeps its place and every other path", async () => {
+    it("ROUTE-3 leave a route with parameters in its place, with all other paths", async () => {
       const order: string[] = [];
       await using test = await startService({
         app: express(),
@@ -119,7 +119,7 @@ describe("framework routes", () => {
       expect(post.headers["content-type"]).to.equal("application/problem+json");
     });
 
-    it("ERR-9 ERR-10 answer other methods with 405, whatever else is there", async () => {
+    it("ERR-9 ERR-10 answer other methods with 405, also before a trailing middleware", async () => {
       await using plain = await startService({ app: express() });
       await using trailing = await startService({
         app: express(),
@@ -134,7 +134,7 @@ describe("framework routes", () => {
       }
     });
 
-    it("ROUTE-2 leave a method to an application that answers all of them", async () => {
+    it("ROUTE-2 leave other methods to an application route for all methods", async () => {
       await using test = await startService({
         app: express(),
         routes: (app) => void app.all(star, (req, res) => void res.send(`app ${req.method}`)),
@@ -143,7 +143,7 @@ describe("framework routes", () => {
       expect((await request(test.url).get("/health")).body).to.include({ status: "ok" });
     });
 
-    it("SYS-8 are exact paths: with a slash or in capitals they are the application's", async () => {
+    it("SYS-8 have exact paths: with a slash or in capitals, the application answers", async () => {
       await using test = await startService({ app: express() });
       for (const path of ["/health/", "/HEALTH", "/health/x"]) {
         expect((await request(test.url).get(path)).status, path).to.equal(404);
@@ -151,7 +151,7 @@ describe("framework routes", () => {
       expect((await request(test.url).get("/health?full=1")).status).to.equal(200);
     });
 
-    it("SYS-6 have no /info in prod: any method is a 404, and the path is the application's", async () => {
+    it("SYS-6 have no /info in prod: any method gets a 404, and the application may use the path", async () => {
       const env = { SVC_ENV: "prod" };
       await using test = await startService({ app: express(), env, toml: "drain_delay = 0\n" });
       expect((await request(test.url).get("/info")).status).to.equal(404);
@@ -165,7 +165,7 @@ describe("framework routes", () => {
       expect((await request(own.url).get("/info")).text).to.equal("own");
     });
 
-    it("MET-8 are counted under their own paths, in front and behind", async () => {
+    it("MET-8 are counted under their own paths, before and after the application's routes", async () => {
       await using behind = await startService({ app: express() });
       await using front = await startService({
         app: express(),
@@ -182,7 +182,7 @@ describe("framework routes", () => {
       }
     });
 
-    it("serves metrics at the path of the file", async () => {
+    it("serve metrics at the path from the file", async () => {
       await using test = await startService({
         app: express(),
         toml: '[plugin.metrics]\npath = "/internal/metrics"\n',

@@ -31,7 +31,7 @@ interface Pair {
   readonly expires_in: number;
 }
 
-/** An application of which everybody may be a member. */
+/** The routes of an application in which every caller may sign in. */
 function routes(app: Express, { issuer }: Service): void {
   app.post("/login", async (_req, res) => {
     res.json(await issuer?.issuePair({ subject: "ann", scopes: ["orders:read"], tenant: "acme" }));
@@ -61,7 +61,7 @@ async function refusal(options: Parameters<typeof makeService>[0]): Promise<stri
 describe("the plugin auth of a service that issues tokens", function () {
   this.timeout(60_000);
 
-  it("ISS-1 ISS-2 ISS-9 REF-1 REF-2 gives a pair, tells who has it, and rotates it", async () => {
+  it("ISS-1 ISS-2 ISS-9 REF-1 REF-2 issues a pair, answers /auth/me, and rotates the pair", async () => {
     await using test = await startService({ toml: withSecret, env, routes });
     const pair = await login(test);
     expect(pair).to.include({ token_type: "Bearer", expires_in: 900 });
@@ -86,7 +86,7 @@ describe("the plugin auth of a service that issues tokens", function () {
     expect((await asked(test.url, pair.refresh_token)).status).to.equal(401);
   });
 
-  it("ISS-5 RDY-23 ends a session at logout, and /ready says that other replicas do not hear of it", async () => {
+  it("ISS-5 RDY-23 ends a session at logout, and notes in /ready that other replicas do not see it", async () => {
     await using test = await startService({ toml: withSecret, env, routes });
     const pair = await login(test);
     const logout = await request(test.url)
@@ -100,7 +100,7 @@ describe("the plugin auth of a service that issues tokens", function () {
     expect(text).to.contain("does not survive a restart or reach other replicas");
   });
 
-  it("REF-9 REF-10 asks the hook of the code", async () => {
+  it("REF-9 REF-10 calls the given onRefresh hook", async () => {
     let isMember = true;
     const onRefresh = (): { scopes: string[] } | undefined => (isMember ? { scopes: [] } : undefined);
     await using test = await startService({ toml: withSecret, env, routes, auth: { onRefresh } });
@@ -132,7 +132,7 @@ describe("the plugin auth of a service that issues tokens", function () {
     }
   });
 
-  it("REV-11 ISS-16 with a cache, one replica refuses what another has ended", async () => {
+  it("REV-11 ISS-16 refuses a session that another replica has ended, with a shared cache", async () => {
     const toml = withSecret.replace('"auth"', '"cache", "auth"') + '[plugin.cache]\nurl = "${REDIS_URL}"\n';
     const around = { ...env, REDIS_URL: redis.url };
     await using a = await startService({ toml, env: around, routes });
@@ -164,7 +164,7 @@ describe("the plugin auth of a service that issues tokens", function () {
     expect(await refusal({ toml: idle, env })).to.contain("plugin.auth.signing_keys: is of no use");
   });
 
-  it("ISS-5 REV-11 writes sign-outs to the store that the code gives, and leaves stopping it to the code", async () => {
+  it("ISS-5 REV-11 writes sign-outs to the given store, and does not stop that store", async () => {
     let stops = 0;
     const memory = createMemoryTokenStore();
     const revocation = { ...memory, shared: true, stop: () => void (stops += 1) };
@@ -183,7 +183,7 @@ describe("the plugin auth of a service that issues tokens", function () {
     memory.stop();
   });
 
-  it("ISS-5 ISS-16 refuses a revocation check that no sign-out can be written to", async () => {
+  it("ISS-5 ISS-16 refuses a revocation check that cannot store sign-outs", async () => {
     const check = { auth: { revocation: { isRevoked: () => false } } };
     expect(await refusal({ toml: withSecret, env, ...check })).to.contain(
       "auth.revocation: must be a whole token store in a service that issues tokens",
@@ -194,7 +194,7 @@ describe("the plugin auth of a service that issues tokens", function () {
     revocation.stop();
   });
 
-  it("issues nothing and has no routes unless it is told to", async () => {
+  it("issues no tokens and has no routes by default", async () => {
     const toml = withSecret.replace("issue_tokens = true\n", "");
     await using test = await startService({ toml, env, routes });
     expect(test.service.issuer).to.equal(undefined);

@@ -20,7 +20,7 @@ sources = ["token", "header"]
 const canary = "canary5ecr3t";
 const headerNames = ["authorization", "cookie", "set-cookie", "x-api-key"];
 
-/** A service whose log lines are kept as they were written. */
+/** Starts a service and keeps its log lines as written. */
 async function loggingService(app: Express): Promise<{ port: number; lines: string[] } & AsyncDisposable> {
   const lines: string[] = [];
   const options: ServiceOptions = {

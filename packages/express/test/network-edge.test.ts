@@ -17,13 +17,13 @@ describe("proxies in front", () => {
       "X-Forwarded-Host": "api.example.com",
     };
 
-    it("EDGE-1 believes no X-Forwarded-* header by default", async () => {
+    it("EDGE-1 ignores X-Forwarded-* headers by default", async () => {
       await using test = await startService({ app: express(), routes });
       const { body } = await request(test.url).get("/who").set(forwarded);
       expect(body).to.deep.equal({ ip: "127.0.0.1", host: "127.0.0.1", secure: false });
     });
 
-    it("EDGE-1 ignores them from a peer that is not listed", async () => {
+    it("EDGE-1 ignores X-Forwarded-* headers of an untrusted peer", async () => {
       await using test = await startService({
         app: express(),
         routes,
@@ -33,7 +33,7 @@ describe("proxies in front", () => {
       expect(body).to.deep.equal({ ip: "127.0.0.1", host: "127.0.0.1", secure: false });
     });
 
-    it("EDGE-2 walks the chain from the right to the first address that is not listed", async () => {
+    it("EDGE-2 reads the chain from the right to the first untrusted address", async () => {
       const toml = 'trusted_proxies = ["loopback", "10.0.0.0/8"]\n';
       await using test = await startService({ app: express(), routes, toml });
       const { body } = await request(test.url).get("/who").set(forwarded);
@@ -59,7 +59,7 @@ describe("host names", () => {
       "a.tenants.example.com",
       "a.b.Tenants.example.com:443",
     ]) {
-      it(`EDGE-3 answers ${host}, which is listed`, async () => {
+      it(`EDGE-3 answers the listed host ${host}`, async () => {
         await using test = await startService({ app: express(), routes, toml });
         const answer = await rawRequest(test.port, `GET /who HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
         expect(answer.status).to.equal(200);
@@ -78,7 +78,7 @@ describe("host names", () => {
       "a.tenants.example.com.evil.test",
       "",
     ]) {
-      it(`EDGE-3 refuses "${host}", which is not, with a 400 problem`, async () => {
+      it(`EDGE-3 refuses the unlisted host "${host}" with a 400 problem`, async () => {
         await using test = await startService({ app: express(), routes, toml });
         const answer = await rawRequest(test.port, `GET /who HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
         expect(answer.status).to.equal(400);
@@ -88,7 +88,7 @@ describe("host names", () => {
       });
     }
 
-    it("EDGE-3 lets probes and scrapers call a replica by its address", async () => {
+    it("EDGE-3 answers probes and scrapers that call a replica by its address", async () => {
       await using test = await startService({ app: express(), routes, toml });
       for (const path of ["/health", "/ready?verbose", "/metrics"]) {
         expect((await request(test.url).get(path)).status, path).to.equal(200);
@@ -96,7 +96,7 @@ describe("host names", () => {
       expect((await request(test.url).get("/info")).status).to.equal(400);
     });
 
-    it("EDGE-3 goes by X-Forwarded-Host only where the proxy is trusted", async () => {
+    it("EDGE-3 uses X-Forwarded-Host only from a trusted proxy", async () => {
       const spoofed = { Host: "evil.test", "X-Forwarded-Host": "api.example.com" };
       await using far = await startService({ app: express(), routes, toml });
       expect((await request(far.url).get("/who").set(spoofed)).status).to.equal(400);
@@ -107,11 +107,11 @@ describe("host names", () => {
   });
 });
 
-describe("pages of other sites", () => {
+describe("pages of other origins", () => {
   const origin = "https://app.example.com";
 
   onBothMajors((express) => {
-    it("EDGE-4 sends no CORS header while no origin is named", async () => {
+    it("EDGE-4 sends no CORS header without configured origins", async () => {
       await using test = await startService({ app: express(), routes });
       const answer = await request(test.url).get("/who").set("Origin", origin);
       expect(Object.keys(answer.headers).filter((name) => name.startsWith("access-control"))).to.deep.equal(
@@ -119,7 +119,7 @@ describe("pages of other sites", () => {
       );
     });
 
-    it("EDGE-4 lets a named origin read answers, problems too, and their request id", async () => {
+    it("EDGE-4 lets a configured origin read answers, including problems, and their request id", async () => {
       const toml = `[service.cors]\norigins = ["${origin}"]\ncredentials = true\n`;
       await using test = await startService({ app: express(), routes, toml });
       for (const path of ["/who", "/nowhere"]) {
@@ -135,7 +135,7 @@ describe("pages of other sites", () => {
       expect(headers).not.to.have.property("access-control-allow-origin");
     });
 
-    it("EDGE-4 answers a preflight by itself", async () => {
+    it("EDGE-4 answers a preflight request before the routes", async () => {
       const toml = `[service.cors]\norigins = ["${origin}"]\nallowed_headers = ["X-A"]\nmax_age = 5\n`;
       await using test = await startService({ app: express(), routes, toml });
       const answer = await request(test.url).options("/who").set({
@@ -152,7 +152,7 @@ describe("pages of other sites", () => {
       expect(answer.headers["access-control-allow-methods"]).to.contain("PUT");
     });
 
-    it("EDGE-5 refuses every origin together with credentials at the start", async () => {
+    it("EDGE-5 refuses to start with the origin * and credentials", async () => {
       const toml = '[service.cors]\norigins = ["*"]\ncredentials = true\n';
       let message = "";
       await startService({ app: express(), toml }).catch((error: Error) => (message = error.message));

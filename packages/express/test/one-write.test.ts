@@ -43,7 +43,7 @@ describe("a body of bytes", () => {
       });
     }
 
-    it("keeps text in UTF-8, and a JSON answer as long as it says", async () => {
+    it("keeps text in UTF-8, and the length of a JSON answer", async () => {
       await using test = await startService({
         app: express(),
         routes: (app) => void app.get("/", (_req, res) => void res.json({ text: "grün ✓ 日本 \u{1f600}" })),
@@ -53,7 +53,7 @@ describe("a body of bytes", () => {
       expect(response.headers["content-length"]).to.equal(String(bytes.length));
     });
 
-    it("has no body where there is none to send: HEAD and 204", async () => {
+    it("is not sent for HEAD and 204", async () => {
       await using test = await startService({
         app: express(),
         routes(app) {
@@ -67,7 +67,7 @@ describe("a body of bytes", () => {
       expect((await fetchBytes(`${test.url}/none`)).bytes).to.have.lengthOf(0);
     });
 
-    it("calls back once it is sent, wherever the callback stands", async () => {
+    it("calls the callback after it is sent, as second or third argument", async () => {
       const called: string[] = [];
       await using test = await startService({
         app: express(),
@@ -84,8 +84,8 @@ describe("a body of bytes", () => {
       expect(called).to.deep.equal(["second", "third"]);
     });
 
-    it("leaves by the method that a tool has put in Node's place since", async () => {
-      // oxlint-disable-next-line typescript/unbound-method -- put back below
+    it("is sent by a method with which a tool has replaced Node's end", async () => {
+      // oxlint-disable-next-line typescript/unbound-method -- restored below
       const { end } = ServerResponse.prototype;
       let seen = 0;
       await using test = await startService({

@@ -20,7 +20,7 @@ import {
   type TestServiceOptions,
 } from "./support/test-service.ts";
 
-// What people see; the tests know which replica stands behind it.
+// The public address; the tests send requests directly to a replica.
 const site = "http://shop.example:8000";
 const draw = (): string => randomBytes(32).toString("base64url");
 const env = { SVC_AUTH_SECRET: draw(), ACME_SECRET: "secret-of-the-client" };
@@ -54,7 +54,7 @@ async function readyOf({ url }: TestService): Promise<Readonly<Record<string, un
   return { ...checks["oidc-login"] };
 }
 
-/** Signs in at the provider, and comes back to a replica, the same one unless said otherwise. */
+/** Signs in at the provider, and returns to a replica, by default the same one. */
 async function signIn(
   from: TestService,
   { name = "acme", at = browser(), to = from }: { name?: string; at?: Browser; to?: TestService } = {},
@@ -78,7 +78,7 @@ describe("the plugin auth with providers", function () {
   const acme = (more = ""): string => client("acme", places(provider) + more);
 
   for (const [name, express] of Object.entries(expressMajors)) {
-    it(`OIDC-1 OIDC-10 OIDC-15 makes a session of whoever signs in at a configured provider (${name})`, async () => {
+    it(`OIDC-1 OIDC-10 OIDC-15 creates a session for a person who signs in at a configured provider (${name})`, async () => {
       const toml = `${auth}issue_tokens = true\n${acme('authorization_parameters = { ui_locales = "de" }')}`;
       const onIdentity: AuthCode["onIdentity"] = ({ federated_id, email, return_to }) => {
         seen.push([federated_id, email, return_to]);
@@ -101,7 +101,7 @@ describe("the plugin auth with providers", function () {
       const orders = await request(test.url).get("/orders").set("Authorization", `Bearer ${access_token}`);
       expect(orders.status).to.equal(200);
       expect((await request(test.url).post("/auth/refresh").send({ refresh_token })).status).to.equal(200);
-      // Whatever is not of these routes stays what it was.
+      // Other paths and methods are not affected.
       expect((await request(test.url).get("/auth/other/start")).status).to.equal(404);
       expect((await request(test.url).post("/auth/acme/start")).status).to.equal(405);
       expect((await request(test.url).get("/auth/acme/else")).status).to.equal(404);
@@ -128,7 +128,7 @@ describe("the plugin auth with providers", function () {
         own: "callback",
       });
       expect((await request(service.app).get("/auth/google/start")).status).to.equal(302);
-      // The refusal reaches the application's handlers of errors, as that of a provider does.
+      // The application's error handlers get this refusal too.
       const { status, text } = await request(service.app).get("/auth/nobody/start");
       expect([status, text]).to.deep.equal([404, "a page of our own"]);
       await service.stop();
@@ -139,7 +139,7 @@ describe("the plugin auth with providers", function () {
     });
   }
 
-  it("warns of a callback that does not lead to it, and of missing functions, by the names of the file", async () => {
+  it("warns about a wrong redirect_uri and missing functions, with the names in the file", async () => {
     const toml = auth + client("github").replace("/auth/github/callback", "/github/back");
     const { service, lines } = await makeService({ toml, env });
     await service.stop();
@@ -170,7 +170,7 @@ describe("the plugin auth with providers", function () {
     for (const secret of [env.ACME_SECRET, env.SVC_AUTH_SECRET, code]) expect(log).not.to.contain(secret);
   });
 
-  it("OIDC-16 OIDC-15 needs three keys for a provider that is built in", async () => {
+  it("OIDC-16 OIDC-15 needs three keys for a built-in provider", async () => {
     const toml = auth + ["google", "microsoft", "github"].map((name) => client(name)).join("");
     await using test = await startService({ toml, env, auth: { onIdentity: () => ({}) } });
     const { body } = await request(test.url).get("/info");
@@ -187,7 +187,7 @@ describe("the plugin auth with providers", function () {
     expect(warning).to.include({ level: "warn", provider: "github" });
   });
 
-  it("OIDC-18 OIDC-15 asks the code who an access token speaks for, with every further key of a provider", async () => {
+  it("OIDC-18 OIDC-15 calls onAccessToken for the identity of an access token, with all optional keys set", async () => {
     const { issuer, authorizationEndpoint, tokenEndpoint } = provider.options;
     const keys = `scopes = ["openid"]\nissuer = "${issuer}"\nauthorization_endpoint = "${authorizationEndpoint}"\ntoken_endpoint = "${tokenEndpoint}"
 client_authentication = "client_secret_post"\nauthorization_parameters = { prompt = "login" }\niss_required = false\nalgorithms = ["RS256"]`;
@@ -200,7 +200,7 @@ client_authentication = "client_secret_post"\nauthorization_parameters = { promp
     expect(await answer.json()).to.deep.equal({ federated_id: "github:github-true" });
   });
 
-  it("OIDC-11 answers 500 and says so without a handler, and warns at the start", async () => {
+  it("OIDC-11 answers 500 with a log line and warns at the start when onIdentity is missing", async () => {
     await using test = await startService({ toml: auth + acme(), env });
     expect(test.lines.find(({ message }) => String(message).includes("onIdentity"))).to.include({
       level: "warn",
@@ -210,7 +210,7 @@ client_authentication = "client_secret_post"\nauthorization_parameters = { promp
     expect(((await answer.json()) as { detail: string }).detail).to.contain("onIdentity");
   });
 
-  it("says when there is a handler and no provider", async () => {
+  it("logs at the start that onIdentity is never called without a provider", async () => {
     const made = await makeService({ toml: auth, env, auth: { onIdentity: () => ({}) } });
     const note = await made.line(({ message }) => String(message).includes("onIdentity"));
     expect(note).to.include({ level: "info" });
@@ -227,7 +227,7 @@ client_authentication = "client_secret_post"\nauthorization_parameters = { promp
         auth: { onIdentity: ({ federated_id }) => ({ federated_id }) },
       });
 
-    it("OIDC-6 is read by every replica with the same secret in mode secret, and by no other", async () => {
+    it("OIDC-6 can be read only by replicas with the same secret in mode secret", async () => {
       await using a = await replica(auth, {});
       await using b = await replica(auth, {});
       await using other = await replica(auth, { SVC_AUTH_SECRET: draw() });
@@ -235,7 +235,7 @@ client_authentication = "client_secret_post"\nauthorization_parameters = { promp
       expect((await signIn(a, { to: other })).status).to.equal(401);
     });
 
-    it("OIDC-6 has a secret of its own, which can be changed while people sign in", async () => {
+    it("OIDC-6 has a separate secret that can be rotated while people sign in", async () => {
       const [old, fresh] = [draw(), draw()];
       const pair = `${verifying}cookie_secret = ["\${COOKIE_SECRET}", "\${COOKIE_SECRET_BEFORE:-}"]\n`;
       const alone = `${verifying}cookie_secret = "\${COOKIE_SECRET}"\n`;
@@ -247,7 +247,7 @@ client_authentication = "client_secret_post"\nauthorization_parameters = { promp
       expect((await signIn(before, { to: behind })).status).to.equal(401);
     });
 
-    it("OIDC-6 CFG-12 stops the start where nothing gives it a secret, or a bad one", async () => {
+    it("OIDC-6 CFG-12 stops the start with a missing or wrong secret", async () => {
       const refused = (more: string, around = {}): Promise<string> =>
         refusal({ toml: more + acme(), env: { ...env, ...around } });
       expect(await refused(verifying)).to.match(
@@ -278,14 +278,14 @@ client_authentication = "client_secret_post"\nauthorization_parameters = { promp
       expect(await refused(unset)).to.contain(
         "plugin.auth.cookie_secret: names the environment variable COOKIE_SECRET, which is not set",
       );
-      // Each of the two has said what is wrong with it.
+      // The error lists the faults of both settings.
       expect(await refused(auth.replace('"HS256"', '"none"') + 'cookie_secret = "short"\n'))
         .to.contain("plugin.auth.algorithms")
         .and.to.contain("plugin.auth.cookie_secret: has 5 bytes");
     });
   });
 
-  it("OIDC-15 CFG-12 stops the start at a wrong provider, and names its keys as the file does", async () => {
+  it("OIDC-15 CFG-12 stops the start with a wrong provider, and names its keys as in the file", async () => {
     const faults: Readonly<Record<string, string>> = {
       [client("google").replace(/^client_id.*$/m, "")]:
         "plugin.auth.providers.google.client_id: is required and must be",
@@ -330,7 +330,7 @@ client_authentication = "client_secret_post"\nauthorization_parameters = { promp
     );
   });
 
-  it("OIDC-15 wants https of every address in prod and staging", async () => {
+  it("OIDC-15 requires https for every URL in prod and staging", async () => {
     for (const name of ["prod", "staging"]) {
       const message = await refusal({ toml: auth + acme(), env: { ...env, SVC_ENV: name } });
       for (const key of ["redirect_uri", "jwks_uri", "authorization_endpoint", "token_endpoint"])
@@ -338,8 +338,8 @@ client_authentication = "client_secret_post"\nauthorization_parameters = { promp
     }
   });
 
-  it("names what is wrong with the code", async () => {
-    // JavaScript gives anything.
+  it("names wrong options in code", async () => {
+    // JavaScript callers can pass any value.
     const given: Record<string, unknown> = { onIdentity: "a path", onAccessToken: 5 };
     const message = await refusal({ toml: auth + acme(), env, auth: given });
     expect(message)
@@ -364,7 +364,7 @@ client_authentication = "client_secret_post"\nauthorization_parameters = { promp
       .and.to.contain("auth.onAccessToken: belongs to the full profile");
   });
 
-  it("TEN-16 lets people sign in without a tenant where every request needs one; /auth/me and logout need one", async () => {
+  it("TEN-16 exempts sign-in and refresh from require_tenant, but not /auth/me and logout", async () => {
     const tenants = auth.replace('"auth"]', '"auth", "tenancy"]');
     const tenancy = '[plugin.tenancy]\nsources = ["token"]\nrequire_tenant = true\n';
     const onIdentity: AuthCode["onIdentity"] = ({ federated_id }) =>
@@ -390,7 +390,7 @@ client_authentication = "client_secret_post"\nauthorization_parameters = { promp
     expect((await request(open.url).post("/auth/logout").set("Authorization", bearer)).status).to.equal(204);
   });
 
-  it("loads what signs people in only for a service that has providers", async () => {
+  it("loads the sign-in packages only for a service with providers", async () => {
     await using child = await runChild(
       `import { registerHooks } from "node:module";
        const loaded = new Set();

@@ -27,7 +27,7 @@ interface Report {
   readonly checks: Readonly<Record<string, { healthy: boolean; critical: boolean; detail: string }>>;
 }
 
-/** Looks again until it fits. The test's own timeout is the limit. */
+/** Calls `look` until its result fits. The test's own timeout is the limit. */
 async function until<T>(look: () => Promise<T>, fits: (value: T) => boolean): Promise<T> {
   for (;;) {
     const value = await look();
@@ -48,7 +48,7 @@ describe("the plugin queue", function () {
   const database = testDatabase({ name: "express-queue" });
   const env = (more = {}): Record<string, string> => ({ DATABASE_URL: database.url, ...more });
 
-  it("JOB-1 JOB-27 RDY-15 works on jobs of the table that the file names, in the context of who queued them", async () => {
+  it("JOB-1 JOB-27 RDY-15 runs jobs of the configured table in the context of the request that queued them", async () => {
     const { promise: done, resolve } = Promise.withResolvers<Record<string, unknown>>();
     await using test = await startService({
       toml: plugins('name = "mail_jobs"\ndepth_every = 0.05'),
@@ -113,7 +113,7 @@ describe("the plugin queue", function () {
     );
   });
 
-  it("JOB-17 has handlers see the rows of the tenant that queued the job", async () => {
+  it("JOB-17 lets handlers see the rows of the tenant that queued the job", async () => {
     await using login = await openTestLogin({
       url: database.url,
       grants: ["grant usage, create on schema public to login"],
@@ -145,7 +145,7 @@ describe("the plugin queue", function () {
     await test.line(({ message }) => message === "job done");
   });
 
-  it("RDY-15 is critical while its table cannot be reached, and makes it as soon as that is allowed", async () => {
+  it("RDY-15 is critical while its table is missing, and creates the table as soon as that is allowed", async () => {
     await using login = await openTestLogin({ url: database.url });
     await using test = await startService({
       toml: plugins('name = "late_jobs"', '"database", "queue"'),
@@ -172,7 +172,7 @@ describe("the plugin queue", function () {
     });
   });
 
-  it("CFG-12 stops the start for tables that are other ones, naming the keys and the columns", async () => {
+  it("CFG-12 stops the start for tables with another structure, and names keys and columns", async () => {
     await using db = createDatabase({ url: database.url });
     await db.query("create table other_jobs (id integer)");
     await db.query("create table other_ticks (id integer)");
@@ -184,12 +184,12 @@ describe("the plugin queue", function () {
     });
     const message = await service.start().catch(String);
     expect(message)
-      .to.match(/plugin\.queue\.name: names a table that is another one: .*task/)
-      .and.to.match(/plugin\.queue\.ticks_table: names a table that is another one: .*fire_at/);
+      .to.match(/plugin\.queue\.name: names a table with another structure: .*task/)
+      .and.to.match(/plugin\.queue\.ticks_table: names a table with another structure: .*fire_at/);
     expect(await service.stop()).to.equal(0);
   });
 
-  it("JOB-32 shows the page outside prod alone: to everybody in local, to admins elsewhere", async () => {
+  it("JOB-32 shows the page only outside prod: in local to every caller, elsewhere to admins", async () => {
     const guarded = (toml: string, more = {}): Promise<TestService> =>
       startService({
         toml: `${toml}${plugins("", '"database", "queue", "auth"')}[plugin.auth]\nmode = "secret"\nalgorithms = ["HS256"]\naudience = ["test"]\n`,
@@ -224,7 +224,7 @@ describe("the plugin queue", function () {
   });
 
   onBothMajors((express) => {
-    it("JOB-32 leaves a path to the application's own route, and goes where the file says", async () => {
+    it("JOB-32 leaves its path to a route of the application, and moves to the path in the file", async () => {
       await using test = await startService({
         app: express(),
         toml: plugins('page = "/jobs"', '"database", "queue"'),
@@ -239,7 +239,7 @@ describe("the plugin queue", function () {
       expect((await request(test.url).get("/jobs/stats")).status).to.equal(200);
     });
 
-    it("JOB-32 JOB-12 asks the guard behind the application's middleware, and retries what is dead", async () => {
+    it("JOB-32 JOB-12 runs the guard after the application's middleware, and retries dead jobs", async () => {
       const operators = new WeakSet();
       await using test = await startService({
         app: express(),
@@ -277,7 +277,7 @@ describe("the plugin queue", function () {
     });
   });
 
-  it("works on jobs without serving as a worker, and serves without working as a server", async () => {
+  it("runs only jobs with role worker, and serves only requests with role server", async () => {
     const ran: string[] = [];
     const options = {
       toml: plugins('name = "role_jobs"'),
@@ -314,7 +314,7 @@ describe("the plugin queue", function () {
     await worker.line(({ message }) => message === "job done");
   });
 
-  it("SCH-1 queues the jobs of schedules, and shows when each comes next", async () => {
+  it("SCH-1 queues the jobs of schedules, and shows their next ticks", async () => {
     const { promise: done, resolve } = Promise.withResolvers<unknown>();
     const schedules = {
       often: { everySeconds: 1, task: "note", payload: { of: "often" } },
@@ -337,7 +337,7 @@ describe("the plugin queue", function () {
     expect(next.map(({ name }) => name)).to.deep.equal(["often", "nightly"]);
     expect(Date.parse(next[1]?.at ?? "")).to.be.above(Date.now());
     expect((await request(test.url).get("/queue")).text).to.contain("nightly");
-    // A server alone shows them and leaves them to workers.
+    // A process with role server shows schedules, but only workers run them.
     await using server = await startService({
       toml: plugins('name = "untold_jobs"\nticks_table = "untold_ticks"'),
       env: env(),
@@ -348,7 +348,7 @@ describe("the plugin queue", function () {
     expect(Object.keys((await report(server)).checks)).not.to.include("scheduler");
   });
 
-  it("stops claiming at once, and finishes what runs before the database is closed", async () => {
+  it("stops claiming at once, and finishes running jobs before the database is closed", async () => {
     const order: string[] = [];
     const began = Promise.withResolvers<void>();
     const finish = Promise.withResolvers<void>();
@@ -377,10 +377,10 @@ describe("the plugin queue", function () {
     expect(order).to.deep.equal(["finished", "close"]);
   });
 
-  it("JOB-11 gives back what runs when the time for a stop is up", async () => {
+  it("JOB-11 releases running jobs at the time limit of a stop", async () => {
     const began = Promise.withResolvers<void>();
     const test = await startService({
-      // A quarter of it is left for giving back: more than a machine may be held up for.
+      // A quarter of it is reserved for the release, which is longer than an event-loop stall on a busy machine.
       toml: `shutdown_timeout = 10\n${plugins('name = "given_jobs"')}`,
       env: env(),
       jobs: {
@@ -399,7 +399,7 @@ describe("the plugin queue", function () {
     expect(rows).to.deep.equal([{ status: "pending", attempts: 0 }]);
   });
 
-  it("JOB-11 gives back what runs at a second signal, and ends the process with exit code 1", async () => {
+  it("JOB-11 releases running jobs at a second signal, and exits with 1", async () => {
     await using child = await runChild(
       `import { startService } from "@svc/express";
       await startService({
@@ -418,7 +418,7 @@ describe("the plugin queue", function () {
     expect(rows).to.deep.equal([{ status: "pending", attempts: 0 }]);
   });
 
-  it("takes a database of the caller's instead of the plugin's, and leaves it open", async () => {
+  it("uses a given database instead of the plugin's, and leaves it open", async () => {
     await using db = createDatabase({ url: database.url });
     const { promise: done, resolve } = Promise.withResolvers<unknown>();
     {
@@ -449,7 +449,7 @@ describe("jobs that are configured wrongly", () => {
     return expect.fail("it started");
   }
 
-  it("stop the start, naming the setting", async () => {
+  it("stop the start with an error that names the setting", async () => {
     const on = plugins();
     expect(await refusal({ toml: plugins("nmae = 1") })).to.contain("plugin.queue.nmae: is unknown");
     expect(await refusal({ toml: plugins("", '"queue"') })).to.contain("plugins.enabled: contains queue");
@@ -486,7 +486,7 @@ describe("jobs that are configured wrongly", () => {
     expect(await refusal({ role: "worker" })).to.contain("role: worker has nothing to work on");
     expect(await refusal({ toml: on, role: "worker" })).to.contain("role: worker has nothing to work on");
     expect(await refusal({ toml: on, jobs: { a: 7 } as never })).to.contain("jobs.a: must be a function");
-    // Of what a Map holds, or a class, nobody would ever be called.
+    // Entries of a Map and methods of a class would never be called.
     class Mails {
       send(): void {}
     }
@@ -505,7 +505,7 @@ describe("jobs that are configured wrongly", () => {
     expect(await refusal({ toml: on, jobs, role: "boss" as never })).to.contain("role: must be");
   });
 
-  it("CFG-12 have all faults of tables, schedules and subscribers named at once", async () => {
+  it("CFG-12 have all faults of tables, schedules and subscribers reported at once", async () => {
     const message = await refusal({
       toml: `${plugins('ticks_table = "a.b.c"', '"database", "queue", "events"')}
         [plugin.events]\noutbox = true\noutbox_table = "a.b.c"\ninbox_table = "d.e.f"\n`,

@@ -36,7 +36,7 @@ describe("README of @svc/express", function () {
     expect((await sample.ended).code).to.equal(0);
   });
 
-  it("puts one together, starts it and stops it", async () => {
+  it("creates a service, starts it and stops it", async () => {
     await using sample = await runSample(readme, 1);
     const { code, stdout, stderr } = await sample.ended;
     expect({ code, stderr }).to.deep.equal({ code: 0, stderr: "" });
@@ -55,7 +55,7 @@ describe("README of @svc/express", function () {
     }
   });
 
-  it("OIDC-15 has people sign in through a provider", async () => {
+  it("OIDC-15 redirects to a provider for sign-in", async () => {
     const env = { GITHUB_SECRET: "g", ACME_SECRET: "a", SVC_AUTH_SECRET: "s".repeat(32) };
     const files = { "service.toml": `[service]\nname = "orders"\n${await toml(7)}` };
     await using sample = await runSample(readme, 2, { env, files });
@@ -66,7 +66,7 @@ describe("README of @svc/express", function () {
     ]);
   });
 
-  it("works on jobs, events and schedules", async () => {
+  it("runs jobs, events and schedules", async () => {
     const enabled = '[plugins]\nenabled = ["database", "queue", "events"]\n';
     const file = `[service]\nname = "orders"\n${enabled}[plugin.database]\nurl = "\${DATABASE_URL}"\n`;
     await using db = createDatabase({ url: database.url });
@@ -89,7 +89,7 @@ describe("README of @svc/express", function () {
     expect(await (await fetch(`${url}/info`)).text()).to.match(/"name":"monthly","task":"report.month"/);
   });
 
-  it("serves an application that exists", async () => {
+  it("serves an existing application", async () => {
     await using sample = await runSample(readme, 4);
     const url = await sample.url;
     expect(await (await fetch(url)).text()).to.equal("as before");
@@ -99,7 +99,7 @@ describe("README of @svc/express", function () {
     expect((await sample.ended).code).to.equal(1);
   });
 
-  it("tunes an application behind a server of its own", async () => {
+  it("tunes an application with its own server", async () => {
     await using sample = await runSample(readme, 5);
     expect(await (await fetch(await sample.url)).json()).to.deep.equal({ from: "a tuned application" });
   });
@@ -182,7 +182,7 @@ describe("README of @svc/express", function () {
     expect(keys?.toSorted()).to.deep.equal(known.toSorted());
   });
 
-  it("ENV-6 names every variable that is read", async () => {
+  it("ENV-6 lists every variable that is read", async () => {
     const tables = [...Object.values(pluginTables), serviceTable, loggingTable];
     const read = tables.flatMap(({ keys }) =>
       Object.values<object>(keys).flatMap((entry) => ("env" in entry ? [String(entry.env)] : [])),
@@ -210,7 +210,7 @@ async function configOf(
   return service.config;
 }
 
-/** How many settings there are, in tables within tables too. */
+/** Counts the settings of a table and its nested tables. */
 function settingsIn(table: object): number {
   return Object.values(table)
     .map((value: unknown) =>

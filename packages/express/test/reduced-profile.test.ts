@@ -42,13 +42,13 @@ async function refusal(env: Environment, more = {}): Promise<string> {
 }
 
 describe("the reduced profile", () => {
-  it("AUTH-1 AUTH-35 verifies nobody unless a variable switches it on", async () => {
+  it("AUTH-1 AUTH-35 does not verify callers unless a variable enables authentication", async () => {
     await using test = await startService(base({ SVC_AUTH_ISSUER: "x" }));
     expect((await ask(test, "/scoped", secret)).status).to.equal(401);
     expect(test.service.auth).to.equal(undefined);
   });
 
-  it("AUTH-35 AUTH-36 PROF-2 is switched on by exactly one key, which names the mode and the algorithm", async () => {
+  it("AUTH-35 AUTH-36 PROF-2 enables authentication for exactly one key, which decides mode and algorithm", async () => {
     await using shared = await startService(base({ SVC_AUTH_SECRET: secret }));
     expect(shared.service.config.plugin.auth).to.deep.include({ mode: "secret", algorithms: ["HS256"] });
     expect((await ask(shared, "/scoped", secret)).status).to.equal(200);
@@ -59,7 +59,7 @@ describe("the reduced profile", () => {
     expect((await ask(pinned, "/scoped", secret)).status).to.equal(401);
   });
 
-  it("AUTH-35 AUTH-38 is switched on by SVC_AUTH_MODE, which says which of two keys counts", async () => {
+  it("AUTH-35 AUTH-38 enables authentication with SVC_AUTH_MODE, which selects one of two keys", async () => {
     await using test = await startService(
       base({
         SVC_AUTH_MODE: "public_key",
@@ -89,7 +89,7 @@ describe("the reduced profile", () => {
     expect((await ask(test, "/scoped", ec.privateKey, other)).status).to.equal(403);
   });
 
-  it("AUTH-35 AUTH-37 refuses to start on what it cannot enforce, naming the variable", async () => {
+  it("AUTH-35 AUTH-37 refuses to start with settings that it cannot enforce, and names the variable", async () => {
     expect(
       await refusal({ SVC_AUTH_MODE: "jwks", SVC_AUTH_JWKS_URL: "https://x.example.com/jwks" }),
     ).to.contain("SVC_AUTH_MODE: asks for mode jwks");
@@ -111,7 +111,7 @@ describe("the reduced profile", () => {
     expect(await refusal({ SVC_TENANCY_SOURCES: "subdomain" })).to.contain("SVC_TENANCY_BASE_DOMAIN");
   });
 
-  it("PROF-3 does not check revocation, says so at the start, and refuses a store for it", async () => {
+  it("PROF-3 does not check revocation, logs that at the start, and refuses a revocation store", async () => {
     const { lines } = await makeService(base({ SVC_AUTH_SECRET: secret }));
     expect(lines.filter(({ message }) => /revocation/.test(String(message)))).to.have.length(1);
     const auth = { revocation: { isRevoked: () => true } };
@@ -120,7 +120,7 @@ describe("the reduced profile", () => {
     );
   });
 
-  it("TEN-11 TEN-23 has tenancy when SVC_TENANCY_SOURCES is set", async () => {
+  it("TEN-11 TEN-23 enables tenancy when SVC_TENANCY_SOURCES is set", async () => {
     const all = {
       SVC_AUTH_SECRET: secret,
       SVC_TENANCY_SOURCES: "token, subdomain",

@@ -15,7 +15,7 @@ const toml = "request_timeout = 0.1\n";
 
 describe("the request timeout", () => {
   onBothMajors((express) => {
-    it("LIM-4 answers a handler that does not with a 504 problem", async () => {
+    it("LIM-4 answers with a 504 problem when a handler does not answer", async () => {
       await using test = await startService({
         app: express(),
         toml,
@@ -38,7 +38,7 @@ describe("the request timeout", () => {
       });
       const line = await test.line((each) => each["message"] === "request");
       expect(line).to.include({ http_status: 504, request_id: "slow-1" });
-      // They have no more time than the handler had.
+      // The request for the metrics has the same short time limit, so it may need several attempts.
       const { text } = await until("the metrics", async () => {
         const answer = await request(test.url).get("/metrics");
         return answer.status === 200 && answer;
@@ -47,7 +47,7 @@ describe("the request timeout", () => {
       expect(text).to.match(/http_requests_in_progress\{[^}]*method="GET"[^}]*\} 1\n/);
     });
 
-    it("LIM-5 leaves an answer alone that has begun, however long it takes", async () => {
+    it("LIM-5 does not interrupt an answer that has begun, even a long one", async () => {
       await using test = await startService({
         app: express(),
         toml,
@@ -70,7 +70,7 @@ describe("the request timeout", () => {
       expect((await request(test.url).get("/head").buffer(true)).text).to.equal("late");
     });
 
-    /** What a handler may do with a response long after its client has been answered. */
+    /** Uses of a response by its handler after the client got its 504. */
     const late: Readonly<Record<string, (res: Response, app: Express) => unknown>> = {
       "res.json": (res) => res.json({ late: true }),
       "res.send": (res) => res.status(201).send("late"),
@@ -95,7 +95,7 @@ describe("the request timeout", () => {
       },
     };
     for (const [title, act] of Object.entries(late)) {
-      it(`LIM-5 lets ${title} after the 504 come to nothing`, async () => {
+      it(`LIM-5 ignores ${title} after the 504`, async () => {
         const outcome = Promise.withResolvers<string>();
         await using test = await startService({
           app: express(),
@@ -125,7 +125,7 @@ describe("the request timeout", () => {
     }
   });
 
-  it("LIM-5 keeps a process alive whose handlers answer late, wherever they do", async () => {
+  it("LIM-5 keeps the process running when handlers answer late, from timers or promises", async () => {
     await using child = await runChild(
       `import { createService } from "@svc/express";
        const late = [];
@@ -155,7 +155,7 @@ describe("the request timeout", () => {
     );
     expect(answers.map(({ status }) => status)).to.deep.equal([504, 504, 504]);
     await child.line((line) => line["message"] === "a response failed after its head had been sent");
-    // It has no more time than the others: one answer may be late.
+    // This request has the same short time limit, so it may need several attempts.
     await until("an answer", async () => (await fetch(`${child.url()}/done`)).status === 204);
     child.kill("SIGTERM");
     expect(await child.ended).to.deep.equal({ code: 0, signal: null });
@@ -164,7 +164,7 @@ describe("the request timeout", () => {
     expect(child.lines().filter((line) => line["level"] === "fatal")).to.deep.equal([]);
   });
 
-  it("LIM-4 also stands in front of a bare listener that serve() was given", async () => {
+  it("LIM-4 also applies to a bare listener with serve()", async () => {
     await using serving = await serve(() => undefined, {
       host: "127.0.0.1",
       port: 0,
@@ -177,7 +177,7 @@ describe("the request timeout", () => {
     expect(await answer.json()).to.include({ status: 504, request_id: answer.headers.get("x-request-id") });
   });
 
-  it("LIM-4 waits for ever when the timeout is 0", async () => {
+  it("LIM-4 has no limit when the timeout is 0", async () => {
     const asked = Promise.withResolvers<() => void>();
     await using serving = await serve((_req, res) => asked.resolve(() => void res.end("at last")), {
       host: "127.0.0.1",
@@ -191,7 +191,7 @@ describe("the request timeout", () => {
     expect(await (await answer).text()).to.equal("at last");
   });
 
-  it("LIM-4 lets the connection of a request whose body is still under way be closed by its handler's wish", async () => {
+  it("LIM-4 keeps the Connection: close of a handler when the body is still arriving", async () => {
     await using test = await startService({
       toml,
       routes: (app) => {

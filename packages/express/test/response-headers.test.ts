@@ -16,7 +16,7 @@ const data: Readonly<Record<string, string>> = {
 const page = "<!doctype html><title>hello</title>";
 
 onBothMajors((express) => {
-  /** The header lines of an answer of a handler, by name; repeated ones joined with " | ". */
+  /** Returns the header lines of a handler's answer by name; repeated ones are joined with " | ". */
   async function headersOf(
     handle: (res: Response) => void,
     options: TestServiceOptions = {},
@@ -60,7 +60,7 @@ onBothMajors((express) => {
       expect(headers).to.include(data);
     });
 
-    it("are left out when the application removes them, in any case of letters, and come back when it sets them", async () => {
+    it("are left out when the application removes them, in any letter case, and sent when it sets them again", async () => {
       const headers = await headersOf((res) => {
         res.removeHeader("X-Frame-Options");
         res.removeHeader("referrer-policy");
@@ -78,7 +78,7 @@ onBothMajors((express) => {
         expect(headers).not.to.have.property(name);
     });
 
-    it("are left out of a page when they were removed before its type was known", async () => {
+    it("are left out of a page when they were removed before its type was set", async () => {
       const headers = await headersOf((res) => {
         res.removeHeader("Cross-Origin-Opener-Policy");
         res.removeHeader("X-Frame-Options");
@@ -89,7 +89,7 @@ onBothMajors((express) => {
       expect(headers).not.to.have.property("X-Frame-Options");
     });
 
-    it("keep the value that the application set on a page, also when it is that of data", async () => {
+    it("keep the value that the application sets on a page, also when it equals the value for data", async () => {
       const headers = await headersOf((res) => {
         res.setHeader("X-Frame-Options", "DENY");
         res.send(page);
@@ -98,7 +98,7 @@ onBothMajors((express) => {
       expect(headers["Content-Security-Policy"]).to.contain("default-src 'self'");
     });
 
-    it("stand beside a value that the application appends", async () => {
+    it("are sent beside a value that the application appends", async () => {
       const own = "script-src 'none'";
       for (const append of [
         (res: Response) => res.appendHeader("Content-Security-Policy", own),
@@ -112,7 +112,7 @@ onBothMajors((express) => {
       }
     });
 
-    it("give no response the values that another response appended", async () => {
+    it("do not contain values that were appended to another response", async () => {
       await using test = await startService({
         app: express(),
         routes: (app) => {
@@ -128,7 +128,7 @@ onBothMajors((express) => {
       ["an object", { "x-frame-options": "SAMEORIGIN" }],
       ["a flat list", ["x-frame-options", "SAMEORIGIN"]],
     ] as const) {
-      it(`give way to writeHead() with ${form}`, async () => {
+      it(`are replaced by writeHead() with ${form}`, async () => {
         const headers = await headersOf((res) => void res.writeHead(200, given as never).end("{}"));
         const { "X-Frame-Options": ours, ...others } = data;
         expect(headers).to.include({ ...others, "x-frame-options": "SAMEORIGIN" });
@@ -136,12 +136,12 @@ onBothMajors((express) => {
       });
     }
 
-    it("are in a head that flushHeaders() or write() sends", async () => {
+    it("are in the headers that flushHeaders() or write() sends", async () => {
       expect(await headersOf((res) => (res.flushHeaders(), void res.end("x")))).to.include(data);
       expect(await headersOf((res) => (res.write("x"), void res.end()))).to.include(data);
     });
 
-    it("are in the answer, and not in the early hints before it", async () => {
+    it("are in the final answer, but not in early hints before it", async () => {
       await using test = await startService({
         app: express(),
         routes: (app) => {
@@ -158,7 +158,7 @@ onBothMajors((express) => {
       expect(answer.headers).to.include({ "x-frame-options": "DENY" });
     });
 
-    it("are reported and can be removed where a router calls another application", async () => {
+    it("are reported and can be removed in an application that a router calls", async () => {
       const headers = await headersOf(() => undefined, {
         routes: (app) => {
           const router = express.Router();
@@ -222,7 +222,7 @@ onBothMajors((express) => {
       expect(headers).not.to.have.property("x-powered-by");
     });
 
-    it("is not set by a mounted application, and a replaced res.setHeader still sees the headers that follow", async () => {
+    it("is not set by a mounted application, and a replaced res.setHeader still gets later headers", async () => {
       const seen: string[] = [];
       await using test = await startService({
         app: express(),
@@ -243,7 +243,7 @@ onBothMajors((express) => {
       expect(seen).to.include.members(["Content-Type", "Content-Length", "ETag"]);
     });
 
-    it("is set where the application enables it or sets a value of its own", async () => {
+    it("is set when the application enables it or sets its own value", async () => {
       await using test = await startService({
         app: express(),
         routes: (app) => {

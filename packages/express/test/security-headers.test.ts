@@ -21,7 +21,7 @@ const pageOnly = [
 ];
 const page = "<!doctype html><title>hello</title>";
 
-/** Ways to write a page, each past the methods of Express. */
+/** Ways to write a page without the methods of Express. */
 const pages: Readonly<Record<string, (res: ServerResponse) => void>> = {
   "writeHead and an object": (res) => void res.writeHead(200, { "Content-Type": "text/html" }).end(page),
   "writeHead, a phrase and an object": (res) =>
@@ -58,7 +58,7 @@ function routes(app: Express): void {
     app.get(`/${encodeURIComponent(name)}`, (_req, res) => write(res));
 }
 
-/** Header names of an answer as they stand on the wire, in lower case, repeated ones repeated. */
+/** Returns the header names of an answer as sent, in lower case, with repetitions. */
 async function namesOnTheWire(port: number, path: string): Promise<readonly string[]> {
   const { text } = await rawRequest(port, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
   const [, ...lines] = text.slice(0, text.indexOf("\r\n\r\n")).split("\r\n");
@@ -71,7 +71,7 @@ describe("security headers", () => {
   });
 
   onBothMajors((express) => {
-    it("EDGE-6 EDGE-7 stand on the wire once, and are the same without a server of ours", async () => {
+    it("EDGE-6 EDGE-7 are sent once each, and are the same on another server", async () => {
       await using test = await startService({ app: express(), routes });
       const { service } = await makeService({ app: express(), routes });
       await using plain = await listen(service.app);
@@ -83,7 +83,7 @@ describe("security headers", () => {
       }
     });
 
-    it("EDGE-6 are those of a page after a head of data could not be written", async () => {
+    it("EDGE-6 are those of a page after a failed attempt to write headers for data", async () => {
       await using test = await startService({
         app: express(),
         routes(app) {
@@ -98,7 +98,7 @@ describe("security headers", () => {
       expect(names).to.deep.equal([...new Set(names)]);
     });
 
-    it("EDGE-7 puts four on answers that are data: JSON, streams, empty ones, problems and framework routes", async () => {
+    it("EDGE-7 has four on answers with data: JSON, streams, empty answers, problems and framework routes", async () => {
       await using test = await startService({ app: express(), routes });
       for (const path of ["/data", "/events", "/empty", "/nowhere", "/health", "/ready", "/metrics"]) {
         const { headers } = await request(test.url).get(path);
@@ -107,7 +107,7 @@ describe("security headers", () => {
       }
     });
 
-    it("EDGE-6 puts helmet's set on pages", async () => {
+    it("EDGE-6 has helmet's headers on pages", async () => {
       await using test = await startService({ app: express(), routes });
       const { headers } = await request(test.url).get("/page");
       expect(headers["content-security-policy"]).to.contain("default-src 'self'");
@@ -116,7 +116,7 @@ describe("security headers", () => {
     });
 
     for (const name of Object.keys(pages)) {
-      it(`EDGE-6 knows a page that is written by ${name}`, async () => {
+      it(`EDGE-6 recognises a page that is written by ${name}`, async () => {
         await using test = await startService({ app: express(), routes });
         const { headers, text } = await request(test.url).get(`/${encodeURIComponent(name)}`);
         expect(text).to.equal(page);
@@ -125,7 +125,7 @@ describe("security headers", () => {
       });
     }
 
-    it("EDGE-7 leaves a header that the application has set as it is", async () => {
+    it("EDGE-7 keeps a header that the application has set", async () => {
       await using test = await startService({ app: express(), routes });
       for (const path of ["/own", "/own-head"]) {
         const { headers } = await request(test.url).get(path);
@@ -133,7 +133,7 @@ describe("security headers", () => {
       }
     });
 
-    it("puts none on a 304, which would replace those of the page that the client has kept", async () => {
+    it("has none on a 304, where they would replace those of the cached page", async () => {
       await using test = await startService({ app: express(), routes });
       const first = await request(test.url).get("/page");
       const again = await request(test.url).get("/page").set("If-None-Match", String(first.headers["etag"]));
@@ -144,7 +144,7 @@ describe("security headers", () => {
 
     for (const env of ["local", "dev", "staging", "prod"] as const) {
       const deployed = env === "staging" || env === "prod";
-      it(`EDGE-6 ${deployed ? "demands" : "does not demand"} https in ${env}`, async () => {
+      it(`EDGE-6 ${deployed ? "requires" : "does not require"} https in ${env}`, async () => {
         const { service } = await makeService({ app: express(), routes, env: { SVC_ENV: env } });
         const { headers } = await request(service.app).get("/page");
         expect("strict-transport-security" in headers).to.equal(deployed);
@@ -155,7 +155,7 @@ describe("security headers", () => {
       });
     }
 
-    it("EDGE-6 EDGE-7 puts none while security_headers is false", async () => {
+    it("EDGE-6 EDGE-7 has none with security_headers = false", async () => {
       await using test = await startService({ app: express(), routes, toml: "security_headers = false\n" });
       for (const path of ["/data", "/page"]) {
         const { headers } = await request(test.url).get(path);
@@ -163,7 +163,7 @@ describe("security headers", () => {
       }
     });
 
-    it("keeps what somebody else has put around the head of a response", async () => {
+    it("keeps a writeHead that other middleware has replaced", async () => {
       const { service } = await makeService({ app: express(), routes });
       const outer = express();
       outer.use((_req, res, next) => {

@@ -21,7 +21,7 @@ async function refusal(options: object): Promise<string> {
 
 describe("serve()", () => {
   onBothMajors((express) => {
-    it("stops an application that exists: /ready 503, hooks, closed", async () => {
+    it("stops an existing application in order: /ready 503, hooks, closed", async () => {
       const probes = health({ service: "old", version: "1", env: "local" });
       const app = express();
       app.use(probes);
@@ -38,7 +38,7 @@ describe("serve()", () => {
     });
   });
 
-  it("serves a bare listener, with problems for what never reaches it", async () => {
+  it("serves a bare listener, with problems for requests that never reach it", async () => {
     await using serving = await serve((_req, res) => void res.end("bare"), quiet);
     expect(await (await fetch(`http://127.0.0.1:${serving.address.port}`)).text()).to.equal("bare");
     const answer = await rawRequest(serving.address.port, "NONSENSE\r\n\r\n");
@@ -46,7 +46,7 @@ describe("serve()", () => {
     expect(answer.headers["content-type"]).to.equal("application/problem+json");
   });
 
-  it("rejects when the port is taken, and leaves nothing tied to the process", async () => {
+  it("rejects when the port is taken, and leaves no signal handlers", async () => {
     await using first = await serve(() => undefined, quiet);
     const before = process.listenerCount("SIGTERM");
     let code: string | undefined;
@@ -57,7 +57,7 @@ describe("serve()", () => {
     expect(process.listenerCount("SIGTERM")).to.equal(before);
   });
 
-  it("goes through all phases though every hook hangs", async () => {
+  it("runs all phases even if every hook hangs", async () => {
     const order: string[] = [];
     const serving = await serve(() => undefined, { ...quiet, hookTimeoutSeconds: 0.05 });
     for (const phase of ["close", "flush", "work", "intake"] as const) {
@@ -73,7 +73,7 @@ describe("serve()", () => {
     );
   });
 
-  it("stops in order though its logger throws, and a hook", async () => {
+  it("stops in order even if its logger and a hook throw", async () => {
     const fail = (): never => {
       throw new Error("the disk is full");
     };
@@ -85,7 +85,7 @@ describe("serve()", () => {
     expect([await serving.stop(), closed]).to.deep.equal([0, true]);
   });
 
-  it("refuses wrong options by name", async () => {
+  it("refuses wrong options and names them", async () => {
     expect(await refusal({ drainDelaySecond: 1, port: 70_000 }))
       .to.contain("drainDelaySecond: is unknown; did you mean drainDelaySeconds?")
       .and.to.contain("port: must be");
@@ -99,7 +99,7 @@ describe("serve()", () => {
     expect(await refusal({ logger: {} })).to.contain("logger: must be a logger");
   });
 
-  it("tells on standard error what ended a process that has no logger", async () => {
+  it("writes an uncaught error to standard error without a logger", async () => {
     await using child = await runChild(
       `import { serve } from "@svc/express";
        await serve(() => undefined, { port: 0, host: "127.0.0.1" });
@@ -109,7 +109,7 @@ describe("serve()", () => {
     expect(child.stderr()).to.contain("TypeError: nobody catches this").and.to.contain("service.mjs:3");
   });
 
-  it("leaves other servers of the process alone", async () => {
+  it("does not affect other servers of the process", async () => {
     await using serving = await serve((_req, res) => void res.end("a"), quiet);
     const other = createServer((_req, res) => void res.end("b"));
     await new Promise<void>((resolve) => void other.listen(0, "127.0.0.1", resolve));

@@ -9,7 +9,7 @@ import { createService, type ServiceOptions } from "@svc/express";
 import { onBothMajors } from "./support/majors.ts";
 import { makeService, startService } from "./support/test-service.ts";
 
-/** The message with which a service of these options does not start. */
+/** Returns the error message of a service that does not start with these options. */
 async function refusal(options: ServiceOptions): Promise<string> {
   try {
     await createService({ env: {}, signals: false, ...options });
@@ -47,7 +47,7 @@ describe("a service", () => {
       expect((await request(down.url).get("/health")).status).to.equal(200);
     });
 
-    it("SYS-5 VER-1 lists what it is made of in /info, and its version in /health", async () => {
+    it("SYS-5 VER-1 lists its plugins in /info, and its version in /health", async () => {
       await using test = await startService({ app: express(), toml: 'version = "2.4.0"\n' });
       expect((await request(test.url).get("/info")).body).to.deep.equal({
         service: "test",
@@ -59,7 +59,7 @@ describe("a service", () => {
       expect((await request(test.url).get("/health")).body).to.include({ version: "2.4.0" });
     });
 
-    it("CFG-6 switches on what [plugins] lists and nothing else", async () => {
+    it("CFG-6 enables only the plugins that [plugins] lists", async () => {
       await using bare = await startService({ app: express(), toml: "[plugins]\nenabled = []\n" });
       expect((await request(bare.url).get("/metrics")).status).to.equal(404);
       expect((await request(bare.url).get("/info")).body).to.deep.include({ plugins: [] });
@@ -72,7 +72,7 @@ describe("a service", () => {
       expect((await request(counting.url).get("/metrics")).status).to.equal(200);
     });
 
-    it("writes no access line for quiet paths, and none at all when it is switched off", async () => {
+    it("writes no access line for quiet paths, and none with access_log = false", async () => {
       const quiet = '[plugin.observability]\nquiet_paths = ["/health"]\n';
       await using test = await startService({ app: express(), toml: quiet });
       await request(test.url).get("/health");
@@ -89,13 +89,13 @@ describe("a service", () => {
     });
   });
 
-  it("PORT-2 ENV-3 listens on the base port, where the environment says", async () => {
+  it("PORT-2 ENV-3 listens on the base port from the environment", async () => {
     const port = await freePort();
     await using test = await startService({ env: { SVC_PORT: String(port) } });
     expect(test.service.address).to.include({ port, address: "127.0.0.1" });
   });
 
-  it("CFG-15 ENV-4 warns loudly at the start when debug is on in prod", async () => {
+  it("CFG-15 ENV-4 warns at the start when debug is on in prod", async () => {
     const { service, lines } = await makeService({ env: { SVC_ENV: "prod", SVC_DEBUG: "true" } });
     const warnings = lines.filter((line) => line["level"] === "warn").map((line) => line["message"]);
     expect(warnings).to.deep.equal([
@@ -104,7 +104,7 @@ describe("a service", () => {
     await service.stop();
   });
 
-  it("says at the start what it found odd about its configuration, without values", async () => {
+  it("logs the notes about its configuration at the start, without values", async () => {
     const { service, lines } = await makeService({ env: { SVC_PROT: "hunter2" } });
     const warnings = lines.filter((line) => line["level"] === "warn").map((line) => String(line["message"]));
     expect(warnings.join("\n"))
@@ -131,7 +131,7 @@ describe("a service", () => {
     expect(message).to.contain("plugin.metrics.path: must be a path");
   });
 
-  it("CFG-12 lists what is wrong with the path and the buckets of the metrics among the faults of the file", async () => {
+  it("CFG-12 lists a wrong path and wrong buckets of the metrics among the faults of the file", async () => {
     for (const path of ["/health", "/ready", "/info", "/../x", "//x", "/x/"]) {
       const message = await refusal({
         config: { toml: `[service]\nprt = 1\n[plugin.metrics]\npath = "${path}"\nbuckets = [3, 1]\n` },
@@ -144,9 +144,9 @@ describe("a service", () => {
     }
   });
 
-  it("CFG-7 CFG-8 refuses plugins that are not built yet or unknown, with the names that exist", async () => {
+  it("CFG-7 CFG-8 refuses plugins that are unknown or not built yet, with the names of the built ones", async () => {
     const inCode = (name: string, its: string): string =>
-      `${name} is no plugin yet: remove it from [plugins] enabled and use the package ${its} in code`;
+      `${name} is not a plugin yet: remove it from [plugins] enabled and use the package ${its} in code`;
     const remedies = new Map([
       ["scheduler", "schedules belong to queue: remove scheduler from [plugins] enabled"],
       ["rollups", inCode("rollups", "@svc/rollups")],
@@ -169,7 +169,7 @@ describe("a service", () => {
     expect(unknown).to.contain("metric").and.to.contain("metrics");
   });
 
-  it("PROF-1 takes the reduced profile from the environment alone", async () => {
+  it("PROF-1 configures the reduced profile only from the environment", async () => {
     await using test = await startService({
       config: undefined,
       profile: "reduced",
@@ -205,14 +205,14 @@ describe("a service", () => {
     expect(sent).to.deep.equal({ ...trace, "x-request-id": "r-1" });
   });
 
-  it("PROF-6 offers the kind api alone", async () => {
+  it("PROF-6 accepts only the kind api", async () => {
     expect(await refusal({ kind: "web" as "api" })).to.match(/kind: must be .*api/);
     const { service } = await makeService({ kind: "api", profile: "full" });
     expect(service.config.service.name).to.equal("test");
     await service.stop();
   });
 
-  it("refuses options that do not exist and options of the wrong kind", async () => {
+  it("refuses unknown options and options of the wrong kind", async () => {
     const options = {
       routs: () => undefined,
       middleware: [1],
@@ -225,7 +225,7 @@ describe("a service", () => {
   });
 
   onBothMajors((express) => {
-    it("refuses an application whose routes would stand in front of the edge", async () => {
+    it("refuses an application with routes that would run before the edge", async () => {
       const app = express();
       app.get("/early", (_req, res) => void res.send("unprotected"));
       const message = await refusal({ app, config: { toml: '[service]\nname = "x"\n' } });
@@ -233,7 +233,7 @@ describe("a service", () => {
     });
   });
 
-  it("waits for routes that are registered asynchronously, and gives back what it opened when that fails", async () => {
+  it("waits for asynchronous routes, and runs its stop hooks when they fail", async () => {
     await using test = await startService({
       routes: async (app) => {
         await Promise.resolve();
@@ -254,7 +254,7 @@ describe("a service", () => {
     expect({ message, closed }).to.deep.equal({ message: "no schema", closed: true });
   });
 
-  it("makes an Express application of its own when it is given none", async () => {
+  it("creates an Express application without the option app", async () => {
     const service = await createService({
       config: { toml: '[service]\nname = "own"\n[logging]\nlevel = "SILENT"\n' },
       env: {},
@@ -266,7 +266,7 @@ describe("a service", () => {
     await service.stop();
   });
 
-  it("survives connections that the system cannot take, and says so once in a while", async () => {
+  it("keeps running when the system cannot accept a connection, and logs that at most every ten seconds", async () => {
     await using test = await startService();
     for (let i = 0; i < 3; i++) test.service.server.emit("error", new Error("accept ENOBUFS"));
     expect((await request(test.url).get("/health")).status).to.equal(200);
@@ -274,7 +274,7 @@ describe("a service", () => {
     expect(told).to.have.length(1);
   });
 
-  it("runs the stop hooks, in their order, when the routes cannot be registered", async () => {
+  it("runs the stop hooks in order when the routes cannot be registered", async () => {
     const ran: string[] = [];
     const made = makeService({
       routes(_app, { onStop }) {
@@ -287,7 +287,7 @@ describe("a service", () => {
     expect(ran).to.deep.equal(["intake", "work", "flush", "close"]);
   });
 
-  it("rejects start() when the port is taken, and leaves nothing tied to the process", async () => {
+  it("rejects start() when the port is taken, and leaves no signal handlers", async () => {
     await using taken = await startService();
     const before = process.listenerCount("SIGTERM");
     const { service } = await makeService({ env: { SVC_PORT: String(taken.port) }, signals: true });

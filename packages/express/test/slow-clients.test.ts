@@ -7,7 +7,7 @@ import { startService, type TestService } from "./support/test-service.ts";
 
 interface SlowClient {
   readonly socket: Socket;
-  /** Everything that came until the server closed. */
+  /** All data until the server closes the connection. */
   readonly closed: Promise<string>;
 }
 
@@ -34,7 +34,7 @@ async function withService(toml: string, run: (test: TestService) => Promise<voi
 }
 
 describe("slow clients", () => {
-  it("ERR-21 are answered with a 408 problem when the head of their request does not come", async () => {
+  it("ERR-21 are answered with a 408 problem when the headers of their request do not arrive", async () => {
     await withService("headers_timeout = 0.3\n", async ({ port }) => {
       const { closed } = await open(port, "GET / HTTP/1.1\r\nHost: x\r\nX-Slow: ");
       const text = await closed;
@@ -46,7 +46,7 @@ describe("slow clients", () => {
     });
   });
 
-  it("are cut off when the body of their request does not come", async () => {
+  it("lose their connection when the body of their request does not arrive", async () => {
     await withService("headers_timeout = 0.2\nreceive_timeout = 0.3\n", async ({ port }) => {
       const { closed } = await open(
         port,
@@ -69,7 +69,7 @@ describe("slow clients", () => {
     });
   });
 
-  it("ERR-21 end a handler that reads their body as a stream, once they were told 408", async () => {
+  it("ERR-21 end the body for a handler that reads it as a stream, after their 408", async () => {
     const { promise: ended, resolve } = Promise.withResolvers<unknown>();
     await using test = await startService({
       toml: "request_timeout = 0.1\nheaders_timeout = 1\nreceive_timeout = 5\n",
@@ -91,12 +91,12 @@ describe("slow clients", () => {
     expect(await ended).to.include({ status: 408 });
   });
 
-  it("LIM-4 end a handler that reads on after its 504, once they leave", async () => {
+  it("LIM-4 end the body for a handler that still reads after its 504, when they disconnect", async () => {
     const { promise: ended, resolve } = Promise.withResolvers<unknown>();
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
     const { promise: mayReadOn, resolve: readOn } = Promise.withResolvers<void>();
     await using test = await startService({
-      // All that is sent is to be there before it is up.
+      // Long enough for all data to arrive before the request timeout.
       toml: "request_timeout = 2\nheaders_timeout = 1\nreceive_timeout = 8\n",
       routes: (app) =>
         void app.post("/stream", async (req) => {
@@ -122,7 +122,7 @@ describe("slow clients", () => {
     expect(await ended).to.be.an("error");
   });
 
-  it("LIM-4 do not turn the 504 of a handler that leaves its body unread into a 408", async () => {
+  it("LIM-4 get a 504, not a 408, when a handler leaves their body unread", async () => {
     await using test = await startService({
       toml: "request_timeout = 0.1\nheaders_timeout = 1\nreceive_timeout = 1\n",
       routes: (app) => void app.post("/hang", () => undefined),
@@ -131,7 +131,7 @@ describe("slow clients", () => {
     expect(await (await open(test.port, head)).closed).to.match(/^HTTP\/1\.1 504 /);
   });
 
-  it("are cut off when they send their body drop by drop", async () => {
+  it("lose their connection when they send their body byte by byte", async () => {
     await withService("headers_timeout = 0.2\nreceive_timeout = 0.4\n", async ({ port }) => {
       const { socket, closed } = await open(
         port,
@@ -154,7 +154,7 @@ describe("slow clients", () => {
     });
   });
 
-  it("do not keep others out: 300 that never send a head are all closed while /health answers", async () => {
+  it("do not block others: 300 connections without headers are closed while /health answers", async () => {
     await withService("headers_timeout = 2\n", async ({ port, url }) => {
       const clients = await Promise.all(
         Array.from({ length: 300 }, () => open(port, "GET / HTTP/1.1\r\nHost: x\r\nX-Slow: ")),
@@ -176,7 +176,7 @@ describe("slow clients", () => {
       await probing;
       expect(answered).to.be.greaterThan(10);
       for (const { text } of ends) expect(text).to.match(/^HTTP\/1\.1 408 /);
-      // 3 s is the promise; the rest is for a machine that has other things to do.
+      // The limit is 3 s; the rest allows for a busy machine.
       expect(Math.max(...ends.map(({ at }) => at))).to.be.lessThan(10_000);
     });
   });
@@ -190,7 +190,7 @@ describe("slow clients", () => {
     });
   });
 
-  it("takes deadlines that are no whole milliseconds", async () => {
+  it("are limited by deadlines that are not whole milliseconds", async () => {
     await withService(
       "headers_timeout = 2.3\nreceive_timeout = 8.2\nkeep_alive_timeout = 4.1\n",
       async ({ url }) => {
@@ -201,9 +201,9 @@ describe("slow clients", () => {
 });
 
 describe("clients that do not read", () => {
-  it("lose their connection when they take nothing of their answer for send_timeout", async () => {
+  it("lose their connection when they read no part of their answer for send_timeout", async () => {
     await using test = await startService({
-      // A connection whose request does not come within it is closed, too.
+      // The limit also closes a connection without a request in that time.
       toml: "send_timeout = 2\n",
       routes(app) {
         app.get("/large", (_req, res) => void res.end(Buffer.alloc(64 * 1024 * 1024)));
@@ -216,7 +216,7 @@ describe("clients that do not read", () => {
     await closed;
   });
 
-  it("keep it while a handler or a stream of events is silent", async () => {
+  it("keep their connection while a handler or an event stream is silent", async () => {
     let stream: ServerResponse | undefined;
     await using test = await startService({
       toml: "send_timeout = 0.1\n",
@@ -227,7 +227,7 @@ describe("clients that do not read", () => {
         });
       },
     });
-    // A connection whose request comes late is one on which nothing is due.
+    // On a busy machine the request may arrive after the short limit, which closes its connection.
     const response = await until("an answer", () => fetch(`${test.url}/events`).catch(() => undefined));
     const reader = response.body?.getReader();
     await reader?.read();
@@ -238,8 +238,8 @@ describe("clients that do not read", () => {
   });
 });
 
-describe("clients that send without end", () => {
-  it("LIM-3 lose their connection when the body goes on over max_body_bytes after the answer", async () => {
+describe("clients that never stop sending", () => {
+  it("LIM-3 lose their connection when the body exceeds max_body_bytes after the answer", async () => {
     await using test = await startService({
       toml: "max_body_bytes = 100000\n",
       routes(app) {

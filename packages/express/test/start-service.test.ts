@@ -11,7 +11,7 @@ const start = (options = ""): string => `
 const file = (name: string): string => `[service]\nname = "${name}"\nport = 0\n`;
 
 describe("startService()", () => {
-  it("CFG-2 reads the file that the first argument names, before the one that the code names", async () => {
+  it("CFG-2 prefers the file in the first argument to the one in the options", async () => {
     await using child = await runChild(start('config: "one.toml"'), {
       args: ["two.toml"],
       files: { "one.toml": file("one"), "two.toml": file("two") },
@@ -20,7 +20,7 @@ describe("startService()", () => {
     expect(child.lines()[0]).to.include({ service: "two" });
   });
 
-  it("CFG-2 reads the file that the code names, by path or URL", async () => {
+  it("CFG-2 reads the file in the options, by path or URL", async () => {
     for (const place of ['"one.toml"', 'new URL("./one.toml", import.meta.url)']) {
       await using child = await runChild(start(`config: ${place}`), { files: { "one.toml": file("one") } });
       await child.listening();
@@ -45,7 +45,7 @@ describe("startService()", () => {
       .and.not.to.contain("    at ");
   });
 
-  it("CFG-14 exits with 2 when an option or a whole file is wrong", async () => {
+  it("CFG-14 exits with 2 for a wrong option and for an invalid file", async () => {
     await using option = await runChild(start('rotes: () => undefined, config: { toml: "" }'));
     expect((await option.ended).code).to.equal(2);
     expect(option.stderr()).to.contain("rotes: is unknown; did you mean routes?");
@@ -61,7 +61,7 @@ describe("startService()", () => {
     expect(reduced.stderr()).to.contain("config: is read by the full profile only");
   });
 
-  it("PORT-2 exits with 1 and says what to do when the port is taken", async () => {
+  it("PORT-2 exits with 1 and names the remedy when the port is taken", async () => {
     const holder = createServer().listen(0, "127.0.0.1");
     await once(holder, "listening");
     const { port } = holder.address() as { port: number };
@@ -74,7 +74,7 @@ describe("startService()", () => {
     holder.close();
   });
 
-  it("exits with 1 and the stack of whatever else goes wrong", async () => {
+  it("exits with 1 and the stack for any other error", async () => {
     await using child = await runChild(
       start('config: "one.toml", routes() { throw new Error("no schema"); }'),
       {
@@ -85,7 +85,7 @@ describe("startService()", () => {
     expect(child.stderr()).to.contain("Error: no schema").and.to.contain("service.mjs");
   });
 
-  it("exits with 0 on SIGTERM before it has begun to listen", async function () {
+  it("exits with 0 on SIGTERM before it listens", async function () {
     if (process.platform === "win32") this.skip();
     const routes =
       'async routes(app, service) { service.log.info({}, "slow"); await new Promise((done) => setTimeout(done, 60_000)); }';
@@ -97,7 +97,7 @@ describe("startService()", () => {
     expect(await child.ended).to.deep.equal({ code: 0, signal: null });
   });
 
-  it("loses no SIGTERM that comes while it is put together", async function () {
+  it("handles a SIGTERM that arrives while it is created", async function () {
     if (process.platform === "win32") this.skip();
     const routes = 'routes() { process.kill(process.pid, "SIGTERM"); }';
     await using child = await runChild(start(`config: "one.toml", ${routes}`), {

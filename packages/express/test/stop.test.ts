@@ -16,7 +16,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** One request over an agent, so that the connection can be seen. */
+/** Sends one request over an agent, which keeps the connection. */
 async function ask(url: string, agent?: Agent): Promise<Answer> {
   const [answer] = (await once(get(url, { agent }), "response")) as [IncomingMessage];
   answer.setEncoding("utf8");
@@ -27,10 +27,10 @@ async function ask(url: string, agent?: Agent): Promise<Answer> {
 
 describe("a service that stops", () => {
   onBothMajors((express) => {
-    it("RDY-20 RDY-21 says 503 on /ready and goes on serving, closing connections, for the drain delay", async () => {
+    it("RDY-20 RDY-21 answers 503 on /ready and still serves requests, with Connection: close, for the drain delay", async () => {
       const test = await startService({
         app: express(),
-        // Longer than a machine may be held up while it answers the three requests below.
+        // Longer than the three requests below take on a busy machine.
         toml: "drain_delay = 3\n",
         routes: (app) => void app.get("/work", (_req, res) => void res.send("done")),
       });
@@ -59,7 +59,7 @@ describe("a service that stops", () => {
       expect(test.service.server.listening).to.equal(false);
     });
 
-    it("finishes what is under way, then runs the hooks", async () => {
+    it("finishes requests in progress, then runs the hooks", async () => {
       const order: string[] = [];
       const arrived = Promise.withResolvers<void>();
       const test = await startService({
@@ -91,7 +91,7 @@ describe("a service that stops", () => {
     });
   });
 
-  it("runs the phases in order, those of one phase side by side, though every hook throws", async () => {
+  it("runs the phases in order and the hooks of a phase in parallel, even if every hook throws", async () => {
     const test = await startService();
     const order: string[] = [];
     for (const phase of phases.toReversed()) {
@@ -121,7 +121,7 @@ describe("a service that stops", () => {
     );
   });
 
-  it("stops once, however often it is asked", async () => {
+  it("stops only once for several calls of stop()", async () => {
     const test = await startService();
     let hooks = 0;
     test.service.onStop("work", () => void hooks++);
@@ -130,7 +130,7 @@ describe("a service that stops", () => {
     expect(hooks).to.equal(1);
   });
 
-  it("gives up on what takes too long: cuts connections, says how many, and deserves exit code 1", async () => {
+  it("cuts connections at the time limit, logs their number, and resolves with exit code 1", async () => {
     const test = await startService({
       toml: "shutdown_timeout = 4\n",
       routes: (app) => void app.get("/hang", () => undefined),
@@ -144,14 +144,14 @@ describe("a service that stops", () => {
     for (const phase of ["intake", "work", "flush", "close"] as const)
       test.service.onStop(phase, () => void ran.push(phase));
     expect(await test.service.stop()).to.equal(1);
-    // A quarter of the time is kept for them.
+    // A quarter of the time is reserved for the hooks.
     expect(ran).to.deep.equal(["intake", "work", "flush", "close"]);
     expect(await cut).to.equal("ECONNRESET");
     const line = await test.line((each) => each["message"] === "stopping took too long; connections are cut");
     expect(line).to.include({ level: "error", in_flight: 1, timeout_ms: 3000 });
   });
 
-  it("cuts connections that were upgraded as well, and runs the hooks", async () => {
+  it("also cuts upgraded connections, and runs the hooks", async () => {
     const test = await startService({ toml: "shutdown_timeout = 4\n" });
     test.service.server.on("upgrade", (_req, socket) => {
       socket.on("error", () => undefined);
@@ -169,13 +169,13 @@ describe("a service that stops", () => {
     expect(ran).to.equal(true);
   });
 
-  it("gives up on a hook that hangs, too", async () => {
+  it("stops waiting for a hook that hangs", async () => {
     const test = await startService({ toml: "shutdown_timeout = 0.3\n" });
     test.service.onStop("intake", () => new Promise(() => undefined));
     expect(await test.service.stop()).to.equal(1);
   });
 
-  it("needs no drain when it never listened, and cannot be started again", async () => {
+  it("skips the drain delay when it has never listened, and cannot be started afterwards", async () => {
     const { service } = await makeService({ env: { SVC_ENV: "prod" } });
     let closed = false;
     service.onStop("close", () => void (closed = true));
@@ -186,7 +186,7 @@ describe("a service that stops", () => {
     expect(message).to.equal("the service has been stopped; make a new one");
   });
 
-  it("refuses hooks of phases that do not exist, and hooks that are none", async () => {
+  it("refuses hooks for unknown phases, and hooks that are not functions", async () => {
     const { service } = await makeService();
     const onStop = service.onStop as (phase: string, hook: unknown) => void;
     expect(() => onStop("later", () => undefined)).to.throw(/phase: must be one of .*intake/);
@@ -218,7 +218,7 @@ const program = (toml: string, rest = ""): string => `
   await service.start();
 `;
 
-describe("a process that is told to stop", () => {
+describe("a process that gets a signal to stop", () => {
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
     it(`exits with 0 on ${signal}, after drain, server and hooks in order`, async function () {
       if (process.platform === "win32") this.skip();
@@ -239,7 +239,7 @@ describe("a process that is told to stop", () => {
     });
   }
 
-  it("exits with 0 on the message shutdown, for managers that cannot send signals", async () => {
+  it("exits with 0 on the message shutdown, for process managers that cannot send signals", async () => {
     await using child = await runChild(program(""));
     await child.listening();
     child.send("something else");
@@ -289,7 +289,7 @@ describe("a process that is told to stop", () => {
     expect(await child.ended).to.deep.equal({ code: 0, signal: null });
   });
 
-  it("exits with 1 when the time is up, naming what is in flight", async function () {
+  it("exits with 1 at the time limit, and logs the number of requests in flight", async function () {
     if (process.platform === "win32") this.skip();
     await using child = await runChild(program("shutdown_timeout = 0.5\n"));
     await child.listening();
@@ -301,7 +301,7 @@ describe("a process that is told to stop", () => {
     await child.line((line) => line["in_flight"] === 1 && line["level"] === "error");
   });
 
-  it("exits with 0 when the signal comes while it is on its way to listening", async function () {
+  it("exits with 0 when the signal arrives just before it listens", async function () {
     if (process.platform === "win32") this.skip();
     await using child = await runChild(
       program(
@@ -318,7 +318,7 @@ describe("a process that is told to stop", () => {
     ["reject", "rejected here", "late"],
     ["odd", undefined, "late"],
   ] as const) {
-    it(`exits with 1 and one fatal line when an error is not caught (/${path})`, async () => {
+    it(`exits with 1 and one fatal line for an uncaught error (/${path})`, async () => {
       await using child = await runChild(program("drain_delay = 20\nshutdown_timeout = 60\n"));
       await child.listening();
       await ask(`${child.url()}/health`);
@@ -335,7 +335,7 @@ describe("a process that is told to stop", () => {
     });
   }
 
-  it("leaves the process alone when signals are switched off, and unties it when it is stopped", async () => {
+  it("adds no signal handlers with signals: false, and removes them after a stop", async () => {
     const listeners = (): number[] =>
       ["SIGTERM", "SIGINT", "uncaughtException", "unhandledRejection", "message"].map((name) =>
         process.listenerCount(name),

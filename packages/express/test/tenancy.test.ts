@@ -46,7 +46,7 @@ async function refusal(options: Parameters<typeof makeService>[0]): Promise<stri
 }
 
 describe("the plugin tenancy", () => {
-  it("TEN-4 TEN-6 TEN-10 TEN-23 takes the tenant from the token and has a subdomain backed by it", async () => {
+  it("TEN-4 TEN-6 TEN-10 TEN-23 takes the tenant from the token, which must match the subdomain", async () => {
     await using test = await startService({ toml: both, env, routes });
     const acme = { tenant_id: "acme" };
     const host = { Host: "acme.example.com" };
@@ -83,7 +83,7 @@ describe("the plugin tenancy", () => {
     expect(line).to.include({ tenant_id: "acme" }).and.to.not.have.property("tenant_claimed");
   });
 
-  it("TEN-3 TEN-16 refuses everything without a tenant, the service's own endpoints apart", async () => {
+  it("TEN-3 TEN-16 refuses requests without a tenant, except for the service's own endpoints", async () => {
     const toml = `${both}[plugin.metrics]\npath = "/numbers"\n[plugin.tenancy]\nrequire_tenant = true\nexempt_paths = ["/open"]\n`;
     await using test = await startService({ toml, env, routes });
     for (const path of ["/health", "/ready", "/info", "/numbers", "/open"]) {
@@ -98,7 +98,7 @@ describe("the plugin tenancy", () => {
     expect(refused.headers).to.include({ "x-content-type-options": "nosniff" });
   });
 
-  it("TEN-16 exempts paths of the file, with and without a method", async () => {
+  it("TEN-16 exempts the paths in the file, with and without a method", async () => {
     const toml = `${both}[plugin.tenancy]\nsources = ["token"]\nrequire_tenant = true\n`;
     const add = (app: Express): void => void app.all("/hooks/:name", (_req, res) => res.json({}));
     await using test = await startService({
@@ -113,7 +113,7 @@ describe("the plugin tenancy", () => {
     );
   });
 
-  it("TEN-3 EDGE-4 lets a browser's preflight through, which has no token", async () => {
+  it("TEN-3 EDGE-4 accepts a browser's preflight request without a token", async () => {
     const toml = `[service.cors]\norigins = ["https://app.example.com"]\n${both}[plugin.tenancy]\nrequire_tenant = true\n`;
     await using test = await startService({ toml, env, routes });
     const answer = await request(test.url)
@@ -127,7 +127,7 @@ describe("the plugin tenancy", () => {
     ]);
   });
 
-  it("TEN-9 grants the first source that yields a tenant where nobody verifies callers", async () => {
+  it("TEN-9 grants the tenant of the first source that has one when callers are not verified", async () => {
     const toml = `${alone}[plugin.tenancy]\nsources = ["path", "subdomain", "header"]\n`;
     await using test = await startService({ toml, env, routes });
     const headers = { Host: "sub.example.com", "X-Tenant-ID": "head" };
@@ -139,7 +139,7 @@ describe("the plugin tenancy", () => {
     ]);
   });
 
-  it("EDGE-1 TEN-13 reads X-Forwarded-Host from a proxy that is trusted, from nobody else", async () => {
+  it("EDGE-1 TEN-13 reads X-Forwarded-Host only from a trusted proxy", async () => {
     const toml = `${alone}[plugin.tenancy]\nsources = ["subdomain"]\n`;
     const headers = { Host: "a.example.com", "X-Forwarded-Host": "b.example.com" };
     await using test = await startService({ toml, env, routes });
@@ -148,7 +148,7 @@ describe("the plugin tenancy", () => {
     expect(await seen(behind, { path: "/tenant", headers })).to.deep.equal([200, "b"]);
   });
 
-  it("EDGE-1 TEN-13 takes of several forwarded hosts the one that the outermost trusted proxy has added", async () => {
+  it("EDGE-1 TEN-13 uses the forwarded host that the outermost trusted proxy has added", async () => {
     const toml = `trusted_proxies = ["loopback", "10.0.0.0/8"]\n${alone}[plugin.tenancy]\nsources = ["subdomain"]\n`;
     await using test = await startService({ toml, env, routes });
     const tenant = async (hosts: string, addresses = "203.0.113.7"): Promise<unknown> => {
@@ -163,7 +163,7 @@ describe("the plugin tenancy", () => {
     expect(await tenant("acme.example.com, inner.example.com", twice)).to.equal("acme");
   });
 
-  it("TEN-13 takes no tenant from a Host that its target contradicts", async () => {
+  it("TEN-13 finds no tenant when the Host contradicts the request target", async () => {
     await using test = await startService({
       toml: `${alone}[plugin.tenancy]\nsources = ["subdomain"]\n`,
       env,
@@ -176,7 +176,7 @@ describe("the plugin tenancy", () => {
     expect((await ask("http://b.example.com/open")).body).to.equal('{"tenant":null}');
   });
 
-  it("TEN-21 CFG-12 names the faults of both plugins at once", async () => {
+  it("TEN-21 CFG-12 reports the faults of both plugins at once", async () => {
     const toml = '[plugins]\nenabled = ["metrics", "auth", "tenancy"]\n';
     expect(await refusal({ toml }))
       .to.contain("(2 faults)")
@@ -184,7 +184,7 @@ describe("the plugin tenancy", () => {
       .and.to.contain("plugin.tenancy.base_domain (SVC_TENANCY_BASE_DOMAIN)");
   });
 
-  it("TEN-21 refuses to start on sources it does not know and on subdomain without a base domain", async () => {
+  it("TEN-21 refuses to start with unknown sources, and with subdomain without a base domain", async () => {
     const noDomain = await refusal({ toml: both, env: { SVC_AUTH_SECRET: secret } });
     expect(noDomain).to.contain("plugin.tenancy.base_domain (SVC_TENANCY_BASE_DOMAIN)");
     const unknown = await refusal({ toml: `${alone}[plugin.tenancy]\nsources = ["tokn"]\n`, env });
@@ -193,12 +193,12 @@ describe("the plugin tenancy", () => {
     expect(empty).to.contain("plugin.tenancy.sources (SVC_TENANCY_SOURCES)");
   });
 
-  it("TEN-9 warns at the start when names are granted without a caller to back them", async () => {
+  it("TEN-9 warns at the start when tenants are granted without verified callers", async () => {
     const warnings = async (toml: string, more: object = {}): Promise<unknown[]> => {
       const { lines } = await makeService({ toml, env: { ...env, ...more } });
       return lines.filter(({ level }) => level === "warn").map(({ message }) => message);
     };
-    const warning = "nobody verifies callers: whatever tenant a request names is granted";
+    const warning = "callers are not verified: any tenant that a request names is granted";
     expect(await warnings(alone)).to.contain(warning);
     expect(await warnings(both)).to.not.contain(warning);
     expect(await warnings(`${alone}[plugin.tenancy]\nsources = ["token"]\n`)).to.not.contain(warning);

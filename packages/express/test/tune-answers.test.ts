@@ -13,7 +13,7 @@ const seed = 20_261_123;
 const plans = fc.sample(appPlans, { numRuns: 200, seed });
 const answersPerPlan = 50;
 
-/** An application that is served, and what its middleware noticed. */
+/** A running application, with the lines that its middleware has recorded. */
 interface Served extends AsyncDisposable {
   readonly client: WireClient;
   readonly notes: readonly string[];
@@ -22,7 +22,7 @@ interface Served extends AsyncDisposable {
 
 describe("a tuned application", function () {
   this.timeout(120_000);
-  // Express 4 prints its warnings about old call forms unless there is a listener.
+  // Express 4 prints warnings about old call forms unless the event has a listener.
   const ignore = (): void => undefined;
   before(() => void process.on("deprecation" as "warning", ignore));
   after(() => void process.off("deprecation" as "warning", ignore));
@@ -71,7 +71,7 @@ describe("a tuned application", function () {
           await askWithConditions(ask, `${prefixOf(plan)}${index}`, answer);
           compared++;
         }
-        // Lines that are written after an answer are there once no request is left.
+        // Lines that are recorded after an answer exist once no request is left.
         await Promise.all([theirs.close(), ours.close()]);
         expect(ours.notes.toSorted(), JSON.stringify(plan)).to.deep.equal(theirs.notes.toSorted());
       }
@@ -83,7 +83,7 @@ describe("a tuned application", function () {
 /** Sends the head of a request to both applications, compares their answers and returns it. */
 type Ask = (head: string) => Promise<string>;
 
-/** Asks without the conditions first where one of them needs the ETag of the answer. */
+/** Sends the request first without conditions when one of them needs the ETag of the answer. */
 async function askWithConditions(ask: Ask, url: string, answer: Answer): Promise<void> {
   const { method, accept, conditions } = answer;
   const lines = [`${method} ${url}?callback=done HTTP/1.1`, "Host: x"];

@@ -12,7 +12,7 @@ describe("tune()", () => {
   for (const [title, value, kind] of [
     ["null", null, "null"],
     ["nothing", undefined, "undefined"],
-    ["a function that is no application", () => undefined, "another function"],
+    ["a function that is not an application", () => undefined, "another function"],
     ["an HTTP server", new Server(), "an object of another kind"],
     ["a string", "app", "a string"],
     ["a router of Express 4", expressMajors["express 4"].Router(), "another function"],
@@ -20,7 +20,7 @@ describe("tune()", () => {
     ["express itself", expressMajors["express 5"], "another function"],
     ["its own result", tune(expressMajors["express 5"]()), "an object of another kind"],
   ] as const) {
-    it(`rejects ${title} with an error that names what it got`, () => {
+    it(`rejects ${title} with an error that names the kind of value`, () => {
       expect(() => tune(value)).to.throw(
         ConfigurationError,
         `app: must be an Express application, which express() returns; it is ${kind}`,
@@ -36,7 +36,7 @@ describe("tune()", () => {
       return app;
     }
 
-    /** The prototypes of the request and the response as a server makes them. */
+    /** Returns the prototypes of the request and the response when a server creates them. */
     async function prototypesAtBirth(app: Express, classes: object): Promise<unknown[]> {
       await using server = await listen(createServer(classes, app));
       const born: unknown[] = [];
@@ -92,7 +92,7 @@ describe("tune()", () => {
       expect(await answers()).to.deep.equal(before);
     });
 
-    it("keeps an ETag function of the application, and calls it with what Express calls it with", async () => {
+    it("keeps an ETag function of the application, and calls it with the same arguments as Express", async () => {
       const calls: unknown[][] = [];
       const own = (...args: unknown[]): string => {
         calls.push(args);
@@ -107,7 +107,7 @@ describe("tune()", () => {
       expect(calls).to.deep.equal([[Buffer.from('{"own":true}'), undefined]]);
     });
 
-    it("obeys settings that change afterwards", async () => {
+    it("follows settings that change afterwards", async () => {
       const app = makeApp();
       await using server = await listen(createServer(tune(app), app));
       const tagOf = async (): Promise<string | undefined> =>
@@ -140,7 +140,7 @@ describe("tune()", () => {
       expect(seen).to.deep.equal(["after", "before"]);
     });
 
-    it("passes every call to a method that a tool replaced in Express itself", async () => {
+    it("passes every call to a method that a tool has replaced in Express itself", async () => {
       const shared = Object.getPrototypeOf(express().response) as { json: Express["response"]["json"] };
       const { json } = shared;
       let seen = 0;
@@ -203,7 +203,7 @@ describe("tune()", () => {
       });
     }
 
-    it("asks a req.fresh that is defined on one request", async () => {
+    it("uses a req.fresh that is defined on one request", async () => {
       const app = express();
       app.get("/", (req, res) => {
         Object.defineProperty(req, "fresh", { value: true });
@@ -256,7 +256,7 @@ describe("tune()", () => {
     }
 
     for (const etag of ["weak", false] as const) {
-      it(`encodes a head beyond ASCII as Express does with etag ${etag}`, async () => {
+      it(`encodes non-ASCII headers as Express does with etag ${etag}`, async () => {
         const answers: string[] = [];
         for (const tuned of [false, true]) {
           const app = express();
@@ -276,7 +276,7 @@ describe("tune()", () => {
       });
     }
 
-    it("reaches applications that were mounted before it, and one that is mounted elsewhere later", async () => {
+    it("also tunes applications that were mounted before, and one that is mounted elsewhere later", async () => {
       const inner = makeApp();
       const app = express();
       app.use("/in", inner);
@@ -307,7 +307,7 @@ describe("tune()", () => {
     }
   });
 
-  it("is left out by serve() where the listener is no Express application", async () => {
+  it("is left out by serve() for a listener that is not an Express application", async () => {
     await using serving = await serve((_req, res) => void res.end("plain"), {
       port: 0,
       host: "127.0.0.1",
@@ -318,7 +318,7 @@ describe("tune()", () => {
     expect(text).to.equal("plain");
   });
 
-  it("rejects a value of serve()'s option that is no truth value", async () => {
+  it("rejects a value of serve()'s option tune that is not a boolean", async () => {
     const wrong = serve(() => undefined, { tune: "no" as unknown as boolean });
     expect(String(await rejection(wrong))).to.contain('tune: must be true or false; it is "no"');
   });

@@ -5,7 +5,7 @@ import request from "supertest";
 import { onBothMajors } from "./support/majors.ts";
 import { makeService, startService } from "./support/test-service.ts";
 
-/** Counts changes of prototypes while the requests of `run` are answered, those that change nothing left out. */
+/** Returns the objects whose prototypes really change while the requests of `run` are answered. */
 async function changesOfPrototype(run: () => Promise<void>): Promise<object[]> {
   const original = Object.setPrototypeOf.bind(Object);
   const changed: object[] = [];
@@ -23,7 +23,7 @@ async function changesOfPrototype(run: () => Promise<void>): Promise<object[]> {
 
 describe("the tuned server", () => {
   onBothMajors((express) => {
-    it("hands out requests and responses that are Node's and the application's", async () => {
+    it("creates requests and responses that are instances of Node's classes and inherit from the application", async () => {
       let seen: { req: Request; res: Response } | undefined;
       await using test = await startService({
         app: express(),
@@ -46,7 +46,7 @@ describe("the tuned server", () => {
       expect(Object.getPrototypeOf(seen?.res)).to.equal(test.service.app.response);
     });
 
-    it("makes them with the application's prototypes from birth", async () => {
+    it("creates them with the application's prototypes from the start", async () => {
       await using test = await startService({ app: express() });
       const born: unknown[] = [];
       test.service.server.prependListener("request", (req, res) => {
@@ -57,7 +57,7 @@ describe("the tuned server", () => {
       expect(born[0]).to.equal(test.service.app.request);
     });
 
-    it("lets no prototype of a request or a response change while it is served", async () => {
+    it("does not change the prototype of a request or response while it is served", async () => {
       await using test = await startService({
         app: express(),
         routes: (app) => {
@@ -70,7 +70,7 @@ describe("the tuned server", () => {
       expect(changed).to.deep.equal([]);
     });
 
-    it("shows what was added to the application's request and response, before and after", async () => {
+    it("shows extensions of the application's request and response, added before and after", async () => {
       const app = express();
       Object.assign(app.request, { before: () => "before" });
       await using test = await startService({
@@ -101,7 +101,7 @@ describe("the tuned server", () => {
       expect((await request(test.url).get("/outer")).body).to.deep.equal({ own: true });
     });
 
-    it("leaves the application usable without it: by supertest and inside of another one", async () => {
+    it("leaves the application usable by supertest and inside another application", async () => {
       const made = await makeService({
         app: express(),
         routes: (app: Express) => {

@@ -21,7 +21,7 @@ const bodies: Readonly<Record<string, string>> = {
 };
 const form = "application/x-www-form-urlencoded";
 
-/** What a handler does after it has read `req.body`. */
+/** Counts the handlers that continue after they have read `req.body`. */
 let reached = 0;
 
 const echo: RequestHandler = (req, res) => {
@@ -30,7 +30,7 @@ const echo: RequestHandler = (req, res) => {
   res.status(201).json({ got: body ?? null });
 };
 
-/** As multer does: a body of its own first, then the stream. */
+/** Sets a body of its own and then reads the stream, as multer does. */
 const upload: RequestHandler = (req, _res, next) => {
   if (req.is("multipart") !== "multipart") return next();
   req.body = Object.create(null) as object;
@@ -42,7 +42,7 @@ const upload: RequestHandler = (req, _res, next) => {
   sink.once("end", () => next());
 };
 
-/** As parsers for Express 4 do: `_body`, a placeholder, then the value. */
+/** Sets `_body`, a placeholder and then the value, as parsers for Express 4 do. */
 const xml: RequestHandler = (req, _res, next) => {
   const flagged = req as Request & { _body?: boolean };
   if (flagged._body === true) return next();
@@ -57,7 +57,7 @@ const xml: RequestHandler = (req, _res, next) => {
 
 function routes(express: typeof express5): (app: Express) => void {
   return (app) => {
-    // As sanitizers do, for every request.
+    // Sanitizers read req.body of every request like this.
     app.use((req, _res, next) => {
       const body: unknown = req.body;
       if (typeof body === "object" && body !== null) delete (body as Record<string, unknown>)["$where"];
@@ -84,7 +84,7 @@ function routes(express: typeof express5): (app: Express) => void {
     app.post("/data", (req, res) => {
       let text = "";
       req.on("data", (chunk: Buffer) => (text += chunk.toString()));
-      // Once the handler listens, `req.body` is what it was.
+      // After the handler has added a listener, `req.body` is undefined.
       const body: unknown = req.body;
       req.on("end", () => res.json({ got: text, body: body ?? null }));
     });
@@ -121,7 +121,7 @@ async function iterated(req: Request, res: Response): Promise<void> {
 describe("a body of a type that no parser of the route takes", () => {
   onBothMajors((express) => {
     for (const [type, body] of Object.entries(bodies)) {
-      it(`gets a 415 problem, and the handler goes no further: ${type || "no type"} (ERR-18)`, async () => {
+      it(`gets a 415 problem, and the handler does not continue: ${type || "no type"} (ERR-18)`, async () => {
         await using test = await startService({ app: express(), routes: routes(express) });
         reached = 0;
         for (const path of ["/orders", "/name", "/optional", "/nested/orders", "/mounted/orders", "/twice"]) {
@@ -147,7 +147,7 @@ describe("a body of a type that no parser of the route takes", () => {
       });
     }
 
-    it("gets a 415 problem behind parsers of other types (ERR-18)", async () => {
+    it("gets a 415 problem after parsers of other types (ERR-18)", async () => {
       await using test = await startService({ app: express(), routes: routes(express) });
       for (const path of ["/text", "/form", "/several", "/upload", "/xml", "/late"]) {
         const answer = await request(test.url).post(path).type("application/yaml").send("a: 1");
@@ -170,7 +170,7 @@ describe("a body of a type that no parser of the route takes", () => {
       ["/iterated", "text/plain", "name=ann"],
       ["/read", form, "name=ann"],
     ] as const) {
-      it(`reaches a route that reads it itself: ${path} takes ${type} (ERR-18)`, async () => {
+      it(`reaches a route that reads it itself: ${path} reads ${type} (ERR-18)`, async () => {
         await using test = await startService({ app: express(), routes: routes(express) });
         const body = type === "application/json" ? '{"name":"ann"}' : "name=ann";
         const answer = await request(test.url).post(path).set("Content-Type", type).send(body);
@@ -179,19 +179,19 @@ describe("a body of a type that no parser of the route takes", () => {
       });
     }
 
-    it("reaches a handler that listens or pipes, where req.body is undefined (ERR-18)", async () => {
+    it("reaches a handler that listens or pipes, and req.body is then undefined (ERR-18)", async () => {
       await using test = await startService({ app: express(), routes: routes(express) });
       const heard = await request(test.url).post("/data").type("text/plain").send("hello");
       expect(heard.body).to.deep.equal({ got: "hello", body: null });
       const piped = await request(test.url).post("/pipe").type("application/yaml").buffer(true).send("a: 1");
       expect(piped.status).to.equal(200);
-      // A body that is still arriving when the handler begins.
+      // This body is still arriving when the handler begins.
       const head = "POST /data HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
       const chunked = await rawRequest(test.port, `${head}2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n`);
       expect(JSON.parse(chunked.body)).to.deep.equal({ got: "hello", body: null });
     });
 
-    it("is not refused where there is no body (ERR-18)", async () => {
+    it("is not refused when it is empty (ERR-18)", async () => {
       await using test = await startService({ app: express(), routes: routes(express) });
       for (const [method, more] of [
         ["POST", ""],
@@ -215,7 +215,7 @@ describe("a body of a type that no parser of the route takes", () => {
       expect(await status("post", "/private")).to.equal(401);
     });
 
-    it("leaves the connection to the next request (ERR-18)", async () => {
+    it("keeps the connection open for the next request (ERR-18)", async () => {
       await using test = await startService({ app: express(), routes: routes(express) });
       const first =
         "POST /orders HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nContent-Length: 1\r\n\r\nx";
@@ -231,7 +231,7 @@ describe("a body of a type that no parser of the route takes", () => {
       await service.stop();
     });
 
-    it("is not refused in middleware behind a route, which may be in front of a parser (ERR-18)", async () => {
+    it("is not refused in middleware after a route, because a parser may follow (ERR-18)", async () => {
       await using test = await startService({
         app: express(),
         routes(app) {
@@ -290,7 +290,7 @@ describe("a body of a type that no parser of the route takes", () => {
   });
 
   for (const name of ["express", "express4"]) {
-    it(`gets its 415 from a promise or callback of a handler of ${name}, and the process serves on (ERR-18)`, async () => {
+    it(`gets its 415 also from a promise or callback of a handler of ${name}, without ending the process (ERR-18)`, async () => {
       await using child = await runChild(
         `import express from "${name}";
          import { startService } from "@svc/express";

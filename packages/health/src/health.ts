@@ -6,34 +6,34 @@ import { type Answer, createReadiness, type Readiness } from "./readiness.ts";
 import type { ReadinessReport, ServiceState } from "./report.ts";
 import { safeMember } from "./safe-text.ts";
 
-/** The three answers by themselves, for whoever places routes: whatever the path is, they answer. */
+/** The three handlers for an application's own routes; each answers under any path. */
 export interface HealthHandlers {
   readonly health: Middleware;
   readonly ready: Middleware;
-  /** Calls `next()` when there is no `/info`. */
+  /** Calls `next()` when `/info` is disabled. */
   readonly info: Middleware;
 }
 
-/** The middleware that answers, with what belongs to it. */
+/** The middleware for `/health`, `/ready` and `/info`, with its state, checks and handlers. */
 export interface HealthMiddleware extends Middleware {
   readonly handlers: HealthHandlers;
   /**
-   * `starting` and `draining` make `/ready` answer 503 without asking a check; `/health` stays 200. A service that
-   * never says is `serving`. `draining` is final: later calls change nothing.
-   * @throws ConfigurationError for another word
+   * Sets the state. In `starting` and `draining`, `/ready` answers 503 without running a check; `/health` stays 200.
+   * The first state is `serving`. `draining` is final: later calls have no effect.
+   * @throws ConfigurationError for an unknown state
    */
   readonly setState: (state: ServiceState) => void;
   readonly state: () => ServiceState;
   /**
-   * Adds a check; it is asked from the next run on.
-   * @throws ConfigurationError for something that is no check, and for a name that is taken
+   * Adds a check, which runs from the next run on.
+   * @throws ConfigurationError for an invalid check, and for a name that is taken
    */
   readonly addCheck: (check: ReadinessCheck) => void;
-  /** What `/ready` would say now, by the same shared run. Never rejects. */
+  /** Returns the current report of `/ready`, from the same shared run. Never rejects. */
   readonly report: () => Promise<ReadinessReport>;
 }
 
-// A probe that is answered from a cache, by 304 too, is no probe.
+// An answer from a cache, including a 304, would not show the current state.
 const NO_STORE = { "Cache-Control": "no-store" } as const;
 const ALLOWED = ["GET", "HEAD"] as const;
 
@@ -64,7 +64,7 @@ export function health(options: HealthOptions): HealthMiddleware {
       next();
       return;
     }
-    // The prefix of a mount is known only as the client wrote it, which is no label for a metric.
+    // Express gives the prefix of a mount only as the client wrote it, which must not become a metric label.
     if (!(req as Mounted).baseUrl) setRouteTemplate(req, path);
     handler(req, res, next);
   }
@@ -83,7 +83,7 @@ interface Mounted extends IncomingMessage {
 }
 
 function pathOf(url: string): string {
-  // The whole URL, as a client may write it that takes this for a proxy.
+  // A client that uses this server as a proxy sends the whole URL.
   if (!url.startsWith("/")) return URL.parse(url)?.pathname ?? url;
   const query = url.indexOf("?");
   return query === -1 ? url : url.slice(0, query);
@@ -96,7 +96,7 @@ function isRead(req: IncomingMessage, res: ServerResponse): boolean {
 }
 
 function healthHandler({ service, version, env }: ResolvedHealthOptions): Middleware {
-  // It must answer while everything else is stuck, so there is nothing left to do or to wait for.
+  // The body is built once, so that the probe answers even when all dependencies hang.
   const body = Buffer.from(JSON.stringify({ status: "ok", service, version, env }));
   return function healthReport(req, res) {
     if (isRead(req, res)) sendJson(req, res, 200, body, NO_STORE);
@@ -107,7 +107,7 @@ function readyHandler(readiness: Readiness): Middleware {
   return function readinessReport(req, res, next) {
     if (!isRead(req, res)) return;
     const send = ({ httpStatus, body }: Answer): void => {
-      // A request deadline may have answered while the checks were out.
+      // A request deadline may have answered while the checks ran.
       if (!res.headersSent) sendJson(req, res, httpStatus, body, NO_STORE);
     };
     const answer = readiness.answer();
@@ -128,7 +128,7 @@ function infoHandler({ service, version, env, providers, plugins }: ResolvedHeal
         providers: typeof providers === "function" ? listFrom("providers", providers) : providers,
         plugins: typeof plugins === "function" ? listFrom("plugins", plugins) : plugins,
       };
-      // Plugins describe themselves by what they are configured with, addresses with user-info among it.
+      // Plugins report their configuration, which may include URLs with user-info.
       body = Buffer.from(
         JSON.stringify(listed, (name, value: unknown) =>
           typeof value === "string" ? safeMember(name, value) : value,
@@ -145,7 +145,7 @@ function infoHandler({ service, version, env, providers, plugins }: ResolvedHeal
 function listFrom<T>(option: string, list: () => readonly T[]): readonly T[] {
   const listed: unknown = list();
   if (Array.isArray(listed)) return listed;
-  // An async function may reject later, when nobody would hear of it but the process.
+  // A rejection of an async function would otherwise be an unhandled one.
   if (listed instanceof Promise) listed.catch(() => undefined);
   throw new TypeError(`${option} of health() must answer a list, and no promise`);
 }

@@ -20,13 +20,13 @@ import { type ReadinessReport, type ReadinessStatus, RESERVED_NAMES, type Servic
 /** The environments of the contract. */
 export type Env = "local" | "dev" | "staging" | "prod";
 
-/** What `/info` says about one plugin: its name and whatever else it wants to tell. */
+/** The entry of one plugin in `/info`: its name and any other members. */
 export type PluginInfo =
   | { readonly name: string }
-  // Lets a literal have more members; an interface without an index signature is taken by the first.
+  // This member of the union accepts literals with more members; the first accepts interfaces without an index signature.
   | { readonly name: string; readonly [member: string]: unknown };
 
-/** Told when the answer of `/ready` becomes another one. */
+/** A change of the status of `/ready`. */
 export interface ReadinessChange {
   /** Undefined before the first answer. */
   readonly from: ReadinessStatus | undefined;
@@ -34,7 +34,7 @@ export interface ReadinessChange {
   readonly report: ReadinessReport;
 }
 
-/** What `health()` takes. */
+/** Options of `health()`. */
 export interface HealthOptions {
   /** The name of the service. Required. */
   readonly service: string;
@@ -42,23 +42,23 @@ export interface HealthOptions {
   readonly version: string;
   /** The environment; `prod` has no `/info` (SYS-6). Required. */
   readonly env: Env;
-  /** What `/ready` asks, all side by side. Default: none, so that `/ready` says `ok`. */
+  /** The readiness checks, which run in parallel. Default: none, so that `/ready` reports `ok`. */
   readonly checks?: readonly ReadinessCheck[] | undefined;
-  /** How long a check may take, in seconds, 0.01 to 60 (RDY-8). Default: 2.0. */
+  /** The deadline of a check in seconds, 0.01 to 60 (RDY-8). Default: 2.0. */
   readonly readinessTimeoutSeconds?: number | undefined;
-  /** How long a result of the checks is shown again, in milliseconds, 0 to 1,000 (RDY-10). Default: 1,000. */
+  /** How long a result of the checks is reused, in milliseconds, 0 to 1,000 (RDY-10). Default: 1,000. */
   readonly reuseMs?: number | undefined;
   /** Whether `/info` exists; it never does in `prod`. Default: true. */
   readonly info?: boolean | undefined;
-  /** The plugins that `/info` lists, or a function that is asked at every request. Default: none. */
+  /** The plugins that `/info` lists, or a function that is called at every request. Default: none. */
   readonly plugins?: readonly PluginInfo[] | (() => readonly PluginInfo[]) | undefined;
-  /** The names of providers that `/info` lists, or a function that is asked at every request. Default: none. */
+  /** The names of providers that `/info` lists, or a function that is called at every request. Default: none. */
   readonly providers?: readonly string[] | (() => readonly string[]) | undefined;
-  /** Gets one line when readiness changes, none while it stays as it is. Default: none. */
+  /** Gets one line for each change of readiness. Default: none. */
   readonly logger?: Logger | undefined;
-  /** Called when readiness changes. What it throws is logged. Default: nothing. */
+  /** Called when readiness changes; its errors are logged. Default: none. */
   readonly onChange?: ((change: ReadinessChange) => void) | undefined;
-  /** A clock that never goes back, in milliseconds; for tests. Default: `performance.now`. */
+  /** A monotonic clock in milliseconds; for tests. Default: `performance.now`. */
   readonly now?: (() => number) | undefined;
 }
 
@@ -124,12 +124,12 @@ export function resolveHealthOptions(given: HealthOptions): ResolvedHealthOption
   return { ...resolved, info: resolved.info && resolved.env !== "prod" };
 }
 
-/** @throws ConfigurationError for a word that is no state */
+/** @throws ConfigurationError for an unknown state */
 export function checkState(state: ServiceState): void {
   resolveOptions("setState()", { state }, { state: oneOf("starting", "serving", "draining") });
 }
 
-/** @throws ConfigurationError for something that is no check, and for a name that is taken */
+/** @throws ConfigurationError for an invalid check, and for a name that is taken */
 export function checkedName(check: ReadinessCheck, taken: ReadonlySet<string>): string {
   resolveOptions("health()", { check }, { check: readinessCheck });
   if (!taken.has(check.name)) return check.name;

@@ -3,7 +3,7 @@ import { withDeadline } from "@svc/resilience";
 import type { CheckReport, CheckStatus } from "./report.ts";
 import { classOf, codeOf, safeMember, safeText } from "./safe-text.ts";
 
-/** A declared check as it is asked: under a deadline, and never twice at a time. */
+/** A check with a deadline that never has two concurrent runs. */
 export interface Probe {
   readonly name: string;
   /** Never rejects. */
@@ -12,7 +12,7 @@ export interface Probe {
 
 const MAX_META = 20;
 
-/** @param deadlineSeconds after which a check counts as timed out and its signal aborts */
+/** @param deadlineSeconds time after which the check counts as timed out and its signal aborts */
 export function createProbe(declared: ReadinessCheck, deadlineSeconds: number): Probe {
   const { name } = declared;
   const critical = declared.critical;
@@ -35,7 +35,7 @@ export function createProbe(declared: ReadinessCheck, deadlineSeconds: number): 
   return {
     name,
     async run() {
-      // A dependency that hangs is not helped by one more question to it.
+      // A second run would only add load to a dependency that hangs.
       if (pending) return timedOut;
       let late: AbortSignal | undefined;
       try {
@@ -45,7 +45,7 @@ export function createProbe(declared: ReadinessCheck, deadlineSeconds: number): 
         });
         return reportOfResult(result, critical);
       } catch (thrown) {
-        // By the signal, not by the class: a check may have run into a deadline of its own before.
+        // The signal decides, not the class of the error: a check may throw a DeadlineError of its own.
         return late?.aborted === true ? timedOut : reportOfThrown(thrown, critical);
       }
     },
@@ -56,7 +56,7 @@ function failure(status: CheckStatus, detail: string, critical: boolean): CheckR
   return { healthy: false, status, detail, critical };
 }
 
-// 2 is written 2.0, as the contract's text has it.
+// The contract's text writes 2 seconds as 2.0s.
 function secondsText(seconds: number): string {
   return `${Number.isInteger(seconds) ? seconds.toFixed(1) : seconds}s`;
 }
@@ -86,7 +86,7 @@ function isCheckResult(value: unknown): value is CheckResult {
   );
 }
 
-/** Numbers and short texts only: whatever is deeper was not meant for a probe. */
+/** Keeps only numbers, booleans, nulls and short texts; nested values are not meant for a probe. */
 function safeMeta(meta: Readonly<Record<string, unknown>>): CheckReport["meta"] {
   const kept = Object.entries(meta)
     .filter(([, value]) => ["string", "number", "boolean"].includes(typeof value) || value === null)

@@ -10,7 +10,7 @@ import {
   type ServiceState,
 } from "./report.ts";
 
-/** A report as it goes over the wire. */
+/** A report with its HTTP status and body. */
 export interface Answer {
   readonly report: ReadinessReport;
   readonly httpStatus: 200 | 503;
@@ -19,7 +19,7 @@ export interface Answer {
 
 /** The readiness of one service, without HTTP. */
 export interface Readiness {
-  /** Never rejects. Concurrent callers share one run of the checks, and its result for `reuseMs` (RDY-9, RDY-10). */
+  /** Never rejects. Concurrent callers share one run of the checks, and reuse its result for `reuseMs` (RDY-9, RDY-10). */
   answer(): Answer | Promise<Answer>;
   /** @throws ConfigurationError */
   addCheck(check: ReadinessCheck): void;
@@ -59,7 +59,7 @@ export function createReadiness(options: ResolvedHealthOptions): Readiness {
 
   async function whileServing(): Promise<Answer> {
     const answer = await checked();
-    // The state may have changed while the checks were out.
+    // The state may have changed while the checks ran.
     return state === "serving" ? answer : outside[state];
   }
 
@@ -74,7 +74,7 @@ export function createReadiness(options: ResolvedHealthOptions): Readiness {
     addCheck,
     setState(next) {
       checkState(next);
-      // A start that finishes late must not send requests to a process that is going away.
+      // A start that finishes during shutdown must not make the process ready.
       if (state === "draining") return;
       state = next;
       if (next !== "serving") observe(outside[next].report, true);
@@ -85,12 +85,12 @@ export function createReadiness(options: ResolvedHealthOptions): Readiness {
   };
 }
 
-/** Tells about changes only: a probe every few seconds must not fill the log. */
+/** Reports only changes, because a probe every few seconds would fill the log. */
 function changeObserver({
   logger,
   onChange,
 }: ResolvedHealthOptions): (report: ReadinessReport, expected: boolean) => void {
-  // A logger that throws must cost neither a probe its answer nor a stop its next step.
+  // An error of the logger must fail neither a probe nor a shutdown.
   const log = calmLogger(logger);
   const tell = guardedListener(onChange, (suppressed, error) =>
     log?.error({ err: error, suppressed }, "onChange of health() threw"),
@@ -100,7 +100,7 @@ function changeObserver({
     const from = last;
     if (report.status === from) return;
     last = report.status;
-    // The first answer is news only when it is a bad one.
+    // The first status is a change only when it is not ok.
     if (from === undefined && report.status === "ok") return;
     const change: ReadinessChange = { from, to: report.status, report };
     if (log !== undefined) logChange(log, change, expected);

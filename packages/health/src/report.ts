@@ -1,4 +1,4 @@
-/** How one check went. */
+/** The outcome of one check. */
 export type CheckStatus = "ok" | "fail" | "timeout" | "error";
 
 /** One entry of `checks` (RDY-2, RDY-3). */
@@ -21,10 +21,10 @@ export interface ReadinessReport {
   readonly checks: Readonly<Record<string, CheckReport>>;
 }
 
-/** Where the process is in its life. Only while `serving` are checks asked. */
+/** The lifecycle state of the process. Checks run only while `serving`. */
 export type ServiceState = "starting" | "serving" | "draining";
 
-/** Puts the checks of a service that is serving together. */
+/** Returns the report of a serving service from the results of its checks. */
 export function reportOf(
   service: string,
   checks: readonly (readonly [string, CheckReport])[],
@@ -38,11 +38,11 @@ export function reportOf(
   return { status, service, checks: Object.fromEntries(checks) };
 }
 
-/** What stands in for the checks before and after serving (RDY-20). */
+/** Returns the report for the time before and after serving, without the checks (RDY-20). */
 export function reportOfState(service: string, state: "starting" | "draining"): ReadinessReport {
   const [name, detail] = state === "starting" ? ["startup", "starting"] : ["shutdown", "shutting down"];
   return reportOf(service, [[name, { healthy: false, status: "fail", detail, critical: true }]]);
 }
 
-/** Names that `/ready` uses itself. */
+/** Check names that `/ready` itself uses. */
 export const RESERVED_NAMES: readonly string[] = ["startup", "shutdown"];

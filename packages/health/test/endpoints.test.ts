@@ -30,7 +30,7 @@ for (const name of ["bare http", "express 4", "express 5"]) {
       expect(answer.text).to.equal('{"status":"ok","service":"orders","version":"1.2.3","env":"staging"}');
     });
 
-    it("SYS-2 answers /health without asking any check", async () => {
+    it("SYS-2 answers /health without running a check", async () => {
       let asked = 0;
       const counted = check("database", true, () => {
         asked++;
@@ -80,7 +80,7 @@ for (const name of ["bare http", "express 4", "express 5"]) {
       expect(answer.body).to.deep.equal({ ...about, providers: ["google"], plugins });
     });
 
-    it("SYS-1 answers a target that is a whole URL, as clients of a proxy write it", async () => {
+    it("SYS-1 answers a request target in absolute form, as clients of a proxy send it", async () => {
       await using server = await listen(serve());
       const head = "Host: a\r\nConnection: close\r\n\r\n";
       const answer = await rawRequest(server.port, `GET http://orders.test/health?x=1 HTTP/1.1\r\n${head}`);
@@ -89,7 +89,7 @@ for (const name of ["bare http", "express 4", "express 5"]) {
       expect(other.status).to.equal(PASSED_ON);
     });
 
-    it("MET-8 tells metrics which path it has answered, and not what it has passed on", async () => {
+    it("MET-8 sets the route template of paths that it answers, and none for requests that it passes on", async () => {
       const templates: unknown[] = [];
       const host = serve({ env: "prod" });
       const noting: typeof host = (req, res) => {
@@ -100,7 +100,7 @@ for (const name of ["bare http", "express 4", "express 5"]) {
       expect(templates).to.deep.equal(["/health", "/ready", undefined, undefined]);
     });
 
-    it("SYS-6 has no /info in prod, whatever the method", async () => {
+    it("SYS-6 has no /info in prod for any method", async () => {
       const host = serve({ env: "prod", info: true });
       await request(host).get("/info").expect(PASSED_ON);
       await request(host).post("/info").expect(PASSED_ON);
@@ -124,7 +124,7 @@ for (const name of ["bare http", "express 4", "express 5"]) {
         expect(head.headers["content-type"]).to.equal(got.headers["content-type"]);
       });
 
-      it(`forbids caches to keep ${path} and sends no ETag`, async () => {
+      it(`sends ${path} with Cache-Control: no-store and without an ETag`, async () => {
         const answer = await request(serve()).get(path).set("If-None-Match", "*");
         expect(answer.status).to.equal(200);
         expect(answer.headers["cache-control"]).to.equal("no-store");
@@ -144,11 +144,11 @@ for (const name of ["bare http", "express 4", "express 5"]) {
         });
       }
 
-      it(`takes a query on ${path}`, async () => {
+      it(`answers ${path} with a query`, async () => {
         await request(serve()).get(`${path}?probe=1`).expect(200);
       });
 
-      it(`passes on what is only like ${path}`, async () => {
+      it(`passes on paths that only resemble ${path}`, async () => {
         const host = serve();
         for (const other of [`${path}/`, `${path}z`, path.toUpperCase(), `/x${path}`, "/"]) {
           await request(host).get(other).expect(PASSED_ON);
@@ -168,7 +168,7 @@ describe("health()", () => {
     });
   }
 
-  it("SYS-5 asks functions for plugins and providers at every request", async () => {
+  it("SYS-5 calls the functions for plugins and providers at every request", async () => {
     const providers: string[] = [];
     const host = hosts(health({ ...about, providers: () => providers, plugins: () => [{ name: "late" }] }));
     providers.push("github");
@@ -176,7 +176,7 @@ describe("health()", () => {
     expect(answer.body).to.deep.equal({ ...about, providers: ["github"], plugins: [{ name: "late" }] });
   });
 
-  it("gives an error of the plugins function to next", async () => {
+  it("passes an error of the plugins function to next", async () => {
     const plugins = (): never => {
       throw new Error("boom");
     };
@@ -185,7 +185,7 @@ describe("health()", () => {
       .expect(500);
   });
 
-  it("gives plugins and providers that answer no list to next, and takes in what a promise rejects with", async () => {
+  it("passes an error to next when plugins or providers return no list, and handles a rejected promise", async () => {
     const rejected: unknown[] = [];
     const onRejection = (error: unknown): void => void rejected.push(error);
     process.on("unhandledRejection", onRejection);
@@ -203,13 +203,13 @@ describe("health()", () => {
     expect(rejected).to.deep.equal([]);
   });
 
-  it("cuts user-info and queries out of what plugins say of themselves", async () => {
+  it("removes user-info and queries from the URLs in plugin entries", async () => {
     const plugins = [{ name: "cache", url: "redis://app:canary-1@cache:6379/0?password=canary-2" }];
     const answer = await request(hosts(health({ ...about, plugins }))["bare http"] ?? "").get("/info");
     expect(answer.text).to.contain("redis://cache:6379/0").and.not.to.contain("canary");
   });
 
-  it("offers the three answers by themselves, whatever the path is", async () => {
+  it("offers the three handlers, which answer under any path", async () => {
     const { handlers } = health(about);
     const live = hosts(handlers.health)["express 5"] ?? "";
     expect((await request(live).get("/livez")).body).to.include({ status: "ok" });
@@ -226,7 +226,7 @@ describe("health()", () => {
     await request(hidden).get("/about").expect(PASSED_ON);
   });
 
-  it("leaves an answer alone that a deadline gave while the checks were out", async () => {
+  it("keeps the answer of a request deadline that fired while the checks ran", async () => {
     const { promise, resolve } = deferred<{ healthy: boolean; detail: string }>();
     const middleware = health({ ...about, checks: [check("slow", true, () => promise)] });
     const passedOn: unknown[] = [];

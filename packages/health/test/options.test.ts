@@ -16,7 +16,7 @@ function faultsOf(options: object): string[] {
 }
 
 describe("the options of health()", () => {
-  it("name every fault at once", () => {
+  it("report every fault in one error", () => {
     const wrong = { version: "", env: "production", reuseMs: 5_000, readinessTimeoutSeconds: 0, chekcs: [] };
     expect(faultsOf(wrong)).to.have.members([
       "service",
@@ -28,11 +28,11 @@ describe("the options of health()", () => {
     ]);
   });
 
-  it("take undefined for left out", () => {
+  it("treat undefined as left out", () => {
     expect(faultsOf({ ...about, checks: undefined, reuseMs: undefined, now: undefined })).to.deep.equal([]);
   });
 
-  it("refuse what is no check", () => {
+  it("refuse invalid checks", () => {
     const good = check("db", true, { healthy: true });
     for (const bad of [
       null,
@@ -49,7 +49,7 @@ describe("the options of health()", () => {
     expect(faultsOf({ ...about, checks: [good] })).to.deep.equal([]);
   });
 
-  it("refuse two checks of one name, at construction and later", () => {
+  it("refuse two checks with the same name, at construction and in addCheck", () => {
     const good = check("db", true, { healthy: true });
     expect(() => health({ ...about, checks: [good, good] })).to.throw(
       ConfigurationError,
@@ -65,7 +65,7 @@ describe("the options of health()", () => {
     expect(faultsOf({ ...about, plugins: [{ name: "a" }], providers: ["b"] })).to.deep.equal([]);
   });
 
-  it("take plugins that describe themselves by an interface of their own", () => {
+  it("accept plugins typed by an interface of their own", () => {
     interface Description {
       readonly name: string;
       readonly mode: string;

@@ -9,7 +9,7 @@ const about = { service: "orders", version: "1.2.3", env: "local" } as const;
 const up = { healthy: true, detail: "up" };
 
 describe("the readiness report", () => {
-  it("RDY-4 is degraded, with 200, when only checks fail that are not critical", async () => {
+  it("RDY-4 is degraded, with 200, when only non-critical checks fail", async () => {
     const checks = [check("database", true, up), check("cache", false, { healthy: false, detail: "down" })];
     const answer = await request(bare(health({ ...about, checks }))).get("/ready");
     expect(answer.status).to.equal(200);
@@ -18,7 +18,7 @@ describe("the readiness report", () => {
     expect(answer.body).to.have.nested.property("checks.cache.critical", false);
   });
 
-  it("RDY-5 is unavailable when a critical check fails, whatever the others say", async () => {
+  it("RDY-5 is unavailable when a critical check fails, for any result of the others", async () => {
     const down = { healthy: false, detail: "down" };
     const checks = [check("database", true, down), check("cache", false, down), check("auth", true, up)];
     const answer = await request(bare(health({ ...about, checks }))).get("/ready");
@@ -26,7 +26,7 @@ describe("the readiness report", () => {
     expect(answer.body).to.have.property("status", "unavailable");
   });
 
-  it("RDY-2 takes the criticality of a result over the declared one, both ways", async () => {
+  it("RDY-2 prefers the criticality of a result to the declared one, in both directions", async () => {
     const checks = [
       check("queue", true, { healthy: false, detail: "2 job(s) in the dead-letter queue", critical: false }),
     ];
@@ -73,7 +73,7 @@ describe("the readiness report", () => {
     });
   });
 
-  it("RDY-8 asks all checks side by side, so that one that hangs delays the others only up to its deadline", async () => {
+  it("RDY-8 runs all checks in parallel, so that the report waits at most one deadline for a hanging check", async () => {
     const asked: string[] = [];
     const hang = check("a", false, () => {
       asked.push("a");
@@ -91,7 +91,7 @@ describe("the readiness report", () => {
     expect(checks["a"]).to.include({ status: "timeout" });
   });
 
-  it("aborts the signal of a check at its deadline, and calls what it throws then a timeout", async () => {
+  it("aborts the signal of a check at its deadline, and reports an error thrown then as a timeout", async () => {
     let reason: unknown;
     const obedient = check("db", true, async (signal) => {
       await once(signal, "abort");
@@ -107,7 +107,7 @@ describe("the readiness report", () => {
     expect(checks["db"]).to.include({ status: "timeout" });
   });
 
-  it("RDY-8 does not start a check again that is still pending, and does when it has settled", async () => {
+  it("RDY-8 does not start a pending check again until it has settled", async () => {
     let asked = 0;
     let answer = deferred<typeof up>();
     const slow = check("slow", true, () => {
@@ -146,7 +146,7 @@ describe("the readiness report", () => {
     expect(asked).to.equal(1);
   });
 
-  it("RDY-10 reuses results for 1 s and no longer, failures too", async () => {
+  it("RDY-10 reuses results, also failures, for 1 s and no longer", async () => {
     for (const healthy of [true, false]) {
       let now = 5_000;
       let asked = 0;
@@ -176,7 +176,7 @@ describe("the readiness report", () => {
       return promise;
     });
     const middleware = health({ ...about, checks: [slow], now: () => now });
-    // Each poller asks again as soon as it has its answer, at the earliest 10 ms later.
+    // Each poller sends its next request after its answer, at the earliest 10 ms later.
     const waiting = Array.from({ length: 100 }, () => false);
     for (; now < 2_000; now += 10) {
       if (due !== undefined && due.at <= now) {
@@ -198,7 +198,7 @@ describe("the readiness report", () => {
     expect(answered).to.be.greaterThan(10_000);
   });
 
-  it("calls a result that is none an error, and the check unhealthy", async () => {
+  it("reports a malformed check result as an error and marks the check unhealthy", async () => {
     const junk: unknown[] = [
       undefined,
       null,
@@ -227,7 +227,7 @@ describe("the readiness report", () => {
     }
   });
 
-  it("shows of meta only numbers, booleans, nulls and short texts", async () => {
+  it("shows only numbers, booleans, nulls and short texts of meta", async () => {
     const meta = {
       waiting: 3,
       url: "redis://a:canary@b/0",
@@ -247,7 +247,7 @@ describe("the readiness report", () => {
     expect(nothing.checks["db"]).not.to.have.property("meta");
   });
 
-  it("keeps the order of the checks, and asks an added one from the next run on", async () => {
+  it("keeps the order of the checks, and includes an added one from the next run on", async () => {
     const middleware = health({ ...about, checks: [check("z", true, up)], reuseMs: 0 });
     expect(Object.keys((await middleware.report()).checks)).to.deep.equal(["z"]);
     middleware.addCheck(check("a", true, { healthy: false }));

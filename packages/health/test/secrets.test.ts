@@ -21,8 +21,8 @@ class PoolError extends Error {
   readonly code = "ECONNREFUSED";
 }
 
-describe("what /ready tells", () => {
-  it("RDY-12 names the class of what was thrown and nothing of its message", async () => {
+describe("the report of /ready", () => {
+  it("RDY-12 shows the class of a thrown error, and hides its message", async () => {
     const thrown: unknown[] = [
       new Error("connect postgres://app:canary@db/orders"),
       new PoolError("canary"),
@@ -72,7 +72,7 @@ describe("what /ready tells", () => {
     });
   });
 
-  it("RDY-12 survives a result whose members throw", async () => {
+  it("RDY-12 reports an error for a result with getters that throw", async () => {
     const hostile = {
       get healthy(): boolean {
         throw new RangeError("canary");
@@ -81,7 +81,7 @@ describe("what /ready tells", () => {
     expect(await detailOf(() => hostile)).to.equal("health check raised: RangeError");
   });
 
-  it("RDY-12 survives an error whose members throw, and one that cannot be looked at at all", async () => {
+  it("RDY-12 reports an error for a thrown value with getters that throw, and for a revoked proxy", async () => {
     const closed = Object.defineProperty(new RangeError("canary"), "code", {
       get() {
         throw new Error("canary");
@@ -96,7 +96,7 @@ describe("what /ready tells", () => {
     expect(await detailOf(raise(proxy))).to.equal("health check raised: Error");
   });
 
-  it("masks members of meta and of /info whose names say that they are secrets", async () => {
+  it("masks members of meta and of /info with names of secrets", async () => {
     const meta = { dbPassword: "canary", api_key: "canary", token_count: "5", tokens: 7, node: "a" };
     const text = await readyText([{ healthy: true, detail: "x", meta }]);
     expect(JSON.parse(text)).to.have.nested.property("checks.check-0.meta").that.deep.equals({
@@ -113,7 +113,7 @@ describe("what /ready tells", () => {
     ]);
   });
 
-  it("RDY-12 cuts user-info and queries out of every URL in a detail", async () => {
+  it("RDY-12 removes user-info and queries from every URL in a detail", async () => {
     const cases: Record<string, string> = {
       "no answer from postgres://app:canary@db:5432/orders?sslpassword=canary":
         "no answer from postgres://db:5432/orders",
@@ -132,7 +132,7 @@ describe("what /ready tells", () => {
     }
   });
 
-  it("makes control characters of a detail blanks and cuts it at 200 characters", async () => {
+  it("replaces control characters of a detail by blanks and cuts it at 200 characters", async () => {
     expect(await detailOf({ healthy: true, detail: "a\r\n\u001b[31mb\u0000\u2028c\u202ed" })).to.equal(
       "a [31mb c d",
     );
@@ -141,7 +141,7 @@ describe("what /ready tells", () => {
     expect(cut).to.equal("x".repeat(199));
   });
 
-  it("cleans a very long detail in time that grows with its length only", async () => {
+  it("cleans a very long detail in linear time", async () => {
     for (const piece of ["a", "://", "@", "password=", "token", "a:", " ", "'\""]) {
       const detail = piece.repeat(Math.ceil(1e6 / piece.length));
       expect((await detailOf({ healthy: true, detail }))?.length).to.be.at.most(200);

@@ -9,13 +9,13 @@ import { bare } from "./support/hosts.ts";
 const about = { service: "orders", version: "1.2.3", env: "local" } as const;
 
 describe("the states of a service", () => {
-  it("is serving unless somebody says something else", async () => {
+  it("is serving before the first call of setState", async () => {
     const middleware = health(about);
     expect(middleware.state()).to.equal("serving");
     await request(bare(middleware)).get("/ready").expect(200);
   });
 
-  it("RDY-21 answers 503 with the critical check startup while starting, without asking checks", async () => {
+  it("RDY-21 answers 503 with the critical check startup while starting, without running checks", async () => {
     let asked = 0;
     const database = check("database", true, () => {
       asked++;
@@ -53,7 +53,7 @@ describe("the states of a service", () => {
     await request(server).get("/info").expect(200);
   });
 
-  it("RDY-20 answers 503 also to callers that were waiting for a check when draining began", async () => {
+  it("RDY-20 answers 503 also to callers that wait for a check when draining begins", async () => {
     const answer = deferred<{ healthy: boolean; detail: string }>();
     const middleware = health({ ...about, checks: [check("database", true, () => answer.promise)] });
     const waiting = middleware.report();
@@ -62,7 +62,7 @@ describe("the states of a service", () => {
     expect((await waiting).checks).to.have.all.keys("shutdown");
   });
 
-  it("RDY-20 does not go back from draining, not even for a start that finishes late", async () => {
+  it("RDY-20 stays draining when a start finishes after draining began", async () => {
     const middleware = health(about);
     middleware.setState("draining");
     middleware.setState("serving");
@@ -71,7 +71,7 @@ describe("the states of a service", () => {
     expect((await middleware.report()).checks).to.have.all.keys("shutdown");
   });
 
-  it("refuses a word that is no state", () => {
+  it("refuses an unknown state", () => {
     expect(() => health(about).setState("ready" as "serving"))
       .to.throw(ConfigurationError, /state: must be one of "starting", "serving", "draining"; it is "ready"/)
       .with.property("code", "ERR_SVC_CONFIGURATION");
@@ -79,7 +79,7 @@ describe("the states of a service", () => {
 });
 
 describe("changes of readiness", () => {
-  it("are logged once each, with the checks that fail, and not while nothing changes", async () => {
+  it("are logged once each, with the failing checks", async () => {
     const logger = collectingLogger();
     const result = { healthy: true, detail: "", critical: true };
     const middleware = health({
@@ -117,7 +117,7 @@ describe("changes of readiness", () => {
     ]);
   });
 
-  it("are told to onChange, starting and draining included", async () => {
+  it("call onChange, also for starting and draining", async () => {
     const changes: ReadinessChange[] = [];
     const middleware = health({ ...about, onChange: (change) => changes.push(change) });
     middleware.setState("starting");
@@ -132,7 +132,7 @@ describe("changes of readiness", () => {
     expect(changes.at(-1)?.report.checks).to.have.all.keys("shutdown");
   });
 
-  it("of an expected kind are logged at info level", () => {
+  it("that are expected are logged at info level", () => {
     const logger = collectingLogger();
     health({ ...about, logger }).setState("draining");
     expect(logger.lines.map(({ level, message }) => [level, message])).to.deep.equal([
@@ -140,7 +140,7 @@ describe("changes of readiness", () => {
     ]);
   });
 
-  it("do not hurt the answer, nor the stop, when the logger throws", async () => {
+  it("fail neither the answer nor the shutdown when the logger throws", async () => {
     const fail = (): never => {
       throw new Error("the logger's");
     };
@@ -152,7 +152,7 @@ describe("changes of readiness", () => {
     expect(middleware.state()).to.equal("draining");
   });
 
-  it("do not hurt the answer when onChange throws; the logger hears of it", async () => {
+  it("do not fail the answer when onChange throws; its error is logged", async () => {
     const onChange = (): never => {
       throw new Error("boom");
     };

@@ -12,10 +12,9 @@ export interface BodyLimitOptions {
 }
 
 /**
- * Bounds bodies of every type, also those that the application reads as a stream. A `Content-Length` over the limit
- * is refused before anything is read (LIM-2); a chunked body is counted as it arrives (LIM-3), and when it is too
- * long the client gets its 413 while the handler sees the stream end with an error. `jsonBody()` has its own limit
- * and does not need this.
+ * Limits bodies of every type, also those that the application reads as a stream. Refuses a `Content-Length` over the
+ * limit before the body is read (LIM-2). Counts a chunked body as it arrives (LIM-3): over the limit, the client gets a
+ * 413 and the reader of the stream an error. `jsonBody()` has its own limit and does not need this.
  *
  * @throws ConfigurationError for unknown or wrong options
  */
@@ -38,25 +37,25 @@ export function bodyLimit(options?: BodyLimitOptions): Middleware {
   };
 }
 
-// The parser hands every chunk to `push`: the one place that all ways of reading a request have in common.
+// The HTTP parser passes every chunk to `push`, so this counts for every way of reading a request.
 function countChunks(req: IncomingMessage, res: ServerResponse, maxBytes: number): void {
   const push = req.push.bind(req);
   let received = 0;
   req.push = (chunk: unknown, encoding?: BufferEncoding): boolean => {
     if (received > maxBytes) {
-      // The client is done: nothing is left to wait for. The end is not passed on, or half a body would look whole.
+      // The client has sent everything. Do not pass on the end: a reader would take the partial body for a complete one.
       if (chunk === null && !res.writableEnded) res.end();
       return false;
     }
     if (chunk instanceof Uint8Array) received += chunk.length;
     if (received <= maxBytes) return push(chunk, encoding);
-    // Cuts the connection where an answer has begun: the client must not take half of it for a whole one.
+    // When an answer has begun, sendProblem cuts the connection, so that the client notices the incomplete answer.
     const fault = tooLarge(maxBytes);
-    // Node forgets a request that was answered, and its reader would wait for ever.
+    // Node drops an answered request without an event, so its reader would wait forever.
     res.once("close", () => req.destroy(fault));
     const isAnswered = !res.headersSent;
     sendProblem(req, res, fault);
-    // Its handler may not even be reading, and answer some time.
+    // The handler may not be reading the body, and may answer later.
     if (isAnswered) silence(res);
     return false;
   };

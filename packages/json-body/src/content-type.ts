@@ -9,20 +9,20 @@ export function hasBody(req: IncomingMessage): boolean {
   const length = req.headers["content-length"];
   if (length !== undefined) return length !== "0";
   if (req.httpVersionMajor < 2) return req.headers["transfer-encoding"] !== undefined;
-  // HTTP/2 needs no header for a body: a request that has none ends with its head.
+  // HTTP/2 needs no header for a body: a request without a body ends with its headers.
   return (req as WithStream).stream?.endAfterHeaders !== true;
 }
 
-/** `type/subtype` in lower case without parameters; "" when there is none. */
+/** Returns `type/subtype` in lower case without parameters; "" without a type. */
 export function essenceOf(contentType: string | undefined): string {
   if (contentType === undefined) return "";
   const end = contentType.indexOf(";");
   return (end === -1 ? contentType : contentType.slice(0, end)).trim().toLowerCase();
 }
 
-/** `json` for a JSON body in UTF-8, `charset` for one in another charset, `other` for everything else. */
+/** Returns `json` for a JSON body in UTF-8, `charset` for JSON in another charset, `other` for other types. */
 export function classify(contentType: string | undefined): "json" | "charset" | "other" {
-  // What nearly every client sends.
+  // Nearly every client sends this.
   if (contentType === "application/json") return "json";
   const essence = essenceOf(contentType);
   if (essence !== "application/json" && !isJsonSuffixed(essence)) return "other";

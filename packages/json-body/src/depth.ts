@@ -6,11 +6,11 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
 /**
- * Whether JSON nests deeper than `maxDepth`. One pass over the bytes, before anything is parsed: `JSON.parse` takes
- * depths at which `JSON.stringify`, and most code that walks the value, runs out of stack.
+ * Whether JSON is nested deeper than `maxDepth`, by one pass over the bytes before parsing. `JSON.parse` accepts depths at
+ * which `JSON.stringify` and most recursive code run out of stack.
  */
 export function isDeeperThan(json: Uint8Array, maxDepth: number): boolean {
-  // Every level needs its two brackets; what lacks some of them is not valid anyway.
+  // Every level needs two brackets; JSON without them is invalid anyway.
   if (json.length < 2 * (maxDepth + 1)) return false;
   let depth = 0;
   const end = json.length;

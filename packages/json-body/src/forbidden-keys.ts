@@ -1,10 +1,9 @@
-// An escaped letter of `__proto__`, `constructor` or `prototype`: \u005f is an underscore.
+// Matches an escaped letter of `__proto__`, `constructor` or `prototype`: \u005f is an underscore.
 const ESCAPED_LETTER = /\\u00(?:5f|6[35ef]|7[0-59])/i;
 
 /**
- * Whether a parsed value has an own key `__proto__`, or a `constructor` that has a `prototype`: code that merges such
- * a value into another object may change every object of the process. The value is walked only when its text can
- * spell such a key.
+ * Whether a parsed value has an own key `__proto__`, or a `constructor` with a `prototype`: merging such a value into
+ * another object may change every object of the process. Searches the value only when its text can contain such a key.
  *
  * @param text the JSON that `value` was parsed from
  */

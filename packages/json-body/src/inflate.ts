@@ -6,7 +6,7 @@ type Done = (fault: ProblemError | undefined, body: Buffer) => void;
 type Inflate = (body: Buffer, maxBytes: number, done: Done) => void;
 type Callback = (error: NodeJS.ErrnoException | null, result: Buffer) => void;
 
-// RFC 9659: a window of 8 MiB is what a zstd body may ask a server to allocate.
+// A zstd body may ask for a window of at most 8 MiB (RFC 9659).
 const ZSTD_WINDOW_LOG = 23;
 
 const gunzip: Inflate = (body, maxBytes, done) => {
@@ -25,7 +25,7 @@ const inflaters: ReadonlyMap<string, Inflate> = new Map<string, Inflate>([
     (body, maxBytes, done) =>
       zlib.brotliDecompress(body, { maxOutputLength: maxBytes }, settle(maxBytes, done)),
   ],
-  // Node 22.15 and 23.8 brought it.
+  // Available since Node 22.15 and 23.8.
   ...(typeof zlib.zstdDecompress === "function" ? [["zstd", unzstd] as const] : []),
 ]);
 
@@ -45,11 +45,11 @@ function settle(maxBytes: number, done: Done): Callback {
 
 const EMPTY = Buffer.alloc(0);
 
-/** Every content coding that can be undone, for an `Accept-Encoding` of a 415. */
+/** The supported content codings, for the `Accept-Encoding` of a 415. */
 export const acceptedEncodings: string = [...inflaters.keys()].filter((name) => name !== "x-gzip").join(", ");
 
 /**
- * What undoes the content coding of a body: undefined when there is nothing to undo, "unknown" when nobody can.
+ * Returns the function that decodes a content coding: undefined for a body without one, "unknown" for an unsupported one.
  * Inflation stops as soon as its output is over the limit.
  */
 export function inflaterOf(contentEncoding: string | undefined): Inflate | "unknown" | undefined {

@@ -13,14 +13,14 @@ import { readBody } from "./read-body.ts";
 
 interface WithBody extends IncomingMessage {
   body?: unknown;
-  /** What body-parser looks at to leave a body alone. */
+  /** body-parser ignores a request with this mark. */
   _body?: boolean;
 }
 
 /**
- * Parses JSON bodies (`application/json` and `+json` types) into `req.body`, within limits. Leaves alone: requests
- * without a body, bodies that something else has parsed or read, and other types unless `otherTypes` refuses them. Every
- * other fault of a client is a 4xx problem (ERR-18, ERR-19, LIM-1 to LIM-3).
+ * Parses JSON bodies (`application/json` and `+json` types) into `req.body`, within limits. Ignores requests without a body,
+ * bodies that other code has parsed or read, and other types unless `otherTypes` refuses them. Answers every other fault of
+ * a client with a 4xx problem (ERR-18, ERR-19, LIM-1 to LIM-3).
  *
  * @throws ConfigurationError for unknown or wrong options
  */
@@ -74,8 +74,8 @@ export function jsonBody(options?: JsonBodyOptions): Middleware {
 }
 
 /**
- * Returns the parsed body of a request; undefined when there is none, or when nothing has parsed it. Never throws, also
- * where `otherTypes` refuses.
+ * Returns the parsed body of a request; undefined without a body, or when no parser has read it. Never throws, also when
+ * `otherTypes` makes `req.body` throw.
  */
 export function bodyOf(req: IncomingMessage): unknown {
   return isRefusing(req) ? undefined : (req as WithBody).body;
@@ -97,13 +97,13 @@ function refusalOf(
   });
 }
 
-// The listeners of a request run outside of every async context, that of this collection and those of others.
+// The listeners of a request run outside every async context, the one of this collection and those of other libraries.
 function inSameContext(req: IncomingMessage, next: (error?: unknown) => void): (error?: unknown) => void {
   const restore = AsyncLocalStorage.snapshot();
   return (error) => {
     restore(() => {
       const context = contextOf(req);
-      // The snapshot may itself have been taken in such a listener, of a reader in front of this one.
+      // An earlier reader may have lost the context already, before the snapshot was taken.
       if (context !== undefined && currentContext() !== context) runWithContext(context, () => next(error));
       else next(error);
     });

@@ -1,7 +1,7 @@
 /**
- * Where a text stops being JSON, as an offset in UTF-16 code units: the first character that cannot stand where it
- * does, or the length of a text that ends too early. Only for texts that `JSON.parse` has refused; its own messages
- * quote the text and often name no position. Not recursive.
+ * Returns the offset in UTF-16 code units at which a text stops being JSON: the first unexpected character, or the length
+ * of a text that ends too early. Call it only for a text that `JSON.parse` has refused, because its own messages quote the
+ * text and often have no position. Not recursive.
  */
 export function faultPosition(text: string): number {
   const closers: string[] = [];
@@ -24,7 +24,7 @@ export function faultPosition(text: string): number {
       if (at < 0) return ~at;
       i = at;
     }
-    // A value is complete: close what it closes, then go on to the next one.
+    // A value is complete: close the objects and arrays that end here, then continue with the next value.
     for (;;) {
       i = skipSpace(text, i);
       const closer = closers.at(-1);
@@ -44,7 +44,7 @@ export function faultPosition(text: string): number {
   }
 }
 
-// Each of these returns the offset behind what it read, or the complement of the offset of the fault.
+// Each of these functions returns the offset after the text that it read, or the complement (~) of the fault's offset.
 
 function afterKey(text: string, start: number): number {
   if (text[start] !== '"') return ~start;

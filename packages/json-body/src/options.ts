@@ -6,16 +6,16 @@ export interface JsonBodyOptions {
   readonly maxBytes?: number | undefined;
   /** How deep objects and arrays may be nested, 1 to 1,000. Default: 100. */
   readonly maxDepth?: number | undefined;
-  /** Whether compressed bodies are taken: gzip, deflate, br and, where Node has it, zstd. Default: true. */
+  /** Whether compressed bodies are accepted: gzip, deflate, br and, where Node has it, zstd. Default: true. */
   readonly inflate?: boolean | undefined;
   /**
-   * Whether the outermost value must be an object or an array. A handler that reads a member of `null` throws, so
-   * switch it off only where the body is validated first. Default: true.
+   * Whether the outermost value must be an object or an array. Set it to false only when the body is validated first: a
+   * handler that reads a member of `null` throws. Default: true.
    */
   readonly strict?: boolean | undefined;
   /**
-   * What becomes of a body of another type. `leave`: `req.body` stays undefined. `refuse`: a handler of an Express route that
-   * reads `req.body` gets a 415 problem thrown while no parser has set it and nothing reads the request. Default: `leave`.
+   * The treatment of a body of another type. `leave`: `req.body` stays undefined. `refuse`: reading `req.body` in a handler of
+   * an Express route throws a 415 problem, unless a parser has set it or other code reads the request. Default: `leave`.
    */
   readonly otherTypes?: "leave" | "refuse" | undefined;
 }

@@ -5,18 +5,18 @@ import { malformed } from "./faults.ts";
 import { hasForbiddenKey } from "./forbidden-keys.ts";
 import { faultPosition } from "./json-fault.ts";
 
-/** What a JSON text must keep to. */
+/** The limits of a JSON text. */
 export interface JsonRules {
   readonly maxDepth: number;
   readonly strict: boolean;
 }
 
-/** The value of JSON bytes, or the problem that they are. */
+/** The value of JSON bytes, or the problem for the client. */
 export type Parsed = { readonly value: unknown } | { readonly fault: ProblemError };
 
 const BYTE_ORDER_MARK = 0xfeff;
 
-/** Parses the bytes of a body. Never throws, whatever they are. */
+/** Parses the bytes of a body. Never throws, for any bytes. */
 export function parseJson(bytes: Buffer, { maxDepth, strict }: JsonRules): Parsed {
   if (!isUtf8(bytes)) return fault("ERR_SVC_BODY_NOT_UTF8", "the body is not valid UTF-8");
   if (isDeeperThan(bytes, maxDepth)) {

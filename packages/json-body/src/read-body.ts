@@ -3,8 +3,8 @@ import type { ProblemError } from "@svc/problem";
 import { malformed, tooLarge } from "./faults.ts";
 
 /**
- * Reads a request to its end and calls back once: with the body, or with the fault that ended it. Counts while the
- * body arrives (LIM-3). Holds at most twice the limit, also when the body comes in chunks of one byte.
+ * Reads a request to its end and calls `done` once, with the body or with the fault that ended it. Counts while the body
+ * arrives (LIM-3). Uses memory of at most twice the limit, also when the body arrives in chunks of one byte.
  */
 export function readBody(
   req: IncomingMessage,
@@ -34,7 +34,7 @@ export function readBody(
     finish(malformed("ERR_SVC_BODY_INCOMPLETE", "the request ended before its body was complete"));
   };
   if (req.destroyed) {
-    // The client went while something in front of this was at work; a stream that is gone tells nobody any more.
+    // The client disconnected before this reader started, and a destroyed stream emits no more events.
     onBroken();
     return;
   }
@@ -46,7 +46,7 @@ export function readBody(
 
 const EMPTY = Buffer.alloc(0);
 
-// A list of chunks would cost a hundred bytes for every byte of a client that sends them singly.
+// A list of chunks would cost a hundred bytes per byte for a client that sends single bytes.
 function appended(held: Buffer, size: number, chunk: Buffer, maxBytes: number): Buffer {
   const total = size + chunk.length;
   let target = held;

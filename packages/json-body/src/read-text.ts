@@ -5,25 +5,24 @@ import { readBody } from "./read-body.ts";
 
 /** Options of `readText()`. */
 export interface ReadTextOptions {
-  /** The largest body, in bytes as sent (LIM-1). No default: a form and a token are small, a document is not. */
+  /** The largest body, in bytes as sent (LIM-1). Required, because a good limit depends on the kind of text. */
   readonly maxBytes: number;
 }
 
 const kinds: { readonly maxBytes: Kind<number> } = { maxBytes: integer({ min: 1 }) };
 
 /**
- * The body of a request as text, of whatever type it is: UTF-8, a byte that is none becomes U+FFFD. For the odd small
- * body that no parser has read: a form, a token. Refuses by `Content-Length` before anything is read (LIM-2), and else
- * counts what arrives (LIM-3); inflates nothing. A body that somebody else has read to its end is the empty text, because
- * nothing more of it will come.
+ * Reads the body of a request of any type as UTF-8 text, with U+FFFD for invalid bytes. For a small body that no parser
+ * reads, such as a form or a token. Refuses a too large `Content-Length` before reading (LIM-2), and otherwise counts the
+ * bytes as they arrive (LIM-3). Inflates no body. Returns the empty text when other code has read the body to its end.
  *
  * @throws ProblemError 413 `ERR_SVC_BODY_TOO_LARGE`, which closes the connection; 400 `ERR_SVC_BODY_INCOMPLETE` when
- * the client went away
+ * the client disconnects
  * @throws ConfigurationError for unknown or wrong options
  */
 export async function readText(req: IncomingMessage, options: ReadTextOptions): Promise<string> {
   const { maxBytes } = resolveOptions("readText()", options, kinds);
-  // There is no event left to wait for.
+  // The stream has ended and emits no more events.
   if (req.readableEnded) return "";
   if (Number(req.headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes);
   return new Promise((resolve, reject) => {

@@ -2,28 +2,28 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { type ProblemError, sendProblem } from "@svc/problem";
 import { unsupported } from "./faults.ts";
 
-/** Marks a request whose `body` answers 415 while nothing has read it. Shared by all copies of this package. */
+/** Marks a request with a `body` that throws a 415 until it is read. All copies of this package share it. */
 const UNREAD: unique symbol = Symbol.for("@svc/json-body/unread") as never;
 
 interface Refusing extends IncomingMessage {
   body?: unknown;
   _body?: unknown;
   [UNREAD]?: true;
-  /** Set by both majors of Express when a route matches, and kept behind it. */
+  /** Both majors of Express set this when a route matches, and keep it afterwards. */
   readonly route?: unknown;
   params?: unknown;
 }
 
-/** What each refusal is the answer to. */
+/** The request and response of each refusal. */
 const refused = new WeakMap<object, { readonly req: IncomingMessage; readonly res: ServerResponse }>();
 
 /**
- * Makes reading `req.body` in a route throw a 415 problem while nothing has set it or begun to read the request (ERR-18). A
- * parser of the route replaces it by setting `req.body`. Middleware and error handlers see undefined: a parser may follow, and
- * a refusal there would hide the error.
+ * Makes reading `req.body` in a route throw a 415 problem until code sets it or begins to read the request (ERR-18). A parser
+ * of the route replaces the property by setting `req.body`. Middleware sees undefined, because a parser may follow, and so do
+ * error handlers, because a refusal there would hide the error.
  */
 export function refuseWhileUnread(req: Refusing, res: ServerResponse): void {
-  // Parsers for Express 4 read `_body`, then write `req.body = req.body || {}`, whether or not the type is theirs.
+  // Parsers for Express 4 read `_body` and then write `req.body = req.body || {}`, even for types that they do not parse.
   let parser: "none" | "asks" | "sets" = "none";
   let { params, route } = req;
   let isInRoute = route !== undefined;
@@ -40,7 +40,7 @@ export function refuseWhileUnread(req: Refusing, res: ServerResponse): void {
       get() {
         const isParser = parser === "asks";
         parser = isParser ? "sets" : "none";
-        // Once an answer has begun or the client has gone, an error could only do harm.
+        // After an answer has begun or the client has disconnected, an error could no longer be answered.
         const canAnswer = !res.headersSent && !res.destroyed;
         if (!isParser && isInRoute && canAnswer && isUnread(req)) throw refusalOf(req, res);
         return undefined;
@@ -61,7 +61,7 @@ export function refuseWhileUnread(req: Refusing, res: ServerResponse): void {
         settle("_body", value);
       },
     },
-    // Both majors set `params` for each layer that they run, and `route` just before if that layer is a route.
+    // Both majors set `params` for each layer that they run, and set `route` just before when the layer is a route.
     params: {
       configurable: true,
       enumerable: true,
@@ -81,9 +81,9 @@ export function isRefusing(req: Refusing): boolean {
 }
 
 /**
- * Sends a refusal that reached no error handler, and reports whether the error was one. For listeners of
- * `unhandledRejection` and `uncaughtException`: Express 4 ignores the promise of a handler, and neither major sees what a
- * callback throws, so a client could end the process by a wrong content type.
+ * Sends a refusal that reached no error handler; returns whether the error was a refusal. For listeners for
+ * `unhandledRejection` and `uncaughtException`: Express 4 ignores the promise of a handler, and neither major sees an error
+ * thrown in a callback, so a client could end the process by a wrong content type.
  */
 export function answerRefusal(error: unknown): boolean {
   const answer = typeof error === "object" && error !== null ? refused.get(error) : undefined;
@@ -102,7 +102,7 @@ function refusalOf(req: IncomingMessage, res: ServerResponse): ProblemError {
   return fault;
 }
 
-// A listener, a pipe and an iteration all change `readableFlowing` before the first chunk arrives.
+// Listeners, pipes and iterations change `readableFlowing` before the first chunk arrives.
 function isUnread(req: IncomingMessage): boolean {
   const isEmpty = req.complete && req.readableLength === 0;
   return req.readableFlowing === null && !req.readableDidRead && !isEmpty;

@@ -5,7 +5,7 @@ import { unsupported } from "./faults.ts";
 
 const GUARD: unique symbol = Symbol.for("@svc/guard") as never;
 
-/** A guard, with what it asks for in a form that a description of the routes can show. */
+/** The guard, with its accepted types for a description of the routes. */
 export interface ContentTypeGuard extends Middleware {
   readonly [GUARD]: { readonly kind: "content-type"; readonly values: readonly string[] };
 }
@@ -13,11 +13,11 @@ export interface ContentTypeGuard extends Middleware {
 const PATTERN = /^[a-z0-9!#$&^_.-]+\/(?:\*|(?:\*\+)?[a-z0-9!#$&^_.+-]+)$/;
 
 /**
- * Refuses bodies of every other type with a 415 that names the accepted ones, in its text and as `Accept` (ERR-18). A
- * request without a body passes: it has no type that could be wrong.
+ * Refuses bodies of every other type with a 415 that names the accepted types, in its text and as `Accept` (ERR-18). A
+ * request without a body passes.
  *
- * @param types lower case, without parameters; `image/*` takes every subtype, `application/*+json` every such suffix
- * @throws ConfigurationError when there is no type, or one that is none
+ * @param types lower case, without parameters; `image/*` accepts every subtype, `application/*+json` every such suffix
+ * @throws ConfigurationError without a type, and for an invalid one
  */
 export function requireContentType(...types: string[]): ContentTypeGuard {
   const wrong = types.filter((type) => typeof type !== "string" || !PATTERN.test(type));

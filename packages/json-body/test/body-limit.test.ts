@@ -15,7 +15,7 @@ interface Answer {
   readonly text: string;
 }
 
-/** Sends a body in chunks, without saying how long it will be, and stops once it is answered. */
+/** Sends a chunked body, and stops when the answer arrives. */
 function sendChunks(url: string, chunks: readonly string[]): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const req = request(url, { method: "POST", headers: { "content-type": "text/csv" } }, (res) => {
@@ -61,7 +61,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect(JSON.parse(answer.text)).to.include({ title: "Payload Too Large", status: 413 });
     });
 
-    it("lets a chunked body of exactly the limit through to its reader", async () => {
+    it("accepts a chunked body of exactly the limit", async () => {
       await using server = await listen(app());
       const answer = await sendChunks(`${server.url}/count`, ["a".repeat(60), "b".repeat(40)]);
       expect(answer.status).to.equal(200);
@@ -82,7 +82,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect(status).to.equal(413);
     });
 
-    it("LIM-3 answers one 413, and logs no error, when jsonBody stands behind it", async () => {
+    it("LIM-3 answers with one 413, and logs no error, when jsonBody follows", async () => {
       const levels: string[] = [];
       let tell: () => void = () => undefined;
       const logged = new Promise<void>((resolve) => (tell = resolve));
@@ -113,7 +113,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect(levels).to.deep.equal(["debug"]);
     });
 
-    it("LIM-3 breaks the body off for whoever reads it, instead of ending it or leaving it open", async () => {
+    it("LIM-3 ends the body with an error for its reader, instead of a normal end or no end", async () => {
       let tell: (error: unknown) => void = () => undefined;
       const told = new Promise<unknown>((resolve) => (tell = resolve));
       const made = express();
@@ -127,7 +127,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect(await told).to.include({ status: 413, code: "ERR_SVC_BODY_TOO_LARGE" });
     });
 
-    it("LIM-3 keeps what its handler answers later from the client, and from ending the process", async () => {
+    it("LIM-3 discards a later answer of the handler, which would otherwise end the process", async () => {
       let tell: (outcome: unknown) => void = () => undefined;
       const told = new Promise<unknown>((resolve) => (tell = resolve));
       const made = express();
@@ -153,7 +153,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect(await told).to.equal("answered");
     });
 
-    it("leaves requests without a body alone", async () => {
+    it("passes requests without a body", async () => {
       await using server = await listen(app());
       expect((await fetch(`${server.url}/count`)).status).to.equal(405);
     });
@@ -161,13 +161,13 @@ for (const [name, express] of Object.entries(expressMajors)) {
 }
 
 describe("bodyLimit options", () => {
-  it("refuses a limit that is none", () => {
+  it("refuses an invalid limit", () => {
     expect(() => bodyLimit({ maxBytes: 0 })).to.throw(ConfigurationError, "maxBytes");
   });
 });
 
-describe("bodyLimit behind a refusal", () => {
-  it("ERR-18 does not cut the answer to a chunked body that was refused for another reason", async () => {
+describe("bodyLimit before another refusal", () => {
+  it("ERR-18 keeps the answer to a chunked body that was refused for another reason", async () => {
     const app = expressMajors["express 5"]();
     app.use(bodyLimit({ maxBytes: 1000 }), jsonBody({ maxBytes: 1000 }));
     app.use(notFound(), problemHandler());

@@ -12,11 +12,11 @@ interface Answer {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** Sends one request without a Content-Length through `middleware`, on a server of HTTP/2. */
+/** Sends one request without a Content-Length through `middleware`, on an HTTP/2 server. */
 async function send(middleware: Middleware, body: string | undefined, type: string): Promise<Answer> {
   const onError = problemHandler();
   const server = createServer((request: Http2ServerRequest, response: Http2ServerResponse) => {
-    // The compatible interface of Node, which its types do not call compatible.
+    // Node's HTTP/2 compatibility API works with HTTP/1 middleware, but its types do not match.
     const [req, res] = [request as unknown as IncomingMessage, response as unknown as ServerResponse];
     middleware(req, res, (error) => {
       if (error !== undefined) onError(error, req, res, () => undefined);
@@ -52,7 +52,7 @@ async function send(middleware: Middleware, body: string | undefined, type: stri
 
 const json = "application/json";
 
-describe("bodies of HTTP/2, which needs no header for them", () => {
+describe("bodies of HTTP/2 without a Content-Length", () => {
   it("LIM-1 are parsed, and refused when they are too large", async () => {
     expect(await send(jsonBody(), '{"a":1}', json)).to.deep.equal({ status: 200, body: { got: { a: 1 } } });
     const refused = await send(jsonBody({ maxBytes: 20 }), JSON.stringify(["x".repeat(100)]), json);
@@ -75,13 +75,13 @@ describe("bodies of HTTP/2, which needs no header for them", () => {
     expect([refused.status, refused.body["detail"]]).to.deep.equal([413, "the body is larger than 20 bytes"]);
   });
 
-  it("ERR-18 have a type that counts, and a request without one passes", async () => {
+  it("ERR-18 are refused for a wrong type, and a request without a body passes", async () => {
     const guard = requireContentType(json);
     expect((await send(guard, "x", "text/plain")).status).to.equal(415);
     expect((await send(guard, undefined, "text/plain")).status).to.equal(200);
   });
 
-  it("are refused without a header that says something about a connection of HTTP/1", async () => {
+  it("are refused without the HTTP/1 header Connection", async () => {
     const warnings: string[] = [];
     const note = (warning: Error): void => void warnings.push(warning.message);
     process.on("warning", note);

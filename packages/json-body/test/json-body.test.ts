@@ -13,7 +13,7 @@ import { post, type Seen, serve, serveAll, stacks } from "./support/stacks.ts";
 
 const JSON_TYPE = { "Content-Type": "application/json" };
 
-/** A whole request as bytes, on a connection that the server may keep open. */
+/** A complete request as bytes, on a connection that the server may keep open. */
 function raw(headers: string, body: string | Buffer = ""): Buffer {
   return Buffer.concat([
     Buffer.from(`POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n${headers}\r\n`, "latin1"),
@@ -47,7 +47,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("leaves other types and requests without a body alone", async () => {
+    it("ignores other types and requests without a body", async () => {
       await using server = await serve(stack);
       for (const type of [
         "text/plain",
@@ -76,12 +76,12 @@ for (const stack of stacks) {
       }
     });
 
-    it("takes a byte order mark", async () => {
+    it("accepts a byte order mark", async () => {
       await using server = await serve(stack);
       expect((await post(server.url, '\ufeff{"a":1}')).body.body).to.deep.equal({ a: 1 });
     });
 
-    it("LIM-1 LIM-2 refuses a length over the limit without reading, and keeps to the byte", async () => {
+    it("LIM-1 LIM-2 refuses a length one byte over the limit without reading the body", async () => {
       await using server = await serve(stack, { maxBytes: 10 });
       expect((await post(server.url, '{"a":1234}')).body.body).to.deep.equal({ a: 1234 });
       const { status, body, headers } = await post(server.url, '{"a":12345}');
@@ -92,7 +92,7 @@ for (const stack of stacks) {
       expect(unsent.status).to.equal(413);
     });
 
-    it("LIM-1 takes 2 MiB by default and no more", async () => {
+    it("LIM-1 accepts at most 2 MiB by default", async () => {
       await using server = await serve(stack);
       const fits = JSON.stringify(["x".repeat(2 * 1024 * 1024 - 4)]);
       expect(fits).to.have.lengthOf(2 * 1024 * 1024);
@@ -113,7 +113,7 @@ for (const stack of stacks) {
       expect((await rawRequest(server.port, fitting)).status).to.equal(200);
     });
 
-    it("LIM-1 a client that goes on sending still gets to read its 413", async () => {
+    it("LIM-1 sends the 413 so that a client that is still sending can read it", async () => {
       await using server = await serve(stack, { maxBytes: 1_000 });
       const body = Buffer.alloc(8 * 1024 * 1024, 0x20);
       const client = request(server.url, {
@@ -123,13 +123,13 @@ for (const stack of stacks) {
       client.end(body);
       const [response] = (await once(client, "response")) as [import("node:http").IncomingMessage];
       expect(response.statusCode).to.equal(413);
-      // From here on the server may close whenever it likes.
+      // From here on, the server may close the connection at any time.
       client.on("error", () => undefined);
       const chunks = (await response.toArray()) as Buffer[];
       expect(Buffer.concat(chunks).toString()).to.contain('"status":413');
     });
 
-    it("LIM-3 puts chunks of one byte together without holding a list of them", async () => {
+    it("LIM-3 joins chunks of one byte without a list of them", async () => {
       await using server = await serve(stack);
       const text = JSON.stringify({ list: Array.from({ length: 3_000 }, (_, i) => i) });
       const chunks = text.replace(/./g, "1\r\n$&\r\n");
@@ -159,7 +159,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("LIM-1 stops inflating at the limit: 48 KB that would become 50 MB answer 413 in little memory", async () => {
+    it("LIM-1 stops inflating at the limit: answers 48 KB that inflate to 50 MB with 413 in little memory", async () => {
       await using server = await serve(stack);
       const bomb = Buffer.alloc(50 * 1024 * 1024, 0x20);
       for (const [encoding, bytes] of [
@@ -178,7 +178,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("LIM-1 inflates to the byte", async () => {
+    it("LIM-1 inflates exactly maxBytes, and refuses one byte more", async () => {
       await using server = await serve(stack, { maxBytes: 50 });
       const send = (length: number): ReturnType<typeof post> => {
         const packed = zlib.gzipSync(`{}${" ".repeat(length - 2)}`);
@@ -188,7 +188,7 @@ for (const stack of stacks) {
       expect((await send(51)).status).to.equal(413);
     });
 
-    it("ERR-18 refuses encodings that it does not know, and all of them when told to", async () => {
+    it("ERR-18 refuses unknown encodings, and all encodings with inflate: false", async () => {
       await using server = await serve(stack);
       await using plain = await serve(stack, { inflate: false });
       const { status, headers, body } = await post(server.url, "{}", {
@@ -202,7 +202,7 @@ for (const stack of stacks) {
       expect((await post(plain.url, new Uint8Array(zlib.gzipSync("{}")), gzip)).status).to.equal(415);
     });
 
-    it("ERR-19 refuses bytes that are not in the encoding they claim, cut off or not", async () => {
+    it("ERR-19 refuses bytes that are not in the declared encoding, or are incomplete", async () => {
       await using server = await serve(stack);
       const packed = zlib.gzipSync('{"a":"some longer text"}');
       for (const bytes of [Buffer.from("{}"), packed.subarray(0, packed.length - 9)]) {
@@ -223,7 +223,7 @@ for (const stack of stacks) {
       expect((await post(server.url, new Uint8Array(packed), headers)).status).to.equal(400);
     });
 
-    it("ERR-18 refuses every charset but utf-8", async () => {
+    it("ERR-18 refuses every charset except utf-8", async () => {
       await using server = await serve(stack);
       for (const charset of ["latin1", "utf-16", '""', "'utf-8'"]) {
         const { status, body } = await post(server.url, "{}", {
@@ -233,7 +233,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("ERR-19 names the position of what is malformed and repeats nothing of it", async () => {
+    it("ERR-19 names the position of malformed JSON without quoting it", async () => {
       await using server = await serve(stack);
       const { status, body } = await post(server.url, '{\n "password": hunter2 }');
       expect(status).to.equal(400);
@@ -242,13 +242,13 @@ for (const stack of stacks) {
       expect((await post(server.url, " ")).body.detail).to.contain("position 1 (line 1, column 2)");
     });
 
-    it("ERR-19 refuses bytes that are no UTF-8", async () => {
+    it("ERR-19 refuses bytes that are not UTF-8", async () => {
       await using server = await serve(stack);
       const { status, body } = await post(server.url, new Uint8Array([0x22, 0xff, 0x22]));
       expect([status, body.detail]).to.deep.equal([400, "the body is not valid UTF-8"]);
     });
 
-    it("refuses nesting over the limit with 400, also where JSON.stringify would run out of stack", async () => {
+    it("refuses nesting over the limit with 400, also when JSON.stringify would run out of stack", async () => {
       await using server = await serve(stack);
       const nested = (depth: number): string => "[".repeat(depth) + "]".repeat(depth);
       expect((await post(server.url, nested(100))).status).to.equal(200);
@@ -258,13 +258,13 @@ for (const stack of stacks) {
       }
     });
 
-    it("does not take brackets inside of strings for nesting", async () => {
+    it("does not count brackets inside strings as nesting", async () => {
       await using server = await serve(stack, { maxDepth: 2 });
       const value = { a: ["[[[[{{{{", '\\"[[[[', "\\"] };
       expect((await post(server.url, JSON.stringify(value))).body.body).to.deep.equal(value);
     });
 
-    it("refuses keys that poison prototypes, however they are spelled", async () => {
+    it("refuses keys that pollute prototypes, also in escaped form", async () => {
       await using server = await serve(stack);
       for (const text of [
         '{"__proto__":{"admin":true}}',
@@ -280,7 +280,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("takes such words as values, and harmless uses of them as keys", async () => {
+    it("accepts these words as values, and harmless uses of them as keys", async () => {
       await using server = await serve(stack);
       for (const text of [
         '{"a":"__proto__"}',
@@ -293,7 +293,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("refuses a lone value, unless it is told not to", async () => {
+    it("refuses a lone scalar value, and accepts it with strict: false", async () => {
       await using server = await serve(stack);
       await using loose = await serve(stack, { strict: false });
       for (const text of ["null", "5", '"x"', "true"]) {
@@ -303,7 +303,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("leaves a body alone that somebody else has parsed", async () => {
+    it("ignores a body that another parser has parsed", async () => {
       const first = jsonBody();
       await using twice = await serveAll(stack, [first, jsonBody({ maxDepth: 1 })]);
       expect((await post(twice.url, '[["deep"]]')).body.body).to.deep.equal([["deep"]]);
@@ -315,7 +315,7 @@ for (const stack of stacks) {
       expect((await post(consumed.url, "not json")).body).to.include({ parsed: false });
     });
 
-    it("answers nothing and hangs nothing when the client goes away", async () => {
+    it("passes a fault to next when the client disconnects", async () => {
       let fault: unknown;
       const { promise, resolve } = deferred();
       const parser = jsonBody();
@@ -337,7 +337,7 @@ for (const stack of stacks) {
       ]);
     });
 
-    it("goes on with a fault when the client has gone before its body was asked for", async () => {
+    it("passes a fault to next when the client has disconnected before the body is read", async () => {
       const { promise, resolve } = deferred();
       let fault: unknown;
       const parser = jsonBody();
@@ -361,7 +361,7 @@ for (const stack of stacks) {
       expect(isProblemError(fault) && fault.code).to.equal("ERR_SVC_BODY_INCOMPLETE");
     });
 
-    it("answers a body that is shorter than its length with 400", async () => {
+    it("answers a body shorter than its Content-Length with 400", async () => {
       await using server = await serve(stack);
       const socket = connect({ port: server.port, host: "127.0.0.1", allowHalfOpen: true });
       let text = "";
@@ -371,7 +371,7 @@ for (const stack of stacks) {
       expect(text).to.match(/^HTTP\/1\.1 400 /);
     });
 
-    it("lets a client wait for 100 Continue", async () => {
+    it("parses the body of a client that waits for 100 Continue", async () => {
       await using server = await serve(stack);
       const client = request(server.url, {
         method: "POST",
@@ -385,7 +385,7 @@ for (const stack of stacks) {
       expect(Buffer.concat(chunks).toString()).to.equal('{"parsed":true,"body":{"a":1}}');
     });
 
-    it("COR-4 runs what follows in the request's context, and in those of others", async () => {
+    it("COR-4 runs later middleware in the request's context, and in those of other libraries", async () => {
       const foreign = new AsyncLocalStorage<string>();
       const enter: Middleware = (req, res, next) => {
         openContext(req).requestId = "the-request";
@@ -402,7 +402,7 @@ for (const stack of stacks) {
       expect((await post(server.url, packed, gzip)).body.body).to.deep.equal(seen);
     });
 
-    it("COR-4 restores the context that a reader in front of it has lost", async () => {
+    it("COR-4 restores the context that an earlier reader has lost", async () => {
       const lose: Middleware = (req, res, next) => {
         openContext(req).requestId = "kept";
         enterContext(req, res, () => process.nextTick(() => new AsyncLocalStorage().exit(next)));
@@ -413,7 +413,7 @@ for (const stack of stacks) {
       expect((await post(server.url, "{}")).body.body).to.equal("kept");
     });
 
-    it("ERR-19 never answers 5xx, whatever bytes are sent", async () => {
+    it("ERR-19 never answers 5xx, for any bytes", async () => {
       await using server = await serve(stack);
       let seed = 42;
       const random = (max: number): number => {
@@ -447,9 +447,9 @@ for (const stack of stacks) {
   });
 }
 
-describe("jsonBody with its neighbours", () => {
+describe("jsonBody with other parsers and attachProblems", () => {
   for (const [major, express] of Object.entries(expressMajors)) {
-    it(`goes with the parser of ${major}, in either order`, async () => {
+    it(`works together with the parser of ${major}, in either order`, async () => {
       for (const parsers of [
         [express.json(), jsonBody()],
         [jsonBody(), express.json()],
@@ -465,7 +465,7 @@ describe("jsonBody with its neighbours", () => {
     });
   }
 
-  it("ERR-21 a broken chunk while the body is read answers one problem", async () => {
+  it("ERR-21 answers an invalid chunk in the body with one problem", async () => {
     const parser = jsonBody();
     const onError = problemHandler();
     const server = createServer(problemServerOptions, (req, res) => {
@@ -484,7 +484,7 @@ describe("jsonBody with its neighbours", () => {
     expect(text.match(/HTTP\/1\.1/g)).to.have.lengthOf(1);
   });
 
-  it("ERR-21 a body that does not arrive answers one 408 problem", async () => {
+  it("ERR-21 answers a body that does not arrive with one 408 problem", async () => {
     const parser = jsonBody();
     const onError = problemHandler();
     const { promise, resolve } = deferred();

@@ -8,18 +8,18 @@ import { rawRequest, rejection } from "@svc/test-support";
 import { expect } from "chai";
 import { serveAll, stacks } from "./support/stacks.ts";
 
-/** Answers with what it has read, at most 20 bytes. */
+/** Answers with the text of the body, at most 20 bytes. */
 const echo: Middleware = (req, res, next) => {
   readText(req, { maxBytes: 20 }).then((text) => sendJson(req, res, 200, { text }), next);
 };
 
-/** A whole request as bytes, after which the server closes. */
+/** A complete request as bytes, after which the server closes the connection. */
 function raw(headers: string, body: string | Buffer = ""): Buffer {
   const head = `POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: text/csv\r\n${headers}\r\n`;
   return Buffer.concat([Buffer.from(head, "latin1"), Buffer.from(body)]);
 }
 
-/** What `echo` hands to `next`, once. */
+/** Captures the first error that `echo` passes to `next`. */
 function watching(): { readonly watch: Middleware; readonly fault: Promise<ProblemError> } {
   const { promise, resolve } = Promise.withResolvers<ProblemError>();
   const watch: Middleware = (req, res, next) =>
@@ -32,7 +32,7 @@ function watching(): { readonly watch: Middleware; readonly fault: Promise<Probl
 
 for (const stack of stacks) {
   describe(`readText on ${stack}`, () => {
-    it("reads a body of any type as UTF-8, however it is cut into pieces", async () => {
+    it("reads a body of any type and in any chunks as UTF-8", async () => {
       await using server = await serveAll(stack, [], echo);
       const read = async (bytes: Buffer): Promise<unknown> =>
         JSON.parse(Buffer.from((await rawRequest(server.port, bytes)).body, "latin1").toString());
@@ -43,13 +43,13 @@ for (const stack of stacks) {
       expect(await read(raw("Content-Length: 2\r\n", broken))).to.eql({ text: "a\ufffd" });
     });
 
-    it("reads the empty text where there is no body, or an empty one", async () => {
+    it("returns the empty text without a body, and for an empty one", async () => {
       await using server = await serveAll(stack, [], echo);
       expect(await (await fetch(server.url)).json()).to.eql({ text: "" });
       expect(await (await fetch(server.url, { method: "POST", body: "" })).json()).to.eql({ text: "" });
     });
 
-    it("LIM-2 refuses a length over the limit before anything is read, and takes one at the limit", async () => {
+    it("LIM-2 refuses a length over the limit before reading, and accepts one at the limit", async () => {
       const { watch, fault } = watching();
       await using server = await serveAll(stack, [], watch);
       const fits = await rawRequest(server.port, raw("Content-Length: 20\r\n", "x".repeat(20)));
@@ -77,7 +77,7 @@ for (const stack of stacks) {
       expect(JSON.parse(long.body)).to.include({ detail: "the body is larger than 20 bytes" });
     });
 
-    it("ends with a fault when the client goes away, before its body is asked for too", async () => {
+    it("rejects when the client disconnects, also before the body is read", async () => {
       for (const early of [false, true]) {
         const { watch, fault } = watching();
         const late: Middleware = (req, _res, next) => {
@@ -97,7 +97,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("reads the empty text, and does not wait, where somebody has read the body to its end", async () => {
+    it("returns the empty text at once when other code has read the body to its end", async () => {
       const reader: Middleware = (req, _res, next) => {
         req.resume();
         req.once("end", () => setImmediate(next));
@@ -109,7 +109,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("COR-4 goes on in the context of its request", async () => {
+    it("COR-4 continues in the context of its request", async () => {
       const enter: Middleware = (req, res, next) => {
         openContext(req).requestId = "the-request";
         enterContext(req, res, next);
@@ -134,7 +134,7 @@ describe("readText options", () => {
     [{ maxBytes: 5, encoding: "latin1" }, "encoding: is unknown"],
   ];
   for (const [options, message] of wrong) {
-    it(`refuses ${inspect(options)}: nothing is read without a limit`, async () => {
+    it(`refuses ${inspect(options)}, because a limit is required`, async () => {
       await using server = await serveAll("bare http", [], (req, res) => {
         void rejection(() => readText(req, options as never)).then(({ name, message: text }) =>
           sendJson(req, res, 200, { name, text }),

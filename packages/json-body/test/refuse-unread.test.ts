@@ -8,7 +8,7 @@ import { post, serve } from "./support/stacks.ts";
 const text = { "Content-Type": "text/plain" };
 
 describe("jsonBody({ otherTypes })", () => {
-  it("leaves other types alone by default, and on a bare server (ERR-18)", async () => {
+  it("ignores other types by default, and on a bare server (ERR-18)", async () => {
     for (const options of [{}, { otherTypes: "leave" }, { otherTypes: "refuse" }] as const) {
       await using server = await serve("bare http", options);
       expect((await post(server.url, "a", text)).body).to.deep.equal({ parsed: false });
@@ -16,7 +16,7 @@ describe("jsonBody({ otherTypes })", () => {
   });
 
   it("rejects another value", () => {
-    // @ts-expect-error -- callers in JavaScript make such mistakes
+    // @ts-expect-error -- JavaScript callers can pass any value
     expect(() => jsonBody({ otherTypes: "reject" })).to.throw("otherTypes: must be one of");
   });
 
@@ -30,7 +30,7 @@ describe("jsonBody({ otherTypes })", () => {
         return listen(made);
       }
 
-      it("answers 415 where a route reads req.body (ERR-18)", async () => {
+      it("answers 415 when a route reads req.body (ERR-18)", async () => {
         await using server = await app((req, res) => res.json({ got: req.body as unknown }));
         const { status, headers, body } = await post(server.url, "a", text);
         expect([status, headers.get("accept"), body.detail]).to.deep.equal([
@@ -42,7 +42,7 @@ describe("jsonBody({ otherTypes })", () => {
         expect((await post(server.url, undefined, text)).body).to.deep.equal({});
       });
 
-      it("answers 415 each time that req.body is read, and closes behind a long body (ERR-18)", async () => {
+      it("answers 415 each time that a route reads req.body, and closes the connection of a long body (ERR-18)", async () => {
         let thrown = 0;
         await using server = await app((req, res) => {
           for (let n = 0; n < 2; n++) {
@@ -58,7 +58,7 @@ describe("jsonBody({ otherTypes })", () => {
         expect([status, headers.get("connection"), thrown]).to.deep.equal([415, "close", 2]);
       });
 
-      it("leaves a body alone that a parser in front has taken or begun to read (ERR-18)", async () => {
+      it("ignores a body that an earlier parser has read or begun to read (ERR-18)", async () => {
         await using parsed = await app(
           (req, res) => res.json({ got: req.body as unknown }),
           [express.text()],
@@ -71,7 +71,7 @@ describe("jsonBody({ otherTypes })", () => {
         expect((await post(begun.url, "a", text)).body).to.deep.equal({ got: null });
       });
 
-      it("is undefined once the answer has begun, and once the client has gone (ERR-18)", async () => {
+      it("returns undefined after the answer has begun or the client has disconnected (ERR-18)", async () => {
         const begun = Promise.withResolvers<unknown>();
         const gone = Promise.withResolvers<unknown>();
         await using server = await app((req, res) => {
@@ -90,7 +90,7 @@ describe("jsonBody({ otherTypes })", () => {
         expect(await gone.promise).to.equal(undefined);
       });
 
-      it("bodyOf() is undefined where req.body throws, and what a parser has set afterwards (ERR-18)", async () => {
+      it("bodyOf() returns undefined while req.body throws, and later the value of a parser (ERR-18)", async () => {
         await using server = await app(async (req, res) => {
           const before = bodyOf(req) === undefined;
           req.body = await readText(req, { maxBytes: 10 });
@@ -103,7 +103,7 @@ describe("jsonBody({ otherTypes })", () => {
         });
       });
 
-      it("answerRefusal() answers what no error handler received, once (ERR-18)", async () => {
+      it("answerRefusal() answers a refusal that no error handler received, once (ERR-18)", async () => {
         const answered: boolean[] = [];
         await using server = await app((req) => {
           try {

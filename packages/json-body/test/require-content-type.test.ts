@@ -5,13 +5,13 @@ import { rawRequest } from "@svc/test-support";
 import { post, serveAll, stacks } from "./support/stacks.ts";
 
 describe("requireContentType", () => {
-  it("refuses no types, and texts that are none", () => {
+  it("refuses an empty list of types, and malformed types", () => {
     expect(() => requireContentType()).to.throw(ConfigurationError, "at least one media type");
     expect(() => requireContentType("json")).to.throw(ConfigurationError, "json:");
     expect(() => requireContentType("Application/JSON")).to.throw(ConfigurationError, "lower case");
   });
 
-  it("says what it asks for", () => {
+  it("lists its accepted types", () => {
     const guard = requireContentType("application/json") as unknown as Record<symbol, unknown>;
     expect(guard[Symbol.for("@svc/guard")]).to.deep.equal({
       kind: "content-type",
@@ -22,7 +22,7 @@ describe("requireContentType", () => {
 
 for (const stack of stacks) {
   describe(`requireContentType on ${stack}`, () => {
-    it("ERR-18 answers 415 to a body of another type, or of none, and names the accepted ones", async () => {
+    it("ERR-18 answers a body of another type, or without one, with 415 and names the accepted types", async () => {
       await using server = await serveAll(stack, [requireContentType("application/json", "text/csv")]);
       const { status, headers, body } = await post(server.url, "x", { "Content-Type": "text/plain" });
       expect(status).to.equal(415);
@@ -33,7 +33,7 @@ for (const stack of stacks) {
       expect(none.status).to.equal(415);
     });
 
-    it("ERR-18 passes the accepted types, with parameters and in any case, and requests without a body", async () => {
+    it("ERR-18 accepts the listed types, with parameters and in any case, and requests without a body", async () => {
       const types = ["application/json", "image/*", "application/*+json"];
       await using server = await serveAll(stack, [requireContentType(...types)]);
       const statusOf = async (type: string): Promise<number> =>
@@ -46,7 +46,7 @@ for (const stack of stacks) {
       expect((await fetch(server.url)).status).to.equal(200);
     });
 
-    it("LIM-2 closes the connection over a body of unknown length that nobody will read", async () => {
+    it("LIM-2 closes the connection of a refused body of unknown length", async () => {
       await using server = await serveAll(stack, [requireContentType("application/json")]);
       const { status, headers } = await rawRequest(
         server.port,

@@ -19,9 +19,9 @@ import { timeField } from "./timestamp.ts";
 /**
  * Writes one line per request at the end of its response (LOG-3, LOG-4): `message` is `request`, with
  * `http_method`, `http_path`, `http_status`, `duration_ms`, `request_id` and, when known, `trace_id`, `tenant_id`
- * and `tenant_claimed`. A response whose connection broke has `aborted: true`, and the status 0 when nothing of it
- * had been sent. Puts the logger into the context, so that other packages log through it. While the level is off a
- * request pays for one comparison.
+ * and `tenant_claimed`. A response on a broken connection has `aborted: true`, and the status 0 when no part of it was
+ * sent. Sets `log` of the request's context, so that other packages log through it. While the level is off, a request
+ * costs one comparison.
  *
  * @throws ConfigurationError
  */
@@ -32,7 +32,7 @@ export function accessLog(options: AccessLogOptions): Middleware {
   const quiet = new Set(quietPaths);
   return function accessLogMiddleware(req, res, next) {
     openContext(req).log = logger;
-    // No level is quieter than that of a quiet path: where the usual line is off, so is the quiet one.
+    // The level of quiet paths is the lowest one, so when the normal line is off, the quiet one is off too.
     if (line.enabled()) {
       const isQuiet = quiet.size > 0 && quiet.has(pathOf(req));
       if (!isQuiet) onResponseEnd(req, res, line.write);
@@ -43,7 +43,7 @@ export function accessLog(options: AccessLogOptions): Middleware {
 }
 
 interface AccessLine {
-  /** Asked per request: the level of a logger may change while the service runs. */
+  /** Called per request, because the level of a logger may change while the service runs. */
   readonly enabled: () => boolean;
   readonly write: (req: IncomingMessage, res: ServerResponse, aborted: boolean) => void;
 }
@@ -63,7 +63,7 @@ function accessLine(logger: Logger, level: AccessLevel): AccessLine {
         const answer: unknown = logger[level](accessFields(req, res, aborted), "request");
         if (answer instanceof Promise) answer.catch(() => undefined);
       } catch {
-        // Thrown out of the end of a response it would end the process.
+        // An error thrown from a listener for the end of a response would end the process.
       }
     },
   };
@@ -74,11 +74,11 @@ const ownNames =
     " ",
   );
 
-/** The line built by hand, as the logger would write it, for a fifth of what an object costs. */
+/** Builds the line as text, exactly as the logger would write it, at a fifth of the cost of an object. */
 function ownLine(logger: Logger & PinoLogger, level: AccessLevel, parts: OwnParts): AccessLine["write"] {
   const bound = boundNames(logger);
   const { [symbols.needsMetadataGsym]: needsMetadata } = parts.stream;
-  // A child that has such a field bound, and a stream that asks pino about every line, get the line through pino.
+  // pino must write the line when a child has bound one of its fields, or when the stream needs pino's metadata.
   if (needsMetadata === true || ownNames.some((name) => bound.has(name))) {
     return (req, res, aborted) => logger[level](accessFields(req, res, aborted), "request");
   }
@@ -95,12 +95,12 @@ function ownLine(logger: Logger & PinoLogger, level: AccessLevel, parts: OwnPart
         }${aborted ? ',"aborted":true' : ""},"message":"request"}\n`,
       );
     } catch {
-      // As above; every other line of the logger is kept from throwing by itself.
+      // Ignore, for the same reason; the logger itself guards all its other lines.
     }
   };
 }
 
-/** The fields of an access line for a logger that takes objects. */
+/** Returns the fields of an access line for a logger that takes objects. */
 export function accessFields(
   req: IncomingMessage,
   res: ServerResponse,

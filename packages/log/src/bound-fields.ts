@@ -1,7 +1,7 @@
 import { symbols } from "pino";
 import type { Logger as PinoLogger } from "pino";
 
-/** The members of every line; a field of the same name gets a `_` at its end. */
+/** The members of every line; a field with the same name gets a `_` at its end. */
 export const reserved: ReadonlySet<string> = new Set([
   "level",
   "time",
@@ -14,7 +14,7 @@ export const reserved: ReadonlySet<string> = new Set([
 const FIRST: unique symbol = Symbol("first members");
 const BOUND: unique symbol = Symbol("bound fields");
 
-/** What pino keeps on a logger, and what we keep beside it; children inherit both. */
+/** The bound fields that pino stores on a logger, and ours beside them; children inherit both. */
 interface WithBound {
   [symbols.chindingsSym]: string;
   [FIRST]: string;
@@ -25,17 +25,17 @@ function internals(logger: PinoLogger): WithBound {
   return logger as PinoLogger & WithBound;
 }
 
-/** The members that stand on every line of a logger, as JSON after a comma each. */
+/** Returns the bound members of a logger as JSON, each after a comma. */
 export function boundJson(logger: PinoLogger): string {
   return internals(logger)[symbols.chindingsSym];
 }
 
-/** The names that a child logger was given fields for. */
+/** Returns the names of the fields of a child logger, each with its JSON value. */
 export function boundNames(logger: PinoLogger): ReadonlyMap<string, string> {
   return internals(logger)[BOUND];
 }
 
-/** Prepares a root logger, so that no child and no line of it has a name twice. */
+/** Prepares a root logger, so that every name is unique on its lines and those of its children. */
 export function trackBoundFields(root: PinoLogger): void {
   const held = internals(root);
   held[FIRST] = held[symbols.chindingsSym];
@@ -49,7 +49,7 @@ export function trackBoundFields(root: PinoLogger): void {
   };
 }
 
-/** For pino's `onChild`. */
+/** Makes the bound names of a new child unique. For pino's `onChild`. */
 export function childMade(child: PinoLogger): void {
   const parent = Object.getPrototypeOf(child) as WithBound;
   rebind(child, parent[symbols.chindingsSym]);
@@ -68,7 +68,7 @@ function rebind(logger: PinoLogger, before: string): void {
   held[symbols.chindingsSym] = held[FIRST] + members(bound);
 }
 
-/** A logger for one line whose own fields stand in for bound ones. */
+/** Returns a logger for one line, without the bound fields that the fields of the line replace. */
 export function withoutBound(logger: PinoLogger, names: ReadonlySet<string>): PinoLogger {
   const once = Object.create(logger) as PinoLogger & WithBound;
   const left = new Map([...boundNames(logger)].filter(([name]) => !names.has(name)));

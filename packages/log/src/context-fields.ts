@@ -3,7 +3,7 @@ import { quote } from "./quote.ts";
 
 const longestClaim = 128;
 
-/** The members that a context adds to a line, for a logger that takes objects. */
+/** Returns the members that a context adds to a line, for a logger that takes objects. */
 export function contextFields(context: RequestContext | undefined): Record<string, unknown> {
   const fields: Record<string, unknown> = {};
   if (context === undefined) return fields;
@@ -15,7 +15,7 @@ export function contextFields(context: RequestContext | undefined): Record<strin
   return fields;
 }
 
-/** The same members as JSON, each after a comma. What a caller may have chosen freely goes through `redact`. */
+/** Returns the same members as JSON, each after a comma. Values that a caller can choose freely go through `redact`. */
 export function contextJson(context: RequestContext | undefined, redact: (text: string) => string): string {
   if (context === undefined) return "";
   let json = context.requestId === "" ? "" : `,"request_id":${quote(context.requestId)}`;

@@ -4,21 +4,21 @@ import { hold, isExiting, release, type Unwritten } from "./exit-flush.ts";
 import { destinationOptions, type DestinationOptions, type LineDestination } from "./options.ts";
 import { timeField } from "./timestamp.ts";
 
-/** A destination that never blocks, never throws and never grows without bound. */
+/** A destination that never blocks, never throws and has a bounded queue. */
 export interface Destination extends LineDestination {
-  /** Writes what can be written now; `done` is called once nothing is waiting any more. */
+  /** Writes as much as possible now, and calls `done` once the queue is empty. */
   flush(done?: (error?: Error) => void): void;
-  /** Writes at once what the reader takes, and does not wait for more. */
+  /** Writes as much as the reader takes now, without waiting. */
   flushSync(): void;
   /** Bytes that wait for the reader. */
   readonly queuedBytes: number;
-  /** Lines that were lost since the start, because the queue was full or the reader is gone. */
+  /** Lines dropped since the start, because the queue was full or the reader closed. */
   readonly droppedLines: number;
 }
 
-/** How the line that tells of lost lines looks; set by the logger, which knows the service. */
+/** Builds the line that reports dropped lines; the logger sets it, because it knows the service. */
 export const NOTICE: unique symbol = Symbol("notice");
-/** For tests: what writes, in place of `fs.writeSync`. */
+/** For tests: replaces `fs.writeSync`. */
 export const WRITE: unique symbol = Symbol("write");
 
 export type WriteCall = (fd: number, bytes: Buffer, offset: number, length: number) => number;
@@ -32,15 +32,15 @@ interface Chunk {
   readonly lines: number;
 }
 
-// Large enough that a system call costs nothing per line, small enough for the buffer of a pipe.
+// Large enough to make the cost of a system call per line small, and not larger than the buffer of a pipe.
 const batchBytes = 64 * 1024;
 const firstRetryMs = 5;
 const lastRetryMs = 100;
 
 /**
- * Where lines are collected during one turn of the event loop and written with one system call at its end.
- * What is left is written when the process ends, also by `process.exit()` or an exception that nobody caught;
- * a fatal line is written at once. Make one per descriptor.
+ * Creates a destination that collects the lines of one turn of the event loop and writes them with one system call at its
+ * end. Writes the rest when the process ends, also by `process.exit()` or an uncaught exception, and a fatal line at once.
+ * Make only one per descriptor.
  *
  * @throws ConfigurationError
  */
@@ -49,7 +49,7 @@ export function createDestination(options: DestinationOptions & { [WRITE]?: Writ
   const write: WriteCall = options[WRITE] ?? writeSync;
   let turn = "";
   let turnLines = 0;
-  // Exact while blocked; otherwise UTF-16 units, which is near enough to decide when to write.
+  // In bytes while blocked, else in UTF-16 units, which is precise enough to decide when to write.
   let turnSize = 0;
   let scheduled = false;
   let queue: Chunk[] = [];
@@ -114,7 +114,7 @@ export function createDestination(options: DestinationOptions & { [WRITE]?: Writ
       close();
       return false;
     }
-    // A full disk passes as a slow reader does: what fits the queue is kept, and written when there is room.
+    // Treat a full disk like a slow reader: queue lines up to the limit and retry.
     blockedBy = code;
     if (!retryPending) {
       retryPending = true;
@@ -204,7 +204,7 @@ export function createDestination(options: DestinationOptions & { [WRITE]?: Writ
   return destination;
 }
 
-/** What the line that tells of lost lines says. */
+/** Returns the message of the line that reports dropped lines. */
 export function notice(count: number): string {
   return `${count} log ${count === 1 ? "line was" : "lines were"} dropped`;
 }
@@ -214,7 +214,7 @@ interface WithShared {
 }
 const SHARED: unique symbol = Symbol.for("@svc/log/1/standard-output") as never;
 
-/** The destination for standard output that all loggers of the process share: two would tear each other's lines. */
+/** Returns the destination for standard output that all loggers of the process share; two would mix parts of their lines. */
 export function standardOutput(): Destination {
   const holder = globalThis as WithShared;
   return (holder[SHARED] ??= createDestination());

@@ -1,7 +1,7 @@
 const longestText = 16_384;
 const deepestCause = 5;
 
-/** What a line says of an error. */
+/** The members of an error on a line. */
 export interface ErrorFields {
   readonly type: string;
   readonly message: string;
@@ -11,8 +11,8 @@ export interface ErrorFields {
 }
 
 /**
- * The members of an error that are worth a line: type, message, code, status and the stack with those of its
- * causes. Its other properties are left out: they hold requests, rows and headers. Anything else is kept as it is.
+ * Returns the type, message, code and status of an error, and its stack with the stacks of its causes. Omits its other
+ * properties, which often hold requests, rows and headers. Returns a value that is not an error unchanged.
  */
 export function errorFields(thrown: unknown): unknown {
   if (!isErrorLike(thrown)) return thrown;
@@ -65,7 +65,7 @@ function stackWithCauses(error: ErrorLike, depth: number): string {
   return text;
 }
 
-/** A text that is not longer than what a line should hold of an error. */
+/** Cuts a text at the most that a line holds of an error. */
 export function cut(text: string): string {
   return text.length > longestText ? `${text.slice(0, longestText)}...` : text;
 }

@@ -1,6 +1,6 @@
-/** Something that still holds lines when the process ends. */
+/** An object that may still hold lines when the process ends. */
 export interface Unwritten {
-  /** Writes what it holds, waiting for a slow reader for a bounded time. */
+  /** Writes its lines, and waits a limited time for a slow reader. */
   drain(): void;
 }
 
@@ -8,12 +8,12 @@ const unwritten = new Set<Unwritten>();
 let listening = false;
 let exiting = false;
 
-/** Whether the process is ending: from then on nothing that is put off would ever be done. */
+/** Whether the process is exiting, so that scheduled callbacks no longer run. */
 export function isExiting(): boolean {
   return exiting;
 }
 
-/** Has `holder` drained when the process ends, until `release`. */
+/** Calls `holder.drain()` when the process ends, unless `release` was called before. */
 export function hold(holder: Unwritten): void {
   if (!listening) {
     listening = true;
@@ -22,7 +22,7 @@ export function hold(holder: Unwritten): void {
   unwritten.add(holder);
 }
 
-/** Takes `holder` off again; it has nothing left to write. */
+/** Undoes `hold`, because `holder` has no more lines. */
 export function release(holder: Unwritten): void {
   unwritten.delete(holder);
 }

@@ -6,33 +6,33 @@ const quoteMark = 0x22;
 const backslash = 0x5c;
 const literal = /(?:true|false|null)\b/y;
 const opening = /^\s*["{[]/;
-// Punctuation, and the characters of numbers, true, false and null.
+// The characters between strings: punctuation, numbers, true, false and null.
 const between = /^[\s\d{}[\],:.+\-Eaeflnrstu]*$/;
 // oxlint-disable-next-line no-control-regex -- JSON escapes them in strings
 const control = /[\u0000-\u001f]/;
 const escape = /\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4})/y;
 
-/** Returns where the string that opens at `at` ends, its closing quote included; the text's end if it has none. */
+/** Returns the position after the closing quote of the string that opens at `at`, or the end of the text without one. */
 export function stringEnd(text: string, at: number): number {
   return quotedEnd(text, at, 0);
 }
 
-/** Like {@link stringEnd}, for a string whose quotes stand behind `depth` backslashes. */
+/** Like {@link stringEnd}, for a string with `depth` backslashes before its quotes. */
 export function quotedEnd(text: string, at: number, depth: number): number {
   const from = at + depth + 1;
   for (let i = text.indexOf('"', from); i !== -1; i = text.indexOf('"', i + 1)) {
     let escapes = 0;
     while (i - escapes > from && text.charCodeAt(i - escapes - 1) === backslash) escapes++;
     if (escapes % (2 * (depth + 1)) === depth) return i + 1;
-    // A bare quote ends the string around this one.
+    // A quote with fewer backslashes ends the enclosing string.
     if (escapes % 2 === 0) return i;
   }
   return text.length;
 }
 
 /**
- * Returns where the value that starts at `at` ends, or `at` when it is not secret: true, false and null, and
- * numbers under a name in the plural, which are counts.
+ * Returns the end of the value that starts at `at`, or `at` when it is not secret: true, false and null, and numbers
+ * under a plural name, which are counts.
  */
 export function valueEnd(text: string, at: number, plural: boolean): number {
   literal.lastIndex = at;
@@ -62,14 +62,14 @@ function bracketEnd(text: string, at: number): number {
   return i;
 }
 
-/** Returns the position of the first character at or behind `at` that is not white space. */
+/** Returns the position of the first character at or after `at` that is not white space. */
 export function skipSpace(text: string, at: number): number {
   let i = at;
   while (i < text.length && text.charCodeAt(i) <= space) i++;
   return i;
 }
 
-/** Tells whether a colon stands before `at`: the string there is then the value of a member. */
+/** Whether a colon precedes `at`, so that the string there is the value of a member. */
 export function followsColon(text: string, at: number): boolean {
   let i = at - 1;
   while (i >= 0 && text.charCodeAt(i) <= space) i--;
@@ -77,8 +77,8 @@ export function followsColon(text: string, at: number): boolean {
 }
 
 /**
- * Tells whether a text consists of strings and what JSON has between them: JSON, several JSON texts, or the beginning
- * of one. It does not parse, because a hostile list of texts that look like JSON makes failed parses expensive.
+ * Whether a text consists of JSON strings and the characters that JSON allows between them: JSON, several JSON texts, or
+ * the beginning of one. Does not parse, because many texts that only look like JSON would make failed parses expensive.
  */
 export function isJson(text: string): boolean {
   if (!opening.test(text)) return false;
@@ -100,19 +100,19 @@ function isInString(raw: string): boolean {
   return true;
 }
 
-/** Returns the first position from `at` on whose character `ends` accepts, or the text's end. */
+/** Returns the first position from `at` with a character that `ends` accepts, or the end of the text. */
 export function scan(text: string, at: number, ends: (code: number) => boolean): number {
   let i = at;
   while (i < text.length && !ends(text.charCodeAt(i))) i++;
   return i;
 }
 
-/** Returns where the run of characters ends that goes on without white space, a double quote or `&`. */
+/** Returns the position of the next white space, double quote or `&`, or the end of the text. */
 export function runEnd(text: string, at: number): number {
   return scan(text, at, (code) => code <= space || code === quoteMark || code === 0x26);
 }
 
-/** Returns where the line of text ends that `at` is in. */
+/** Returns the end of the line of text that contains `at`. */
 export function textEnd(text: string, at: number): number {
   return scan(text, at, (code) => code === 0x0a || code === 0x0d);
 }

@@ -6,8 +6,8 @@ import { boundNames, reserved, withoutBound } from "./bound-fields.ts";
 type Write = (this: PinoLogger, ...args: never[]) => void;
 
 /**
- * pino's `logMethod` hook. Sees to it that a line has no name twice and always a message that is text, and that
- * logging never throws into the code that logs.
+ * Writes a line with unique names and a string as message, and never throws to the code that logs. It is pino's
+ * `logMethod` hook.
  */
 export function writeLine(this: PinoLogger, args: unknown[], write: Write): void {
   try {
@@ -18,7 +18,7 @@ export function writeLine(this: PinoLogger, args: unknown[], write: Write): void
     try {
       write.apply(this, [{}, `a log line could not be written: ${kind}`] as never[]);
     } catch {
-      // The destination itself fails; there is nowhere left to say so.
+      // The destination itself fails, so no way to report this is left.
     }
   }
 }

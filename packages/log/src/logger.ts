@@ -13,11 +13,11 @@ import { escapeUnseen, quote } from "./quote.ts";
 
 const OWN: unique symbol = Symbol("own parts");
 
-/** What the access line needs of a logger that this package made; its children inherit it. */
+/** The internals of a logger of this package that the access line uses; children inherit them. */
 export interface OwnParts {
   /** Takes finished JSON lines. */
   readonly stream: DestinationStream & { [symbols.needsMetadataGsym]?: boolean };
-  /** Redacts a text that goes into such a line. */
+  /** Redacts a text before it becomes part of such a line. */
   readonly redact: (text: string) => string;
 }
 
@@ -25,17 +25,17 @@ interface WithOwnParts {
   [OWN]?: OwnParts;
 }
 
-/** The parts of a logger made by `createLogger`, or undefined. */
+/** Returns the internals of a logger made by `createLogger`, or undefined for another logger. */
 export function ownParts(logger: object): OwnParts | undefined {
   return (logger as WithOwnParts)[OWN];
 }
 
 /**
- * Makes a pino logger that writes one JSON object per line (LOG-1): `level`, `time`, `service`, `env`, inside a
- * request or job `request_id`, `trace_id`, `tenant_id` and `tenant_claimed` (LOG-2, COR-4, COR-12), then the
- * fields of the call and `message`. No name stands twice on a line: a field that bears the name of one of the
- * members of every line gets a `_` at its end. Errors are written under `err` with type, message and stack.
- * Secrets are redacted in the finished line. Logging never throws.
+ * Creates a pino logger that writes one JSON object per line (LOG-1): `level`, `time`, `service`, `env`, inside a
+ * request or job `request_id`, `trace_id`, `tenant_id` and `tenant_claimed` (LOG-2, COR-4, COR-12), then the fields of
+ * the call and `message`. Every name is unique on a line: a field with the name of a member of every line gets a `_` at
+ * its end. Errors are written under `err` with type, message and stack. Secrets are redacted in the finished line.
+ * Logging never throws.
  *
  * @throws ConfigurationError
  */
@@ -56,7 +56,7 @@ export function createLogger(options: LoggerOptions): PinoLogger {
       mixin: (_fields, _level, target) => unboundContextFields(target),
       onChild: childMade,
       hooks: {
-        // A method that was taken off its logger, as in .catch(logger.error), has none: the line counts all the same.
+        // A detached method, as in .catch(logger.error), has no logger as this, but its line must be written.
         logMethod(args: unknown[], write) {
           writeLine.call((this as PinoLogger | undefined) ?? logger, args, write);
         },

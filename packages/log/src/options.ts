@@ -12,7 +12,7 @@ import {
   withDefault,
 } from "@svc/options";
 
-/** Where lines go: anything that pino can write to. `line` ends in a newline. */
+/** A destination that pino can write to. `line` ends in a newline. */
 export interface LineDestination {
   write(line: string): void;
 }
@@ -26,8 +26,8 @@ export interface LoggerOptions {
   /** The service's version, on every line when given. Default: none. */
   readonly version?: string | undefined;
   /**
-   * The lowest level that is written: trace, debug, info, warn (or warning), error, fatal (or critical) or
-   * silent, in any case. Default: `"INFO"`.
+   * The lowest level to write: trace, debug, info, warn (or warning), error, fatal (or critical) or silent, in upper or
+   * lower case. Default: `"INFO"`.
    */
   readonly level?: string | undefined;
   /** JSON lines; false writes text for people (LOG-6). Default: true. */
@@ -35,32 +35,32 @@ export interface LoggerOptions {
   /** Where the lines go. Default: one destination for standard output, shared by all loggers of the process. */
   readonly destination?: LineDestination | undefined;
   /**
-   * More field names whose values are secret; case, `-` and `_` do not matter, and a name also covers every
-   * longer name that ends in it. Default: `[]`, on top of the names that are always covered.
+   * Additional names of fields with secret values; case, `-` and `_` do not matter, and a name also covers longer names
+   * that end in it. Default: `[]`, which leaves the names that are always covered.
    */
   readonly redact?: readonly string[] | undefined;
 }
 
-/** The levels that an access line can have. */
+/** The possible levels of an access line. */
 export type AccessLevel = "debug" | "info" | "warn" | "error";
 
 /** Options of {@link accessLog}. */
 export interface AccessLogOptions {
-  /** The logger of `createLogger()`, another pino logger, or anything with its methods. Required. */
+  /** The logger of `createLogger()`, another pino logger, or an object with the same methods. Required. */
   readonly logger: Logger;
   /** The level of the access lines. Default: `"info"`. */
   readonly level?: AccessLevel | undefined;
-  /** Exact paths whose lines are written at debug level, `["/health"]` for example. Default: `[]`. */
+  /** Exact paths with access lines at debug level, for example `["/health"]`. Default: `[]`. */
   readonly quietPaths?: readonly string[] | undefined;
 }
 
 /** Options of {@link createDestination}. */
 export interface DestinationOptions {
-  /** The open file descriptor that is written to. Default: 1, standard output. */
+  /** The open file descriptor to write to. Default: 1, standard output. */
   readonly fd?: number | undefined;
-  /** Bytes that may wait for a reader that does not read; lines beyond are dropped. Default: 8 MiB. */
+  /** The most bytes to queue for a reader that does not read; further lines are dropped. Default: 8 MiB. */
   readonly maxQueuedBytes?: number | undefined;
-  /** How long, in milliseconds, the end of the process waits for such a reader. Default: 1000. */
+  /** How long a process at its end waits for such a reader, in milliseconds. Default: 1000. */
   readonly exitWaitMs?: number | undefined;
 }
 
@@ -81,7 +81,7 @@ const level: Kind<string> = {
   accepts: (value): value is string => typeof value === "string" && Object.hasOwn(names, value.toLowerCase()),
 };
 
-/** The options with their defaults; what has none may be undefined. */
+/** The options with their defaults; an option without a default may be undefined. */
 type Filled<T, Open extends keyof T = never> = {
   readonly [K in keyof T]-?: K extends Open ? T[K] : Exclude<T[K], undefined>;
 };
@@ -111,18 +111,18 @@ const destinationKinds = {
   exitWaitMs: withDefault(integer({ min: 0, max: 60_000 }), 1000),
 };
 
-/** The options of `createLogger()`, checked; the level is pino's name of it. */
+/** Returns the checked options of `createLogger()`, with pino's name of the level. */
 export function loggerOptions(given: LoggerOptions): Filled<LoggerOptions, "version" | "destination"> {
   const resolved = resolveOptions("createLogger()", given, loggerKinds);
   return { ...resolved, level: names[resolved.level.toLowerCase()] ?? "info" };
 }
 
-/** The options of `accessLog()` and its like, checked. */
+/** Returns the checked options of `accessLog()` or `pinoHttpOptions()`. */
 export function accessLogOptions(factory: string, given: AccessLogOptions): Filled<AccessLogOptions> {
   return resolveOptions(factory, given, accessLogKinds);
 }
 
-/** The options of `createDestination()`, checked. */
+/** Returns the checked options of `createDestination()`. */
 export function destinationOptions(given: DestinationOptions): Filled<DestinationOptions> {
   return resolveOptions("createDestination()", given, destinationKinds);
 }

@@ -8,9 +8,9 @@ import { accessLogOptions, type AccessLogOptions } from "./options.ts";
 import { pathOf } from "./request-fields.ts";
 
 /**
- * Options for pino-http 10 and 11 with which its line has the fields of `accessLog()`, once each, and no `req`,
- * `res`, `responseTime` or made-up `err`. For applications that run pino-http already; `accessLog()` costs less.
- * The logger must be pino's, `createLogger()` makes one. Lines of `quietPaths` are written at debug level.
+ * Returns options for pino-http 10 and 11 that give its line the fields of `accessLog()`, each once, without `req`,
+ * `res`, `responseTime` and an invented `err`. For applications that already use pino-http; `accessLog()` is faster. The
+ * logger must be a pino logger, for example of `createLogger()`. Lines of `quietPaths` have debug level.
  *
  * @throws ConfigurationError
  */
@@ -26,7 +26,7 @@ export function pinoHttpOptions(options: AccessLogOptions): Options<IncomingMess
     accessFields(req, res, !res.writableFinished);
   return {
     logger,
-    // Called first of all for every request, so the duration starts here at the latest.
+    // pino-http calls this first for every request, so the duration starts here at the latest.
     genReqId: (req) => {
       const context = openContext(req);
       context.log ??= logger;

@@ -1,14 +1,14 @@
 const plain = /^[ !#-[\]-~]*$/;
-// Legal inside a JSON string, but a line break or a command for many who show or split lines.
+// JSON strings may contain these characters, but terminals and line splitters treat them as commands or line breaks.
 const unseen = /[\u007f-\u009f\u2028\u2029]/;
 const everyUnseen = new RegExp(unseen, "g");
 
-/** A JSON string; only text that needs escaping pays for it. */
+/** Returns a text as a JSON string, quickly when the text needs no escaping. */
 export function quote(text: string): string {
   return plain.test(text) ? `"${text}"` : escapeUnseen(JSON.stringify(text));
 }
 
-/** Escapes what JSON leaves raw and a terminal or a splitter of lines would act on. */
+/** Escapes the characters that JSON leaves raw but terminals and line splitters interpret. */
 export function escapeUnseen(json: string): string {
   if (!unseen.test(json)) return json;
   return json.replace(everyUnseen, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);

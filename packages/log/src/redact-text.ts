@@ -1,7 +1,7 @@
 import { quotedEnd, runEnd, textEnd, valueEnd } from "./json-scan.ts";
 import { withoutUserInfo } from "./user-info.ts";
 
-/** What stands in a line where a secret would. */
+/** Replaces a secret on a line. */
 export const censor = "[redacted]";
 
 const bearer = /\b(bearer|basic)((?: |%20|\+){1,4})(?=[A-Za-z-]{0,4096}[0-9._~+/=])[\w.~+/=-]{8,}/gi;
@@ -10,8 +10,8 @@ const anyScheme = /[^\s"&]+[ \t]+/y;
 const jsonWebToken = /(?<![\w-])eyJ[\w-]{10,}\.[\w-]+(?:\.[\w-]*)*/g;
 
 /**
- * Redacts a text that is not JSON as a whole: the values behind the names that `named` finds, in `name=value`,
- * `name: 'value'`, header lines and fragments of JSON, the user-info of URLs, bearer tokens and JSON web tokens.
+ * Redacts a text that is not JSON as a whole: the values after the names that `named` finds, in `name=value`,
+ * `name: 'value'`, header lines and fragments of JSON, and the user-info of URLs, bearer tokens and JSON web tokens.
  */
 export function redactText(text: string, named: RegExp): string {
   let clean = withoutNamed(text, named);
@@ -32,7 +32,7 @@ function withoutNamed(text: string, named: RegExp): string {
     else if (escapes !== undefined) end = endOfMember(text, at, isPlural(whole));
     else end = endInText(text, at, whole, separator);
     if (end <= at) continue;
-    // A quoted value and any value of a JSON member become a string; of plain text only the value is replaced.
+    // The result stays a string for a quoted value and for a JSON member; plain text needs no quotes.
     const around = quotes ?? (escapes === undefined ? "" : `${escapes.length % 2 === 0 ? "" : escapes}"`);
     clean += `${text.slice(copied, at)}${around}${censor}${around}`;
     copied = named.lastIndex = end;
@@ -40,12 +40,12 @@ function withoutNamed(text: string, named: RegExp): string {
   return copied === 0 ? text : clean + text.slice(copied);
 }
 
-/** Returns the quote that opens at `at`, the backslashes before it included. */
+/** Returns the quote that opens at `at`, with the backslashes before it. */
 function quotesAt(text: string, at: number): string | undefined {
   if (text[at] === "'" || text[at] === "`") return text[at];
   let end = at;
   while (text[end] === "\\") end++;
-  // Two backslashes stand for one that is part of the text.
+  // An even number of backslashes is escaped text, so the quote does not open a string.
   return text[end] === '"' && (end === at || (end - at) % 2 === 1) ? text.slice(at, end + 1) : undefined;
 }
 
@@ -60,7 +60,7 @@ function endOfQuoted(text: string, at: number, quotes: string): number {
 }
 
 function endOfMember(text: string, at: number, plural: boolean): number {
-  // Brackets do not pair up reliably in JSON that was cut or mixed with text.
+  // In cut JSON, or JSON inside other text, closing brackets are not reliable, so redact the rest.
   return text[at] === "{" || text[at] === "[" ? text.length : valueEnd(text, at, plural);
 }
 
@@ -78,7 +78,7 @@ function isPlural(name: string): boolean {
   return /^[a-z_-]*s\W/i.test(name);
 }
 
-/** Returns where credentials end that may begin with an authentication scheme. */
+/** Returns the end of credentials, which may begin with an authentication scheme. */
 function credentialsEnd(text: string, at: number, scheme: RegExp): number {
   scheme.lastIndex = at;
   return runEnd(text, scheme.test(text) ? scheme.lastIndex : at);

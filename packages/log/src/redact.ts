@@ -3,11 +3,11 @@ import { quote } from "./quote.ts";
 import { censor, redactText } from "./redact-text.ts";
 import { secretNames } from "./secret-names.ts";
 
-/** Replaces secrets by `[redacted]`, in time that grows linearly with the text. */
+/** Replaces secrets by `[redacted]`, in linear time. */
 export interface Redactor {
   /**
-   * Redacts a line of JSON. Works on the finished line, so that no serialiser, child logger or error escapes it.
-   * The result has the same members; only a name that holds a secret itself is replaced (LOG-1, LOG-2).
+   * Redacts a finished line of JSON, which also covers serialisers, child loggers and errors. The result has the same
+   * members; only a name that itself contains a secret is replaced (LOG-1, LOG-2).
    */
   readonly line: (line: string) => string;
   /** Redacts a text, JSON or not. */
@@ -15,19 +15,19 @@ export interface Redactor {
 }
 
 /**
- * Makes the functions that redact the values of secret names at any depth, those behind a secret header in a list,
- * and in every text `name=value` pairs, bearer tokens, JSON web tokens and the user-info of URLs. `more` names
- * secrets beside those that are always redacted. A line that holds nothing suspicious costs one scan.
+ * Returns functions that redact the values of secret names at any depth, the values after a secret header in a list, and
+ * in every text `name=value` pairs, bearer tokens, JSON web tokens and the user-info of URLs. `more` adds names to those
+ * that are always redacted. A line without a hint of a secret costs one scan.
  */
 export function createRedactor(more: readonly string[]): Redactor {
   const names = secretNames(more);
 
-  /** Redacts a text that holds a hint. */
+  /** Redacts a text that contains a hint of a secret. */
   function suspicious(plain: string): string {
     return isJson(plain) ? json(plain, 0) : redactText(plain, names.named);
   }
 
-  /** Redacts JSON whose first hint is not before `hint`. */
+  /** Redacts JSON; `hint` is the position of its first hint of a secret. */
   function json(document: string, hint: number): string {
     let clean = "";
     let copied = 0;
@@ -42,7 +42,7 @@ export function createRedactor(more: readonly string[]): Redactor {
     function redactMember(end: number, colon: number): number {
       const name = unquoted(document, at, end);
       const cleanName = suspicious(name);
-      // The number keeps names apart that differ in their secrets only.
+      // The number keeps names distinct that differ only in their secrets.
       if (cleanName !== name) replace(at, end, quote(`${cleanName} (${++renamed})`));
       return names.isSecret(name) ? redactValue(skipSpace(document, colon + 1), end, /s$/i.test(name)) : end;
     }
@@ -60,7 +60,7 @@ export function createRedactor(more: readonly string[]): Redactor {
       return end;
     }
 
-    /** Redacts the element after a header that stands from `start` to `end`; returns where it ends. */
+    /** Redacts the element after the header from `start` to `end`, and returns the end of that element. */
     function redactAfterHeader(start: number, end: number): number {
       let [from, to] = [start, end];
       // The redacted element may be a header too: ["vary", "cookie", "cookie", "sid=1"].
@@ -73,7 +73,7 @@ export function createRedactor(more: readonly string[]): Redactor {
       return Math.max(to, end);
     }
 
-    // A colon after a string makes it a name, one before it the value of a member; any other string is an element.
+    // A string before a colon is a name, a string after a colon is a value; other strings are elements of a list.
     let next = hint;
     while (at !== -1 && next !== -1) {
       let end = stringEnd(document, at);

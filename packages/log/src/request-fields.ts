@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 
 const longestPath = 2048;
 
-/** The path that the client asked for: without mounts taken off, without query or authority, cut at 2,048. */
+/** Returns the path that the client sent: with the mounts, without query and authority, cut at 2,048 characters. */
 export function pathOf(req: IncomingMessage): string {
   let target = (req as { originalUrl?: string }).originalUrl ?? req.url ?? "";
   if (target.charCodeAt(0) !== 0x2f) target = withoutAuthority(target);
@@ -13,7 +13,7 @@ export function pathOf(req: IncomingMessage): string {
   return target.length > longestPath ? target.slice(0, longestPath) : target;
 }
 
-// A proxy's absolute form, http://host/path, may carry user-info.
+// The absolute form for proxies, http://host/path, may contain user-info.
 function withoutAuthority(target: string): string {
   const scheme = target.indexOf("://");
   if (scheme === -1) return target;
@@ -21,12 +21,12 @@ function withoutAuthority(target: string): string {
   return slash === -1 ? "/" : target.slice(slash);
 }
 
-/** The status that was sent; 0 when the connection went away before any was. */
+/** Returns the status that was sent; 0 when the connection closed before one was sent. */
 export function statusOf(res: ServerResponse, aborted: boolean): number {
   return aborted && !res.headersSent ? 0 : res.statusCode;
 }
 
-/** Milliseconds since `startedAt`, which comes from `performance.now()`, with at most three decimals. */
+/** Returns the milliseconds since `startedAt`, a value of `performance.now()`, with at most three decimals. */
 export function millisecondsSince(startedAt: number): number {
   return Math.round((performance.now() - startedAt) * 1000) / 1000;
 }

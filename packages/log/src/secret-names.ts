@@ -1,4 +1,4 @@
-// Every name also covers longer ones that end in it: `x-api-key`, `dbPassword`, `refresh_token`.
+// Every name also covers longer names that end in it: `x-api-key`, `dbPassword`, `refresh_token`.
 const alwaysSecret = [
   "authorization",
   "cookies?",
@@ -13,23 +13,23 @@ const alwaysSecret = [
   "credentials?",
 ];
 
-// Every secret contains one of these, and one scan for them is a third of the cost of a scan for all names.
+// Every secret contains one of these hints. A scan for them costs a third of a scan for all names.
 // prettier-ignore
 const hints = [
   "authorization", "cookie", "token", "passw", "passphrase", "pwd", "secret", "key", "credential", ":\\/\\/",
   "bearer", "basic", "eyj",
 ];
 
-// A list that holds other secret names, "token" for example, is more often a list of words.
+// Only header names count in lists: a list with another secret name, such as "token", is usually a list of words.
 const header = /^(?:(?:proxy-|set-)?(?:authorization|cookie)|x-[\w-]{1,60})$/i;
 
-/** The names whose values are secret, as the expressions and questions that redaction needs. */
+/** The names of secret values, in the forms that redaction needs. */
 export interface SecretNames {
   /** Returns the position of the next hint at or after `from`, or -1; every secret contains a hint. */
   readonly nextHint: (text: string, from: number) => number;
-  /** Tells whether the value of a member of this name is secret. */
+  /** Whether a member with this name has a secret value. */
   readonly isSecret: (name: string) => boolean;
-  /** Tells whether a name is that of a header whose value is secret. */
+  /** Whether a name is that of a header with a secret value. */
   readonly isHeader: (name: string) => boolean;
   /**
    * Finds a secret name and its separator in a text. Group 1 has the backslashes before the closing quote of a JSON

@@ -6,7 +6,7 @@ interface Flushable extends LineDestination {
   flushSync?(): void;
 }
 
-/** Turns JSON lines into text for people on their way to a destination (LOG-6). */
+/** Wraps a destination so that it gets JSON lines as text for people (LOG-6). */
 export function textLines(destination: LineDestination): Flushable {
   const inner: Flushable = destination;
   return {
@@ -16,14 +16,14 @@ export function textLines(destination: LineDestination): Flushable {
   };
 }
 
-// Shown first, in this order, and without their names.
+// These members come first, in this order, without their names.
 const leading = new Set(["time", "level", "message"]);
 const unprintable = /[\p{Cc}\u2028\u2029]/gu;
 const bare = /^[\w.:/@+-]+$/;
 
 /**
- * `time LEVEL message name=value ...`, one line; below it the stack of an error, each line indented by four
- * spaces. Control characters are escaped everywhere, so that no text can start a line or move the cursor.
+ * Returns `time LEVEL message name=value ...` as one line, then the stack of an error, each line indented by four
+ * spaces. Escapes control characters everywhere, so that no text can start a line or move the cursor.
  */
 export function readable(line: string): string {
   let fields: Record<string, unknown>;

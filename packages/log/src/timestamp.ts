@@ -1,7 +1,7 @@
 let second = -1;
 let upToSecond = "";
 
-/** The member `,"time":"..."` of a line, UTC with milliseconds. Formats the calendar once a second. */
+/** Returns the member `,"time":"..."` of a line, in UTC with milliseconds. Formats the date only once per second. */
 export function timeField(): string {
   const now = Date.now();
   const thisSecond = Math.floor(now / 1000);

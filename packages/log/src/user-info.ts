@@ -1,13 +1,13 @@
 import { scan } from "./json-scan.ts";
 
-// `name:rest` where the rest is no port: a password with an unescaped slash, which ends no authority.
+// `name:rest` with a rest that is not a port number: the slash after it is part of an unescaped password.
 const passwordLike = /^[^:[\]]*:(?!\d*$)/;
 
 function endsUrl(code: number): boolean {
   return code <= 0x20 || code === 0x22 || code === 0x3c || code === 0x3e || code === 0x60;
 }
 
-/** Replaces the user-info of every URL of a text, `user:password@`, in one pass. */
+/** Replaces the user-info of every URL in a text, `user:password@`, in one pass. */
 export function withoutUserInfo(text: string, censor: string): string {
   let clean = "";
   let copied = 0;

@@ -14,7 +14,7 @@ import { type Lines, lines, memberNames } from "./support/lines.ts";
 const base = { service: "shop", env: "local" };
 const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
 
-/** Stands in for the packages that fill the context. */
+/** Replaces the packages that fill the context. */
 const identify: Middleware = (req, _res, next) => {
   const context = openContext(req);
   context.requestId = String(req.headers["x-request-id"] ?? "r-1");
@@ -27,7 +27,7 @@ const identify: Middleware = (req, _res, next) => {
   next();
 };
 
-/** The same service on a bare server and both majors: every path answers 200 but /missing and /fails. */
+/** The same service on a bare server and both majors: every path except /missing and /fails answers 200. */
 function services(...middleware: Middleware[]): [string, RequestListener][] {
   const answer = (req: IncomingMessage, res: ServerResponse): void => {
     contextOf(req)?.log?.info({ step: 1 }, "working");
@@ -86,7 +86,7 @@ for (const name of ["bare http", ...Object.keys(expressMajors)]) {
       expect(line).not.to.have.any.keys("trace_id", "tenant_id", "tenant_claimed", "aborted");
     });
 
-    it("LOG-4 COR-12 adds trace_id and tenant_id when they are known, and a tenant that was only named", async () => {
+    it("LOG-4 COR-12 adds trace_id, tenant_id and tenant_claimed when they are known", async () => {
       const out = lines();
       const url = "/missing";
       await supertest(service(out))
@@ -98,7 +98,7 @@ for (const name of ["bare http", ...Object.keys(expressMajors)]) {
       expect(line?.["tenant_claimed"]).to.equal("t".repeat(128));
     });
 
-    it("LOG-3 marks a request whose connection broke, with status 0 when nothing was sent", async () => {
+    it("LOG-3 marks a request on a broken connection as aborted, with status 0 when no status was sent", async () => {
       const out = lines();
       const logger = createLogger({ ...base, destination: out });
       const hang: Middleware = (req, res) => {
@@ -177,7 +177,7 @@ describe("accessLog()", () => {
     expect(line).to.include({ http_path: "/on" });
   });
 
-  it("writes quiet paths at debug level, and the access line at the level asked for", async () => {
+  it("writes quiet paths at debug level, and other access lines at the given level", async () => {
     const out = lines();
     const logger = createLogger({ ...base, destination: out });
     const service = serve(accessLog({ logger, level: "warn", quietPaths: ["/health"] }));
@@ -192,7 +192,7 @@ describe("accessLog()", () => {
     ]);
   });
 
-  it("has the fields of a child logger, and no name twice", async () => {
+  it("includes the fields of a child logger, with every name once", async () => {
     const out = lines();
     const logger = createLogger({ ...base, destination: out });
     const plain = logger.child({ part: "api" });
@@ -207,7 +207,7 @@ describe("accessLog()", () => {
     }
   });
 
-  it("LOG-3 writes the same fields through another pino logger and through any logger", async () => {
+  it("LOG-3 writes the same fields through another pino logger and through a plain logger", async () => {
     const out = lines();
     const foreign = pino({ messageKey: "message", base: null }, out);
     const calls: [object, string | undefined][] = [];
@@ -224,7 +224,7 @@ describe("accessLog()", () => {
     expect(out.records()).to.have.length(1);
   });
 
-  it("survives a logger that throws, which at the end of a response would end the process", async () => {
+  it("drops the error of a logger that throws at the end of a response, which would end the process", async () => {
     let calls = 0;
     const { promise: both, resolve } = Promise.withResolvers<void>();
     const fail = (): never => {
@@ -238,7 +238,7 @@ describe("accessLog()", () => {
     expect(calls).to.equal(2);
   });
 
-  it("goes through pino where a multistream has to know the level", async () => {
+  it("writes through pino when a multistream needs the level", async () => {
     const out = lines();
     const errors = lines();
     const streams = multistream([
@@ -252,7 +252,7 @@ describe("accessLog()", () => {
     expect(errors.records()).to.have.length(1);
   });
 
-  it("LOG-6 writes text when the logger does", async () => {
+  it("LOG-6 writes text when the logger writes text", async () => {
     const out = lines();
     const logger = createLogger({ ...base, json: false, destination: out });
     await supertest(serve(identify, accessLog({ logger }))).get("/x");
@@ -282,7 +282,7 @@ describe("accessLog()", () => {
     expect(records[2]).to.include({ http_path: "*" });
   });
 
-  it("a destination or a logger that throws, or rejects, costs neither the answer nor the process", async () => {
+  it("answers normally when a destination throws, or a logger throws or rejects", async () => {
     const fail = (): never => {
       throw new Error("the disk is full");
     };
@@ -297,7 +297,7 @@ describe("accessLog()", () => {
       const access = accessLog({ logger });
       await using server = await listen((req, res) => {
         access(req, res, () => res.end());
-        // Behind the access line, whose listener is the first one.
+        // This listener runs after that of the access line, which is the first one.
         res.once("close", () => setImmediate(ended.resolve));
       });
       const answer = await rawRequest(server.port, "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");

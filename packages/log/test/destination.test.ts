@@ -13,11 +13,11 @@ import { expect } from "chai";
 import { messagesOf, moduleOf, run, start } from "./support/child.ts";
 import { WRITE, type WriteCall } from "../src/destination.ts";
 
-/** A reader that takes what it is told to. */
+/** A reader that takes a set number of bytes. */
 class Reader {
   text = "";
   calls = 0;
-  /** Bytes that are taken before the reader stops; an error code refuses everything. */
+  /** Bytes that the reader takes before it stops; `refuse` fails every write with that code. */
   room = Infinity;
   refuse: string | undefined;
 
@@ -56,7 +56,7 @@ describe("createDestination()", () => {
     expect(destination.queuedBytes).to.equal(0);
   });
 
-  it("does not wait for the end of the turn with more than 64 KiB", () => {
+  it("writes before the end of the turn when it has 64 KiB", () => {
     const reader = new Reader();
     const destination = reader.destination(1024 * 1024);
     for (let i = 0; i < 700; i++) destination.write(`${"x".repeat(99)}\n`);
@@ -65,7 +65,7 @@ describe("createDestination()", () => {
     expect(reader.lines()).to.have.length(700);
   });
 
-  it("LOG-1 goes on where a partial write ended, also inside a character", async () => {
+  it("LOG-1 continues after a partial write, also in the middle of a character", async () => {
     const reader = new Reader();
     const destination = reader.destination();
     const told = Array.from({ length: 50 }, (_, i) => `${i} grüße 🙂`);
@@ -79,7 +79,7 @@ describe("createDestination()", () => {
     expect(reader.lines()).to.deep.equal(told);
   });
 
-  it("keeps a bounded queue for a reader that stopped, and says how many lines it dropped", async () => {
+  it("keeps a bounded queue for a reader that stops, and reports the number of dropped lines", async () => {
     const reader = new Reader();
     reader.room = 0;
     const destination = reader.destination(10_000);
@@ -100,7 +100,7 @@ describe("createDestination()", () => {
     expect(messages.slice(-2)).to.deep.equal([`${dropped} log lines were dropped`, "flows again"]);
   });
 
-  it("LOG-2 tells of dropped lines in a line of the logger's form", async () => {
+  it("LOG-2 reports dropped lines in a line with the members of the logger", async () => {
     const reader = new Reader();
     reader.room = 0;
     const destination = reader.destination(1024);
@@ -119,7 +119,7 @@ describe("createDestination()", () => {
     });
   });
 
-  it("drops and counts everything once the reader is gone, and never throws", async () => {
+  it("drops and counts all lines after the reader closes, and never throws", async () => {
     const reader = new Reader();
     const destination = reader.destination();
     destination.write("1\n");
@@ -136,7 +136,7 @@ describe("createDestination()", () => {
     expect(reader.calls).to.equal(1);
   });
 
-  it("keeps lines while a disk is full", async () => {
+  it("queues lines while the disk is full", async () => {
     const reader = new Reader();
     const destination = reader.destination();
     reader.refuse = "ENOSPC";
@@ -181,7 +181,7 @@ describe("standard output of a process", () => {
   const hundred = `for (let i = 0; i < 100; i++) logger.info(String(i));`;
   const told = Array.from({ length: 100 }, (_, i) => String(i));
 
-  it("LOG-1 LOG-5 has every line when the process ends by itself", async () => {
+  it("LOG-1 LOG-5 has every line when the process ends normally", async () => {
     expect(await run(hundred)).to.deep.include({ code: 0, messages: told, stderr: "" });
   });
 
@@ -206,7 +206,7 @@ describe("standard output of a process", () => {
     expect({ code, messages }).to.deep.equal({ code: 0, messages: ["up", "stopping"] });
   });
 
-  it("LOG-1 has lines that are logged while the process ends", async () => {
+  it("LOG-1 has lines that are logged while the process exits", async () => {
     const { messages } = await run(`
       logger.info("first");
       process.on("exit", () => logger.info("last"));
@@ -214,19 +214,19 @@ describe("standard output of a process", () => {
     expect(messages).to.deep.equal(["first", "last"]);
   });
 
-  it("LOG-1 has whole lines of several loggers, and more than a pipe holds", async () => {
+  it("LOG-1 has complete lines of several loggers, also more than a pipe holds", async () => {
     const code = `
       const other = createLogger({ service: "shop", env: "local" });
       const pad = "x".repeat(500);
       for (let i = 0; i < 2000; i++) (i % 2 === 0 ? logger : other).info({ pad }, String(i));
       process.exit(0);
     `;
-    // A process that ends waits no longer than a second for its reader, which is this one.
+    // At its end, the child waits at most a second for its reader, which is this process.
     const { messages } = await unlessHeldUp(() => run(code));
     expect(messages).to.deep.equal(Array.from({ length: 2000 }, (_, i) => String(i)));
   });
 
-  it("does not crash a process whose output was closed", async () => {
+  it("keeps the process running after its output is closed", async () => {
     const script = moduleOf(`
       logger.info("first");
       setTimeout(() => { logger.info("into the void"); process.stdout.write("printed\\n"); }, 300);
@@ -242,9 +242,9 @@ describe("standard output of a process", () => {
     expect(rest).to.deep.equal(["still here", "7"]);
   });
 
-  it("neither blocks nor grows while nobody reads, and tells of the loss when somebody does", async () => {
+  it("neither blocks nor grows without a reader, and reports dropped lines when one reads", async () => {
     const watch = watchHoldUps();
-    // A stream takes so much before anybody reads from it. That makes room, so it has to be over before lines are dropped.
+    // A stream buffers this much before its first read. Fill it first, so that it does not make room later.
     const readAhead = getDefaultHighWaterMark(false);
     await using child = start(`
       import { once } from "node:events";
@@ -265,22 +265,22 @@ describe("standard output of a process", () => {
         clearInterval(timer);
         const out = standardOutput();
         process.send({ worst, grown: process.memoryUsage().rss - before, queued: out.queuedBytes, dropped: out.droppedLines });
-        // Waiting for a reader keeps no process alive, and one that ends waits for a second at the most.
+        // Queued lines do not keep a process alive, and at its end a process waits at most a second for its reader.
         const alive = setInterval(() => undefined, 60_000);
         const end = () => { clearInterval(alive); process.disconnect(); };
         process.once("message", () => out.flush(() => { logger.info("the end"); out.flush(end); }));
       }, 1);
     `);
     await until("the stream is full", () => child.process.stdout?.readableLength === readAhead);
-    child.process.send("nobody reads now");
+    child.process.send("start");
     const [report] = (await once(child.process, "message")) as [Record<string, number>];
     expect(report["queued"])
       .to.be.above(1024 * 1024)
       .and.at.most(8 * 1024 * 1024);
     expect(report["dropped"]).to.be.above(250_000);
-    // 330 MB were logged. Without the bound the queue alone would hold them.
+    // The child logged 330 MB, which an unbounded queue would hold completely.
     expect(report["grown"]).to.be.below(150 * 1024 * 1024);
-    // What held this process up, which had nothing to do, held that one up as well.
+    // Subtract the stalls of this idle process, because a busy machine stalls both.
     expect((report["worst"] ?? 0) - (await watch.end())).to.be.below(2000);
     let text = "";
     child.process.stdout?.on("data", (chunk: Buffer) => (text += chunk.toString()));
@@ -292,7 +292,7 @@ describe("standard output of a process", () => {
     expect(messages.slice(kept)).to.deep.equal([`${report["dropped"]} log lines were dropped`, "the end"]);
   }).timeout(60_000);
 
-  it("ends within its limit when nobody reads", async () => {
+  it("ends within its limit without a reader", async () => {
     await using child = start(`
       const pad = "x".repeat(1000);
       for (let i = 0; i < 1000; i++) logger.info({ pad }, String(i));

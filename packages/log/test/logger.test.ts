@@ -38,15 +38,15 @@ describe("createLogger()", () => {
     ]);
   });
 
-  it("writes also when a method is passed on without its logger", async () => {
+  it("writes the line of a method that is called without its logger", async () => {
     const out = lines();
-    // oxlint-disable-next-line typescript/unbound-method -- what an application would write
+    // oxlint-disable-next-line typescript/unbound-method -- applications write this
     const { error } = createLogger({ service: "shop", env: "local", destination: out });
     await Promise.reject(new Error("lost")).catch(error);
     expect(out.records().map(({ message }) => message)).to.deep.equal(["lost"]);
   });
 
-  it("LOG-2 has a message that is text, whatever was logged", () => {
+  it("LOG-2 has a string as message for any logged value", () => {
     const out = lines();
     const logger = createLogger({ ...base, destination: out });
     const log = logger as unknown as Record<"info", (...args: unknown[]) => void>;
@@ -87,7 +87,7 @@ describe("createLogger()", () => {
     expect(outside).not.to.have.any.keys("request_id", "trace_id", "tenant_id", "tenant_claimed");
   });
 
-  it("LOG-1 never has a name twice on a line", () => {
+  it("LOG-1 writes every name once per line", () => {
     const out = lines();
     const logger = createLogger({ ...base, destination: out });
     const context = new RequestContext({ requestId: "r-1", tenantId: "acme" });
@@ -133,7 +133,7 @@ describe("createLogger()", () => {
     }
   });
 
-  it("bounds what an error may write", () => {
+  it("cuts the texts of a long error", () => {
     const out = lines();
     const logger = createLogger({ ...base, destination: out });
     const circular = new Error("y".repeat(100_000));
@@ -144,7 +144,7 @@ describe("createLogger()", () => {
     expect(out.records()).to.have.length(2);
   });
 
-  it("never throws into the code that logs", () => {
+  it("never throws to the code that logs", () => {
     const out = lines();
     const logger = createLogger({ ...base, destination: out });
     const hostile = {
@@ -169,14 +169,14 @@ describe("createLogger()", () => {
     expect(out.text).not.to.contain("secret detail");
   });
 
-  it("LOG-1 escapes what a terminal or a splitter of lines would act on", () => {
+  it("LOG-1 escapes characters that terminals and line splitters interpret", () => {
     const out = lines();
     createLogger({ ...base, destination: out }).info({ note: "\u009b2J\u2029" }, "a\u2028b\u001b[31m\u0085");
     expect(out.text).to.match(/^[\x20-\x7e]*\n$/);
     expect(out.records()[0]).to.include({ message: "a\u2028b\u001b[31m\u0085", note: "\u009b2J\u2029" });
   });
 
-  it("ENV-1 takes levels in any case, with the names that other languages use", () => {
+  it("ENV-1 accepts levels in upper and lower case, and the names of other languages", () => {
     const levelOf = (level: string): string => createLogger({ ...base, level, destination: lines() }).level;
     expect(["INFO", "Warning", "warn", "CRITICAL", "debug", "silent"].map(levelOf)).to.deep.equal([
       "info",
@@ -188,7 +188,7 @@ describe("createLogger()", () => {
     ]);
   });
 
-  it("writes nothing below its level, which can change while it runs", () => {
+  it("drops lines below its level, which can change at run time", () => {
     const out = lines();
     const logger = createLogger({ ...base, level: "WARN", destination: out });
     logger.info("no");
@@ -197,12 +197,12 @@ describe("createLogger()", () => {
     expect(out.records().map((record) => record["message"])).to.deep.equal(["yes"]);
   });
 
-  it("is a Logger of the context package", () => {
+  it("implements the Logger of the context package", () => {
     const logger: Logger = createLogger({ ...base, destination: lines() });
     expect(logger).to.respondTo("fatal");
   });
 
-  it("refuses wrong options, naming each", () => {
+  it("refuses wrong options and names each of them", () => {
     const wrong = { env: "local", level: "loud", destination: {}, redact: ["a b"], leve: 1 };
     expect(() => createLogger(wrong as never))
       .to.throw(ConfigurationError)
@@ -225,7 +225,7 @@ describe("text lines", () => {
     );
   });
 
-  it("LOG-6 ENV-5 show the stack of an error below, indented", () => {
+  it("LOG-6 ENV-5 show the stack of an error on indented lines", () => {
     const out = lines();
     createLogger({ ...base, json: false, destination: out }).error(new TypeError("wrong"));
     const [first, second, third] = out.text.split("\n");

@@ -12,7 +12,7 @@ const base = { service: "shop", env: "local" };
 
 for (const [name, express] of Object.entries(expressMajors)) {
   describe(`pinoHttpOptions() on ${name}`, () => {
-    it("LOG-3 LOG-4 COR-4 gives pino-http's line the fields of the access line, once each", async () => {
+    it("LOG-3 LOG-4 COR-4 gives the line of pino-http the fields of the access line, each once", async () => {
       const out = lines();
       const logger = createLogger({ ...base, destination: out });
       const app = express();
@@ -61,7 +61,7 @@ describe("pinoHttpOptions()", () => {
     ]);
   });
 
-  it("refuses a logger that is not pino's", () => {
+  it("refuses a logger that is not a pino logger", () => {
     const nothing = (): void => {};
     const logger = { debug: nothing, info: nothing, warn: nothing, error: nothing, fatal: nothing };
     expect(() => pinoHttpOptions({ logger })).to.throw(ConfigurationError, /logger: must be a pino logger/);

@@ -6,14 +6,14 @@ import { canary, fields, JsonText, text } from "./support/records.ts";
 
 const reserved = ["level", "time", "service", "env", "version", "message"];
 
-/** What the line must say: a field with the name of one of the line's own members has a `_` at its end. */
+/** Returns the expected line: a field with the name of one of the line's own members gets a `_` at its end. */
 function onTheLine(expected: object): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(expected).map(([name, value]) => [reserved.includes(name) ? `${name}_` : name, value]),
   );
 }
 
-/** Fails unless a value that was read is the expected one. */
+/** Fails unless a parsed value equals the expected one. */
 function expectValue(actual: unknown, expected: unknown, path: string): void {
   if (expected instanceof JsonText) expectValue(JSON.parse(String(actual)), expected.value, `${path}()`);
   else if (typeof expected === "object" && expected !== null) {
@@ -59,7 +59,7 @@ describe("redaction of generated records", () => {
     expect(records).to.equal(10_000);
   }).timeout(120_000);
 
-  it("redacts the texts of errors and keeps their members (LOG-1)", () => {
+  it("redacts secrets in the texts of errors and keeps their members (LOG-1)", () => {
     fc.assert(
       fc.property(text, text, text, fields, (first, second, code, detail) => {
         const out = lines();

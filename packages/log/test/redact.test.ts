@@ -74,7 +74,7 @@ describe("redaction", () => {
     "authorization", "Authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "x-csrf-token",
   ];
   for (const header of headers) {
-    it(`keeps the member behind a field whose value is ${header} (LOG-2)`, () => {
+    it(`keeps the member after a field with the value ${header} (LOG-2)`, () => {
       const fields = { reason: "malformed", at: header, after: header, last: { name: header, note: "kept" } };
       const line = written(fields, "bearer token refused");
       const own = ["level", "time", "service", "env"];
@@ -82,7 +82,7 @@ describe("redaction", () => {
       expect(JSON.parse(line)).to.deep.include({ ...fields, message: "bearer token refused" });
     });
 
-    it(`keeps the members of JSON in a text behind a field whose value is ${header} (LOG-2)`, () => {
+    it(`keeps the members of JSON in a text after a field with the value ${header} (LOG-2)`, () => {
       const body = JSON.stringify({ at: header, message: "kept", [header]: null }, null, 1);
       expect(JSON.parse(written({ body, note: `got ${body}` }))).to.deep.include({
         body,
@@ -90,7 +90,7 @@ describe("redaction", () => {
       });
     });
 
-    it(`redacts the element behind ${header} in a list (LOG-1)`, () => {
+    it(`redacts the element after ${header} in a list (LOG-1)`, () => {
       const raw = ["Vary", "Cookie", header, canary, "Host", "kept"];
       const lists = {
         raw,
@@ -122,7 +122,7 @@ describe("redaction", () => {
     }
   });
 
-  it("finds where a secret ends in header lines, in quotes and in JSON that does not parse (LOG-1)", () => {
+  it("finds the end of a secret in header lines, in quotes and in invalid JSON (LOG-1)", () => {
     const texts = {
       [`authorization=\nauthorization: ${canary}\nHost: kept`]:
         "authorization=\nauthorization: [redacted]\nHost: kept",
@@ -144,7 +144,7 @@ describe("redaction", () => {
   });
 
   for (const name of ["authorization", "proxy_authorization", "access_token"]) {
-    it(`redacts the credentials behind a scheme in ${name}=Bearer … (LOG-1)`, () => {
+    it(`redacts the credentials after a scheme in ${name}=Bearer … (LOG-1)`, () => {
       for (const scheme of ["Bearer ", "basic  ", "Token\t", "DPoP "]) {
         const texts = [`${name}=${scheme}${canary} kept`, `"${name} = ${scheme}${canary}" kept`];
         for (const text of texts) {
@@ -157,7 +157,7 @@ describe("redaction", () => {
     });
   }
 
-  it("redacts the credentials behind any white space in an Authorization header (LOG-1)", () => {
+  it("redacts the credentials after any white space in an Authorization header (LOG-1)", () => {
     for (const space of ["  ", "\t", " \t "]) {
       expect(JSON.parse(written({}, `Authorization: Bearer${space}${canary} kept`))).to.include({
         message: "Authorization: [redacted] kept",
@@ -301,7 +301,7 @@ describe("redaction", () => {
     );
   }).timeout(60_000);
 
-  it("takes time that grows linearly with the text", () => {
+  it("takes linear time", () => {
     // prettier-ignore
     const attacks = [
       "token\\\\", 'token"', "password='", "://", "://a:b", "eyJ", "bearer a", "authorization: ", "cookie:", "token ",
@@ -309,7 +309,7 @@ describe("redaction", () => {
     ];
     const logger = createLogger({ service: "shop", env: "local", destination: { write() {} } });
     for (const attack of attacks) {
-      // Sixteen times the text; a square would be 256 times the time.
+      // For sixteen times the text, quadratic time would be 256 times as long.
       expect(
         growth((text) => logger.info(text), attack),
         JSON.stringify(attack),
@@ -332,8 +332,8 @@ describe("redaction", () => {
 });
 
 /**
- * Returns how many times as long `run` takes for sixteen times the text, each at its quickest. Other processes only add
- * time, so a result above the bound is measured again, up to 100 times.
+ * Returns the factor by which `run` takes longer for sixteen times the text, from the shortest time of each. Other processes
+ * only add time, so a result above the limit is measured again, up to 100 times.
  */
 function growth(run: (text: string) => void, piece: string): number {
   const [short, long] = [piece.repeat(2_000), piece.repeat(32_000)];

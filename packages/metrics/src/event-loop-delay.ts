@@ -5,7 +5,7 @@ type IntervalHistogram = ReturnType<typeof monitorEventLoopDelay>;
 
 const RESOLUTION_MS = 10;
 
-/** In the order of the gauges; the monitor's own interval is part of all but the deviation. */
+/** In the order of the gauges. The monitor's own interval is part of every figure except the deviation. */
 const FIGURES: Readonly<Record<string, (of: IntervalHistogram) => number>> = {
   min: (of) => withoutResolution(of.min),
   max: (of) => withoutResolution(of.max),
@@ -20,7 +20,7 @@ function withoutResolution(nanoseconds: number): number {
   return Math.max(0, nanoseconds / 1e9 - RESOLUTION_MS / 1e3);
 }
 
-/** prom-client's names, so that dashboards for Node fit. */
+/** The names of prom-client, so that dashboards for Node work. */
 export const EVENT_LOOP_METRICS: readonly string[] = Object.keys(FIGURES).map(nameOf);
 
 function nameOf(figure: string): string {
@@ -28,10 +28,10 @@ function nameOf(figure: string): string {
 }
 
 /**
- * Registers the delay of the event loop since the scrape before. An idle loop shows 0: the interval of the monitor
- * is taken off.
+ * Registers gauges for the delay of the event loop since the last scrape. The interval of the monitor is subtracted, so
+ * that an idle loop shows 0.
  *
- * @returns stops the monitor
+ * @returns a function that stops the monitor
  */
 export function registerEventLoopDelay(registry: Registry): () => void {
   const monitor = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
@@ -43,14 +43,14 @@ export function registerEventLoopDelay(registry: Registry): () => void {
       name: nameOf(figure),
       help: `Delay of the event loop beyond its timer since the last scrape, ${figure}, in seconds.`,
       registers: [registry],
-      // The registry collects in the order of registration, so the first one reads for all before the reset.
+      // The registry collects in the order of registration, so the first gauge reads all figures and then resets.
       ...(first && { collect: readAll }),
     });
     gauges.push({ gauge, read });
   }
 
   function readAll(): void {
-    // Without a single sample the figures of the monitor are NaN or astronomic.
+    // Without a sample, the monitor returns NaN or huge numbers.
     const seen = monitor.count > 0;
     for (const { gauge, read } of gauges) gauge.set(seen ? read(monitor) : 0);
     monitor.reset();

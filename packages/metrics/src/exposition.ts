@@ -6,8 +6,8 @@ export const TEXT_TYPE = "text/plain; version=0.0.4";
 export const OPENMETRICS_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /**
- * Whether an `Accept` header asks for OpenMetrics: it names the type, in a version that is spoken here, and does
- * not prefer plain text. A wildcard is no such wish.
+ * Whether an `Accept` header asks for OpenMetrics: it names the type in a supported version and does not prefer plain
+ * text. A wildcard does not ask for OpenMetrics.
  */
 export function wantsOpenMetrics(accept: string | undefined): boolean {
   if (accept === undefined || !/openmetrics/i.test(accept)) return false;
@@ -44,13 +44,13 @@ interface Sample {
 }
 
 /**
- * A registry of the plain text format, written as OpenMetrics 1.0. prom-client would have to be switched over for
- * it, and renames the counters of the registry for good while it writes.
+ * Writes a registry of the plain text format as OpenMetrics 1.0. prom-client can write it only after a switch of the
+ * registry's format, and then permanently renames the counters.
  */
 export async function openMetricsText(registry: Registry): Promise<string> {
   const lines: string[] = [];
   for (const { name, help, type, values } of await registry.getMetricsAsJSON()) {
-    // The published types say a number; what is there is the word.
+    // The published types declare a number, but the value is a word such as "counter".
     const kind = String(type);
     const family = kind === "counter" ? name.replace(/_total$/, "") : name;
     lines.push(`# HELP ${family} ${escape(help)}`, `# TYPE ${family} ${kind}`);
@@ -70,7 +70,7 @@ function labelText(labels: Sample["labels"]): string {
   return written.length === 0 ? "" : `{${written.join(",")}}`;
 }
 
-// OpenMetrics wants bounds in one canonical form: 1.0, not 1.
+// OpenMetrics requires bounds in canonical form: 1.0, not 1.
 function boundText(bound: string | number | undefined): string {
   return typeof bound === "number" && Number.isInteger(bound) ? bound.toFixed(1) : String(bound);
 }

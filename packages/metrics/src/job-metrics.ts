@@ -9,13 +9,13 @@ import {
 } from "@svc/options";
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
-/** What is read of a job. */
+/** The part of a job that is read here. */
 interface CountedJob {
   readonly task: string;
   readonly waitedMs: number;
 }
 
-/** What `jobMetrics()` counts: the events of a worker of `@svc/job-table`, or of another one that tells the same. */
+/** The events that `jobMetrics()` counts: those of a worker of `@svc/job-table`, or of another worker that emits the same. */
 export type JobEvent =
   | { readonly type: "claimed"; readonly jobs: readonly CountedJob[] }
   | { readonly type: "done" | "failed" | "dead"; readonly job: CountedJob; readonly durationMs: number }
@@ -23,13 +23,13 @@ export type JobEvent =
   | { readonly type: "depth"; readonly stats: Readonly<Record<"pending" | "running" | "dead", number>> }
   | { readonly type: "fault" };
 
-/** What `jobMetrics()` takes. */
+/** Options of `jobMetrics()`. */
 export interface JobMetricsOptions {
-  /** The prom-client registry to add to, that of `metrics()` say. Required. */
+  /** The prom-client registry to add to, for example that of `metrics()`. Required. */
   readonly registry: Registry;
-  /** The tasks that are counted by name; every other one is `<unknown>`. Required. */
+  /** The tasks that are counted by name; other tasks count as `<unknown>`. Required. */
   readonly tasks: readonly string[];
-  /** How many jobs run, asked when somebody reads the metrics; left out where it throws or answers no number. Default: 0. */
+  /** Returns the number of running jobs, at each scrape. The gauge is left out when it throws or returns no number. Default: 0. */
   readonly running?: (() => number) | undefined;
 }
 
@@ -41,13 +41,13 @@ const NAMES: readonly string[] = [
   "queue_jobs",
   "queue_faults_total",
 ];
-// Jobs take longer than requests.
+// In seconds; jobs take longer than requests.
 const BUCKETS = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
 /**
- * Counts what a worker does: `createWorker({ onEvent: jobMetrics({ registry, tasks }) })`.
+ * Returns a listener that counts the events of a worker: `createWorker({ onEvent: jobMetrics({ registry, tasks }) })`.
  *
- * @throws ConfigurationError for wrong options, and for a registry that has metrics of these names already
+ * @throws ConfigurationError for wrong options, and for a registry that already has metrics with these names
  */
 export function jobMetrics(options: JobMetricsOptions): (event: JobEvent) => void {
   const { registry, tasks, running } = resolveOptions("jobMetrics()", options, {
@@ -93,7 +93,7 @@ export function jobMetrics(options: JobMetricsOptions): (event: JobEvent) => voi
         if (count instanceof Promise) count.catch(() => undefined);
         this.set(count as number);
       } catch {
-        // No number, rather than none of all the others.
+        // Omit this gauge, so that the scrape still returns all other metrics.
         this.remove();
       }
     },

@@ -15,32 +15,32 @@ import { PROCESS_METRICS, registerProcessMetrics } from "./process-metrics.ts";
 import { createRequestCells, type MethodCells, type RequestCells, UNMATCHED } from "./request-cells.ts";
 import { REQUEST_METRICS, registerRequestMetrics } from "./request-metrics.ts";
 
-/** The middleware that counts, with what belongs to it. */
+/** The middleware that counts requests, with its registry and handler. */
 export interface MetricsMiddleware extends Middleware, AsyncDisposable {
   /** All metrics that `/metrics` shows; add your own to it (`registers: [m.registry]`). */
   readonly registry: Registry;
   /**
-   * Answers GET and HEAD with all metrics (SYS-7), whatever the path; passes other methods on. An error of a
-   * metric's `collect` goes to `next`.
+   * Answers GET and HEAD under any path with all metrics (SYS-7); passes other methods to `next`. An error of a metric's
+   * `collect` goes to `next`.
    */
   readonly handler: Middleware;
-  /** Whether series had to be merged, for `/ready`. Never critical (RDY-18). */
+  /** Returns a non-critical check for `/ready`: unhealthy once requests count under `<other>` (RDY-18). */
   readonly readiness: () => ReadinessCheck;
   /** Stops the monitors of the event loop and of garbage collections. Requests are still counted. */
   readonly stop: () => void;
 }
 
-/** nginx's status for a client that went away before it got an answer. */
+/** The status that nginx uses for a client that disconnects before its answer. */
 const CLIENT_CLOSED_REQUEST = 499;
 
 /**
- * Counts requests and how long they take (MET-3 to MET-10). Mount it before whatever can answer; with
+ * Counts requests and their durations (MET-3 to MET-10). Mount it before every middleware and route that can answer. With
  * `requestId()` or a logger in front, durations start there.
  *
- * A request whose connection broke before the head of the response was sent counts with status 499; one that broke
- * later with the status that was sent.
+ * A request counts with status 499 when its connection breaks before the head of the response is sent, and with the sent
+ * status when it breaks later.
  *
- * @throws ConfigurationError for wrong options, and for a registry that has metrics of these names already
+ * @throws ConfigurationError for wrong options, and for a registry that already has metrics with these names
  */
 export function metrics(options?: MetricsOptions): MetricsMiddleware {
   const { registry, buckets, maxSeries, defaultMetrics, eventLoopDelay, ...info } =
@@ -56,7 +56,7 @@ export function metrics(options?: MetricsOptions): MetricsMiddleware {
   if (defaultMetrics) monitors.push(registerProcessMetrics(registry));
   if (eventLoopDelay) monitors.push(registerEventLoopDelay(registry));
 
-  // A listener per method, not per request; and a method that is overridden later is still taken off its own gauge.
+  // One listener per method avoids a closure per request, and keeps the original method when another one overrides it.
   const listeners = new Map(cells.methods.map((of) => [of, responseListener(cells, of)]));
 
   function countRequest(req: IncomingMessage, res: ServerResponse, next: (err?: unknown) => void): void {

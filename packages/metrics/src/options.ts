@@ -11,23 +11,23 @@ import {
 } from "@svc/options";
 import { Registry } from "prom-client";
 
-/** What `metrics()` takes. */
+/** Options of `metrics()`. */
 export interface MetricsOptions {
   /** Label `service` of `service_info` (MET-6). Default: `unknown`. */
   readonly service?: string | undefined;
   /** Label `version` of `service_info` (MET-6). Default: `unknown`. */
   readonly version?: string | undefined;
-  /** The prom-client registry to add to; one of the plain text format. Default: a new one, not the global one. */
+  /** The prom-client registry to add to, in the plain text format. Default: a new one, not the global one. */
   readonly registry?: Registry | undefined;
   /** Upper bounds of the duration buckets in seconds, ascending, 1 to 50. Default: prom-client's, 0.005 to 10. */
   readonly buckets?: readonly number[] | undefined;
-  /** Adds CPU, memory, file descriptors, heap, garbage collection of the process. Default: true. */
+  /** Adds CPU, memory, file descriptors, heap and garbage collections of the process. Default: true. */
   readonly defaultMetrics?: boolean | undefined;
   /** Adds the delay of the event loop, `nodejs_eventloop_lag_*_seconds`. Default: true. */
   readonly eventLoopDelay?: boolean | undefined;
   /**
-   * How many pairs of method and endpoint are kept apart; what comes later is counted under the endpoint
-   * `<other>`. A pair is `buckets + 3` series and one more per status. Default: 1,000.
+   * The most pairs of method and endpoint with series of their own; later pairs count under the endpoint `<other>`. A pair
+   * has `buckets + 3` series and one more per status. Default: 1,000.
    */
   readonly maxSeries?: number | undefined;
 }
@@ -68,7 +68,7 @@ export function resolveMetricsOptions(given: MetricsOptions | undefined): Resolv
     maxSeries: withDefault(integer({ min: 1, max: 100_000 }), 1_000),
   });
   const registry = resolved.registry ?? new Registry();
-  // A registry of that format prints OpenMetrics to everybody, whether they asked for it or not.
+  // A registry of that format writes OpenMetrics also for clients that ask for plain text.
   if (String(registry.contentType).startsWith("application/openmetrics-text")) {
     throw registryFault(
       "must be a registry of the plain text format; OpenMetrics is offered by Accept anyway",
@@ -77,7 +77,7 @@ export function resolveMetricsOptions(given: MetricsOptions | undefined): Resolv
   return { ...resolved, registry };
 }
 
-/** Says which metrics of ours are in a registry already; prom-client would refuse the first without a remedy. */
+/** Refuses a registry with metrics of these names, and says what to do; the error of prom-client names only the first. */
 export function refuseDuplicates(registry: Registry, names: readonly string[]): void {
   const taken = names.filter((name) => registry.getSingleMetric(name) !== undefined);
   if (taken.length === 0) return;

@@ -3,7 +3,7 @@ import { constants, type PerformanceEntry, PerformanceObserver } from "node:perf
 import { getHeapSpaceStatistics } from "node:v8";
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
-/** The names of prom-client's default metrics, without the gauges called `_total`, which promtool refuses. */
+/** The names of prom-client's default metrics, without its gauges with the suffix `_total`, which promtool refuses. */
 export const PROCESS_METRICS: readonly string[] = [
   "process_cpu_user_seconds_total",
   "process_cpu_system_seconds_total",
@@ -25,10 +25,10 @@ export const PROCESS_METRICS: readonly string[] = [
 ];
 
 /**
- * Registers the metrics of the process (MET-7). prom-client's own collector cannot be stopped, reads `/proc`
- * synchronously and keeps a second event-loop monitor running, hence this one.
+ * Registers the metrics of the process (MET-7). This replaces prom-client's own collector, which cannot be stopped, reads
+ * `/proc` synchronously and keeps a second event-loop monitor running.
  *
- * @returns stops what observes garbage collections
+ * @returns a function that stops the observer of garbage collections
  */
 export function registerProcessMetrics(registry: Registry): () => void {
   cpu(registry);
@@ -142,7 +142,7 @@ function linux(registry: Registry): void {
     return Number(line?.[1] ?? 0) * 1024;
   });
   gauge(registry, "process_open_fds", "Open file descriptors.", async () => {
-    // One of them is the folder that is being read.
+    // One of the descriptors is the folder that readdir itself has open.
     return Math.max(0, (await readdir("/proc/self/fd").catch(() => [])).length - 1);
   });
   gauge(registry, "process_max_fds", "How many file descriptors may be open.", async () => {
@@ -151,7 +151,7 @@ function linux(registry: Registry): void {
   });
 }
 
-// A container may hide it; the other metrics are worth showing without.
+// A container may hide the file; the other metrics are still useful.
 function readProc(name: string): Promise<string> {
   return readFile(`/proc/self/${name}`, "utf8").catch(() => "");
 }

@@ -1,16 +1,16 @@
-/** What was counted for one method and endpoint. */
+/** The counts of one method and endpoint. */
 export interface Cell {
   readonly endpoint: string;
-  /** How many durations fell into each bucket, not cumulated; the last one is above every bound. */
+  /** The number of durations in each bucket, not cumulative; the last bucket is above all bounds. */
   readonly buckets: number[];
   sumSeconds: number;
   count: number;
-  /** Statuses in the order in which they came first, and beside each how often. Few, so a list beats a map. */
+  /** Statuses in the order of their first occurrence; `statusCounts` has their counts. For few entries a list is faster than a map. */
   readonly statuses: number[];
   readonly statusCounts: number[];
 }
 
-/** All that was counted for one method. */
+/** The counts of one method. */
 export interface MethodCells {
   readonly method: string;
   inProgress: number;
@@ -19,22 +19,22 @@ export interface MethodCells {
 
 /** The endpoint of a request that no route matched (MET-9). */
 export const UNMATCHED = "<unmatched>";
-/** The endpoint of what came after the bound on series was reached. */
+/** The endpoint of requests after the limit on series is reached. */
 export const OTHER_ENDPOINT = "<other>";
 
 const OTHER_METHOD = "OTHER";
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"];
 
-/** Counts of requests: plain numbers, so that a request pays for additions only. */
+/** Request counts as plain numbers, so that a request costs only additions. */
 export interface RequestCells {
   /** One entry for each known method, and one for all others. */
   readonly methods: readonly MethodCells[];
   readonly bounds: readonly number[];
   methodOf(method: string | undefined): MethodCells;
   record(of: MethodCells, endpoint: string, status: number, seconds: number): void;
-  /** How many pairs of method and endpoint there are, out of how many, and whether more wanted in. */
+  /** Returns the number of pairs of method and endpoint, the limit, and whether a pair was merged into `<other>`. */
   usage(): { readonly used: number; readonly max: number; readonly overflowed: boolean };
-  /** Forgets what was counted; requests in progress stay in progress. */
+  /** Clears all counts except the requests in progress. */
   reset(): void;
 }
 

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { Cell, RequestCells } from "./request-cells.ts";
 
-/** The names that requests are counted under (MET-3 to MET-6). */
+/** The names of the request metrics (MET-3 to MET-6). */
 export const REQUEST_METRICS: readonly string[] = [
   "http_requests_total",
   "http_request_duration_seconds",
@@ -12,8 +12,8 @@ export const REQUEST_METRICS: readonly string[] = [
 type HistogramData = Awaited<ReturnType<Histogram["get"]>>;
 
 /**
- * Registers the metrics of requests. They hold nothing themselves: whoever renders the registry makes them read
- * the cells, so prom-client's labels are built per scrape instead of per request.
+ * Registers the request metrics. They read the cells when the registry is rendered, so prom-client's labels are built per
+ * scrape instead of per request.
  */
 export function registerRequestMetrics(
   registry: Registry,
@@ -73,10 +73,10 @@ const DURATION = {
   labelNames: ["method", "endpoint"],
 } as const;
 
-/** A histogram whose observations stand in the cells; what is given to its `observe()` is not shown. */
+/** A histogram that shows the cells; values passed to its `observe()` do not appear. */
 class CellHistogram extends Histogram<"method" | "endpoint" | "le"> {
   readonly #cells: RequestCells;
-  /** Never observes: its data is name, help and type as prom-client wants them. */
+  /** Has no observations; it supplies name, help and type in the form that prom-client expects. */
   readonly #empty: Histogram = new Histogram({ ...DURATION, registers: [] });
 
   constructor(registry: Registry, cells: RequestCells) {
@@ -103,14 +103,14 @@ class CellHistogram extends Histogram<"method" | "endpoint" | "le"> {
     return { ...empty, values };
   }
 
-  /** What the registry asks of a histogram, instead of `get()`, for its text. */
+  /** The registry calls this instead of `get()` when it writes the text of a histogram. */
   getForPromString(): Promise<HistogramData> {
     return this.get();
   }
 
   override reset(): void {
     super.reset();
-    // The constructor of the super class resets too, before there are cells.
+    // The constructor of the base class also calls reset, before the cells exist.
     if (#cells in this) this.#cells.reset();
   }
 }

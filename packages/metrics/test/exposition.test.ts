@@ -46,7 +46,7 @@ describe("the /metrics handler", () => {
     expect((await fetch(server.url, { method: "POST" })).status).to.equal(405);
   });
 
-  it("SYS-7 answers HEAD with the head alone", async () => {
+  it("SYS-7 answers HEAD with the headers and no body", async () => {
     const head = await request(service(metrics(quiet))).head("/metrics");
     expect(head.status).to.equal(200);
     expect(Number(head.headers["content-length"])).to.be.greaterThan(100);
@@ -76,7 +76,7 @@ describe("the /metrics handler", () => {
     });
   }
 
-  it("MET-2 writes OpenMetrics, and leaves the plain text as it was", async () => {
+  it("MET-2 writes OpenMetrics, and leaves the plain text unchanged", async () => {
     const counted = metrics({ ...quiet, service: 'a"b\\c\nd', version: "1", buckets: [0.5, 60] });
     const registers = [counted.registry];
     new Counter({ name: "orders_total", help: 'Orders "placed".', registers }).inc(3);
@@ -138,7 +138,7 @@ describe("the /metrics handler", () => {
     expect((await request(service(counted)).get("/metrics")).text).to.contain("\norders_total 1\n");
   });
 
-  it("gives the error of a metric to next and does not answer", async () => {
+  it("passes the error of a metric to next and does not answer", async () => {
     const counted = metrics(quiet);
     new Gauge({
       name: "broken",
@@ -163,7 +163,7 @@ describe("the /metrics handler", () => {
 });
 
 describe("the metrics of the process", () => {
-  it("MET-7 are there, under the names of prom-client", async () => {
+  it("MET-7 have the names of prom-client", async () => {
     await using counted = metrics();
     const theirs = new Registry();
     collectDefaultMetrics({ register: theirs });
@@ -205,7 +205,7 @@ describe("the metrics of the process", () => {
     };
     while ((await collected(counted)) === 0) await litter();
     counted.stop();
-    // What was seen before the stop is still handed over.
+    // The observer still delivers the collections from before the stop.
     await litter();
     const stopped = await collected(counted);
     await using watch = metrics({ eventLoopDelay: false });
@@ -213,14 +213,14 @@ describe("the metrics of the process", () => {
     expect(await collected(counted)).to.equal(stopped);
   });
 
-  it("can be left out", async () => {
+  it("are left out with defaultMetrics: false", async () => {
     const names = Object.keys(await samples(metrics(quiet)));
     expect(names.filter((name) => /^(process|nodejs)_/.test(name))).to.deep.equal([]);
   });
 });
 
 describe("the delay of the event loop", () => {
-  it("MET-7 shows a block of the loop, and forgets it after the scrape", async () => {
+  it("MET-7 shows a stall of the loop once, and resets it after the scrape", async () => {
     await using counted = metrics({ defaultMetrics: false });
     await new Promise((resolve) => setTimeout(resolve, 50));
     const end = performance.now() + 200;
@@ -233,8 +233,8 @@ describe("the delay of the event loop", () => {
       ),
     );
     expect(Number(first["nodejs_eventloop_lag_max_seconds"])).to.be.within(0.15, 20);
-    // Between two scrapes the machine may be held up for longer, once.
-    await until("it has forgotten", async () => {
+    // A busy machine may stall the loop for longer between two scrapes, so one scrape may not be enough.
+    await until("the stall is reset", async () => {
       const next = await samples(counted, "nodejs_eventloop_lag");
       return (
         Number(next["nodejs_eventloop_lag_max_seconds"]) < Number(first["nodejs_eventloop_lag_max_seconds"])
@@ -242,10 +242,10 @@ describe("the delay of the event loop", () => {
     });
   });
 
-  it("MET-7 has the interval of its own timer taken off: the least delay is far below it", async () => {
+  it("MET-7 subtracts the interval of its own timer, so that the least delay is far below it", async () => {
     await using counted = metrics({ defaultMetrics: false });
-    // Of a time in which the machine is held up it is not.
-    await until("it is", async () => {
+    // On a busy machine one sample may stay above the limit.
+    await until("the least delay is small", async () => {
       await new Promise((resolve) => setTimeout(resolve, 300));
       const seen = await samples(counted, "nodejs_eventloop_lag_min");
       const least = Number(seen["nodejs_eventloop_lag_min_seconds"]);
@@ -254,7 +254,7 @@ describe("the delay of the event loop", () => {
     });
   });
 
-  it("stops with stop(), more than once, while requests are counted on", async () => {
+  it("stops with stop(), also when called twice, and still counts requests", async () => {
     const counted = metrics();
     counted.stop();
     counted.stop();
@@ -271,7 +271,7 @@ describe("the delay of the event loop", () => {
 describe("promtool check metrics", () => {
   const promtool = testProgram("promtool");
 
-  it("MET-1 MET-7 finds nothing", async () => {
+  it("MET-1 MET-7 reports no findings", async () => {
     await using counted = metrics({ service: "orders", version: "1.2.3" });
     const app = service(counted);
     for (const path of ["/items/1", "/none", "/metrics"]) await request(app).get(path);
@@ -300,7 +300,7 @@ describe("the options of metrics()", () => {
     });
   }
 
-  it("refuse buckets that are empty, negative, endless or too many", () => {
+  it("refuse buckets that are empty, negative, infinite or too many", () => {
     for (const buckets of [
       [],
       [0],
@@ -312,7 +312,7 @@ describe("the options of metrics()", () => {
     }
   });
 
-  it("refuse a registry that has such metrics already, and say what to do", () => {
+  it("refuse a registry that already has these metrics, and say what to do", () => {
     const registry = new Registry();
     metrics({ ...quiet, registry });
     expect(() => metrics({ ...quiet, registry })).to.throw(
@@ -327,7 +327,7 @@ describe("the options of metrics()", () => {
     expect(() => metrics({ ...quiet, registry })).to.throw(ConfigurationError, /plain text format/);
   });
 
-  it("take a registry of the application, and never touch the global one", async () => {
+  it("accept a registry of the application, and never use the global one", async () => {
     const registry = new Registry();
     const counted = metrics({ ...quiet, registry });
     expect(counted.registry).to.equal(registry);

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { createRequestCells } from "../src/request-cells.ts";
 import { registerRequestMetrics } from "../src/request-metrics.ts";
 
-/** Same seed, same numbers: mulberry32. */
+/** Returns the same numbers for the same seed: mulberry32. */
 function random(seed: number): () => number {
   let state = seed;
   return () => {
@@ -20,7 +20,7 @@ describe("http_request_duration_seconds", () => {
     [1],
     [0.1, 0.2, 0.30000000000000004],
   ]) {
-    it(`MET-4 prints what a Histogram of prom-client prints, with bounds ${bounds.join(" ")}`, async () => {
+    it(`MET-4 writes the same text as a Histogram of prom-client, with bounds ${bounds.join(" ")}`, async () => {
       const next = random(bounds.length);
       const cells = createRequestCells(bounds, 100);
       const ours = new Registry();
@@ -34,7 +34,7 @@ describe("http_request_duration_seconds", () => {
         buckets: [...bounds],
         registers: [theirs],
       });
-      // The cells list methods in their own order, so each registry gets its series in that order too.
+      // The cells list methods in a fixed order; observe in that order, so that both registries list their series alike.
       for (const method of ["GET", "POST"]) {
         for (const endpoint of ["/a", '/"quoted"\\:id', "<unmatched>"]) {
           for (let count = 0; count < 500; count++) {

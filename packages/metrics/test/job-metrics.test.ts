@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { Registry } from "prom-client";
 
 describe("jobMetrics", () => {
-  it("counts what a worker tells, by tasks that it was told of", async () => {
+  it("counts the events of a worker by the given tasks", async () => {
     const registry = new Registry();
     const count = jobMetrics({ registry, tasks: ["mail.send"], running: () => 3 });
     const job = { task: "mail.send", waitedMs: 20 };
@@ -35,7 +35,7 @@ describe("jobMetrics", () => {
       .and.not.to.contain("yyy");
   });
 
-  it("leaves out the jobs that run where nobody can say how many, and nothing else", async () => {
+  it("leaves out only jobs_in_progress when running() throws or returns no number", async () => {
     const wrong: readonly (() => unknown)[] = [
       () => {
         throw new Error("a bug");
@@ -55,7 +55,7 @@ describe("jobMetrics", () => {
     }
   });
 
-  it("refuses a registry that counts jobs already, and options that it does not know", () => {
+  it("refuses a registry that already counts jobs, and unknown options", () => {
     const registry = new Registry();
     jobMetrics({ registry, tasks: [] });
     expect(() => jobMetrics({ registry, tasks: [] })).to.throw("already has jobs_total");

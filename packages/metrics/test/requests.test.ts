@@ -30,7 +30,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       });
     });
 
-    it("MET-8 MET-10 labels with the template under its mounts, on error paths too", async () => {
+    it("MET-8 MET-10 labels requests with the route template and its mounts, also after an error", async () => {
       const counted = metrics(quiet);
       const router = express.Router();
       router.get("/things/:id", (_req, res) => void res.sendStatus(200));
@@ -48,7 +48,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       });
     });
 
-    it("MET-9 MET-10 makes one series of 10,000 random paths", async function () {
+    it("MET-9 MET-10 counts 10,000 random paths in one series", async function () {
       this.timeout(60_000);
       const counted = metrics(quiet);
       const app = express().use(counted);
@@ -77,7 +77,7 @@ describe("metrics()", () => {
     });
   });
 
-  it("MET-3 labels a method that is none of HTTP's own as OTHER", async () => {
+  it("MET-3 labels a non-standard method as OTHER", async () => {
     const counted = metrics(quiet);
     await using server = await listen((req, res) => counted(req, res, () => res.end()));
     for (const method of ["PROPFIND", "PURGE", "DELETE"]) await fetch(server.url, { method });
@@ -107,7 +107,7 @@ describe("metrics()", () => {
     expect(Number(seen[`http_request_duration_seconds_sum{${labels}}`])).to.be.within(0.02, 60);
   });
 
-  it("MET-5 shows requests in progress by method, and takes them off when they end", async () => {
+  it("MET-5 shows requests in progress by method until they end", async () => {
     const counted = metrics(quiet);
     const held: (() => void)[] = [];
     await using server = await listen((req, res) => counted(req, res, () => held.push(() => res.end())));
@@ -125,7 +125,7 @@ describe("metrics()", () => {
     });
   });
 
-  it("MET-5 takes a request off the method that it came with, also when that is overridden", async () => {
+  it("MET-5 decrements the gauge of the original method when a middleware overrides the method", async () => {
     const counted = metrics(quiet);
     await using server = await listen((req, res) =>
       counted(req, res, () => {
@@ -139,7 +139,7 @@ describe("metrics()", () => {
     });
   });
 
-  it("MET-6 tells service and version", async () => {
+  it("MET-6 shows service and version", async () => {
     expect(
       await samples(metrics({ ...quiet, service: "orders", version: "1.2.3" }), "service"),
     ).to.deep.equal({
@@ -150,7 +150,7 @@ describe("metrics()", () => {
     });
   });
 
-  it("counts a client that left before its answer began with status 499", async () => {
+  it("counts a request with status 499 when the client disconnects before the answer begins", async () => {
     const counted = metrics(quiet);
     await using server = await listen((req, res) => counted(req, res, () => void res.on("close", () => {})));
     const socket = connect(server.port, "127.0.0.1");
@@ -166,7 +166,7 @@ describe("metrics()", () => {
     });
   });
 
-  it("counts a client that left in the middle of its answer with the status that was sent", async () => {
+  it("counts a request with the sent status when the client disconnects during the answer", async () => {
     const counted = metrics(quiet);
     await using server = await listen((req, res) =>
       counted(req, res, () => {
@@ -187,7 +187,7 @@ describe("metrics()", () => {
     });
   });
 
-  it("MET-10 counts what goes beyond maxSeries under <other>, and says so in a check that is not critical", async () => {
+  it("MET-10 counts requests beyond maxSeries under <other>, and reports it in a non-critical check", async () => {
     const counted = metrics({ ...quiet, maxSeries: 2 });
     const app = expressMajors["express 5"]().use(counted);
     for (const path of ["/a", "/b", "/c", "/d"]) app.get(path, (_req, res) => void res.sendStatus(200));
@@ -219,7 +219,7 @@ describe("metrics()", () => {
     expect(await check.check(new AbortController().signal)).not.to.have.property("critical");
   });
 
-  it("forgets its counts, but not requests in progress, when the registry is reset", async () => {
+  it("clears its counts, but not requests in progress, when the registry is reset", async () => {
     const counted = metrics(quiet);
     const held: (() => void)[] = [];
     const server = createServer((req, res) =>

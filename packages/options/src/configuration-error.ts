@@ -2,7 +2,7 @@ import { oneLine } from "./show.ts";
 
 /** One thing that is wrong with a configuration. */
 export interface Fault {
-  /** The option, key of the file or environment variable at fault, as its author wrote it. */
+  /** The option, file key or environment variable at fault, as its author wrote it. */
   readonly key: string;
   /** What is wrong and what is allowed, in one line. Never holds a secret. */
   readonly message: string;
@@ -16,7 +16,7 @@ export class ConfigurationError extends Error {
 
   /**
    * @param subject what was being configured, for example `jsonBody()` or `service.toml`
-   * @param faults all that is wrong with it, at least one
+   * @param faults every fault found, at least one
    */
   constructor(subject: string, faults: readonly Fault[], options?: ErrorOptions) {
     const lines = faults.map((fault) => `  - ${oneLine(fault.key)}: ${oneLine(fault.message)}`);

@@ -1,6 +1,6 @@
 /**
- * What one option may be. `expects` completes the sentence "must be ..."; `accepts` is asked only for values
- * that are not undefined.
+ * Describes which values one option accepts. `expects` completes the sentence "must be ..."; `accepts` is never called
+ * with undefined.
  */
 export interface Kind<T> {
   readonly expects: string;
@@ -9,7 +9,7 @@ export interface Kind<T> {
   readonly secret?: boolean | undefined;
 }
 
-/** A kind together with what holds when the option is left out; without a default the result may be undefined. */
+/** A kind for an option that may be left out; `fallback` is the value that it then has. */
 export interface OptionalKind<T, D> extends Kind<T> {
   readonly optional: true;
   readonly fallback: D;
@@ -65,18 +65,18 @@ export function string({ allowEmpty = false, pattern, expects }: StringRules = {
     (value) =>
       typeof value === "string" &&
       (allowEmpty || value !== "") &&
-      // test() would remember where a pattern with the flag g has stopped.
+      // With the flag g, test() starts where its last match ended; search() always starts at 0.
       (pattern === undefined || value.search(pattern) !== -1),
   );
 }
 
-/** What a string must look like. */
+/** Rules for a string option. */
 export interface StringRules {
   /** Default false. */
   readonly allowEmpty?: boolean | undefined;
   /** Default: any string. */
   readonly pattern?: RegExp | undefined;
-  /** Completes "must be ..."; needed where a pattern says it less clearly. Default: what the other rules say. */
+  /** Completes "must be ..."; use it where the pattern is hard to read. Default: a text made from the other rules. */
   readonly expects?: string | undefined;
 }
 
@@ -86,7 +86,7 @@ export function oneOf<const T extends readonly (string | number | boolean)[]>(..
   return kind(`one of ${shown}`, (value) => (values as readonly unknown[]).includes(value));
 }
 
-/** A list whose every entry is of a kind; secret when its entries are. */
+/** A list with entries of one kind; secret when that kind is secret. */
 export function listOf<T>(entry: Kind<T>): Kind<readonly T[]> {
   return {
     ...kind<readonly T[]>(
@@ -97,12 +97,12 @@ export function listOf<T>(entry: Kind<T>): Kind<readonly T[]> {
   };
 }
 
-/** A function; its type is named by the caller. */
+/** A function; the caller gives its type as the type argument. */
 export function func<T extends (...args: never[]) => unknown>(): Kind<T> {
   return kind("a function", (value) => typeof value === "function");
 }
 
-/** An object that has all the listed methods; its type is named by the caller. */
+/** An object or function with all the listed methods; the caller gives its type as the type argument. */
 export function objectWith<T extends object>(what: string, ...methods: (keyof T & string)[]): Kind<T> {
   return kind(
     methods.length === 0 ? what : `${what} (an object with ${methods.map((name) => `${name}()`).join(", ")})`,
@@ -112,7 +112,7 @@ export function objectWith<T extends object>(what: string, ...methods: (keyof T 
   );
 }
 
-/** Either of two kinds; secret when one of them is. */
+/** Either of two kinds; secret when one of them is secret. */
 export function either<A, B>(a: Kind<A>, b: Kind<B>): Kind<A | B> {
   return {
     ...kind<A | B>(`${a.expects}, or ${b.expects}`, (value) => a.accepts(value) || b.accepts(value)),
@@ -120,17 +120,17 @@ export function either<A, B>(a: Kind<A>, b: Kind<B>): Kind<A | B> {
   };
 }
 
-/** The same kind, whose value never appears in an error message. */
+/** Marks a kind as secret: no error message shows its value. */
 export function secret<K extends Kind<unknown>>(inner: K): K {
   return { ...inner, secret: true };
 }
 
-/** May be left out; the result is then undefined. */
+/** Makes an option optional; when it is left out, the result is undefined. */
 export function optional<T>(inner: Kind<T>): OptionalKind<T, undefined> {
   return { ...inner, optional: true, fallback: undefined };
 }
 
-/** May be left out; the result is then `fallback`. */
+/** Makes an option optional; when it is left out, the result is `fallback`. */
 export function withDefault<T>(inner: Kind<T>, fallback: T): OptionalKind<T, T> {
   return { ...inner, optional: true, fallback };
 }

@@ -1,10 +1,10 @@
-/** The known name that is closest to `name`, or undefined when none is close enough to be a slip of the pen. */
+/** Returns the known name that is closest to `name`, or undefined when none is close enough to be a typing error. */
 export function nearestName(name: string, known: Iterable<string>): string | undefined {
-  // Names that a person mistypes are short; a long one is not worth the quadratic cost.
+  // The comparison takes quadratic time, and option names are short.
   if (name.length > 100) return undefined;
   let best: string | undefined;
   const wanted = fold(name);
-  // Of a name of one letter every other one is a single slip away.
+  // The distance must be below the length of the name, or a name of one letter would match any other letter.
   let bestDistance = Math.min(wanted.length, Math.max(1, Math.floor(wanted.length / 3)) + 1);
   for (const candidate of known) {
     const other = fold(candidate);
@@ -23,7 +23,7 @@ function fold(name: string): string {
   return name.toLowerCase().replaceAll(/[-_]/g, "");
 }
 
-/** Letters that are wrong, missing, too many, or swapped with their neighbour: each counts once. */
+/** Counts the letters that are wrong, missing, extra, or swapped with their neighbour. */
 function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, index) => index);

@@ -3,10 +3,10 @@ import type { Kind, OptionalKind } from "./kinds.ts";
 import { nearestName } from "./nearest.ts";
 import { describe, show } from "./show.ts";
 
-/** For every option its kind. */
+/** The kind of each option, by name. */
 export type Kinds = Readonly<Record<string, Kind<unknown> | OptionalKind<unknown, unknown>>>;
 
-/** What is left after defaults have been filled in. */
+/** The type of the options after the defaults are filled in. */
 export type Resolved<K extends Kinds> = {
   readonly [N in keyof K]: K[N] extends OptionalKind<infer T, infer D>
     ? T | D
@@ -16,11 +16,11 @@ export type Resolved<K extends Kinds> = {
 };
 
 /**
- * Checks the options of a factory and fills in the defaults, into a new frozen object with every option present.
+ * Checks the options of a factory, fills in the defaults and returns a new frozen object with every option present.
  *
- * @param subject the factory as its user writes it, for example `jsonBody()`
- * @param given what the user passed; undefined counts as `{}`, an undefined member as left out
- * @param kinds what each option may be
+ * @param subject the factory call as it appears in error messages, for example `jsonBody()`
+ * @param given the options that the user passed; undefined counts as `{}`, an undefined member as left out
+ * @param kinds the kind of each option
  * @throws ConfigurationError listing every unknown and every wrong option
  */
 export function resolveOptions<const K extends Kinds>(
@@ -46,12 +46,12 @@ export function resolveOptions<const K extends Kinds>(
   return Object.freeze(resolved) as Resolved<K>;
 }
 
-/** The sentence for a value that is not of its kind; a secret value is not shown. */
+/** Returns the error text for a value of the wrong kind, without the value when the kind is secret. */
 export function wrongValue(kind: Kind<unknown>, value: unknown): string {
   return `must be ${kind.expects}; it is ${kind.secret === true ? "not (the value is not shown)" : show(value)}`;
 }
 
-/** The sentence for a name that nobody knows, with the nearest one that is known. */
+/** Returns the error text for an unknown name, with the nearest known name or the list of known names. */
 export function unknownOption(name: string, known: readonly string[]): string {
   const nearest = nearestName(name, known);
   if (nearest !== undefined) return `is unknown; did you mean ${nearest}?`;
@@ -64,14 +64,14 @@ function take(source: object, name: string, kind: Kind<unknown>): { value: unkno
     value = holds(source, name) ? (source as Readonly<Record<string, unknown>>)[name] : undefined;
     if (value !== undefined && kind.accepts(value)) return { value };
   } catch (error) {
-    // A getter of the caller's; its message may hold anything.
+    // A getter threw; its message may contain a secret, so only the error's name is shown.
     return { fault: `cannot be read: ${error instanceof Error ? error.name : "it throws"}` };
   }
   if (value !== undefined) return { fault: wrongValue(kind, value) };
   return isOptional(kind) ? { value: kind.fallback } : { fault: `is required and must be ${kind.expects}` };
 }
 
-/** Whether an object or its class has a member. What Object.prototype has, polluted or not, is nobody's option. */
+/** Whether an object or its class has a member; members of Object.prototype do not count, because it may be polluted. */
 function holds(source: object, name: string): boolean {
   if (Object.hasOwn(source, name)) return true;
   for (let each = parentOf(source); each !== null; each = parentOf(each)) {
@@ -88,14 +88,14 @@ function isOptional(kind: Kind<unknown>): kind is OptionalKind<unknown, unknown>
   return "optional" in kind;
 }
 
-// JavaScript callers pass anything. What is shown is never the value: a lone string may well be a secret.
+// JavaScript callers can pass any value. The text never shows it: a string in place of options may be a secret.
 function misuse(subject: string, given: unknown): string | undefined {
   if (typeof given !== "object" || given === null) return `must be an object; it is ${describe(given)}`;
   if ("headers" in given && "method" in given && "socket" in given) {
     return `is a request: call the factory, app.use(${subject}), instead of passing it to app.use`;
   }
   if (given instanceof Promise) return "is a promise: await it first";
-  // A Map or a Date has no members of its own and would pass for "no options"; a module is a fine object.
+  // A Map or a Date has no own members and would pass as empty options; a module namespace is accepted.
   const tag = Object.prototype.toString.call(given);
   if (tag === "[object Object]" || tag === "[object Module]") return undefined;
   return `must be an object; it is ${describe(given)}`;

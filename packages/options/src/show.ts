@@ -2,15 +2,15 @@ const MAX_LENGTH = 120;
 const MAX_ENTRIES = 10;
 
 /**
- * A value on one short line, for an error message. Of objects only what they are: their members are nobody's business, one
- * of them may be a password. User-info in a URL is masked.
+ * Returns a value as one short line for an error message. Objects appear only as their class, because a member may be a
+ * password. User-info in a URL is masked.
  */
 export function show(value: unknown): string {
   const text = Array.isArray(value) ? list(value) : single(value);
   return text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH - 3)}...` : text;
 }
 
-/** What kind of thing a value is, without the value. */
+/** Returns the type of a value in words, without the value. */
 export function describe(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (Array.isArray(value)) return "a list";
@@ -44,7 +44,7 @@ function anObject(value: object): string {
     : "an object";
 }
 
-/** The same text without characters that would break a line or move a cursor. */
+/** Escapes the characters that would break a line or move the cursor of a terminal. */
 export function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029]/gu, (char) => {
     return `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;

@@ -14,7 +14,7 @@ import {
 } from "@svc/options";
 import { expect } from "chai";
 
-/** Every kind with its sentence, values that it accepts and values that it refuses. */
+/** For each kind: its `expects` text, values that it accepts, values that it refuses. */
 const table: readonly (readonly [string, Kind<unknown>, readonly unknown[], readonly unknown[]])[] = [
   ["a whole number", integer(), [0, -5, 2 ** 53 - 1], [1.5, "1", Number.NaN, Infinity, 2 ** 53, 1n, null]],
   ["a whole number from 1 to 3", integer({ min: 1, max: 3 }), [1, 3], [0, 4]],
@@ -53,12 +53,12 @@ describe("kinds", () => {
     });
   }
 
-  it("give the same answer each time, also with a pattern that has the flag g", () => {
+  it("give the same result on every call, also for a pattern with the flag g", () => {
     const kind = string({ pattern: /a/g });
     expect([kind.accepts("a"), kind.accepts("a"), kind.accepts("a")]).to.deep.equal([true, true, true]);
   });
 
-  it("are secret when a part of them is", () => {
+  it("are secret when one of their parts is secret", () => {
     for (const kind of [
       secret(string()),
       listOf(secret(string())),

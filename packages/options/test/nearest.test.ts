@@ -20,17 +20,17 @@ describe("nearestName", () => {
     ["", undefined],
     ["-", undefined],
   ] as const) {
-    it(`answers ${String(expected)} for ${JSON.stringify(given)}`, () => {
+    it(`returns ${String(expected)} for ${JSON.stringify(given)}`, () => {
       expect(nearestName(given, known)).to.equal(expected);
     });
   }
 
-  it("does not spend time on a very long name", () => {
+  it("returns undefined at once for a very long name", () => {
     expect(nearestName("maxAge".repeat(100_000), known)).to.equal(undefined);
     expect(nearestName("maxAge", ["maxAge".repeat(100_000)])).to.equal(undefined);
   });
 
-  it("finds every known name itself and with one letter dropped, when it is long enough", () => {
+  it("finds every known name, and every name of sufficient length with one letter dropped", () => {
     const name = fc.stringMatching(/^[a-z]{4,12}$/);
     fc.assert(
       fc.property(name, fc.nat(), (word, at) => {

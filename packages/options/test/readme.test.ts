@@ -5,7 +5,7 @@ import { expect } from "chai";
 const readme = new URL("../README.md", import.meta.url);
 
 describe("README", () => {
-  it("shows defaults, and the error that it prints below", async () => {
+  it("has a sample that prints the defaults and the quoted error", async () => {
     await using sample = await runSample(readme, 0);
     const { stdout, stderr, code } = await sample.ended;
     expect(code, stderr).to.equal(0);

@@ -32,7 +32,7 @@ function faultsOf(given: unknown, of: Kinds = kinds, subject = "jsonBody()"): re
 }
 
 describe("resolveOptions", () => {
-  it("fills in the defaults, with every option present", () => {
+  it("fills in the defaults, so that every option is present", () => {
     const defaults = { limitBytes: 2_097_152, strict: true, onEvent: undefined };
     expect(resolveOptions("jsonBody()", undefined, kinds)).to.deep.equal(defaults);
     expect(resolveOptions("jsonBody()", {}, kinds)).to.deep.equal(defaults);
@@ -40,7 +40,7 @@ describe("resolveOptions", () => {
     expect(resolveOptions("jsonBody()", Object.create(null) as object, kinds)).to.deep.equal(defaults);
   });
 
-  it("keeps what was given, in a new object that cannot be changed", () => {
+  it("returns the given values in a new frozen object", () => {
     const given = { limitBytes: 5, strict: false };
     const resolved = resolveOptions("jsonBody()", given, kinds);
     expect(resolved).to.deep.equal({ limitBytes: 5, strict: false, onEvent: undefined });
@@ -67,14 +67,14 @@ describe("resolveOptions", () => {
     }
   });
 
-  it("lists the known names where none is near, and says so where there are none", () => {
+  it("lists the known names when none is near, and says when no names are known", () => {
     expect(faultsOf({ zebra: 1 })).to.deep.equal([
       "zebra: is unknown; known are limitBytes, strict, onEvent",
     ]);
     expect(faultsOf({ zebra: 1 }, {})).to.deep.equal(["zebra: is unknown; there are none"]);
   });
 
-  it("names an option that is required and missing", () => {
+  it("names a required option that is missing", () => {
     const required = { service: string() };
     expect(faultsOf({}, required)).to.deep.equal([
       "service: is required and must be a string that is not empty",
@@ -86,7 +86,7 @@ describe("resolveOptions", () => {
     ]);
   });
 
-  it("shows no secret, not even inside of a list or as one of two kinds", () => {
+  it("hides a secret, also inside a list and as one of two kinds", () => {
     const hidden = {
       key: secret(string({ pattern: /^\d+$/ })),
       keys: listOf(secret(string({ pattern: /^\d+$/ }))),
@@ -99,7 +99,7 @@ describe("resolveOptions", () => {
     expect(resolveOptions("x()", { key: "1", keys: [] }, hidden).late).to.equal(1);
   });
 
-  it("shows of an object only what it is, since a member may be a secret", () => {
+  it("shows only the class of an object, because a member may be a secret", () => {
     class Pool {
       password = "hunter2";
     }
@@ -142,7 +142,7 @@ describe("resolveOptions", () => {
     expect(faultsOf({ strict: Array.from({ length: 11 }, () => 0) })[0]).to.contain("0, ... 11 in all]");
   });
 
-  it("keeps the lines of its message apart, whatever the names are", () => {
+  it("writes one line per fault, also for names with line breaks", () => {
     try {
       resolveOptions("x()", { "a\n  - b": 1, [`__proto__${"\u2028"}`]: 1 }, {});
       expect.fail("nothing was thrown");
@@ -161,7 +161,7 @@ describe("resolveOptions", () => {
     expect({}).to.not.have.property("polluted");
   });
 
-  it("takes nothing from a polluted Object.prototype", () => {
+  it("ignores members of a polluted Object.prototype", () => {
     const prototype = Object.prototype as { strict?: unknown };
     prototype.strict = false;
     try {
@@ -171,7 +171,7 @@ describe("resolveOptions", () => {
     }
   });
 
-  it("takes the members of a class, inherited ones too, and of a module", async () => {
+  it("reads the members of a class, inherited ones too, and of a module", async () => {
     class Base {
       get limitBytes(): number {
         return 7;
@@ -199,13 +199,13 @@ describe("resolveOptions", () => {
     ]);
   });
 
-  it("tells who passes the factory to app.use instead of calling it", () => {
+  it("names the missing call when the factory itself is passed to app.use", () => {
     expect(faultsOf({ headers: {}, method: "GET", socket: {} }, kinds, "requestId()")).to.deep.equal([
       "options: is a request: call the factory, app.use(requestId()), instead of passing it to app.use",
     ]);
   });
 
-  it("refuses what are no options, and never shows it", () => {
+  it("refuses a value that is not an options object, without showing it", () => {
     for (const [given, message] of [
       [null, "must be an object; it is null"],
       ["hunter2", "must be an object; it is a string"],
@@ -220,7 +220,7 @@ describe("resolveOptions", () => {
     }
   });
 
-  it("either resolves or throws a ConfigurationError of one line per fault, for any object", () => {
+  it("resolves any object or throws a ConfigurationError with one line per fault", () => {
     const any = fc.dictionary(fc.oneof(fc.string(), fc.constantFrom("strict", "limitBytes")), fc.anything());
     fc.assert(
       fc.property(any, (given) => {
@@ -236,7 +236,7 @@ describe("resolveOptions", () => {
     );
   });
 
-  it("infers what is resolved", () => {
+  it("infers the type of the resolved options", () => {
     const resolved = resolveOptions(
       "x()",
       { name: "a" },

@@ -11,8 +11,8 @@ import { answerAndClose, rawProblem, targetOf } from "./raw-answer.ts";
 import { prepareProblem, sendProblem } from "./send.ts";
 
 /**
- * What `createServer` should be given for `attachProblems`: Node then leaves the check of the Host header to it,
- * instead of answering without a body.
+ * Options of `createServer` for a server with `attachProblems`, which then checks the Host header in place of Node. Node's
+ * own answer would have no body.
  */
 export const problemServerOptions: Readonly<Pick<ServerOptions, "requireHostHeader">> = Object.freeze({
   requireHostHeader: false,
@@ -21,11 +21,11 @@ export const problemServerOptions: Readonly<Pick<ServerOptions, "requireHostHead
 const attached = new WeakSet<Server>();
 
 /**
- * Makes a problem document with a request id of what Node answers by itself, before any middleware (ERR-21): what
- * it cannot parse, targets and transfer codings that no route should see, header sections that are too large,
- * requests that arrive too slowly, a Host header that is missing or repeated, unknown expectations, CONNECT, and
- * requests beyond `maxRequestsPerSocket`. The connection is closed. Call it once the server has its request listener;
- * a second call does nothing.
+ * Answers with a problem document and a request id the requests that Node itself would answer before any middleware
+ * (ERR-21): bytes that are not HTTP, targets and transfer codings that no route should see, header sections that are too
+ * large, requests that arrive too slowly, a missing or repeated Host header, unknown expectations, CONNECT, and requests
+ * beyond `maxRequestsPerSocket`. Closes the connection. Call it after the server has its request listener; a second call
+ * does nothing.
  *
  * @throws ConfigurationError for unknown or wrong options
  */
@@ -48,7 +48,7 @@ export function attachProblems(server: Server, options?: AttachProblemsOptions):
     answerClientError(error, socket, note);
   });
   server.on("connect", (req: IncomingMessage, socket: Socket) => {
-    // Somebody else wants these connections.
+    // Another listener handles CONNECT.
     if (server.listenerCount("connect") > 1) return;
     note("CONNECT", 405);
     socket.on("error", () => socket.destroy());
@@ -57,13 +57,13 @@ export function attachProblems(server: Server, options?: AttachProblemsOptions):
   });
   server.on("dropRequest", (req: IncomingMessage, socket: HttpSocket) => {
     const res = socket._httpMessage;
-    // A pipelined one cannot be reached here; Node answers it with an empty 503.
+    // The response of a pipelined request is not available here; Node answers it with an empty 503.
     if (res?.req === req) endWithProblem(req, res);
   });
 }
 
 type Note = (code: string, status: number) => void;
-// Not public, and what Node's own answer to a bad request goes by; without it these two cases fall back to Node's.
+// Node's own answer to a bad request uses this private property; without it, Node's answers remain in these two cases.
 type HttpSocket = Socket & { readonly _httpMessage?: ServerResponse | null };
 
 function guardRequests(
@@ -71,7 +71,7 @@ function guardRequests(
   refuse: (req: IncomingMessage, res: ServerResponse, status: number, detail: string) => void,
 ): void {
   const listeners = server.listeners("request") as RequestListener[];
-  // Not in Node's types: the property that the option of createServer sets.
+  // The option of createServer sets this property, which Node's types lack.
   (server as Server & { requireHostHeader?: boolean }).requireHostHeader = listeners.length === 0;
   if (listeners.length === 0) return;
   server.removeAllListeners("request");
@@ -82,7 +82,7 @@ function guardRequests(
   });
 }
 
-// What the listener returns matters to a server with captureRejections.
+// A server with captureRejections uses the return value of the listener.
 function callAll(
   server: Server,
   listeners: readonly RequestListener[],
@@ -97,7 +97,7 @@ function callAll(
 const answered = new WeakSet<Socket>();
 
 function answerClientError(error: Error, socket: HttpSocket, note: Note): void {
-  // The parser goes on complaining while the rest of a refused request arrives.
+  // The parser reports more errors while the rest of a refused request arrives.
   if (answered.has(socket)) return;
   const code = String(read(error, "code"));
   const refusal = refusalOf(code);
@@ -106,8 +106,7 @@ function answerClientError(error: Error, socket: HttpSocket, note: Note): void {
     socket.destroy();
     return;
   }
-  // An answer to an earlier request is under way, or owed: these bytes would be taken for it. What has been written
-  // of one still goes out.
+  // The client would take a problem for the pending answer to an earlier request. Only flush what is already written.
   if (open !== undefined && (open.headersSent || open.req.complete)) {
     socket.destroySoon();
     return;
@@ -133,7 +132,7 @@ function refusalOf(code: string): { status: number; detail: string } | undefined
   }
 }
 
-// Node writes the head and ends the response right after this event, so the body has to go through its end().
+// Node writes the head and ends the response right after this event, so res.end() has to add the body.
 function endWithProblem(req: IncomingMessage, res: ServerResponse): void {
   const body = prepareProblem(req, res, {
     status: 503,
@@ -146,7 +145,7 @@ function endWithProblem(req: IncomingMessage, res: ServerResponse): void {
 
 const NOTE_INTERVAL_MS = 1_000;
 
-// One line a second and server: a flood of bad requests must not become a flood of lines.
+// At most one line per second and server, so that many bad requests do not flood the log.
 function noteOncePerSecond(logger: Logger | undefined): Note {
   let last = -Infinity;
   let suppressed = 0;
@@ -164,11 +163,11 @@ function noteOncePerSecond(logger: Logger | undefined): Note {
   };
 }
 
-// Nobody catches here: a fault in the application's function would let a client end the process.
+// No handler would catch an error of the application's function here, so a client could end the process with it.
 function orUndefined<T>(call: () => T): T | undefined {
   try {
     const answer = call();
-    // So would what an async one rejects with.
+    // The same holds for the rejection of an async function.
     if (answer instanceof Promise) answer.catch(() => undefined);
     return answer;
   } catch {

@@ -4,8 +4,8 @@ import { isRequestId, mintRequestId, openContext } from "@svc/context";
 const HEADER = "X-Request-ID";
 
 /**
- * The id of a failed request (ERR-5): the one that was set, else one that another library put on the response, else
- * the caller's when it is acceptable, else a new one. It is on the response afterwards, and in the context.
+ * Returns the id of a failed request (ERR-5): the one that was set, else one that another library put on the response,
+ * else the caller's when it is acceptable, else a new one. Also sets it on the response and in the context.
  */
 export function correlate(req: IncomingMessage, res: ServerResponse): string {
   const context = openContext(req);
@@ -20,7 +20,7 @@ export function correlate(req: IncomingMessage, res: ServerResponse): string {
   return context.requestId;
 }
 
-/** An id that may be echoed, or undefined (COR-6, COR-7: Node joins a repeated header with a space). */
+/** Returns an id that may be echoed, or undefined (COR-6, COR-7). Node joins a repeated header with a space. */
 export function acceptable(id: unknown): string | undefined {
   return isRequestId(id) ? id : undefined;
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { jsonSafe } from "./json-safe.ts";
 import { defaultDetail, statusPhrase } from "./statuses.ts";
 
-/** What a problem document is made of, besides what follows from its status. */
+/** The parts of a problem document that do not follow from its status. */
 export interface ProblemFields {
   readonly status: number;
   /** Default: `authentication required` for 401, the generic sentence for 500, else the phrase. */
@@ -21,7 +21,7 @@ const RESERVED: ReadonlySet<string> = new Set([
   "__proto__",
 ]);
 
-/** The body of an error: the six members of every problem (ERR-2), then the extra ones. Never throws. */
+/** Returns the body of an error: the six members of every problem (ERR-2), then the extra ones. Never throws. */
 export function problemBody(fields: ProblemFields, instance: string, requestId: string): Buffer {
   const { status, detail = defaultDetail(status), extensions } = fields;
   const type = fields.type === undefined ? '"about:blank"' : JSON.stringify(fields.type);
@@ -49,21 +49,21 @@ function memberText(extensions: Readonly<Record<string, unknown>>, name: string)
     value = extensions[name];
     return JSON.stringify(value);
   } catch {
-    // A cycle, a bigint, a toJSON that throws: an error answer must come out all the same.
+    // Send the error answer also for a cycle, a bigint or a toJSON that throws.
     return JSON.stringify(jsonSafe(value));
   }
 }
 
 /**
- * The path of a request without its query (ERR-4), as it was sent: before any router cut a prefix off, and without
- * scheme and host when the target was an absolute URL.
+ * Returns the path of a request without its query (ERR-4), as the client sent it: with the prefixes that routers remove,
+ * and without scheme and host when the target was an absolute URL.
  */
 export function instanceOf(req: IncomingMessage): string {
   const { originalUrl } = req as IncomingMessage & { originalUrl?: unknown };
   return pathOf(typeof originalUrl === "string" ? originalUrl : (req.url ?? ""));
 }
 
-/** The path of a request target. */
+/** Returns the path of a request target. */
 export function pathOf(target: string): string {
   let start = 0;
   if (target.charCodeAt(0) !== SLASH) {

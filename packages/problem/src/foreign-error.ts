@@ -8,9 +8,9 @@ const MALFORMED_JSON = "the body is not valid JSON";
 const UNDECODABLE_PATH = "the path is not validly percent-encoded";
 
 /**
- * What a client may see of an error that is not a problem. Status and message count only when the error says by a
- * boolean `expose` that it was made to be an answer (http-errors, body-parser); an error of an HTTP client has a
- * status too, and that one is not ours to repeat. Never throws, whatever was thrown.
+ * Returns the problem for an error of another library. Keeps its status and message only when a boolean `expose` marks it as
+ * an answer (http-errors, body-parser): an error of an HTTP client also has a status, but that is the status of another
+ * service. Never throws, for any value.
  */
 export function problemFor(error: unknown, debug: boolean): SendableProblem {
   const status = statusOf(error);
@@ -53,14 +53,14 @@ function isUriError(error: unknown): boolean {
   return read(error, "name") === "URIError";
 }
 
-/** The message of anything that was thrown. */
+/** Returns the message of any thrown value. */
 export function messageOf(error: unknown): string {
   if (typeof error === "string") return error;
   const message = read(error, "message");
   return typeof message === "string" ? message : "";
 }
 
-/** A property of anything, undefined where it cannot be read. */
+/** Returns a property of any value; undefined when it cannot be read. */
 export function read(holder: unknown, name: string): unknown {
   try {
     return (holder as Record<string, unknown> | null | undefined)?.[name];

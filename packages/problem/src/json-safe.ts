@@ -1,14 +1,14 @@
 const MAX_DEPTH = 8;
 const MAX_ENTRIES = 100;
-// Of all objects together: what refers to one thing many times would otherwise be copied once for every way to it.
+// A limit for all objects together, because an object with many references to it is copied once for each.
 const MAX_VALUES = 2_000;
-/** The longest text that a problem repeats of what a client sent (ERR-17), in UTF-16 code units. */
+/** The longest text of a client that a problem repeats, in UTF-16 code units (ERR-17). */
 export const MAX_TEXT = 512;
 
 /**
- * A copy of any value that `JSON.stringify` takes: bounded in depth, entries, text length and size, cycles included;
- * what cannot be shown is named in angle brackets. Runs no code of the value other than its getters, and survives
- * those.
+ * Returns a copy of any value that `JSON.stringify` accepts: limited in depth, entries, text length and size, without
+ * cycles; angle brackets name the parts that cannot be shown. Runs no code of the value except its getters, and handles
+ * their errors.
  */
 export function jsonSafe(value: unknown): unknown {
   return copy(value, 0, { left: MAX_VALUES });
@@ -79,7 +79,7 @@ export function cut(text: string, max: number = MAX_TEXT): string {
   return text.slice(0, last >= 0xd800 && last <= 0xdbff ? max - 1 : max);
 }
 
-/** `value` as it may stand in a problem: JSON-safe, and as text when its JSON is longer than the limit (ERR-17). */
+/** Returns `value` JSON-safe for a problem, and as a text when its JSON is longer than the limit (ERR-17). */
 export function safeInput(value: unknown): unknown {
   const safe = jsonSafe(value);
   if (typeof safe !== "object" || safe === null) return safe;

@@ -4,15 +4,15 @@ const LINGER_MS = 2_000;
 
 const lingering = new WeakSet<ServerResponse>();
 
-/** Whether a response is whole and only its end waits for the client: it is no half answer. */
+/** Whether a response is complete and only its end waits for the client. */
 export function isLingering(res: ServerResponse): boolean {
   return lingering.has(res);
 }
 
 /**
- * Sends a whole response to a client that is still sending, and closes the connection a little later: at the end of
- * the request, at the latest after two seconds. Closing at once would make the system answer the bytes under way
- * with a reset, and many clients then never read the response.
+ * Sends a complete response to a client that is still sending, and closes the connection at the end of the request, at the
+ * latest after two seconds. After an earlier close, the operating system would reset the connection, and many clients would
+ * not read the response.
  */
 export function lingerThenEnd(req: IncomingMessage, res: ServerResponse, body: Uint8Array): void {
   lingering.add(res);

@@ -8,7 +8,7 @@ interface ExpressRequest extends IncomingMessage {
   readonly baseUrl?: unknown;
 }
 
-/** Middleware that is also the whole listener of a bare server. */
+/** Middleware that can also be the request listener of a bare server. */
 export type LastMiddleware = (
   req: IncomingMessage,
   res: ServerResponse,
@@ -18,9 +18,9 @@ export type LastMiddleware = (
 const NOT_FOUND = { status: 404, detail: "Not Found" } as const;
 
 /**
- * Answers what no route has answered: 404, or 405 with `Allow` when the path exists for another method (ERR-9 to
- * ERR-11). An OPTIONS request for a path that exists is left to Express, which answers it. Goes behind all routes, in
- * front of `problemHandler()`; on a bare server it answers 404 to everything.
+ * Answers requests that no route has answered: with 404, or with 405 and `Allow` when the path exists for another method
+ * (ERR-9 to ERR-11). Leaves an OPTIONS request for an existing path to Express. Mount it after all routes and before
+ * `problemHandler()`; on a bare server it answers every request with 404.
  */
 export function notFound(): LastMiddleware {
   return function notFoundMiddleware(req, res, next): void {

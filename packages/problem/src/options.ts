@@ -6,7 +6,7 @@ import { boolean, func, objectWith, optional, type OptionalKind, withDefault } f
 export interface ProblemHandlerOptions {
   /** Whether clients see the message of an unexpected error (ERR-7). Never its stack. Default: false. */
   readonly debug?: boolean | undefined;
-  /** Where errors are logged. Default: the logger of the request's context; without one, nowhere. */
+  /** Logs errors. Default: the logger of the request's context; without one, errors are not logged. */
   readonly logger?: Logger | undefined;
 }
 
@@ -23,8 +23,8 @@ export interface AttachProblemsOptions {
   /** Gets at most one debug line a second about refused requests. Default: none. */
   readonly logger?: Logger | undefined;
   /**
-   * The id of a request that is refused before any middleware could set one; anything that is not 1 to 128 visible
-   * ASCII characters is ignored. Default: the caller's `X-Request-ID` when it is acceptable, else a new id.
+   * Returns the id of a request that is refused before any middleware; a result other than 1 to 128 visible ASCII
+   * characters is ignored. Default: the caller's `X-Request-ID` when it is acceptable, else a new id.
    */
   readonly requestIdFrom?: ((req: IncomingMessage) => string | undefined) | undefined;
 }

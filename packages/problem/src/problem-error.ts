@@ -2,30 +2,30 @@ import { defaultDetail, type ProblemCode, statusCode, statusPhrase } from "./sta
 
 const PROBLEM: unique symbol = Symbol.for("@svc/problem/1") as never;
 
-/** What a problem may carry beside its status and detail. */
+/** Options of a problem beside its status and detail. */
 export interface ProblemOptions {
-  /** For programs and logs, never on the wire. Default: the code of the status. */
+  /** For programs and logs, never sent to clients. Default: the code of the status. */
   readonly code?: ProblemCode | (string & {}) | undefined;
   /** Headers of the response. Default: none. */
   readonly headers?: Readonly<Record<string, string | number | readonly string[]>> | undefined;
   /**
-   * Extra members of the document, flat beside the six (ERR-6). The names of those six, and `__proto__`, are left
+   * Extra top-level members of the document, beside the six (ERR-6). The names of those six, and `__proto__`, are left
    * out. Default: none.
    */
   readonly extensions?: Readonly<Record<string, unknown>> | undefined;
   /** URI reference of the problem type. Default: `about:blank`. */
   readonly type?: string | undefined;
-  /** What led to it. For the log, never on the wire. Default: none. */
+  /** The cause, for the log, never sent to clients. Default: none. */
   readonly cause?: unknown;
   /** The title is always the phrase of the status. */
   readonly title?: never;
 }
 
 /**
- * A failure with the status and the text that its client shall see. Thrown or passed to `next`, and answered by
- * `problemHandler()`; without one, Express's own last handler still honours its status and headers.
+ * A failure with the status and the text for its client. Throw it or pass it to `next`; `problemHandler()` answers it.
+ * Without that handler, Express itself still uses its status and headers.
  *
- * An error below 500 has no stack: it is an answer, not a fault, and the stack is most of what it would cost.
+ * An error below 500 has no stack, because it is an answer and not a fault, and a stack is expensive.
  *
  * @throws RangeError when `status` is not a whole number from 400 to 599
  */
@@ -33,13 +33,13 @@ export class ProblemError extends Error {
   declare readonly name: "ProblemError";
   /** 400 to 599. */
   declare readonly status: number;
-  /** Also what `message` is. Everybody who can send a request may read it. */
+  /** Same as `message`. Every client that can send a request can read it. */
   declare readonly detail: string;
   declare readonly code: ProblemCode | (string & {});
   declare readonly headers: Readonly<Record<string, string | number | readonly string[]>> | undefined;
   declare readonly extensions: Readonly<Record<string, unknown>> | undefined;
   declare readonly type: string;
-  /** Tells handlers of other authors that `message` may be shown. */
+  /** Tells the error handlers of other libraries that they may show `message`. */
   declare readonly expose: true;
 
   /**
@@ -77,14 +77,14 @@ export class ProblemError extends Error {
   }
 }
 
-// On the prototype: every own property is paid for by every error.
+// On the prototype, because own properties would add cost to every error.
 Object.defineProperties(ProblemError.prototype, {
   [PROBLEM]: { value: true },
   name: { value: "ProblemError", writable: true, configurable: true },
   expose: { value: true, writable: true, configurable: true },
 });
 
-/** Whether something is a problem, of this copy of the package or of another one. Never throws. */
+/** Whether a value is a problem of this or another copy of the package. Never throws. */
 export function isProblemError(value: unknown): value is ProblemError {
   try {
     return typeof value === "object" && value !== null && (value as Marked)[PROBLEM] === true;

@@ -8,14 +8,14 @@ import { handlerKinds, type ProblemHandlerOptions } from "./options.ts";
 import { isProblemError } from "./problem-error.ts";
 import { sendProblem } from "./send.ts";
 
-/** Where telemetry finds what went wrong with a response: the value as it was thrown. */
+/** The property of a response with its error as thrown, for telemetry. */
 export const RESPONSE_ERROR: unique symbol = Symbol.for("@svc/problem/1/error") as never;
 
 interface WithError extends ServerResponse {
   [RESPONSE_ERROR]?: unknown;
 }
 
-/** An error handler that Connect, Express 4 and Express 5 take: it has exactly four parameters. */
+/** An error handler for Connect, Express 4 and Express 5, with exactly four parameters. */
 export type ErrorMiddleware = (
   error: unknown,
   req: IncomingMessage,
@@ -24,9 +24,9 @@ export type ErrorMiddleware = (
 ) => void;
 
 /**
- * Turns every error of a request into a problem document (ERR-1, ERR-7, ERR-8). A `ProblemError` is sent as it is; an
- * error that says by `expose` that it was made to be an answer keeps its status; everything else is a 500 that
- * tells the client nothing. Every answer from 500 on is logged once, at error level, with the error. Goes last.
+ * Turns every error of a request into a problem document (ERR-1, ERR-7, ERR-8). Sends a `ProblemError` unchanged, keeps
+ * the status of an error with a boolean `expose`, and answers every other error with a 500 that shows no reason. Logs
+ * every answer with a status of 500 or higher once, at error level, with the error. Mount it last.
  *
  * @throws ConfigurationError for unknown or wrong options
  */
@@ -43,7 +43,7 @@ export function problemHandler(options?: ProblemHandlerOptions): ErrorMiddleware
     const problem = isProblemError(error) ? error : problemFor(error, debug);
     if (!res.headersSent) correlate(req, res);
     if (res.headersSent) {
-      // What a client did wrong after it had its whole answer concerns nobody.
+      // A client error after the complete answer has no effect, so it is not an error.
       const level = res.writableEnded && problem.status < 500 ? "debug" : "error";
       write(log, level, error, req, problem.status, "a response failed after its head had been sent");
     } else if (problem.status >= 500) {
@@ -53,7 +53,7 @@ export function problemHandler(options?: ProblemHandlerOptions): ErrorMiddleware
   };
 }
 
-/** The error that a response was answered for, as it was thrown; undefined when there was none. */
+/** Returns the error of a response as thrown; undefined without an error. */
 export function responseError(res: ServerResponse): unknown {
   return (res as WithError)[RESPONSE_ERROR];
 }
@@ -68,7 +68,7 @@ const ABORTS: ReadonlySet<unknown> = new Set([
   "ERR_SVC_BODY_INCOMPLETE",
 ]);
 
-// Both must hold: a reset by a database has the same code, and a bug may show after the client has gone.
+// Needs both: a reset by a database has the same code, and a bug may appear after the client disconnects.
 function isClientGone(error: unknown, req: IncomingMessage): boolean {
   return (
     read(req.socket, "destroyed") === true &&
@@ -90,7 +90,7 @@ function write(
   try {
     settled(log[level]({ err: isError(error) ? error : described(error), ...fields }, message));
   } catch {
-    // The logger stumbled over the error itself: a getter that throws, a chain of causes without end.
+    // The logger could not log the error itself, for example because of a getter that throws or a cycle of causes.
     tryWrite(log, level, { err: described(error), ...fields }, message);
   }
 }
@@ -99,16 +99,16 @@ function tryWrite(log: Logger, level: "debug" | "error", fields: object, message
   try {
     settled(log[level](fields, message));
   } catch {
-    // A logger that cannot write must not cost the client its answer.
+    // The client must get its answer even when the logger fails.
   }
 }
 
-/** An async logger that rejects would end the process. */
+/** Handles the rejection of an async logger, which would end the process. */
 function settled(answer: unknown): void {
   if (answer instanceof Promise) answer.catch(() => undefined);
 }
 
-// What was thrown may be a whole request.
+// The thrown value may be a whole request.
 const LONGEST_MESSAGE = 2_000;
 
 function described(error: unknown): object {
@@ -125,7 +125,7 @@ function isError(value: unknown): value is Error {
   try {
     return value instanceof Error;
   } catch {
-    // A revoked proxy.
+    // The value is a revoked proxy.
     return false;
   }
 }

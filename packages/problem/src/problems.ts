@@ -1,7 +1,7 @@
 import { ProblemError, type ProblemOptions } from "./problem-error.ts";
 import { cut, safeInput } from "./json-safe.ts";
 
-/** What a ready error leaves to its caller. */
+/** Options of the functions that create a problem. */
 export type ReadyOptions = Omit<ProblemOptions, "title">;
 
 /** 400. */
@@ -10,8 +10,7 @@ export function badRequest(detail?: string, options?: ReadyOptions): ProblemErro
 }
 
 /**
- * 401 with `WWW-Authenticate: Bearer` and a detail that gives no reason (ERR-12). Put the reason in `cause`: it goes
- * to the log.
+ * 401 with `WWW-Authenticate: Bearer` and a detail without a reason (ERR-12). Put the reason into `cause`, for the log.
  */
 export function unauthorized(options?: ReadyOptions): ProblemError {
   return new ProblemError(401, undefined, {
@@ -25,7 +24,7 @@ export function forbidden(detail?: string, options?: ReadyOptions): ProblemError
   return new ProblemError(403, detail, options);
 }
 
-/** 403 that names the scopes which the caller lacks, sorted, in the detail and in `missing_scopes` (ERR-13). */
+/** 403 with the scopes that the caller lacks, sorted, in the detail and in `missing_scopes` (ERR-13). */
 export function missingScopes(scopes: readonly string[]): ProblemError {
   const sorted = [...new Set(scopes)].sort();
   return new ProblemError(403, `missing scope(s): ${sorted.join(", ")}`, {
@@ -34,7 +33,7 @@ export function missingScopes(scopes: readonly string[]): ProblemError {
   });
 }
 
-/** 403 that names the roles of which one would do (ERR-14). */
+/** 403 with the roles of which the caller needs one (ERR-14). */
 export function missingRoles(oneOf: readonly string[]): ProblemError {
   return new ProblemError(403, `requires one of: ${oneOf.join(", ")}`, { code: "ERR_SVC_MISSING_ROLES" });
 }
@@ -44,7 +43,7 @@ export function notFoundError(detail?: string, options?: ReadyOptions): ProblemE
   return new ProblemError(404, detail, options);
 }
 
-/** 405 with `Allow` (ERR-10). An empty list is allowed: nothing can be done with that path. */
+/** 405 with `Allow` (ERR-10). The list may be empty, for a path without any method. */
 export function methodNotAllowed(allow: readonly string[], options?: ReadyOptions): ProblemError {
   return new ProblemError(405, undefined, {
     ...options,
@@ -67,15 +66,15 @@ export function unsupportedMediaType(detail?: string, options?: ReadyOptions): P
   return new ProblemError(415, detail, options);
 }
 
-/** One thing that is wrong with what a client sent (ERR-16). */
+/** One fault in the input of a client (ERR-16). */
 export interface ValidationIssue {
-  /** Short and stable, for programs: `missing`, `string_too_short`. */
+  /** A short, stable identifier for programs: `missing`, `string_too_short`. */
   readonly type: string;
-  /** Where: `["body", "items", 0, "price"]`. */
+  /** The location of the fault: `["body", "items", 0, "price"]`. */
   readonly loc: readonly (string | number)[];
-  /** For people. */
+  /** The message for people. */
   readonly msg: string;
-  /** What was sent there. Shown JSON-safe and cut at 512 characters; leave it out where it may be a secret. */
+  /** The value at that location. Shown JSON-safe and cut at 512 characters; leave it out when it may be a secret. */
   readonly input?: unknown;
 }
 
@@ -107,7 +106,7 @@ export interface ExceededLimit {
   readonly remaining?: number | undefined;
   /** Seconds until a request is allowed again; sent as a whole number of at least 1. */
   readonly retryAfterSeconds: number;
-  /** Seconds until the limit is whole again. Default: `retryAfterSeconds`. */
+  /** Seconds until the whole limit is available again. Default: `retryAfterSeconds`. */
   readonly resetSeconds?: number | undefined;
 }
 
@@ -128,7 +127,7 @@ export function tooManyRequests(exceeded: ExceededLimit, options?: ReadyOptions)
   });
 }
 
-/** 500. Its detail is the generic one; say what happened in `cause`, for the log. */
+/** 500 with the generic detail. Put the reason into `cause`, for the log. */
 export function internalError(options?: ReadyOptions): ProblemError {
   return new ProblemError(500, undefined, options);
 }
@@ -138,9 +137,9 @@ export function badGateway(detail?: string, options?: ReadyOptions): ProblemErro
   return new ProblemError(502, detail, options);
 }
 
-/** When a client may come back. */
+/** Options with the time after which a client may retry. */
 export interface RetryOptions extends ReadyOptions {
-  /** Sent as `Retry-After`, a whole number of at least 1. Default: no such header. */
+  /** Sent as `Retry-After`, as a whole number of at least 1. Default: no `Retry-After`. */
   readonly retryAfterSeconds?: number | undefined;
 }
 

@@ -4,7 +4,7 @@ import { statusPhrase } from "./statuses.ts";
 
 const LINGER_MS = 1_000;
 
-/** A problem as the bytes of a whole HTTP/1.1 response that closes its connection. */
+/** Returns a problem as the bytes of a complete HTTP/1.1 response that closes its connection. */
 export function rawProblem(
   fields: ProblemFields,
   instance: string,
@@ -25,8 +25,8 @@ export function rawProblem(
 }
 
 /**
- * Writes the last bytes of a connection and closes it when the other side has, at the latest after a second: a
- * connection that is closed over unread bytes is reset, and a reset may overtake the answer.
+ * Writes the last bytes of a connection and closes it when the client closes it, at the latest after one second. A close
+ * with unread bytes would reset the connection, and the reset may arrive before the answer.
  */
 export function answerAndClose(socket: Socket, bytes: Buffer): void {
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);
@@ -39,7 +39,7 @@ export function answerAndClose(socket: Socket, bytes: Buffer): void {
 
 const REQUEST_LINE = /^[A-Z]{3,16} ([!-~]{1,2048}) HTTP\/1\.[01]\r?\n/;
 
-/** The target of a request that could not be parsed, where its first line is at hand and sound. */
+/** Returns the target of a request that could not be parsed, when its first line is available and valid. */
 export function targetOf(packet: unknown): string | undefined {
   if (!(packet instanceof Uint8Array)) return undefined;
   const text = Buffer.from(packet.buffer, packet.byteOffset, Math.min(packet.length, 2_100)).toString(

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http";
 
 /**
- * What is wrong with a request that Node lets pass, or undefined: a target that is neither a path nor a URL, which no
- * router can do anything with; no Host header, or several, of which Node keeps the first without a word; a transfer
- * coding that Node takes for chunks and a proxy in front may not.
+ * Returns the fault of an invalid request that Node accepts, or undefined: a target that is neither a path nor a URL, which
+ * no router can match; a missing Host header, or several, of which Node silently keeps the first; a transfer coding that
+ * Node reads as chunked and a proxy in front may read differently.
  */
 export function requestFault(req: IncomingMessage): string | undefined {
   const { url = "", rawHeaders } = req;

@@ -1,6 +1,6 @@
 /**
- * Which methods the routes of an Express application take for a path. Reads the stacks of Express 4 and 5, which
- * are not documented: whatever does not look as expected is skipped, and the answer is then 404 instead of 405.
+ * Returns the methods that the routes of an Express application accept for a path. Reads the undocumented stacks of Express
+ * 4 and 5 and skips entries of an unexpected form; the answer is then 404 instead of 405.
  */
 export function allowedMethods(app: unknown, path: string): ReadonlySet<string> {
   const found = new Set<string>();
@@ -31,14 +31,14 @@ function collect(router: unknown, path: string, found: Set<string>, nesting: num
   }
 }
 
-// `all` is no method: its handlers stand before or beside those that answer. `app.all` registers every method there
-// is, `route.all` one of its own name.
+// `_all` is not a method: its handlers usually run before or beside those that answer. `app.all` registers every method,
+// `route.all` only this entry.
 function addMethods(methods: Readonly<Record<string, unknown>>, found: Set<string>): void {
   if (methods["connect"] === true && methods["trace"] === true) return;
   for (const method of Object.keys(methods)) if (method !== "_all") found.add(method.toUpperCase());
 }
 
-/** The part of the path that a layer matches, or undefined. Older versions leave it on the layer itself. */
+/** Returns the part of the path that a layer matches, or undefined. Older versions store it on the layer itself. */
 function prefixMatched(layer: Layer, path: string): string | undefined {
   try {
     const match = layer.match(path);
@@ -47,7 +47,7 @@ function prefixMatched(layer: Layer, path: string): string | undefined {
     if (typeof part !== "string" || !path.startsWith(part)) return undefined;
     return part.endsWith("/") ? part.slice(0, -1) : part;
   } catch {
-    // A path that cannot be decoded.
+    // The path cannot be decoded.
     return undefined;
   }
 }
@@ -56,7 +56,7 @@ function hasStack(handle: unknown): boolean {
   return typeof handle === "function" && Array.isArray((handle as { stack?: unknown }).stack);
 }
 
-// Express 5 has `router`; in Express 4 that name is a trap that throws, and `_router` is what is meant.
+// Express 5 has `router`. Express 4 has `_router`, and a getter `router` that throws.
 function routerOf(app: unknown): unknown {
   const holder = app as { _router?: unknown; router?: unknown } | null | undefined;
   try {
@@ -71,7 +71,7 @@ interface MountedApp {
   readonly mountpath?: unknown;
 }
 
-/** What an application sees of a path: a mounted one does not see the prefix of its parents. */
+/** Returns the path as an application sees it: without the prefixes of its parents. */
 export function pathWithin(app: unknown, path: string): string {
   let cut = 0;
   for (

@@ -4,15 +4,15 @@ import { instanceOf, problemBody, type ProblemFields } from "./document.ts";
 import { isLingering, lingerThenEnd } from "./linger.ts";
 import { statusPhrase } from "./statuses.ts";
 
-/** The media type of every error body, without a charset: JSON has none. */
+/** The media type of every error body, without a charset, because JSON has none. */
 export const PROBLEM_TYPE = "application/problem+json";
 
-/** What `sendProblem` takes: a `ProblemError`, or a plain object of that shape. */
+/** A problem to send: a `ProblemError`, or a plain object of that shape. */
 export interface SendableProblem extends ProblemFields {
   readonly headers?: Readonly<Record<string, string | number | readonly string[]>> | undefined;
 }
 
-// What a handler may have said about the body that it then did not send.
+// A handler may have set these headers for a body that is not sent now.
 const STALE_HEADERS = [
   "Content-Encoding",
   "Content-Language",
@@ -34,9 +34,9 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Answers a request with a problem document (ERR-1, ERR-2). Sends `Cache-Control: no-store`, since the body names one
- * request, and `WWW-Authenticate: Bearer` with a 401 that names no other scheme. When the head of a response is out
- * already, the connection is destroyed instead: the client must not take half a response for a whole one.
+ * Answers a request with a problem document (ERR-1, ERR-2). Sends `Cache-Control: no-store`, because the body belongs to
+ * one request, and `WWW-Authenticate: Bearer` with a 401 that names no other scheme. When the head of the response has
+ * been sent, destroys the connection instead, so that the client does not take a partial response for a complete one.
  */
 export function sendProblem(req: IncomingMessage, res: ServerResponse, problem: SendableProblem): void {
   if (res.headersSent) {
@@ -48,7 +48,7 @@ export function sendProblem(req: IncomingMessage, res: ServerResponse, problem: 
   else finish(req, res, body);
 }
 
-/** Sets status and headers of a problem on a response, and returns the body that belongs to them. */
+/** Sets status and headers of a problem on a response, and returns the body. */
 export function prepareProblem(req: IncomingMessage, res: ServerResponse, problem: SendableProblem): Buffer {
   const { status, headers } = problem;
   const requestId = correlate(req, res);
@@ -68,8 +68,8 @@ function isBodyUnderWay(req: IncomingMessage): boolean {
 }
 
 /**
- * Answers a request with JSON under exactly `application/json`. A `Uint8Array` is sent as it is, everything else is
- * serialised. A HEAD request gets the head alone.
+ * Answers a request with JSON as exactly `application/json`. Sends a `Uint8Array` unchanged and serialises other values. A
+ * HEAD request gets only the headers.
  *
  * @throws TypeError when `value` has no JSON form
  */
@@ -101,7 +101,7 @@ function start(
   length: number,
 ): void {
   res.statusCode = status;
-  // HTTP/2 has no phrase, and Node warns about one.
+  // HTTP/2 has no status message, and Node warns when one is set.
   if (status >= 400 && req.httpVersionMajor < 2) res.statusMessage = statusPhrase(status);
   res.setHeader("Content-Type", type);
   res.setHeader("Content-Length", length);
@@ -121,12 +121,12 @@ function setHeaders(
     const value = headers[name];
     const known = name.toLowerCase();
     if (value === undefined || OWN_HEADERS.has(known)) continue;
-    // Says something about a connection of HTTP/1; Node warns about it elsewhere.
+    // The header is only valid in HTTP/1, and Node warns about it in HTTP/2.
     if (known === "connection" && req.httpVersionMajor >= 2) continue;
     try {
       res.setHeader(name, value);
     } catch {
-      // A header that cannot be sent must not turn a good answer into none.
+      // An invalid header must not prevent the answer.
     }
   }
 }

@@ -2,10 +2,9 @@ import type { ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 
 /**
- * Makes a response deaf that was answered over the head of its handler, by `sendProblem` at a limit or a deadline say.
- * The handler is still running and will answer some time: without this, that late `res.json()` would throw "headers
- * already sent" from wherever it is called, often outside of everything that catches, and end the process. Whoever waits
- * to be called back is called back.
+ * Makes further calls on a response have no effect, after other code has answered for its handler, for example
+ * `sendProblem` at a limit or a deadline. The handler still runs, and its later `res.json()` would throw "headers already
+ * sent", often outside of any `catch`, and end the process. Callbacks passed to the response are still called.
  */
 export function silence(res: ServerResponse): void {
   const end = res.end.bind(res);
@@ -24,7 +23,7 @@ export function silence(res: ServerResponse): void {
     return true;
   };
   res.end = (...args: unknown[]) => {
-    // A problem to a client that is still sending is ended by its author a little later; the body is out by then.
+    // A problem to a client that is still sending is written but not ended yet.
     if (!res.writableEnded) end();
     callBack(...args);
     return res;
@@ -37,7 +36,7 @@ function callBack(...args: unknown[]): void {
   if (callback !== undefined) process.nextTick(callback);
 }
 
-// Nobody reads what a late `source.pipe(res)` would send, and a source without end would never stop.
+// The output of a late `source.pipe(res)` is discarded, so stop the source, which may never end.
 function letGo(this: ServerResponse, source: Readable): void {
   source.unpipe(this);
   source.destroy();

@@ -1,6 +1,4 @@
-/**
- * The phrase of every error status, fixed here because the table of Node changes between versions (ERR-3).
- */
+/** The phrase of every error status, fixed because Node's table changes between versions (ERR-3). */
 const PHRASES = {
   400: "Bad Request",
   401: "Unauthorized",
@@ -48,14 +46,14 @@ const TABLE: ReadonlyMap<number, string> = new Map(
   Object.entries(PHRASES).map(([status, phrase]) => [Number(status), phrase]),
 );
 
-/** The phrase of an error status (ERR-3); that of its class when the status has none of its own. */
+/** Returns the phrase of an error status (ERR-3), or that of its class for an unknown status. */
 export function statusPhrase(status: number): string {
   return TABLE.get(status) ?? (status >= 500 ? "Server Error" : "Client Error");
 }
 
 /**
- * Codes that the ready errors of this package bear. Other packages add their own, in the same form. A code is for
- * programs and logs: it never reaches the wire.
+ * The codes of the problems of this package. Other packages add their own, in the same form. A code is for programs and
+ * logs; clients never see it.
  */
 export type ProblemCode =
   | "ERR_SVC_BAD_REQUEST"
@@ -77,7 +75,7 @@ export type ProblemCode =
   | "ERR_SVC_BAD_GATEWAY"
   | "ERR_SVC_SERVICE_UNAVAILABLE"
   | "ERR_SVC_GATEWAY_TIMEOUT"
-  /** Any other status that was given without a code. */
+  /** Any other status without a code. */
   | "ERR_SVC_PROBLEM";
 
 const CODES: ReadonlyMap<number, ProblemCode> = new Map<number, ProblemCode>([
@@ -100,16 +98,16 @@ const CODES: ReadonlyMap<number, ProblemCode> = new Map<number, ProblemCode>([
   [504, "ERR_SVC_GATEWAY_TIMEOUT"],
 ]);
 
-/** The code of an error that was given none. */
+/** Returns the default code of a status. */
 export function statusCode(status: number): ProblemCode {
   return CODES.get(status) ?? "ERR_SVC_PROBLEM";
 }
 
-/** What a problem says when its author says nothing: the phrase, where no text is fixed for the status. */
+/** Returns the default detail of a status: its fixed text, or its phrase. */
 export function defaultDetail(status: number): string {
   if (status === 401) return "authentication required";
   return status === 500 ? GENERIC_DETAIL : statusPhrase(status);
 }
 
-/** What a client learns about a failure that it cannot do anything about (ERR-8). */
+/** The detail for an unexpected error (ERR-8). */
 export const GENERIC_DETAIL = "An unexpected error occurred";

@@ -64,7 +64,7 @@ const refused: Readonly<Record<string, readonly [bytes: string, status: number]>
     400,
   ],
   "two lengths": ["POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcdef", 400],
-  "a length that is no number": ["POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: -5\r\n\r\n", 400],
+  "a length that is not a number": ["POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: -5\r\n\r\n", 400],
   "a folded header": ["GET /a HTTP/1.1\r\n Folded: x\r\nHost: a\r\n\r\n", 400],
   "no Host": ["GET /a HTTP/1.1\r\n\r\n", 400],
   "two Hosts": ["GET /a HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400],
@@ -81,7 +81,7 @@ const refused: Readonly<Record<string, readonly [bytes: string, status: number]>
 for (const stack of stacks) {
   describe(`attachProblems on ${stack}`, () => {
     for (const [what, [bytes, status]] of Object.entries(refused)) {
-      it(`ERR-21 ERR-5 answers ${what} with a ${status} problem, and nothing reaches a route`, async () => {
+      it(`ERR-21 ERR-5 answers ${what} with a ${status} problem before any route`, async () => {
         const { seen, listening } = await guarded(stack);
         await using server = listening;
         const answer = await rawRequest(server.port, Buffer.from(bytes, "latin1"));
@@ -99,7 +99,7 @@ for (const stack of stacks) {
       expect(seen).to.deep.equal([]);
     });
 
-    it("answers an Upgrade as the request that it also is", async () => {
+    it("serves an Upgrade without a listener as a normal request", async () => {
       const { seen, listening } = await guarded(stack);
       await using server = listening;
       const upgrade = "Connection: Upgrade, close\r\nUpgrade: websocket\r\n";
@@ -108,7 +108,7 @@ for (const stack of stacks) {
       expect(body).to.contain("reached");
     });
 
-    it("lets good requests through, HTTP/1.0 without Host among them", async () => {
+    it("serves valid requests, including HTTP/1.0 without Host", async () => {
       const { seen, listening } = await guarded(stack);
       await using server = listening;
       const first = await rawRequest(server.port, "GET /a HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
@@ -146,7 +146,7 @@ describe("attachProblems", () => {
     );
   });
 
-  it("ERR-21 answers a broken chunk while the request is being read", async () => {
+  it("ERR-21 answers an invalid chunk while the request is being read", async () => {
     const server = createServer(problemServerOptions, (req) => void req.resume());
     attachProblems(server);
     await using listening = await listen(server);
@@ -155,7 +155,7 @@ describe("attachProblems", () => {
     expect(body.instance).to.equal("/up");
   });
 
-  it("ERR-21 answers chunk extensions without end with a 413 problem", async () => {
+  it("ERR-21 answers chunk extensions over the limit with a 413 problem", async () => {
     const server = createServer(problemServerOptions, (req) => void req.resume());
     attachProblems(server);
     await using listening = await listen(server);
@@ -167,7 +167,7 @@ describe("attachProblems", () => {
     let served = 0;
     const server = createServer(problemServerOptions, (_req, res) => {
       served += 1;
-      // Without it Node says close, and closes, after the last request that it allows.
+      // Without this header, Node closes the connection after its last allowed request.
       res.setHeader("Connection", "keep-alive");
       res.end("reached");
     });
@@ -203,7 +203,7 @@ describe("attachProblems", () => {
     }
   });
 
-  it("ERR-21 refuses transfer codings that Node takes for chunks although they are more than that", async () => {
+  it("ERR-21 refuses transfer codings other than chunked that Node reads as chunked", async () => {
     const server = createServer(problemServerOptions, (_req, res) => void res.end("reached"));
     attachProblems(server);
     await using listening = await listen(server);
@@ -223,7 +223,7 @@ describe("attachProblems", () => {
     expect((await post("transfer-encoding: Chunked")).body).to.equal("reached");
   });
 
-  it("ERR-21 never writes into a response that is under way, nor in the place of one that is owed", async () => {
+  it("ERR-21 never writes into a response that has begun, or in place of a pending one", async () => {
     const server = createServer(problemServerOptions, (req, res) => {
       if (req.url === "/open") {
         res.writeHead(200, { "Content-Length": "100" });
@@ -238,7 +238,7 @@ describe("attachProblems", () => {
     expect(owed.text).to.equal("");
   });
 
-  it("ERR-21 answers pipelined bad requests after good ones that were answered", async () => {
+  it("ERR-21 answers a pipelined bad request after an answered good one", async () => {
     const server = createServer(problemServerOptions, (_req, res) => void res.end("fine"));
     attachProblems(server);
     await using listening = await listen(server);
@@ -250,7 +250,7 @@ describe("attachProblems", () => {
     expect(text.match(/HTTP\/1\.1 /g)).to.have.lengthOf.at.most(2);
   });
 
-  it("COR-1 ERR-21 takes the caller's id, or what it is told to take", async () => {
+  it("COR-1 ERR-21 uses the caller's id, or the one of requestIdFrom", async () => {
     const plain = createServer(problemServerOptions, notFound());
     attachProblems(plain);
     const told = createServer(problemServerOptions, notFound());
@@ -262,7 +262,7 @@ describe("attachProblems", () => {
     expect(expectProblem(await rawRequest(second.port, bytes), 400).request_id).to.equal("edge-7");
   });
 
-  it("ERR-4 ERR-21 names the path of a request that it could not parse, when it can be told", async () => {
+  it("ERR-4 ERR-21 names the path of a request that it could not parse, when its first line is valid", async () => {
     const server = createServer(problemServerOptions, notFound());
     attachProblems(server);
     await using listening = await listen(server);
@@ -272,7 +272,7 @@ describe("attachProblems", () => {
     expect(expectProblem(garbage, 400).instance).to.equal("");
   });
 
-  it("ERR-21 works on a server that was created without the options, and only once", async () => {
+  it("ERR-21 works on a server without problemServerOptions, and ignores a second call", async () => {
     const server = createServer(notFound());
     attachProblems(server);
     attachProblems(server);
@@ -281,7 +281,7 @@ describe("attachProblems", () => {
     expect(server.listenerCount("clientError")).to.equal(1);
   });
 
-  it("leaves the check of the Host header to Node when there is no listener to guard", async () => {
+  it("leaves the check of the Host header to Node on a server without a request listener", async () => {
     const server = createServer(problemServerOptions);
     attachProblems(server);
     server.on("request", (_req, res) => void res.end("reached"));
@@ -291,7 +291,7 @@ describe("attachProblems", () => {
     expect(text).to.not.contain("reached");
   });
 
-  it("leaves CONNECT to whoever handles it", async () => {
+  it("leaves CONNECT to another listener", async () => {
     const server = createServer(problemServerOptions, notFound());
     attachProblems(server);
     server.on("connect", (_req, socket) => void socket.end("HTTP/1.1 200 OK\r\n\r\n"));
@@ -300,7 +300,7 @@ describe("attachProblems", () => {
     expect(text).to.equal("HTTP/1.1 200 OK\r\n\r\n");
   });
 
-  it("ERR-21 answers also where the application's own functions throw, which could end the process", async () => {
+  it("ERR-21 answers also when requestIdFrom or the logger throws, which could end the process", async () => {
     const fail = (): never => {
       throw new Error("the application's");
     };
@@ -320,7 +320,7 @@ describe("attachProblems", () => {
     expectProblem(await rawRequest(last.port, "GET / HTTP/1.1\r\n\r\n"), 400);
   });
 
-  it("ERR-21 writes one debug line for a flood of bad requests", async () => {
+  it("ERR-21 writes one debug line for many bad requests", async () => {
     const logger = collectingLogger();
     const server = createServer(problemServerOptions, notFound());
     attachProblems(server, { logger });

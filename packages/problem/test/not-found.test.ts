@@ -6,7 +6,7 @@ import { ask, serve, stacks } from "./support/stacks.ts";
 
 for (const stack of stacks) {
   describe(`notFound on ${stack}`, () => {
-    it("ERR-11 an unknown path answers a 404 problem", async () => {
+    it("ERR-11 answers an unknown path with a 404 problem", async () => {
       await using server = await serve(stack, (_req, _res, next) => next());
       const { status, body } = await ask(`${server.url}/nowhere?x=1`);
       expect(status).to.equal(404);
@@ -19,7 +19,7 @@ const ok: RequestHandler = (_req, res) => void res.send("ok");
 
 for (const [major, express] of Object.entries(expressMajors)) {
   describe(`notFound and the routes of ${major}`, () => {
-    it("ERR-9 ERR-10 a path that exists for another method answers 405 with Allow", async () => {
+    it("ERR-9 ERR-10 answers a path that exists for another method with 405 and Allow", async () => {
       const app = express();
       app.all("/things", (_req, _res, next) => next());
       app.get("/things", ok);
@@ -35,7 +35,7 @@ for (const [major, express] of Object.entries(expressMajors)) {
       expect((await ask(`${server.url}/things/1/2`)).status).to.equal(404);
     });
 
-    it("ERR-9 sees through routers, mounts with parameters and arrays of paths", async () => {
+    it("ERR-9 finds methods in routers, under mounts with parameters and for arrays of paths", async () => {
       const inner = express.Router();
       inner.get("/:id", ok);
       const outer = express.Router({ mergeParams: true });
@@ -70,7 +70,7 @@ for (const [major, express] of Object.entries(expressMajors)) {
       expect((await ask(`${server.url}/r/z`)).headers.get("allow")).to.equal("POST");
     });
 
-    it("ERR-11 a route that passes its own method on is not found, not forbidden", async () => {
+    it("ERR-11 answers 404 when a route for the method calls next()", async () => {
       const app = express();
       app.get("/maybe", (_req, _res, next) => next());
       app.use(notFound());
@@ -91,7 +91,7 @@ for (const [major, express] of Object.entries(expressMajors)) {
       expect((await ask(`${server.url}/unknown`, { method: "OPTIONS" })).status).to.equal(404);
     });
 
-    it("ERR-11 answers 404 to a path that no route can decode", async () => {
+    it("ERR-11 answers a path that cannot be decoded with 404", async () => {
       const app = express();
       app.get("/known/:id", ok);
       const passOn: ErrorRequestHandler = (error, _req, _res, next) => {

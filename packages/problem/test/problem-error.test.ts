@@ -22,7 +22,7 @@ import {
 } from "@svc/problem";
 
 describe("ProblemError", () => {
-  it("keeps what it was given", () => {
+  it("keeps status, detail and options", () => {
     const cause = new Error("why");
     const error = new ProblemError(409, "taken", {
       code: "ERR_APP_TAKEN",
@@ -43,7 +43,7 @@ describe("ProblemError", () => {
     expect(error.extensions).to.deep.equal({ by: "b" });
   });
 
-  it("ERR-3 has the fixed phrase as its title whatever Node calls the status", () => {
+  it("ERR-3 has the fixed phrase as its title, also when Node has another one", () => {
     expect(new ProblemError(413).title).to.equal("Payload Too Large");
     expect(new ProblemError(422).title).to.equal("Unprocessable Entity");
     expect(new ProblemError(401).title).to.equal("Unauthorized");
@@ -51,20 +51,20 @@ describe("ProblemError", () => {
     expect(statusPhrase(599)).to.equal("Server Error");
   });
 
-  it("has a stack from 500 on and none below, and leaves the limit as it was", () => {
+  it("has a stack only for a status of 500 or higher, and restores Error.stackTraceLimit", () => {
     const limit = Error.stackTraceLimit;
     expect(new ProblemError(404).stack).to.not.contain(" at ");
     expect(new ProblemError(500).stack).to.contain(" at ");
     expect(Error.stackTraceLimit).to.equal(limit);
   });
 
-  it("refuses a status that is no error", () => {
+  it("refuses a status outside 400 to 599", () => {
     for (const status of [200, 399, 600, 404.5, Number.NaN]) {
       expect(() => new ProblemError(status)).to.throw(RangeError, "from 400 to 599");
     }
   });
 
-  it("is recognised across copies of the package, by its mark and not by its class", () => {
+  it("is recognised across copies of the package, by its symbol and not by its class", () => {
     const foreign = { [Symbol.for("@svc/problem/1")]: true };
     expect(isProblemError(foreign)).to.equal(true);
     expect(isProblemError(new ProblemError(400))).to.equal(true);
@@ -82,8 +82,8 @@ describe("ProblemError", () => {
   });
 });
 
-describe("the ready errors", () => {
-  it("have a status and a stable code each", () => {
+describe("the functions that create problems", () => {
+  it("give each problem its status and a stable code", () => {
     const seen = [
       badRequest("x"),
       unauthorized(),
@@ -122,23 +122,23 @@ describe("the ready errors", () => {
     ]);
   });
 
-  it("ERR-12 the 401 gives no reason and names the scheme", () => {
+  it("ERR-12 return a 401 that hides the reason and names the scheme", () => {
     const error = unauthorized({ cause: new Error("expired") });
     expect(error.detail).to.equal("authentication required");
     expect(error.headers).to.deep.equal({ "WWW-Authenticate": "Bearer" });
   });
 
-  it("ERR-13 the 403 of missing scopes names them sorted and once", () => {
+  it("ERR-13 return a 403 with the missing scopes, sorted and once each", () => {
     const error = missingScopes(["b", "a", "b"]);
     expect(error.detail).to.equal("missing scope(s): a, b");
     expect(error.extensions).to.deep.equal({ missing_scopes: ["a", "b"] });
   });
 
-  it("ERR-14 the 403 of missing roles names those that would do", () => {
+  it("ERR-14 return a 403 with the roles of which one is needed", () => {
     expect(missingRoles(["x", "y"]).detail).to.equal("requires one of: x, y");
   });
 
-  it("ERR-20 the 429 says when to come back, in headers and in members", () => {
+  it("ERR-20 return a 429 with the time until a retry, in headers and members", () => {
     const error = tooManyRequests({ limit: 100, retryAfterSeconds: 0.2, resetSeconds: 42.1 });
     expect(error.headers).to.deep.equal({
       "RateLimit-Limit": "100",
@@ -149,12 +149,12 @@ describe("the ready errors", () => {
     expect(error.extensions).to.deep.equal({ limit: 100, remaining: 0, retry_after: 1 });
   });
 
-  it("a 503 sends Retry-After when it is told", () => {
+  it("return a 503 with Retry-After when retryAfterSeconds is given", () => {
     expect(serviceUnavailable("x", { retryAfterSeconds: 2.5 }).headers).to.deep.equal({ "Retry-After": "3" });
     expect(serviceUnavailable("x").headers).to.equal(undefined);
   });
 
-  it("ERR-16 a 422 lists type, loc, msg and input of each issue", () => {
+  it("ERR-16 return a 422 with type, loc, msg and input of each issue", () => {
     const error = unprocessable([
       { type: "missing", loc: ["body", "name"], msg: "is required" },
       { type: "int", loc: ["body", 0], msg: "is no number", input: "x" },
@@ -168,7 +168,7 @@ describe("the ready errors", () => {
     });
   });
 
-  it("ERR-17 input is JSON-safe and cut at 512 characters, whatever was sent", () => {
+  it("ERR-17 make input JSON-safe and cut it at 512 characters, for any value", () => {
     const cycle: Record<string, unknown> = { name: "x" };
     cycle["self"] = cycle;
     const shown = (input: unknown): unknown => {
@@ -198,7 +198,7 @@ describe("the ready errors", () => {
     expect(shown(JSON.parse('{"__proto__":{"a":1},"b":2}'))).to.deep.equal({ b: 2 });
   });
 
-  it("ERR-17 copies no more of a graph than a log line could hold, however often its parts refer to each other", () => {
+  it("ERR-17 limit the copy of an input with many references between its parts", () => {
     const knots = Array.from({ length: 100 }, (): Record<string, unknown> => ({}));
     for (const knot of knots) for (const [at, other] of knots.entries()) knot[`k${at}`] = other;
     let reads = 0;
@@ -215,7 +215,7 @@ describe("the ready errors", () => {
     expect(reads).to.equal(1);
   });
 
-  it("ERR-17 shows at most 100 issues", () => {
+  it("ERR-17 keep at most 100 issues", () => {
     const issues = Array.from({ length: 500 }, () => ({ type: "t", loc: [], msg: "m" }));
     expect(unprocessable(issues).extensions?.["errors"]).to.have.lengthOf(100);
   });

@@ -17,7 +17,7 @@ describe("problemHandler", () => {
     expect(() => problemHandler({ logger: {} as never })).to.throw(ConfigurationError, "a logger");
   });
 
-  it("has exactly four parameters, as Express asks of an error handler", () => {
+  it("has exactly four parameters, as Express requires of an error handler", () => {
     expect(problemHandler()).to.have.lengthOf(4);
   });
 });
@@ -57,7 +57,7 @@ for (const stack of stacks) {
       expect(JSON.stringify(body)).to.not.contain(".ts:");
     });
 
-    it("ERR-1 sends a ProblemError as it is, logs those from 500 on and no others", async () => {
+    it("ERR-1 sends a ProblemError unchanged, and logs it only from status 500 on", async () => {
       const logger = collectingLogger();
       await using server = await serve(
         stack,
@@ -70,7 +70,7 @@ for (const stack of stacks) {
       expect(logger.lines.map((line) => line.level)).to.deep.equal(["error"]);
     });
 
-    it("ERR-1 keeps the status of errors that were made to be answers, and of no others", async () => {
+    it("ERR-1 keeps the status only of errors with a boolean expose", async () => {
       const errors: Record<string, object> = {
         "/exposed": Object.assign(new Error("no tea"), {
           status: 418,
@@ -101,7 +101,7 @@ for (const stack of stacks) {
       expect((await ask(`${server.url}/json`)).body).to.include({ detail: "the body is not valid JSON" });
     });
 
-    it("ERR-1 ERR-8 survives whatever is thrown", async () => {
+    it("ERR-1 ERR-8 answers any thrown value", async () => {
       const hostile = {};
       for (const name of ["message", "stack", "status", "expose", "name", "code", "headers"]) {
         Object.defineProperty(hostile, name, {
@@ -141,7 +141,7 @@ for (const stack of stacks) {
       expect(logger.lines).to.have.lengthOf(thrown.length);
     });
 
-    it("ERR-1 a logger that throws, or rejects, does not cost the client its answer", async () => {
+    it("ERR-1 answers also when the logger throws or rejects", async () => {
       const throws = (): never => {
         throw new Error("disk full");
       };
@@ -153,7 +153,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("COR-4 logs through the logger of the request's context when it has none of its own", async () => {
+    it("COR-4 logs through the logger of the request's context without a logger option", async () => {
       const logger = collectingLogger();
       await using server = await serve(stack, (req, _res, next) => {
         openContext(req).log = logger;
@@ -163,7 +163,7 @@ for (const stack of stacks) {
       expect(logger.lines.map((line) => line.level)).to.deep.equal(["error"]);
     });
 
-    it("ERR-8 logs and cuts a response whose head is out, so that it cannot pass for a whole one", async () => {
+    it("ERR-8 logs the error and cuts the connection when the head of the response has been sent", async () => {
       const logger = collectingLogger();
       await using server = await serve(
         stack,
@@ -179,7 +179,7 @@ for (const stack of stacks) {
       expect(logger.lines.map((line) => line.level)).to.deep.equal(["error"]);
     });
 
-    it("ERR-8 a client that went away is no error of the service", async () => {
+    it("ERR-8 logs a disconnected client at debug level", async () => {
       const logger = collectingLogger();
       let failed = false;
       const gone = new EventEmitter();
@@ -206,7 +206,7 @@ for (const stack of stacks) {
       expect(logger.lines.map((line) => line.level)).to.deep.equal(["debug"]);
     });
 
-    it("ERR-8 a reset connection to somebody else is one", async () => {
+    it("ERR-8 logs a reset connection to another server as an error", async () => {
       const logger = collectingLogger();
       const reset = Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
       await using server = await serve(stack, (_req, _res, next) => next(reset), { logger });
@@ -214,7 +214,7 @@ for (const stack of stacks) {
       expect(logger.lines.map((line) => line.level)).to.deep.equal(["error"]);
     });
 
-    it("ERR-8 logs no more than a few lines of something thrown that is no error and refers to itself all over", async () => {
+    it("ERR-8 limits the log of a thrown value that is not an error and has many references to itself", async () => {
       const logger = collectingLogger();
       const knots = Array.from({ length: 100 }, (): Record<string, unknown> => ({}));
       for (const knot of knots) for (const [at, other] of knots.entries()) knot[`k${at}`] = other;
@@ -225,7 +225,7 @@ for (const stack of stacks) {
       expect(JSON.stringify(line?.fields).length).to.be.within(1_000, 10_000);
     });
 
-    it("keeps the error for telemetry", async () => {
+    it("stores the error for telemetry", async () => {
       const thrown = new Error("x");
       let seen: unknown;
       await using server = await serve(stack, (_req, res, next) => {
@@ -241,7 +241,7 @@ for (const stack of stacks) {
 
 for (const [major, express] of Object.entries(expressMajors)) {
   describe(`problemHandler and ${major} itself`, () => {
-    it("ERR-1 makes a problem of a path that cannot be decoded", async () => {
+    it("ERR-1 answers a path that cannot be decoded with a problem", async () => {
       const app = express();
       app.get("/items/:id", (_req, res) => void res.send("x"));
       app.use(problemHandler());
@@ -251,7 +251,7 @@ for (const [major, express] of Object.entries(expressMajors)) {
       expect(body.detail).to.equal("the path is not validly percent-encoded");
     });
 
-    it("ERR-1 ERR-19 makes a problem of what express.json refuses, without its text", async () => {
+    it("ERR-1 ERR-19 answers errors of express.json with a problem that does not quote the body", async () => {
       const app = express();
       app.use(express.json({ limit: 20 }));
       app.use(problemHandler());
@@ -263,7 +263,7 @@ for (const [major, express] of Object.entries(expressMajors)) {
       expect((await post(JSON.stringify("x".repeat(50)))).body).to.include({ status: 413 });
     });
 
-    it("without problemHandler Express itself honours status and headers", async () => {
+    it("leaves status and headers to Express itself without problemHandler", async () => {
       const app = express();
       app.set("env", "test");
       app.get("/", (_req, _res, next) => next(new ProblemError(409, "x", { headers: { "X-A": "1" } })));

@@ -28,7 +28,7 @@ for (const stack of stacks) {
       });
     });
 
-    it("ERR-2 has a type and a detail also where the caller gave neither", async () => {
+    it("ERR-2 fills in type and detail when the caller gives neither", async () => {
       await using server = await serve(stack, (req, res) => sendProblem(req, res, { status: 409 }));
       expect((await ask(server.url)).body).to.include({
         type: "about:blank",
@@ -47,7 +47,7 @@ for (const stack of stacks) {
       expect(text).to.contain('"title":"Payload Too Large"');
     });
 
-    it("ERR-4 instance is the path alone, also of an absolute target", async () => {
+    it("ERR-4 sends only the path as instance, also for an absolute target", async () => {
       await using server = await serve(stack, (_req, _res, next) => next(new ProblemError(400)));
       const answers: string[] = [];
       for (const target of [
@@ -66,7 +66,7 @@ for (const stack of stacks) {
       expect(answers).to.deep.equal(["/a/b", "/c/d", "/", '/q"\\', "//evil/x"]);
     });
 
-    it("ERR-5 mints an id when there is none, and takes the one that was set", async () => {
+    it("ERR-5 uses the id that was set, or mints one", async () => {
       await using server = await serve(stack, (req, res) => {
         if (req.url === "/set") openContext(req).requestId = "from-context";
         if (req.url === "/header") res.setHeader("X-Request-ID", "from-header");
@@ -84,7 +84,7 @@ for (const stack of stacks) {
       }
     });
 
-    it("COR-1 COR-7 reuses an acceptable id of the caller alone, and no other", async () => {
+    it("COR-1 COR-7 reuses the caller's id only when it is acceptable", async () => {
       await using server = await serve(stack, (req, res) => sendProblem(req, res, new ProblemError(404)));
       const send = async (id: string): Promise<string> => {
         const { body } = await ask(server.url, { headers: { "X-Request-ID": id } });
@@ -95,7 +95,7 @@ for (const stack of stacks) {
       expect(await send("x".repeat(129))).to.match(/^[0-9a-f]{32}$/);
     });
 
-    it("ERR-6 puts extra members flat, and never over the six", async () => {
+    it("ERR-6 adds extra members at the top level, and never replaces the six", async () => {
       const extensions = JSON.parse(
         '{"__proto__":{"x":1},"status":200,"request_id":"forged","limit":3}',
       ) as object;
@@ -115,7 +115,7 @@ for (const stack of stacks) {
       expect(Object.hasOwn(body, "__proto__")).to.equal(false);
     });
 
-    it("ERR-12 every 401 names a scheme, the one it was given or Bearer", async () => {
+    it("ERR-12 names a scheme with every 401, the given one or Bearer", async () => {
       await using server = await serve(stack, (req, res) => {
         const own = new ProblemError(401, "no key", { headers: { "WWW-Authenticate": "ApiKey" } });
         const bare = req.url === "/plain" ? new ProblemError(401, "invalid refresh token") : unauthorized();
@@ -130,7 +130,7 @@ for (const stack of stacks) {
       expect(own?.headers.get("www-authenticate")).to.equal("ApiKey");
     });
 
-    it("ERR-1 answers HEAD with the head alone", async () => {
+    it("ERR-1 answers HEAD with the headers and no body", async () => {
       await using server = await serve(stack, (req, res) => sendProblem(req, res, new ProblemError(404)));
       const { text, headers, body } = await rawRequest(
         server.port,
@@ -141,7 +141,7 @@ for (const stack of stacks) {
       expect(body).to.equal("");
     });
 
-    it("ERR-1 drops what was said about the body that is not sent, and headers that cannot be sent", async () => {
+    it("ERR-1 drops headers about the body that is not sent, and invalid headers", async () => {
       await using server = await serve(stack, (req, res) => {
         res.setHeader("ETag", '"x"');
         res.setHeader("Content-Encoding", "gzip");
@@ -157,7 +157,7 @@ for (const stack of stacks) {
       expect(headers.get("content-type")).to.equal("application/problem+json");
     });
 
-    it("ERR-1 destroys the connection when half a response is out", async () => {
+    it("ERR-1 destroys the connection when a part of the response has been sent", async () => {
       await using server = await serve(stack, (req, res) => {
         res.writeHead(200, { "Content-Length": "100" });
         res.write("half");
@@ -168,7 +168,7 @@ for (const stack of stacks) {
       expect(text).to.not.contain("problem");
     });
 
-    it("ERR-1 answers a client that is still sending at once, and closes when it has sent all", async () => {
+    it("ERR-1 answers a client that is still sending at once, and closes when it has sent everything", async () => {
       const refusal = new ProblemError(413, "too much", { headers: { Connection: "close" } });
       await using server = await serve(stack, (req, res) => sendProblem(req, res, refusal));
       const socket = connect(server.port, "127.0.0.1");
@@ -182,7 +182,7 @@ for (const stack of stacks) {
       expect(JSON.parse(text.slice(text.indexOf("{")))).to.include({ status: 413, detail: "too much" });
     });
 
-    it("ERR-1 closes on a client that never sends the rest", async () => {
+    it("ERR-1 closes the connection of a client that never sends the rest", async () => {
       const refusal = new ProblemError(413, "too much", { headers: { Connection: "close" } });
       await using server = await serve(stack, (req, res) => sendProblem(req, res, refusal));
       const socket = connect(server.port, "127.0.0.1");
@@ -193,7 +193,7 @@ for (const stack of stacks) {
       expect(text).to.match(/^HTTP\/1\.1 413 [\s\S]*\r\n\r\n$/);
     });
 
-    it("SYS-8 sendJson sends exactly application/json, and buffers as they are", async () => {
+    it("SYS-8 sendJson sends exactly application/json, and sends buffers unchanged", async () => {
       await using server = await serve(stack, (req, res) => {
         const value = req.url === "/buffer" ? Buffer.from('{"a":2}') : { a: 1 };
         sendJson(req, res, 200, value, { "Cache-Control": "no-store" });
@@ -206,7 +206,7 @@ for (const stack of stacks) {
       expect((await ask(server.url, { method: "HEAD" })).headers.get("content-length")).to.equal("7");
     });
 
-    it("sendJson throws for what has no JSON form", async () => {
+    it("sendJson throws for a value without a JSON form", async () => {
       await using server = await serve(stack, (req, res) => sendJson(req, res, 200, undefined), {
         debug: true,
       });
@@ -219,7 +219,7 @@ for (const stack of stacks) {
 
 for (const stack of stacks) {
   describe(`silence on ${stack}`, () => {
-    it("lets a handler that was overtaken answer without a throw, a second answer, or a callback that never comes", async () => {
+    it("lets a late handler answer without an error or a second answer, and calls its callbacks", async () => {
       const { promise, resolve } = Promise.withResolvers<unknown>();
       await using server = await serve(stack, (req, res) => {
         sendProblem(req, res, new ProblemError(504));

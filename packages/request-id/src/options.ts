@@ -4,18 +4,18 @@ import { isRequestId } from "@svc/context";
 /** Options of `requestId()`. */
 export interface RequestIdOptions {
   /**
-   * Whether `X-Request-ID`, `traceparent` and `tracestate` of the caller are used; false for a service that
-   * the open internet calls and that wants ids of its own only. Default: true.
+   * Whether the caller's `X-Request-ID`, `traceparent` and `tracestate` are used. Set it to false for a service on the
+   * open internet that accepts only its own ids. Default: true.
    */
   readonly trustIncoming?: boolean | undefined;
   /**
-   * Makes the id of a request that came without one: 1 to 128 visible ASCII characters. It is called once at
-   * construction, to see that it does; an id that is not legal is replaced later. Default: `mintRequestId`.
+   * Makes the id of a request that came without one: 1 to 128 visible ASCII characters. The factory calls it once to check
+   * it; an illegal id at a later call is replaced by a minted one. Default: `mintRequestId`.
    */
   readonly generate?: (() => string) | undefined;
 }
 
-/** @throws ConfigurationError for unknown or wrong options, and for a `generate` that makes no legal id */
+/** @throws ConfigurationError for unknown or wrong options, and for a `generate` that returns an illegal id or throws */
 export function readOptions(options: RequestIdOptions | undefined): {
   readonly trustIncoming: boolean;
   readonly generate: (() => string) | undefined;

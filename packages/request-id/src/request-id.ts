@@ -6,9 +6,9 @@ import { parseTraceparent } from "./trace-context.ts";
 
 /**
  * Gives every request an id and a place in a trace: reads `X-Request-ID`, `traceparent` and `tracestate`,
- * writes `requestId` and `trace` of the request's context, makes that the current one and puts
- * `X-Request-ID` on the response (COR-1, COR-2, COR-3, COR-9). No request is refused for these headers. Use
- * it first. An id or a trace that the context has already is kept.
+ * writes `requestId` and `trace` of the request's context, makes that context current and sets `X-Request-ID` on
+ * the response (COR-1, COR-2, COR-3, COR-9). Never refuses a request because of these headers. Mount it first. Keeps
+ * an id or a trace that the context already has.
  *
  * @throws ConfigurationError for unknown or wrong options
  */
@@ -28,7 +28,7 @@ export function requestId(options?: RequestIdOptions): Middleware {
 function readCaller(context: RequestContext, req: IncomingMessage): void {
   const { headers } = req;
   if (context.requestId === "") {
-    // Of a repeated header Node makes one with a space in it, which is no legal id (COR-7).
+    // Node joins a repeated header with ", ", and an id with a space is illegal (COR-7).
     const given = headers["x-request-id"];
     if (isRequestId(given)) context.requestId = given;
   }
@@ -41,13 +41,13 @@ function echo(id: string, res: ServerResponse): void {
   if (!res.headersSent) res.setHeader("X-Request-ID", id);
 }
 
-// A fault in the application's own function must not cost a request its answer.
+// An error in the application's function must not fail the request.
 function generatedId(generate: () => string): string {
   try {
     const id = generate();
     if (isRequestId(id)) return id;
   } catch {
-    // The minted id below takes its place.
+    // Use the minted id below.
   }
   return mintRequestId();
 }

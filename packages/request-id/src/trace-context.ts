@@ -11,11 +11,11 @@ const LOWER_A = 0x61;
 const LOWER_F = 0x66;
 
 /**
- * The trace context of a caller, or undefined when `traceparent` is not valid: then its `tracestate` does not
- * count either (COR-10, COR-11). An invalid `tracestate` is dropped alone. What is valid is kept as it came.
+ * Returns the trace context of a caller, or undefined for an invalid `traceparent`, whose `tracestate` is then ignored
+ * too (COR-10, COR-11). Drops only the `tracestate` when that alone is invalid. Keeps valid values unchanged.
  *
- * @param traceparent the header; of two equal headers Node makes one, which is not valid
- * @param tracestate the header; Node joins several ones in their order, as they are to be read
+ * @param traceparent the header; Node joins a repeated header to one value, which is invalid
+ * @param tracestate the header; Node joins repeated headers in their order, as the W3C recommendation asks
  */
 export function parseTraceparent(
   traceparent: string | undefined,
@@ -29,7 +29,7 @@ export function parseTraceparent(
   };
 }
 
-// 00-<32 hex>-<16 hex>-<2 hex>. Character by character: half the time of a regular expression.
+// 00-<32 hex>-<16 hex>-<2 hex>. Reading character by character takes half the time of a regular expression.
 function isTraceparent(value: string): boolean {
   return (
     value.length === TRACEPARENT_LENGTH &&
@@ -58,12 +58,12 @@ function isZero(value: string, start: number, end: number): boolean {
   return index === end;
 }
 
-// One member of a list, with the white space that is allowed around it; an empty one is allowed as well.
+// One member of the list with optional white space around it; the grammar allows empty members.
 const MEMBER = /^[ \t]*(?:([a-z0-9][a-z0-9_\-*/@]{0,255})=([ -+\--<>-~]{0,255}[!-+\--<>-~])[ \t]*)?$/;
 
 /**
- * Whether a `tracestate` may be passed on: members `key=value` after the W3C recommendation (level 2), at
- * least one of them and at most 32, in at most 512 characters.
+ * Whether a `tracestate` may be passed on: 1 to 32 members `key=value` as in the W3C recommendation (level 2), in at
+ * most 512 characters.
  */
 export function isTracestate(value: string): boolean {
   if (value.length > MAX_TRACESTATE_LENGTH) return false;

@@ -65,12 +65,12 @@ for (const [name, serve] of Object.entries(servers)) {
 }
 
 describe("propagationHeaders", () => {
-  it("is empty without a context and mints nothing", () => {
+  it("returns {} without a context, and mints no id", () => {
     expect(propagationHeaders()).to.eql({});
     expect(propagationHeaders(new RequestContext())).to.eql({});
   });
 
-  it("COR-5 has the id alone when only that is known, and the trace alone likewise", () => {
+  it("COR-5 returns only the id, or only the trace, when the context has only that", () => {
     expect(propagationHeaders(new RequestContext({ requestId: "job-1" }))).to.eql({
       "X-Request-ID": "job-1",
     });
@@ -78,12 +78,12 @@ describe("propagationHeaders", () => {
     expect(propagationHeaders(new RequestContext({ trace }))).to.eql({ traceparent: TRACEPARENT });
   });
 
-  it("COR-5 takes the context of a job", () => {
+  it("COR-5 reads the context of a job", () => {
     const context = new RequestContext({ requestId: "job-2", tenantId: "acme" });
     expect(runWithContext(context, () => propagationHeaders())).to.eql({ "X-Request-ID": "job-2" });
   });
 
-  it("gives a new object each time, which the caller may add to", () => {
+  it("returns a new object on each call, which the caller may change", () => {
     const context = new RequestContext({ requestId: "r" });
     const headers = propagationHeaders(context);
     headers["accept"] = "text/plain";

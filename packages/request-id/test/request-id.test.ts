@@ -11,14 +11,14 @@ import { servers } from "./support/servers.ts";
 const TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 const MINTED = /^[0-9a-f]{32}$/;
 
-/** A request with these header lines and no others but Host. */
+/** A request with Host and these header lines. */
 function get(...lines: readonly string[]): string {
   return ["GET / HTTP/1.1", "Host: x", "Connection: close", ...lines, "", ""].join("\r\n");
 }
 
 for (const [name, serve] of Object.entries(servers)) {
   describe(`requestId() on ${name}`, () => {
-    /** Sends one request through requestId() and gives back the answer and the context that the handler saw. */
+    /** Sends one request through requestId() and returns the answer and the context that the handler saw. */
     async function ask(
       bytes: string | Buffer,
       middleware = [requestId()],
@@ -81,7 +81,7 @@ for (const [name, serve] of Object.entries(servers)) {
       }
     });
 
-    it("COR-7 replaces a duplicated id, also when both are equal", async () => {
+    it("COR-7 replaces a repeated id, also when both values are equal", async () => {
       for (const [one, two] of [
         ["a", "b"],
         ["same", "same"],
@@ -93,7 +93,7 @@ for (const [name, serve] of Object.entries(servers)) {
       }
     });
 
-    it("COR-9 reads traceparent and tracestate as they came", async () => {
+    it("COR-9 keeps traceparent and tracestate unchanged", async () => {
       const { context } = await ask(
         get(`Traceparent: ${TRACEPARENT}`, "TraceState: congo=t61rcWkgMzE , rojo=1"),
       );
@@ -104,14 +104,14 @@ for (const [name, serve] of Object.entries(servers)) {
       });
     });
 
-    it("COR-9 joins several tracestate headers in their order", async () => {
+    it("COR-9 joins repeated tracestate headers in their order", async () => {
       const { context } = await ask(
         get("tracestate: b=2", `traceparent: ${TRACEPARENT}`, "tracestate:", "tracestate: a=1"),
       );
       expect(context.trace?.tracestate?.replaceAll(" ", "")).to.equal("b=2,,a=1");
     });
 
-    it("COR-11 drops an invalid traceparent with its tracestate and answers all the same", async () => {
+    it("COR-11 drops an invalid traceparent with its tracestate, and serves the request", async () => {
       const { context, echoed } = await ask(get("traceparent: 00-zz", "tracestate: a=1", "X-Request-ID: r"));
       expect(context.trace).to.equal(undefined);
       expect(echoed).to.equal("r");
@@ -127,8 +127,8 @@ for (const [name, serve] of Object.entries(servers)) {
       expect((await ask(get("tracestate: a=1"))).context.trace).to.equal(undefined);
     });
 
-    it("keeps what is known already: the first of two is the one that counts", async () => {
-      // Both factories have called it once before.
+    it("keeps the id of the first requestId() when it is mounted twice", async () => {
+      // Each of the two factories has called generate once to check it.
       let made = 0;
       const generate = (): string => `made-${made++}`;
       const { echoed, context } = await ask(get(), [
@@ -154,7 +154,7 @@ for (const [name, serve] of Object.entries(servers)) {
       expect(context.trace).to.equal(trace);
     });
 
-    it("takes no notice of the caller with trustIncoming: false", async () => {
+    it("ignores the caller's headers with trustIncoming: false", async () => {
       const { echoed, context } = await ask(get("X-Request-ID: caller", `traceparent: ${TRACEPARENT}`), [
         requestId({ trustIncoming: false }),
       ]);
@@ -162,13 +162,13 @@ for (const [name, serve] of Object.entries(servers)) {
       expect(context.trace).to.equal(undefined);
     });
 
-    it("uses generate for a request without an id only", async () => {
+    it("calls generate only for a request without an id", async () => {
       const own = [requestId({ generate: () => "own" })];
       expect((await ask(get(), own)).echoed).to.equal("own");
       expect((await ask(get("X-Request-ID: caller"), own)).echoed).to.equal("caller");
     });
 
-    it("COR-8 mints an id when generate throws or makes an illegal one", async () => {
+    it("COR-8 mints an id when generate throws or returns an illegal one", async () => {
       const outcomes = ["legal", "two words", "line\r\nbreak", "", 7, undefined];
       let turn = 0;
       const generate = (): string => {
@@ -180,7 +180,7 @@ for (const [name, serve] of Object.entries(servers)) {
         expect((await ask(get(), own)).echoed).to.match(MINTED);
     });
 
-    it("lets a response go that has begun before it", async () => {
+    it("sets no header on a response that has already begun", async () => {
       const begun = [
         (_req: IncomingMessage, res: { flushHeaders(): void }, next: () => void): void => {
           res.flushHeaders();
@@ -193,7 +193,7 @@ for (const [name, serve] of Object.entries(servers)) {
       expect(context.requestId).to.match(MINTED);
     });
 
-    it("COR-7 always echoes a legal id, whatever callers send (10,000 over the four servers)", async function () {
+    it("COR-7 echoes a legal id for any input (10,000 requests over the four servers)", async function () {
       this.timeout(60_000);
       let inHandler = "";
       await using server = await listen(
@@ -207,7 +207,7 @@ for (const [name, serve] of Object.entries(servers)) {
           unit: fc.integer({ min, max }).map((code) => String.fromCharCode(code)),
           maxLength: 140,
         });
-      // What Node's parser lets through at all: no control characters but the tab.
+      // Node's parser accepts no control character except the tab.
       const anything = fc.oneof(
         text(0x21, 0x7e),
         text(0x20, 0x7e),
@@ -233,7 +233,7 @@ for (const [name, serve] of Object.entries(servers)) {
       agent.destroy();
     });
 
-    it("gives every request of a connection its own id and leaks none", async () => {
+    it("gives every request of a connection its own id, and leaks no context outside the request", async () => {
       const outside: unknown[] = [];
       await using server = await listen((req, res) => {
         outside.push(currentContext());
@@ -254,7 +254,7 @@ for (const [name, serve] of Object.entries(servers)) {
 }
 
 describe("requestId() as a factory", () => {
-  it("refuses unknown and wrong options, all at once", () => {
+  it("reports all unknown and wrong options in one error", () => {
     expect(() => requestId({ trustIncomming: true } as never)).to.throw(
       ConfigurationError,
       /trustIncomming: is unknown; did you mean trustIncoming\?/,
@@ -265,7 +265,7 @@ describe("requestId() as a factory", () => {
     );
   });
 
-  it("refuses a generate that makes no legal id or throws, and says what it made", () => {
+  it("refuses a generate that throws or returns an illegal id, and shows that id", () => {
     expect(() => requestId({ generate: () => "two words" })).to.throw(
       ConfigurationError,
       /generate: must make ids of 1 to 128 visible ASCII characters without a space; it made "two words"/,
@@ -284,7 +284,7 @@ describe("requestId() as a factory", () => {
       .with.property("cause", cause);
   });
 
-  it("refuses a request: the factory was passed on instead of its middleware", () => {
+  it("refuses a request as options, which means that the factory was passed to app.use", () => {
     const asMiddleware = requestId as unknown as (req: object) => void;
     expect(() => asMiddleware({ headers: {}, method: "GET", socket: {} })).to.throw(
       ConfigurationError,
@@ -292,7 +292,7 @@ describe("requestId() as a factory", () => {
     );
   });
 
-  it("takes undefined for an option that is left out, and names its middleware", () => {
+  it("treats undefined as a left-out option, and names its middleware", () => {
     expect(requestId({ trustIncoming: undefined, generate: undefined })).to.have.property(
       "name",
       "requestIdMiddleware",
@@ -301,13 +301,13 @@ describe("requestId() as a factory", () => {
 });
 
 describe("mintRequestId", () => {
-  it("COR-8 makes 32 lowercase hex characters, never twice the same", () => {
+  it("COR-8 returns 32 lowercase hex characters, different on each call", () => {
     const ids = Array.from({ length: 10_000 }, mintRequestId);
     expect(new Set(ids).size).to.equal(ids.length);
     expect(ids.every((id) => MINTED.test(id))).to.equal(true);
   });
 
-  it("COR-8 uses all digits in all places", () => {
+  it("COR-8 uses every hex digit at every position", () => {
     const seen = Array.from({ length: 32 }, () => new Set<string>());
     for (let turn = 0; turn < 2_000; turn++) {
       for (const [place, digit] of mintRequestId().split("").entries()) seen[place]?.add(digit);
@@ -317,7 +317,7 @@ describe("mintRequestId", () => {
 });
 
 describe("isRequestId", () => {
-  it("COR-6 says the same as its definition for any string", () => {
+  it("COR-6 agrees with the definition for any string", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 150 }), (text) => {
         expect(isRequestId(text)).to.equal(/^[!-~]{1,128}$/.test(text) && !text.includes("\n"));
@@ -325,7 +325,7 @@ describe("isRequestId", () => {
     );
   });
 
-  it("COR-6 refuses what is no string, and a line break at the end", () => {
+  it("COR-6 refuses values that are not strings, and a line break at the end", () => {
     for (const value of [undefined, null, 7, ["a"], {}, "a\n", "a\r"])
       expect(isRequestId(value)).to.equal(false);
   });

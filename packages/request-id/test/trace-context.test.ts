@@ -8,7 +8,7 @@ const VALID = `00-${TRACE}-${PARENT}-01`;
 const ZEROS = (count: number): string => "0".repeat(count);
 
 describe("parseTraceparent", () => {
-  it("COR-9 COR-10 reads a valid one and changes nothing", () => {
+  it("COR-9 COR-10 returns a valid traceparent and tracestate unchanged", () => {
     for (const flags of ["00", "01", "02", "ff", "9a"]) {
       const traceparent = `00-${TRACE}-${PARENT}-${flags}`;
       expect(parseTraceparent(traceparent)).to.eql({ traceId: TRACE, traceparent, tracestate: undefined });
@@ -27,7 +27,7 @@ describe("parseTraceparent", () => {
     "an upper-case trace id": `00-${TRACE.toUpperCase()}-${PARENT}-01`,
     "an upper-case parent id": `00-${TRACE}-${PARENT.toUpperCase()}-01`,
     "upper-case flags": `00-${TRACE}-${PARENT}-0A`,
-    "a letter that is no digit": `00-${TRACE.replace("a", "g")}-${PARENT}-01`,
+    "a letter that is not a hex digit": `00-${TRACE.replace("a", "g")}-${PARENT}-01`,
     "a character below the digits": `00-${TRACE.replace("a", "/")}-${PARENT}-01`,
     "a character above the digits": `00-${TRACE.replace("a", ":")}-${PARENT}-01`,
     "a character below the letters": `00-${TRACE.replace("a", "`")}-${PARENT}-01`,
@@ -52,11 +52,11 @@ describe("parseTraceparent", () => {
     });
   }
 
-  it("COR-9 is undefined without a header", () => {
+  it("COR-9 returns undefined without a header", () => {
     expect(parseTraceparent(undefined, "a=1")).to.equal(undefined);
   });
 
-  it("COR-10 says the same as its definition for strings that are nearly right", () => {
+  it("COR-10 agrees with the definition for almost valid strings", () => {
     const definition = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
     const spoiled = fc
       .tuple(fc.nat(54), fc.constantFrom(..."0123456789abcdefABFGg-:/`\n\u00e9 ".split("")))
@@ -69,7 +69,7 @@ describe("parseTraceparent", () => {
     );
   });
 
-  it("COR-9 keeps a valid traceparent when its tracestate is not valid", () => {
+  it("COR-9 keeps a valid traceparent when the tracestate is invalid", () => {
     for (const tracestate of ["", "no value", "A=1", "a=1,b", `a=${"x".repeat(511)}`]) {
       expect(parseTraceparent(VALID, tracestate)).to.eql({
         traceId: TRACE,
@@ -79,7 +79,7 @@ describe("parseTraceparent", () => {
     }
   });
 
-  it("COR-15 keeps a valid tracestate as it came, white space and empty members included", () => {
+  it("COR-15 keeps a valid tracestate unchanged, including white space and empty members", () => {
     for (const tracestate of ["a=1", "a=1,b=2", " a=1 ,\tb=2,, ", "a=1,a=2", "t@s=a b"]) {
       expect(parseTraceparent(VALID, tracestate)?.tracestate).to.equal(tracestate);
     }
@@ -107,14 +107,14 @@ describe("isTracestate", () => {
     }
   });
 
-  it("COR-9 accepts white space around members and empty members, but not a list of nothing", () => {
+  it("COR-9 accepts white space around members and empty members, but refuses an empty list", () => {
     for (const value of [" a=1 ", "\ta=1\t,\t b=2", "a=1,", ",a=1", "a=1,,b=2", " , a=1"]) {
       expect(isTracestate(value), value).to.equal(true);
     }
     for (const value of ["", " ", ",", " , ,"]) expect(isTracestate(value), value).to.equal(false);
   });
 
-  it("COR-9 accepts 32 members and 512 characters, not one more", () => {
+  it("COR-9 accepts 32 members and 512 characters, and refuses one more", () => {
     expect(isTracestate(members(32))).to.equal(true);
     expect(isTracestate(members(33))).to.equal(false);
     const long = `a=${"v".repeat(250)},b=${"v".repeat(250)},c=1234`;
@@ -123,8 +123,8 @@ describe("isTracestate", () => {
     expect(isTracestate(`${long}5`)).to.equal(false);
   });
 
-  it("COR-9 looks at no more than 512 characters of whatever is sent", () => {
-    // 100 KB each, a thousand times: only a check that is linear in what it reads ends within the time limit.
+  it("COR-9 reads at most 512 characters of a longer header", () => {
+    // A thousand inputs of 100 KB: only a check in linear time ends within the time limit.
     for (const unit of ["a", "a=", "a=1,", " ", ",", "a= ", "\t", "=", "00-"]) {
       const attack = unit.repeat(Math.ceil(100_000 / unit.length));
       for (let turn = 0; turn < 1_000; turn++)

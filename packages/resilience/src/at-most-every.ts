@@ -6,10 +6,10 @@ export interface AtMostEveryOptions {
 }
 
 /**
- * Calls `act` at most once in `intervalMs` milliseconds, the first time at once, for warnings that would otherwise flood
- * a log. What comes in between is dropped and counted; the next call is told how many there were.
+ * Calls `act` at once and then at most once in `intervalMs` milliseconds, for warnings that would otherwise flood a log.
+ * Drops the calls in between and passes their number to the next call of `act`.
  *
- * @returns a function that answers whether it called `act`
+ * @returns a function that returns whether it called `act`
  * @throws OptionError
  */
 export function atMostEvery<A extends readonly unknown[]>(

@@ -3,11 +3,11 @@ import { checkFunction, checkNames, checkNumber, checkWhole, OptionError } from 
 export interface BackoffOptions {
   /** The delay before the second attempt, in milliseconds, before jitter. Required. */
   readonly baseMs: number;
-  /** No delay is longer than this, in milliseconds. Required. */
+  /** The longest delay, in milliseconds. Required. */
   readonly maxMs: number;
-  /** No delay is shorter than this, in milliseconds. Default 0. */
+  /** The shortest delay, in milliseconds. Default 0. */
   readonly minMs?: number | undefined;
-  /** What each delay is multiplied by to get the next one, at least 1. Default 2. */
+  /** The factor between one delay and the next, at least 1. Default 2. */
   readonly factor?: number | undefined;
   /** `full`: evenly spread between `minMs` and the delay. `none`: the delay itself. Default `full`. */
   readonly jitter?: "full" | "none" | undefined;
@@ -16,8 +16,8 @@ export interface BackoffOptions {
 }
 
 /**
- * How long to wait after a failed attempt. The returned function takes the number of attempts made so far (1 after the
- * first failure) and answers whole milliseconds: `min(baseMs * factor ^ (attempts - 1), maxMs)`, with jitter.
+ * Returns a function that computes the wait after a failed attempt. It takes the number of attempts made so far (1 after the
+ * first failure) and returns whole milliseconds: `min(baseMs * factor ^ (attempts - 1), maxMs)`, with jitter.
  *
  * The queue's delay (JOB-8) is `backoff({ baseMs: 2_000, maxMs: 300_000, jitter: "none" })`.
  * @throws OptionError
@@ -36,9 +36,9 @@ export function backoff(options: BackoffOptions): (attempts: number) => number {
   }
 
   return function delayMs(attempts: number): number {
-    // Anything else would become a delay of 0 or NaN, and with it a loop without a pause.
+    // Any other value would give a delay of 0 or NaN, and the caller would loop without a pause.
     checkWhole(subject, "attempts", attempts, 1);
-    // The power may be infinite, and infinity times a base of 0 is not a number.
+    // The power may be infinite, and 0 times infinity is NaN.
     const grown = baseMs === 0 ? 0 : baseMs * factor ** (attempts - 1);
     const ceiling = Math.max(minMs, Math.min(grown, maxMs));
     return Math.round(jitter === "none" ? ceiling : minMs + random() * (ceiling - minMs));

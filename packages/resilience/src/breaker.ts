@@ -2,70 +2,70 @@ import { guardedListener } from "./guarded-listener.ts";
 import { checkFunction, checkNames, checkWhole, checkNumber, type Clock, monotonic } from "./options.ts";
 
 /**
- * `closed`: calls go through. `open`: calls are refused at once. `half-open`: one trial call is under way.
- * An open breaker stays `open` until somebody takes the trial, however long ago its cool-down ended.
+ * `closed`: calls are allowed. `open`: calls are refused at once. `half-open`: one trial call is running.
+ * An open breaker stays `open` until a call takes the trial, even long after its cool-down has ended.
  */
 export type BreakerState = "closed" | "open" | "half-open";
 
-/** What a call says about the thing that was called. `cancelled` says nothing: the caller gave up. */
+/** The outcome of a call for the breaker. `cancelled` does not count: the caller gave up. */
 export type Outcome = "succeeded" | "failed" | "cancelled";
 
 export interface BreakerChange {
   readonly from: BreakerState;
   readonly to: BreakerState;
-  /** Failures in a row, at the moment of the change. */
+  /** Failures in a row at the time of the change. */
   readonly failures: number;
 }
 
 export interface BreakerOptions {
   /** Failures in a row that open the breaker, at least 1. Required. */
   readonly failures: number;
-  /** Milliseconds during which an open breaker refuses every call; also how long a trial may take. Required. */
+  /** Milliseconds for which an open breaker refuses every call; after that time another trial may replace a slow one. Required. */
   readonly coolDownMs: number;
   /**
-   * What an error of `run` says about the thing that was called. Where it throws or answers anything else, the error is a
-   * failure. Default: every error is a failure.
+   * Classifies an error of `run`. The error counts as a failure when this function throws or returns any other value.
+   * Default: every error is a failure.
    */
   readonly outcomeOf?: ((error: unknown) => Outcome) | undefined;
-  /** Told after every change of state; what it throws is dropped. Default: nobody is told. */
+  /** Called after every change of state; its errors are dropped. Default: none. */
   readonly onChange?: ((change: BreakerChange) => void) | undefined;
   /** Clock in milliseconds. Default `performance.now`. */
   readonly now?: Clock | undefined;
 }
 
-/** One call that the breaker let through. The first report counts, later ones do nothing. */
+/** One call that the breaker allowed. Only the first report counts. */
 export interface Attempt {
   succeeded(): void;
   failed(): void;
-  /** The call ended without saying anything; a trial is free for the next caller at once. */
+  /** The call ended without a verdict; if it was the trial, the next call may take the trial at once. */
   cancelled(): void;
 }
 
 export interface Breaker {
   /**
-   * Calls `call` and counts its outcome.
-   * @throws BreakerOpenError at once, without calling, while the breaker is open
+   * Runs `call` and counts its outcome.
+   * @throws BreakerOpenError at once, without running `call`, while the breaker is open
    */
   run<T>(call: () => T | Promise<T>): Promise<T>;
-  /** Lets one call through, or undefined. For callers that report later, from somewhere else. */
+  /** Returns an attempt when a call is allowed, else undefined. For callers that report the outcome later, in other code. */
   attempt(): Attempt | undefined;
   /**
-   * Whether one call may go through now; true takes the trial. Its outcome is reported with `succeeded()` or
-   * `failed()`, which cannot tell calls apart: prefer `attempt()` where calls overlap.
+   * Whether a call is allowed now; true also takes the trial of an open breaker. Report its outcome with `succeeded()` or
+   * `failed()`. These cannot tell calls apart: use `attempt()` where calls overlap.
    */
   allows(): boolean;
   succeeded(): void;
   failed(): void;
   readonly state: BreakerState;
-  /** Milliseconds until a call may be let through; 0 when one may be now. */
+  /** Milliseconds until a call may be allowed; 0 when one may be allowed now. */
   readonly retryAfterMs: number;
 }
 
-/** Thrown instead of calling something that kept failing. */
+/** Thrown in place of a call while the breaker is open. */
 export class BreakerOpenError extends Error {
   override readonly name = "BreakerOpenError";
   readonly code = "ERR_SVC_BREAKER_OPEN";
-  /** Milliseconds until the next call may be let through. */
+  /** Milliseconds until the next call may be allowed. */
   readonly retryAfterMs: number;
 
   constructor(retryAfterMs: number) {
@@ -74,14 +74,14 @@ export class BreakerOpenError extends Error {
   }
 }
 
-/** Passed as the marker of a call that came in by `allows()`. */
+/** Identifies all calls made with `allows()`, which have no attempt object. */
 const UNNAMED: unique symbol = Symbol("a call of allows()");
 
 /**
- * A breaker: after `failures` failures in a row it refuses calls for `coolDownMs`, then lets one trial through.
- * The trial closes it or opens it again. A trial that has not settled after `coolDownMs` makes room for another.
+ * Creates a circuit breaker: after `failures` failures in a row it refuses calls for `coolDownMs`, then allows one trial.
+ * The trial closes it or opens it again. When a trial has not settled after `coolDownMs`, another one may start.
  *
- * Results of calls that began before the last change of state count for nothing.
+ * Results of calls that began before the breaker last opened or closed do not count.
  * @throws OptionError
  */
 export function createBreaker(options: BreakerOptions): Breaker {
@@ -94,14 +94,14 @@ export function createBreaker(options: BreakerOptions): Breaker {
   checkFunction(subject, "onChange", options.onChange);
   checkFunction(subject, "now", options.now);
 
-  // Who is told of a call must not take its result.
+  // An error of onChange must not replace the result of a call.
   const tell = guardedListener(options.onChange, () => undefined);
   let state: BreakerState = "closed";
   let failures = 0;
-  // Of an open breaker the end of its cool-down, of a half-open one the end of the trial's lease.
+  // While open: the end of the cool-down. While half-open: the time after which another trial may start.
   let waitUntil = 0;
-  // Goes up whenever the breaker opens or closes, not when a trial begins: a call belongs to the period in which it
-  // was let through, and to an opening belong only its own trials.
+  // Increases when the breaker opens or closes, not when a trial begins. A call's outcome counts only in the period in
+  // which the call was allowed.
   let period = 0;
   let trial: object | typeof UNNAMED | undefined;
 
@@ -129,7 +129,7 @@ export function createBreaker(options: BreakerOptions): Breaker {
   function settle(caller: object | typeof UNNAMED, outcome: Outcome): void {
     if (state === "open") return;
     if (state === "half-open") {
-      // A slow trial that another one has replaced may still bring good news, not bad.
+      // A slow trial that another one has replaced may still close the breaker, but not open it.
       if (outcome === "succeeded") {
         failures = 0;
         change("closed");
@@ -175,7 +175,7 @@ export function createBreaker(options: BreakerOptions): Breaker {
     return Math.max(0, waitUntil - now());
   }
 
-  // A fault of the function must neither hide the error nor leave the call without an outcome.
+  // An error in outcomeOf must neither hide the call's error nor leave the call without an outcome.
   function verdictOn(error: unknown): Outcome {
     try {
       const outcome: unknown = outcomeOf?.(error);
@@ -186,7 +186,7 @@ export function createBreaker(options: BreakerOptions): Breaker {
   }
 
   function reportUnnamed(outcome: Outcome): void {
-    // While a named call is the trial, a report without a name is about an older call.
+    // While an attempt is the trial, a report without one belongs to an older call.
     if (state !== "half-open" || trial === UNNAMED) settle(UNNAMED, outcome);
   }
 

@@ -1,10 +1,10 @@
 import { checkFunction, checkNames, OptionError } from "./options.ts";
 
-/** Thrown when the time was up first. */
+/** Thrown when the deadline passes first. */
 export class DeadlineError extends Error {
   override readonly name = "DeadlineError";
   readonly code = "ERR_SVC_DEADLINE";
-  /** The time that was allowed, in milliseconds. */
+  /** The time limit in milliseconds. */
   readonly ms: number;
 
   constructor(ms: number) {
@@ -14,24 +14,24 @@ export class DeadlineError extends Error {
 }
 
 export interface DeadlineOptions {
-  /** Ends the wait early, with its own reason. Default: nothing but the deadline does. */
+  /** Rejects with its reason when it aborts before the deadline. Default: none. */
   readonly signal?: AbortSignal | undefined;
-  /** Called once when the time is up, before the rejection; what it throws becomes the rejection. Default: nothing. */
+  /** Called once at the deadline, before the rejection; an error that it throws replaces the DeadlineError. Default: none. */
   readonly onTimeout?: (() => void) | undefined;
 }
 
-// A longer setTimeout() would fire at once.
+// setTimeout() fires at once for a longer delay.
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * Waits for `run` for at most `ms` milliseconds. At the deadline the signal is aborted and the promise rejects, whether
- * or not `run` listens; what `run` does later is ignored. With no time left (`ms` <= 0) `run` is not called.
+ * Waits for `run` for at most `ms` milliseconds. At the deadline the signal aborts and the promise rejects, even if `run`
+ * ignores the signal. A later result or rejection of `run` is ignored. With `ms` <= 0, `run` is not called.
  *
- * The timer keeps the process alive until it is cleared, which is when `run` settles: a process that waits for
- * something hung sees the error instead of ending without a word.
+ * The timer keeps the process alive until `run` settles or the deadline passes: a process that waits for a hung call
+ * reports the error instead of exiting silently.
  *
- * @throws DeadlineError when the time is up
- * @throws the reason of `signal` when that was first
+ * @throws DeadlineError at the deadline
+ * @throws the reason of `signal` when it aborts first
  * @throws OptionError
  */
 export async function withDeadline<T>(
@@ -63,7 +63,7 @@ export async function withDeadline<T>(
       try {
         onTimeout?.();
       } catch (error) {
-        // Thrown out of a timer it would end the process, and leave the caller waiting.
+        // An error thrown from a timer would end the process and never settle the promise.
         end(error);
         return;
       }
@@ -76,7 +76,7 @@ export async function withDeadline<T>(
     };
     const timer = setTimeout(timeUp, Math.min(ms, LONGEST_TIMER_MS));
     outer?.addEventListener("abort", aborted, { once: true });
-    // Both branches are handled here, so a result that comes too late is nobody's unhandled rejection.
+    // Handle both outcomes here, so that a late rejection is not an unhandled one.
     started(run, controller.signal).then(
       (value) => {
         release();

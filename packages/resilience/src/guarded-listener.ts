@@ -4,11 +4,11 @@ import { checkFunction } from "./options.ts";
 const FAILED_EVERY_MS = 10_000;
 
 /**
- * A listener that can be called without care: what it throws, or rejects with where it is async, reaches `failed` instead of the
- * caller, at most once in ten seconds.
+ * Returns a listener that never throws. An error of `listener`, thrown or rejected, goes to `failed` instead of the caller, at
+ * most once in ten seconds.
  *
- * @param listener nobody listens where there is none
- * @param failed is told how many of them were dropped since the last one; must not throw
+ * @param listener undefined gives a function that does nothing
+ * @param failed gets the number of errors dropped since its last call, and the error; must not throw
  * @throws OptionError
  */
 export function guardedListener<E>(
@@ -21,7 +21,7 @@ export function guardedListener<E>(
   return (event) => {
     try {
       const answer: unknown = listener(event);
-      // An async function is taken for one that answers nothing.
+      // TypeScript accepts an async function where void is expected.
       if (answer instanceof Promise) answer.catch(tell);
     } catch (error) {
       tell(error);

@@ -1,15 +1,15 @@
-/** Thrown when a factory of this package is given an option that it cannot work with. */
+/** Thrown by the factories of this package for a wrong or unknown option. */
 export class OptionError extends TypeError {
   override readonly name = "OptionError";
   readonly code = "ERR_SVC_CONFIGURATION";
 }
 
-/** The clock of durations, in milliseconds; replaced in tests only. */
+/** A monotonic clock in milliseconds; tests replace it. */
 export type Clock = () => number;
 
 export const monotonic: Clock = () => performance.now();
 
-/** Refuses names that the factory does not know: a misspelt option would otherwise be a silent default. */
+/** Refuses unknown option names; otherwise a misspelt option would silently have its default. */
 export function checkNames(subject: string, options: object, known: readonly string[]): void {
   if (typeof options !== "object" || options === null) {
     throw new OptionError(`${subject}: the options must be an object`);

@@ -2,7 +2,7 @@ import { checkFunction, checkNames, checkNumber, type Clock, monotonic } from ".
 import { singleFlight } from "./single-flight.ts";
 
 export interface RememberOptions {
-  /** Milliseconds for which a failure is reused; 0 asks again at once. Default 0. */
+  /** Milliseconds for which a failure is reused; 0 calls again at once. Default 0. */
   readonly failureTtlMs?: number | undefined;
   /** Clock in milliseconds. Default `performance.now`. */
   readonly now?: Clock | undefined;
@@ -11,8 +11,8 @@ export interface RememberOptions {
 type Result<T> = { readonly until: number } & ({ readonly value: T } | { readonly error: unknown });
 
 /**
- * Asks once and reuses the answer for `ttlMs` milliseconds, counted from when it arrived. Callers that come while the
- * question is out share it: a question that hangs is never asked a second time. Holds one answer.
+ * Returns a function that calls `ask` and reuses its result for `ttlMs` milliseconds from its arrival. Concurrent callers
+ * share one call, so a call that hangs is never repeated. Holds one result.
  * @throws OptionError
  */
 export function remember<T>(

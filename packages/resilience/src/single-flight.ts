@@ -1,13 +1,13 @@
-/** A function whose callers share the call that is under way. */
+/** A function with concurrent callers that share one call. */
 export interface SingleFlight<T> {
   (): Promise<T>;
-  /** Whether a call is under way. */
+  /** Whether a call is running. */
   readonly pending: boolean;
 }
 
 /**
- * One call at a time: who calls while one is under way gets its result, its failure too. The next call after that
- * starts anew. The call runs in the async context of whoever started it.
+ * Returns a function that runs one call at a time. Callers during a running call share its result or failure; the next
+ * caller after that starts a new call. A call runs in the async context of the caller that started it.
  */
 export function singleFlight<T>(call: () => T | Promise<T>): SingleFlight<T> {
   let current: Promise<T> | undefined;
@@ -17,7 +17,7 @@ export function singleFlight<T>(call: () => T | Promise<T>): SingleFlight<T> {
   }
 
   function shared(): Promise<T> {
-    // finally() runs later even when the call threw at once, so it never clears too early.
+    // The callback of finally() runs asynchronously even when the call throws, so it never clears too early.
     current ??= start().finally(() => {
       current = undefined;
     });

@@ -24,7 +24,7 @@ function setup({ failures = 3, coolDownMs = 1_000 } = {}) {
 }
 
 describe("createBreaker", () => {
-  it("keeps what onChange throws from the call that it is told of, and what it rejects with", async () => {
+  it("drops the errors and rejections of onChange, so that they do not reach the call", async () => {
     const rejected: unknown[] = [];
     const onRejection = (error: unknown): void => void rejected.push(error);
     process.on("unhandledRejection", onRejection);
@@ -45,7 +45,7 @@ describe("createBreaker", () => {
     expect([told, breaker.state, rejected]).to.deep.equal([3, "closed", []]);
   });
 
-  it("passes results and errors through while it is closed", async () => {
+  it("passes on results and errors while it is closed", async () => {
     const { breaker, failTimes } = setup();
     expect(await breaker.run(succeed)).to.equal("ok");
     expect(await breaker.run(() => "not a promise")).to.equal("not a promise");
@@ -54,7 +54,7 @@ describe("createBreaker", () => {
     expect(breaker.retryAfterMs).to.equal(0);
   });
 
-  it("opens after that many failures in a row, and calls nothing until the cool-down is over", async () => {
+  it("opens after the given number of failures in a row, and refuses calls until the cool-down is over", async () => {
     const { breaker, clock, failTimes } = setup();
     await failTimes(3);
     expect(breaker.state).to.equal("open");
@@ -69,7 +69,7 @@ describe("createBreaker", () => {
     );
   });
 
-  it("counts failures in a row only", async () => {
+  it("counts only failures in a row", async () => {
     const { breaker, failTimes } = setup();
     await failTimes(2);
     await breaker.run(succeed);
@@ -77,7 +77,7 @@ describe("createBreaker", () => {
     expect(breaker.state).to.equal("closed");
   });
 
-  it("counts a function that throws instead of rejecting", async () => {
+  it("counts a function that throws instead of rejecting as a failure", async () => {
     const { breaker } = setup({ failures: 1 });
     const error = await failure(
       breaker.run(() => {
@@ -88,7 +88,7 @@ describe("createBreaker", () => {
     expect(breaker.state).to.equal("open");
   });
 
-  it("lets exactly one trial through after the cool-down, and closes when it succeeds", async () => {
+  it("allows exactly one trial after the cool-down, and closes when it succeeds", async () => {
     const { breaker, clock, changes, failTimes } = setup();
     await failTimes(3);
     clock.at += 1_000;
@@ -124,7 +124,7 @@ describe("createBreaker", () => {
     expect(breaker.state).to.equal("closed");
   });
 
-  it("ignores how calls end that began before it opened", () => {
+  it("ignores the outcome of calls that began before it opened", () => {
     const { breaker, clock } = setup({ failures: 1 });
     const [early, late, first] = [breaker.attempt(), breaker.attempt(), breaker.attempt()];
     first?.failed();
@@ -151,7 +151,7 @@ describe("createBreaker", () => {
     expect(breaker.state).to.equal("half-open");
   });
 
-  it("is not locked by a trial that never settles: another may try after one more cool-down", () => {
+  it("allows another trial after one more cool-down when a trial never settles", () => {
     const { breaker, clock } = setup({ failures: 1 });
     breaker.attempt()?.failed();
     clock.at += 1_000;
@@ -179,7 +179,7 @@ describe("createBreaker", () => {
     expect(breaker.state).to.equal("closed");
   });
 
-  it("frees the trial at once when its caller gave up", () => {
+  it("allows another trial at once when the caller cancels the trial", () => {
     const { breaker, clock } = setup({ failures: 1 });
     breaker.attempt()?.failed();
     clock.at += 1_000;
@@ -190,7 +190,7 @@ describe("createBreaker", () => {
     expect(breaker.attempt()).to.equal(undefined);
   });
 
-  it("takes only the first report of an attempt", () => {
+  it("counts only the first report of an attempt", () => {
     const { breaker } = setup({ failures: 2 });
     const attempt = breaker.attempt();
     attempt?.failed();
@@ -200,7 +200,7 @@ describe("createBreaker", () => {
     expect(breaker.state).to.equal("open");
   });
 
-  it("takes an error for a failure where outcomeOf throws or answers nonsense, and rejects with that error", async () => {
+  it("counts an error as a failure when outcomeOf throws or returns an unknown value, and rejects with it", async () => {
     const nonsense = [
       () => "nonsense" as never,
       () => {
@@ -214,7 +214,7 @@ describe("createBreaker", () => {
     }
   });
 
-  it("asks outcomeOf what an error says", async () => {
+  it("counts an error as outcomeOf classifies it", async () => {
     const breaker = createBreaker({
       failures: 2,
       coolDownMs: 1,
@@ -231,7 +231,7 @@ describe("createBreaker", () => {
   });
 
   describe("allows, succeeded, failed", () => {
-    it("counts, opens, takes one trial and closes", () => {
+    it("open after failures, allow one trial and close after its success", () => {
       const { breaker, clock } = setup({ failures: 2 });
       expect(breaker.allows()).to.equal(true);
       breaker.failed();
@@ -247,7 +247,7 @@ describe("createBreaker", () => {
       expect(breaker.state).to.equal("closed");
     });
 
-    it("leave a trial alone that is not theirs", () => {
+    it("do not end a trial that belongs to an attempt", () => {
       const { breaker, clock } = setup({ failures: 1 });
       breaker.failed();
       clock.at += 1_000;
@@ -274,7 +274,7 @@ describe("createBreaker", () => {
     });
   }
 
-  it("agrees with a plain model, whatever the order of calls, results and time", () => {
+  it("agrees with a plain model for any order of calls, results and time", () => {
     type Step = { start: true } | { settle: number; outcome: "succeeded" | "failed" } | { wait: number };
     const steps = fc.array(
       fc.oneof<fc.Arbitrary<Step>[]>(
@@ -289,7 +289,7 @@ describe("createBreaker", () => {
         const coolDown = 10;
         let at = 0;
         const breaker = createBreaker({ failures: limit, coolDownMs: coolDown, now: () => at });
-        // The model keeps the history: openings and closings as instants, every call with what it was let in as.
+        // The model records when the breaker opens and closes, and in which state it allowed each call.
         let model: { state: "closed" | "open" | "half-open"; streak: number; until: number; epoch: object } =
           {
             state: "closed",

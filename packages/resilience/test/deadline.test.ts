@@ -8,7 +8,7 @@ import { failure } from "./support/failure.ts";
 const never = (): Promise<never> => new Promise(() => undefined);
 
 describe("withDeadline", () => {
-  it("answers with the result, or fails with the error, of what it ran", async () => {
+  it("resolves with the result of the call, or rejects with its error", async () => {
     expect(await withDeadline(10_000, () => Promise.resolve(1))).to.equal(1);
     expect(await withDeadline(10_000, () => 2)).to.equal(2);
     const boom = new Error("boom");
@@ -19,7 +19,7 @@ describe("withDeadline", () => {
     expect(await failure(thrown)).to.equal(boom);
   });
 
-  it("rejects at the deadline though the call never settles, and aborts its signal with the same error", async () => {
+  it("rejects at the deadline when the call never settles, and aborts its signal with the same error", async () => {
     let reason: unknown;
     const error = await failure(
       withDeadline(5, (signal) => {
@@ -33,7 +33,7 @@ describe("withDeadline", () => {
     expect(reason).to.equal(error);
   });
 
-  it("ignores a result and a rejection that come too late", async () => {
+  it("ignores a result and a rejection after the deadline", async () => {
     const unhandled: unknown[] = [];
     const listener = (reason: unknown): unknown => unhandled.push(reason);
     process.on("unhandledRejection", listener);
@@ -49,7 +49,7 @@ describe("withDeadline", () => {
     }
   });
 
-  it("leaves no listener behind", async () => {
+  it("removes its listener from the outer signal", async () => {
     const outer = new AbortController();
     const listeners = countListeners(outer.signal);
     await withDeadline(60_000, () => Promise.resolve(), { signal: outer.signal });
@@ -58,21 +58,21 @@ describe("withDeadline", () => {
     expect(listeners()).to.deep.equal({ added: 3, left: 0 });
   });
 
-  it("holds the process while it waits, and no longer", async () => {
-    // Were a timer left behind, the first would end after a minute; were it not to hold, the second would end at once.
+  it("keeps the process alive while it waits, and no longer", async () => {
+    // A timer that is not cleared would delay the first exit by a minute; an unref'd one would end the second at once.
     expect(await run('withDeadline(60_000, async () => "done").then(console.log)')).to.equal("done");
     const hung = "withDeadline(30, () => new Promise(() => {})).catch((error) => console.log(error.code))";
     expect(await run(hung)).to.equal("ERR_SVC_DEADLINE");
   }).timeout(30_000);
 
-  it("does not call when there is no time left", async () => {
+  it("does not run the call when no time is left", async () => {
     let called = false;
     const error = await failure(withDeadline(-3, () => (called = true)));
     expect(error).to.be.instanceOf(DeadlineError);
     expect(called).to.equal(false);
   });
 
-  it("waits where setTimeout would fire at once because the time is too long for it", async () => {
+  it("waits for a time that is too long for setTimeout", async () => {
     const call = deferred<string>();
     setImmediate(() => setTimeout(() => call.resolve("done"), 5));
     expect(await withDeadline(Infinity, () => call.promise)).to.equal("done");
@@ -89,7 +89,7 @@ describe("withDeadline", () => {
     expect(inner?.reason).to.equal(reason);
   });
 
-  it("does not call when the outer signal is aborted already", async () => {
+  it("does not run the call when the outer signal has already aborted", async () => {
     let called = false;
     const reason = new Error("client went away");
     const waiting = withDeadline(60_000, () => (called = true), { signal: AbortSignal.abort(reason) });
@@ -97,7 +97,7 @@ describe("withDeadline", () => {
     expect(called).to.equal(false);
   });
 
-  it("rejects with what onTimeout throws, and aborts all the same", async () => {
+  it("rejects with the error that onTimeout throws, and still aborts the signal", async () => {
     const thrown = new Error("onTimeout");
     let aborted = false;
     const waiting = withDeadline(
@@ -115,7 +115,7 @@ describe("withDeadline", () => {
     expect([await failure(waiting), aborted]).to.deep.equal([thrown, true]);
   });
 
-  it("tells onTimeout once, and only when the time is up", async () => {
+  it("calls onTimeout once, and only at the deadline", async () => {
     let told = 0;
     const onTimeout = (): unknown => told++;
     await withDeadline(60_000, () => Promise.resolve(), { onTimeout });
@@ -124,7 +124,7 @@ describe("withDeadline", () => {
     expect(told).to.equal(1);
   });
 
-  it("refuses what is not a time, and options that it does not know", async () => {
+  it("refuses an invalid time and unknown options", async () => {
     const wrong = await failure(withDeadline(Number.NaN, never));
     expect(wrong).to.be.instanceOf(OptionError);
     expect((wrong as Error).message).to.equal("withDeadline(): ms must be a number; it is NaN");

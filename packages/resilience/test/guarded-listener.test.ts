@@ -2,7 +2,7 @@ import { guardedListener, OptionError } from "@svc/resilience";
 import { expect } from "chai";
 
 describe("guardedListener", () => {
-  it("hands every event on", () => {
+  it("passes every event to the listener", () => {
     const heard: number[] = [];
     const tell = guardedListener<number>(
       (event) => heard.push(event),
@@ -12,7 +12,7 @@ describe("guardedListener", () => {
     expect(heard).to.deep.equal([1, 2, 3]);
   });
 
-  it("keeps what it throws from the caller, and tells the first of it", () => {
+  it("reports the first error that the listener throws, and does not throw it to the caller", () => {
     const failed: unknown[][] = [];
     const tell = guardedListener<string>(
       (event) => {
@@ -24,7 +24,7 @@ describe("guardedListener", () => {
     expect(failed).to.deep.equal([[0, "a"]]);
   });
 
-  it("and what an async one rejects with", async () => {
+  it("reports the rejection of an async listener", async () => {
     const failed: unknown[] = [];
     const tell = guardedListener<string>(
       (event): void => Promise.reject(new Error(event)) as never,
@@ -36,7 +36,7 @@ describe("guardedListener", () => {
     expect(failed).to.deep.equal(["a"]);
   });
 
-  it("does nothing without one, and refuses what is none", () => {
+  it("does nothing without a listener, and refuses a listener that is not a function", () => {
     expect(guardedListener(undefined, () => undefined)(1)).to.equal(undefined);
     expect(() => guardedListener("x" as never, () => undefined)).to.throw(
       OptionError,

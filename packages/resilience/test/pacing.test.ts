@@ -9,12 +9,12 @@ describe("backoff", () => {
     expect(seconds).to.deep.equal([2, 4, 8, 16, 32, 64, 128, 256, 300, 300]);
   });
 
-  it("stays at the maximum where the power is no longer a number", () => {
+  it("returns the maximum when the power overflows", () => {
     expect(backoff({ baseMs: 1, maxMs: 5_000, jitter: "none" })(100_000)).to.equal(5_000);
     expect(backoff({ baseMs: 0, maxMs: 5_000, jitter: "none" })(100_000)).to.equal(0);
   });
 
-  it("spreads evenly between minMs and the delay by default", () => {
+  it("spreads delays evenly between minMs and the delay by default", () => {
     let drawn = 0;
     const delay = backoff({ baseMs: 1_000, maxMs: 1_000, minMs: 200, random: () => drawn });
     expect(delay(1)).to.equal(200);
@@ -24,12 +24,12 @@ describe("backoff", () => {
     expect(delay(5)).to.equal(1_000);
   });
 
-  it("grows by its factor", () => {
+  it("multiplies the delay by factor after each attempt", () => {
     const delay = backoff({ baseMs: 10, maxMs: 10_000, factor: 10, jitter: "none" });
     expect([delay(1), delay(2), delay(3)]).to.deep.equal([10, 100, 1_000]);
   });
 
-  it("never leaves its bounds", () => {
+  it("returns a delay from 0 to maxMs for any options", () => {
     const options = fc.record({
       baseMs: fc.nat(5_000),
       maxMs: fc.nat(60_000),
@@ -61,7 +61,7 @@ describe("backoff", () => {
     expect(wrong({ baseMs: 1, maxMs: 5, max: 5 })).to.throw(OptionError, "max is unknown");
   });
 
-  it("refuses a number of attempts that would become a loop without a pause", () => {
+  it("refuses a number of attempts that would give a delay of 0 or NaN", () => {
     const delay = backoff({ baseMs: 1, maxMs: 5 });
     for (const attempts of [0, -1, 1.5, Number.NaN]) {
       expect(() => delay(attempts)).to.throw(OptionError, "attempts must be a whole number of at least 1");
@@ -70,7 +70,7 @@ describe("backoff", () => {
 });
 
 describe("atMostEvery", () => {
-  it("acts at once, then once an interval, and says how many it dropped", () => {
+  it("acts at once, then once per interval, with the number of dropped calls", () => {
     let at = 0;
     const seen: [number, string][] = [];
     const warn = atMostEvery(10_000, (dropped, text: string) => seen.push([dropped, text]), {
@@ -91,7 +91,7 @@ describe("atMostEvery", () => {
     ]);
   });
 
-  it("counts an act that throws as done", () => {
+  it("waits for the interval also after an act that throws", () => {
     let calls = 0;
     const act = atMostEvery(
       1_000,
@@ -106,7 +106,7 @@ describe("atMostEvery", () => {
     expect(calls).to.equal(1);
   });
 
-  it("works with the clock of the process", () => {
+  it("uses the clock of the process by default", () => {
     let calls = 0;
     const act = atMostEvery(3_600_000, () => calls++);
     act();

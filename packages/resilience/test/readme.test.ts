@@ -11,18 +11,18 @@ async function output(index: number): Promise<string[]> {
 }
 
 describe("README", () => {
-  it("shows a breaker that stops calling", async () => {
+  it("has a sample with a breaker that opens and refuses a call", async () => {
     const lines = await output(0);
     expect(lines).to.have.lengthOf(4);
     expect(lines.slice(0, 3)).to.not.include("ERR_SVC_BREAKER_OPEN");
     expect(lines[3]).to.equal("ERR_SVC_BREAKER_OPEN");
   });
 
-  it("shows a hundred callers that share one probe", async () => {
+  it("has a sample with a hundred callers that share one probe", async () => {
     expect(await output(1)).to.deep.equal(["1"]);
   });
 
-  it("shows delays and a warning that is not repeated", async () => {
+  it("has a sample with delays and a warning that is not repeated", async () => {
     expect(await output(2)).to.deep.equal(["2000 4000 300000", "the store is down 0"]);
   });
 });

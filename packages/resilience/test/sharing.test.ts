@@ -4,7 +4,7 @@ import { type Deferred, deferred } from "./support/deferred.ts";
 import { failure } from "./support/failure.ts";
 
 describe("singleFlight", () => {
-  it("gives callers that come while a call is under way its result", async () => {
+  it("gives the result of a running call to concurrent callers", async () => {
     const calls: Deferred<number>[] = [];
     const flight = singleFlight(() => {
       const call = deferred<number>();
@@ -19,7 +19,7 @@ describe("singleFlight", () => {
     expect(flight.pending).to.equal(false);
   });
 
-  it("gives them its failure too: nobody who waited tries again", async () => {
+  it("gives the failure of a running call to concurrent callers, without a second call", async () => {
     let calls = 0;
     const boom = new Error("boom");
     const flight = singleFlight(() => (calls++, Promise.reject(boom)));
@@ -32,7 +32,7 @@ describe("singleFlight", () => {
     expect(calls).to.equal(1);
   });
 
-  it("starts anew after a result, a rejection and a throw", async () => {
+  it("starts a new call after a result, a rejection and a throw", async () => {
     let calls = 0;
     const flight = singleFlight(() => {
       calls += 1;
@@ -62,7 +62,7 @@ describe("remember", () => {
     return { clock, asked, answer };
   }
 
-  it("reuses an answer until its time is over, counted from when it came", async () => {
+  it("reuses a result for ttlMs from its arrival", async () => {
     const { clock, asked, answer } = setup();
     const first = answer();
     clock.at = 5_000;
@@ -78,7 +78,7 @@ describe("remember", () => {
     expect(await answer()).to.equal("b");
   });
 
-  it("shares a question that hangs and never asks it a second time", async () => {
+  it("shares a call that hangs and never repeats it", async () => {
     const { clock, asked, answer } = setup();
     const waiting = [answer()];
     clock.at = 1_000_000;
@@ -89,7 +89,7 @@ describe("remember", () => {
     expect(await Promise.all(waiting)).to.deep.equal(["at last", "at last", "at last"]);
   });
 
-  it("does not share an old answer while a newer question is out", async () => {
+  it("does not return an old result while a newer call is running", async () => {
     const { clock, asked, answer } = setup();
     const first = answer();
     asked[0]?.resolve("old");
@@ -102,7 +102,7 @@ describe("remember", () => {
     expect(await Promise.all([second, third])).to.deep.equal(["new", "new"]);
   });
 
-  it("asks again after a failure by default", async () => {
+  it("calls again after a failure by default", async () => {
     const { asked, answer } = setup();
     const first = answer();
     asked[0]?.reject(new Error("boom"));
@@ -112,7 +112,7 @@ describe("remember", () => {
     expect(await second).to.equal("fine");
   });
 
-  it("reuses a failure for failureTtlMs when told to", async () => {
+  it("reuses a failure for failureTtlMs", async () => {
     const { clock, asked, answer } = setup({ failureTtlMs: 200 });
     const boom = new Error("boom");
     const first = answer();
@@ -127,7 +127,7 @@ describe("remember", () => {
     expect(await second).to.equal("fine");
   });
 
-  it("refuses a time that is none and options that it does not know", () => {
+  it("refuses an invalid time and unknown options", () => {
     expect(() => remember(-1, () => 1)).to.throw(
       OptionError,
       "remember(): ttlMs must be a number of at least 0",

@@ -1,32 +1,30 @@
-/** Stands for the part of a template that cannot be known. Never the raw path: that would be unbounded. */
+/** Replaces the unknown part of a template; the raw path would give an unbounded number of templates. */
 const UNKNOWN = "/<mount>";
 
-// No path of a real application is deeper; a longer one that a caller sends is not looked at any further.
+// No real application has deeper paths, so the rest of a longer request path is ignored.
 const MAX_SEGMENTS = 128;
 
-/**
- * A path as the application's author wrote it, with what is needed to compare it with the path of a request.
- */
+/** A path as the application's author wrote it, split up for the comparison with the path of a request. */
 export interface PathTemplate {
   readonly text: string;
-  /** What a segment must be, in lower case; undefined where it may be anything. */
+  /** The fixed segments in lower case; undefined for a parameter, which matches any text. */
   readonly segments: readonly (string | undefined)[];
-  /** Anything may follow the segments: there is a wildcard, an optional group or a regular expression. */
+  /** Whether more may follow the segments, because of a wildcard, an optional group or a regular expression. */
   readonly open: boolean;
 }
 
-/** What a layer or a route may be given as its path; undefined when it cannot be read back. */
+/** The path of a layer or route; undefined when it cannot be read back. */
 export type Path = string | RegExp | undefined;
 
 export const ROOT: PathTemplate = { text: "", segments: [], open: false };
 
-/** The paths that one argument of `use`, `get` and so on stands for. */
+/** Returns the paths in one argument of `use`, `get` and so on, which may be a list. */
 export function alternatives(path: unknown): readonly Path[] {
   if (Array.isArray(path)) return (path as unknown[]).flatMap(alternatives);
   return [typeof path === "string" || path instanceof RegExp ? path : undefined];
 }
 
-/** A prefix followed by the path of a mount. Mounts take no notice of slashes at their end. */
+/** Appends the path of a mount to a prefix. Express ignores slashes at the end of a mount path. */
 export function mounted(prefix: PathTemplate, path: Path): PathTemplate {
   if (typeof path !== "string") return routed(prefix, path);
   let end = path.length;
@@ -34,7 +32,7 @@ export function mounted(prefix: PathTemplate, path: Path): PathTemplate {
   return routed(prefix, path.slice(0, end));
 }
 
-/** A prefix followed by the path of a route. */
+/** Appends the path of a route to a prefix. */
 export function routed(prefix: PathTemplate, path: Path): PathTemplate {
   if (path === undefined) return { ...prefix, text: prefix.text + UNKNOWN, open: true };
   if (typeof path !== "string") return { ...prefix, text: prefix.text + String(path), open: true };
@@ -44,20 +42,19 @@ export function routed(prefix: PathTemplate, path: Path): PathTemplate {
   if (prefix.open) return { ...prefix, text };
   const segments = [...prefix.segments];
   for (const segment of rooted.replace(/\/$/, "").split("/").slice(1)) {
-    // Whatever is neither plain text nor one named segment (`:id`, `:from-:to`) may match any number of
-    // segments.
+    // Anything except plain text and named parameters (`:id`, `:from-:to`) may match any number of segments.
     if (rooted.startsWith("{") || /[*{}()?+[\]|\\"]/.test(segment)) return { text, segments, open: true };
     segments.push(segment.includes(":") ? undefined : segment.toLowerCase());
   }
   return { text, segments, open: false };
 }
 
-/** How a template is shown: the root is `/`. */
+/** Returns the text of a template; the root is `/`. */
 export function shown(template: PathTemplate): string {
   return template.text === "" ? "/" : template.text;
 }
 
-/** What is shown when only the route's own path is known. */
+/** Returns the text of a route whose mount is unknown. */
 export function unplaced(path: unknown): string {
   return UNKNOWN + alternatives(path).map(ownText).join("|");
 }
@@ -66,7 +63,7 @@ function ownText(path: Path): string {
   return path === undefined ? "" : routed(ROOT, path).text;
 }
 
-/** The one of the templates that fits the path of a URL with the most fixed segments; the first of equals. */
+/** Returns the template that matches the path of a URL with the most fixed segments; the first one of equals. */
 export function bestMatch(templates: readonly PathTemplate[], url: string): PathTemplate | undefined {
   const path = segmentsOf(url);
   let best: PathTemplate | undefined;
@@ -81,7 +78,7 @@ export function bestMatch(templates: readonly PathTemplate[], url: string): Path
   return best;
 }
 
-/** How many fixed segments of the template the path has; -1 when it does not fit. */
+/** Counts the fixed segments of a template that matches the path; -1 when it does not match. */
 function fixedSegments({ segments, open }: PathTemplate, path: readonly string[]): number {
   if (open ? path.length < segments.length : path.length !== segments.length) return -1;
   let fixed = 0;
@@ -97,7 +94,7 @@ function fixedSegments({ segments, open }: PathTemplate, path: readonly string[]
 function segmentsOf(url: string): string[] {
   const query = url.indexOf("?");
   const end = query === -1 ? url.length : query;
-  // A request to a proxy names the whole URL: http://host/path.
+  // The request line of a request to a proxy holds the whole URL: http://host/path.
   const host = url.startsWith("/") ? -1 : url.indexOf("://");
   const start = host === -1 || host > end ? 0 : url.indexOf("/", host + 3);
   if (start === -1 || start >= end) return [];

@@ -1,14 +1,14 @@
 import { alternatives, type Path } from "./path-template.ts";
 
 /**
- * The parts of Express that routes are read from. The routers of Express 4 and Express 5 keep the same facts under
- * different names.
+ * The undocumented parts of Express that a template is read from. The routers of Express 4 and Express 5 keep the same
+ * facts under different names.
  */
 export interface AppShape {
-  /** The application that this one was mounted in with `use`, the last one when there are several. */
+  /** The application that mounted this one with `use`; the last one when there are several. */
   readonly parent?: AppShape | undefined;
   readonly mountpath?: unknown;
-  /** Express 5. In Express 4 a getter that throws. */
+  /** Express 5. In Express 4 this is a getter that throws. */
   readonly router?: RouterShape | undefined;
   /** Express 4. */
   readonly _router?: RouterShape | undefined;
@@ -55,29 +55,29 @@ export function routerOf(value: unknown): RouterShape | undefined {
 
 const NO_LAYERS: readonly LayerShape[] = [];
 
-/** The layers of an application's own router. */
+/** Returns the layers of an application's own router. */
 export function layersOf(app: AppShape): readonly LayerShape[] {
   const router = app._router ?? (app.lazyrouter === undefined ? app.router : undefined);
   return router?.stack ?? NO_LAYERS;
 }
 
-/** Returns the layers of the router that a layer leads to, or undefined when it leads to another handler. */
+/** Returns the layers of the router that a layer leads to, or undefined when it does not lead to a router. */
 export function layersBehind(layer: LayerShape): readonly LayerShape[] | undefined {
   return routerOf(layer.handle)?.stack;
 }
 
-/** The paths that a layer is mounted at, as they were given or as near to that as can be read back. */
+/** Returns the paths that a layer is mounted at: as written, or as reconstructed from the expression of Express 4. */
 export function mountPathsOf(layer: LayerShape): readonly Path[] {
   if (layer.slash === true || layer.regexp?.fast_slash === true) return [""];
   if (layer.rawPath !== undefined) return alternatives(layer.rawPath);
   return layer.regexp === undefined ? [undefined] : readBack(layer.regexp, layer.keys ?? []);
 }
 
-// What path-to-regexp 0.1 puts at the end of every mount path; between the paths of a list there is a `|`.
+// path-to-regexp 0.1 appends this to every mount path, and joins the paths of a list with `|`.
 const MOUNT_END = String.raw`(?=\/|$)`;
 const OPTIONAL_SLASH = String.raw`\/?`;
 
-/** Express 4 keeps no path, only the expression that it was compiled to: this undoes the compilation. */
+/** Reconstructs the paths from the compiled expression, because Express 4 does not keep them. */
 function readBack(regexp: RegExp, keys: readonly { readonly name: string | number }[]): readonly Path[] {
   const { source } = regexp;
   if (!source.startsWith("^") || !source.endsWith(MOUNT_END)) return [regexp];
@@ -88,7 +88,7 @@ function readBack(regexp: RegExp, keys: readonly { readonly name: string | numbe
     .map((one) => pathOf(one.endsWith(OPTIONAL_SLASH) ? one.slice(0, -OPTIONAL_SLASH.length) : one, names));
 }
 
-/** The path that was compiled to `source`. Takes the names that it uses from the front of the list. */
+/** Returns the path that was compiled to `source`. Removes the names that it uses from the front of the list. */
 function pathOf(source: string, names: string[]): string {
   let path = "";
   let index = 0;
@@ -104,7 +104,7 @@ function pathOf(source: string, names: string[]): string {
       path += names.splice(0, captures)[0] ?? "*";
       index = end;
     } else {
-      // The bracket that closes a `(?:`; a `?` behind it stays, as it does in an optional `:name?`.
+      // Skip the bracket that closes a `(?:`; keep a `?` after it, as in an optional `:name?`.
       if (char !== ")") path += char;
       index++;
     }
@@ -112,7 +112,7 @@ function pathOf(source: string, names: string[]): string {
   return path;
 }
 
-/** Where the group that opens at `start` ends, and how many groups it captures, itself included. */
+/** Returns the end of the group that opens at `start`, and the number of its capturing groups, itself included. */
 function groupAt(source: string, start: number): { readonly end: number; readonly captures: number } {
   let depth = 0;
   let captures = 0;

@@ -31,14 +31,14 @@ for (const [name, express] of Object.entries(expressMajors)) {
   };
 
   describe(`routeTemplateOf on ${name}`, () => {
-    it("MET-8 is the path of a route as it was written", async () => {
+    it("MET-8 returns the path of a route as it was written", async () => {
       const app = silent().get("/", ok).get("/orders/:id", ok).post("/orders", ok);
       expect(
         await templatesOf(app, "/", "/orders/7?x=1", "/orders/8", "POST /orders", "HEAD /orders/7"),
       ).to.eql(["/", "/orders/:id", "/orders/:id", "/orders", "/orders/:id"]);
     });
 
-    it("MET-8 has the prefixes of nested and parameterised mounts", async () => {
+    it("MET-8 includes the prefixes of nested and parameterised mounts", async () => {
       const items = express.Router({ mergeParams: true }).get("/:id", ok).get("/", ok);
       const tenant = express.Router({ mergeParams: true }).use("/items", items);
       const app = silent().use("/t/:tenant/", tenant).use("/plain", express.Router().get("/a.b", ok));
@@ -49,7 +49,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       ]);
     });
 
-    it("MET-9 is undefined when no route has matched", async () => {
+    it("MET-9 returns undefined when no route has matched", async () => {
       const app = silent()
         .use("/closed", (_req, res) => void res.status(401).end())
         .get("/known", ok);
@@ -72,7 +72,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect(await templatesOf(unhandled, "/r/a/boom/1", "/r/a/next/1")).to.eql(wanted);
     });
 
-    it("has the mounts of sub-applications, also in each other", async () => {
+    it("includes the mounts of sub-applications, also of nested ones", async () => {
       const inner = silent().get("/y/:id", ok);
       const sub = silent()
         .get("/x/:id", ok)
@@ -90,7 +90,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       ]);
     });
 
-    it("has the mount of a sub-application whose very first request fails", async () => {
+    it("includes the mount of a sub-application when its first request fails", async () => {
       const sub = silent().get("/boom/:id", boom).get("/fine/:id", ok);
       const app = silent().use("/s/:tenant", sub).use(answerError);
       expect(await templatesOf(app, "/s/a/boom/1", "/s/a/fine/1", "/s/a/boom/2")).to.eql([
@@ -100,7 +100,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       ]);
     });
 
-    it("knows nested routers of a sub-application on error paths once it has answered", async () => {
+    it("includes nested routers of a sub-application on error paths after its first answer", async () => {
       const sub = silent().use("/deep", express.Router().get("/boom/:id", boom)).get("/fine", ok);
       const app = silent().use("/s", sub).use(answerError);
       expect(await templatesOf(app, "/s/deep/boom/1", "/s/fine", "/s/deep/boom/1")).to.eql([
@@ -110,7 +110,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       ]);
     });
 
-    it("has the mounts when an application in the middle handles the error of a sub-application", async () => {
+    it("includes the mounts when an application in between handles the error of a sub-application", async () => {
       const inner = silent().get("/boom/:id", boom).get("/fine/:id", ok);
       const middle = silent().use("/inner/:b", inner).use(answerError);
       const app = silent().use(["/one/:a", "/two/:a"], middle);
@@ -120,7 +120,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect(await templatesOf(app, ...paths)).to.eql(wanted);
     });
 
-    it("tells the mounts of a router that is mounted twice apart", async () => {
+    it("distinguishes the mounts of a router that is mounted twice", async () => {
       const router = express.Router().get("/x/:id", ok).get("/boom", boom);
       const app = silent()
         .use("/a", router)
@@ -132,13 +132,13 @@ for (const [name, express] of Object.entries(expressMajors)) {
       ).to.eql(["/a/x/:id", "/b/:c/x/:id", "/again/a/x/:id", "/a/x/:id", "/a/boom", "/b/:c/boom"]);
     });
 
-    it("tells the mounts of an application that is mounted twice apart", async () => {
+    it("distinguishes the mounts of an application that is mounted twice", async () => {
       const sub = silent().get("/x/:id", ok);
       const app = silent().use("/a/:b", sub).use("/c", sub);
       expect(await templatesOf(app, "/a/1/x/1", "/c/x/1")).to.eql(["/a/:b/x/:id", "/c/x/:id"]);
     });
 
-    it("does not confuse a router that two applications share", async () => {
+    it("returns the mount of the right application for a router that two applications share", async () => {
       const router = express.Router().get("/x", ok);
       const one = silent().use("/one", router);
       const two = silent().use("/two", router);
@@ -147,7 +147,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect(await templatesOf(one, "/one/x")).to.eql(["/one/x"]);
     });
 
-    it("finds routes and mounts that are added late", async () => {
+    it("finds routes and mounts that are added after the first request", async () => {
       const router = express.Router().get("/first", ok);
       const app = silent().use("/r", router);
       expect(await templatesOf(app, "/r/first")).to.eql(["/r/first"]);
@@ -162,7 +162,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       ]);
     });
 
-    it("shows the path of a list that fits", async () => {
+    it("returns the matching path of a list", async () => {
       const app = silent().get(["/one", "/two/:id"], ok).use(["/m", "/n/:o"], express.Router().get("/x", ok));
       expect(await templatesOf(app, "/one", "/two/2", "/m/x", "/n/1/x")).to.eql([
         "/one",
@@ -184,7 +184,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       ]);
     });
 
-    it("takes a function around a router for a mount when the path fits", async () => {
+    it("uses the path of a function around a router as its mount when the URL matches", async () => {
       const router = express.Router().get("/x/:id", ok);
       const deep = express.Router().use("/deep", router);
       const app = silent();
@@ -208,14 +208,14 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect(await templatesOf(app, "/t/acme/a/x", "/t/acme/b/x")).to.eql(["/a/x", "/b/x"]);
     });
 
-    it("copes with a router that contains itself", async () => {
+    it("returns a template for a router that contains itself", async () => {
       const router = express.Router();
       router.get("/leaf/:id", ok).use("/down", router);
       const app = silent().use("/r", router);
       expect(await templatesOf(app, "/r/leaf/1", "/r/down/leaf/1")).to.eql(["/r/leaf/:id", "/r/leaf/:id"]);
     });
 
-    it("gives up in time where routers are mounted in each other a million times over", async () => {
+    it("stops searching at its limit when nested mounts give a million paths", async () => {
       let router = express.Router().get("/leaf/:id", ok);
       for (let level = 0; level < 20; level++) {
         router = express.Router().use("/x", router).use("/y", router);
@@ -230,7 +230,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       expect(found).to.eql(["/x".repeat(20) + "/leaf/:id", "/<mount>/leaf/:id", "/after/:id"]);
     });
 
-    it("MET-10 has as many values as there are routes, whatever is asked for", async () => {
+    it("MET-10 returns at most one value per mounted route for any URL", async () => {
       const router = express.Router().get("/x/:id", ok).get("/boom/:id", boom);
       const sub = silent().get("/y/:id", ok).get("/bang/:id", boom);
       const app = silent().use("/a/:t", router).use("/b/:t", router).use("/s/:t", sub).use("/u/:t", sub);
@@ -246,7 +246,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
       ]);
     });
 
-    it("takes a URL in absolute form", async () => {
+    it("accepts a URL in absolute form", async () => {
       const router = express.Router().get("/x", ok);
       const app = silent().use("/a", router).use("/b", router);
       expect(await templatesOf(app, "http://example.test/b/x?y=/a/x")).to.eql(["/b/x"]);
@@ -257,7 +257,7 @@ for (const [name, express] of Object.entries(expressMajors)) {
 describe("routeTemplateOf with Express 4 paths", () => {
   const express = expressMajors["express 4"];
 
-  it("reads the paths of mounts back from their expressions", async () => {
+  it("reconstructs the paths of mounts from their expressions", async () => {
     const router = express.Router().get("/x", ok);
     for (const [path, url, wanted] of [
       ["/:lang?/docs", "/docs/x", "/:lang?/docs/x"],
@@ -295,18 +295,18 @@ describe("routeTemplateOf with Express 5 paths", () => {
 });
 
 describe("routeTemplateOf elsewhere", () => {
-  it("is undefined on a bare server", async () => {
+  it("returns undefined on a bare server", async () => {
     expect(await templatesOf((_req, res) => res.end("ok"), "/x/1")).to.eql([undefined]);
   });
 
-  it("starts at the application where that is mounted in something else than Express", async () => {
+  it("starts at the application when another framework mounts it", async () => {
     const app = expressMajors["express 5"]().get("/x/:id", ok);
     const outer = connect();
     outer.use("/outer", (req, res, next) => void app(req as never, res as never, next));
     expect(await templatesOf(outer, "/outer/x/1")).to.eql(["/x/:id"]);
   });
 
-  it("uses a placeholder where the mount of a router without an application is not known", async () => {
+  it("uses a placeholder when the mount of a router without an application is unknown", async () => {
     const router = expressMajors["express 5"].Router().get("/x/:id", ok);
     const outer = expressMajors["express 5"].Router().use("/outer", router);
     const finish = (): void => undefined;
@@ -321,7 +321,7 @@ describe("routeTemplateOf elsewhere", () => {
   it("uses a placeholder for a mount whose path the router does not keep", async () => {
     const express = expressMajors["express 5"];
     const app = express().use("/secret", express.Router().get("/x", ok));
-    // As in routers before 2.3.
+    // Routers before 2.3 have no rawPath.
     for (const layer of app.router.stack) Reflect.deleteProperty(layer, "rawPath");
     expect(await templatesOf(app, "/secret/x")).to.eql(["/<mount>/x"]);
   });
@@ -334,7 +334,7 @@ describe("routeTemplateOf elsewhere", () => {
 });
 
 describe("setRouteTemplate", () => {
-  it("MET-8 names the path of a request that no route of Express answers", async () => {
+  it("MET-8 sets the template of a request that no Express route answers", async () => {
     const app = expressMajors["express 5"]();
     app.use((req, res) => {
       setRouteTemplate(req, "/fixed");
@@ -344,7 +344,7 @@ describe("setRouteTemplate", () => {
     expect(await (await fetch(`${server.url}/fixed`)).text()).to.equal("/fixed");
   });
 
-  it("gives way to a route that matches later", async () => {
+  it("is overridden by a route that matches later", async () => {
     const app = expressMajors["express 5"]();
     app.use((req, _res, next) => {
       setRouteTemplate(req, "/fixed");

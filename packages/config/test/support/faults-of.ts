@@ -2,7 +2,7 @@ import { loadConfig } from "@svc/config";
 import { ConfigurationError } from "@svc/options";
 import { authTable, databaseTable } from "./tables.ts";
 
-/** The error of a configuration that is refused; fails when it is taken. */
+/** Returns the error of a refused configuration; fails when it is accepted. */
 export function errorOf(load: () => unknown): ConfigurationError {
   try {
     load();
@@ -13,7 +13,7 @@ export function errorOf(load: () => unknown): ConfigurationError {
   throw new Error("the configuration was taken");
 }
 
-/** The faults of a text and an environment, read with the two plugins, each as `key: message`. */
+/** Returns the faults of a text and an environment, read with the two plugins, each as `key: message`. */
 export function faultsOf(text: string, env: Readonly<Record<string, string>> = {}): string[] {
   const plugins = { database: databaseTable, auth: authTable };
   const { faults } = errorOf(() => loadConfig({ text, env: { SVC_APP_NAME: "shop", ...env }, plugins }));

@@ -44,7 +44,7 @@ export interface AuthSettings {
   readonly providers: Readonly<Record<string, ProviderSettings>>;
 }
 
-/** A plugin with environment names of both precedences, and with tables whose names the author chooses. */
+/** A plugin with variables of both precedences, and with tables under names that the author chooses. */
 export const authTable: Table<AuthSettings> = {
   keys: {
     mode: {

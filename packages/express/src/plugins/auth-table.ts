@@ -15,21 +15,21 @@ import { type ProviderSettings, providerTable } from "./provider-table.ts";
 
 /** `[plugin.auth]` (AUTH-38). */
 export interface AuthSettings {
-  /** Where the keys come from. Default: jwks. */
+  /** The source of the keys. Default: jwks. */
   readonly mode: "jwks" | "public_key" | "secret";
-  /** Algorithms that a token may be signed with. Default: RS256. */
+  /** Accepted signature algorithms. Default: RS256. */
   readonly algorithms: readonly string[];
   /** The shared secret of mode `secret`. Default: none. */
   readonly secret: string | undefined;
   /** The PEM of mode `public_key`. Default: none. */
   readonly publicKey: string | undefined;
-  /** The key set's URL of mode `jwks`. Default: none. */
+  /** The URL of the key set of mode `jwks`. Default: none. */
   readonly jwksUrl: string | undefined;
-  /** What `iss` must be; empty: not looked at. Default: empty. */
+  /** The required `iss`; empty: not checked. Default: empty. */
   readonly issuer: string;
-  /** What `aud` must be or contain; empty: not looked at, with a warning. Default: empty. */
+  /** The required `aud`, or a required member of it; empty: not checked, with a warning. Default: empty. */
   readonly audience: string | readonly string[];
-  /** Clock skew that is allowed on `exp`, `nbf` and `iat`, in seconds. Default: 30. */
+  /** Accepted clock skew for `exp`, `nbf` and `iat`, in seconds. Default: 30. */
   readonly leewaySeconds: number;
   /** Default: tenant_id. */
   readonly tenantClaim: string;
@@ -37,36 +37,36 @@ export interface AuthSettings {
   readonly scopeClaim: string;
   /** Default: roles. */
   readonly rolesClaim: string;
-  /** Whether a token counts while the revocation store does not answer. Default: true. */
+  /** Whether tokens are accepted while the revocation store does not answer. Default: true. */
   readonly revocationFailOpen: boolean;
-  /** For one fetch of the key set, all tries together, in seconds. Default: 5. */
+  /** Time limit for one fetch of the key set, all attempts together, in seconds. Default: 5. */
   readonly jwksTimeoutSeconds: number;
-  /** Tries of one fetch, the first one included. Default: 2. */
+  /** Attempts of one fetch, including the first. Default: 2. */
   readonly jwksAttempts: number;
-  /** Failed fetches in a row after which none is tried for a while; 0 for never. Default: 3. */
+  /** Failed fetches in a row that open the circuit breaker; 0: no circuit breaker. Default: 3. */
   readonly jwksBreakerFailures: number;
-  /** For how long none is tried then, in seconds. Default: 30. */
+  /** How long the open circuit breaker allows no fetch, in seconds. Default: 30. */
   readonly jwksBreakerCoolDownSeconds: number;
-  /** How many verified tokens are remembered; 0 switches that off. Default: 5,000. */
+  /** How many verified tokens are cached; 0: none. Default: 5,000. */
   readonly cacheTokens: number;
   /** Whether the service issues tokens: `service.issuer`, and the routes under /auth. Default: false. */
   readonly issueTokens: boolean;
-  /** A file or folder of signing keys as `svc-keys` makes it; it verifies too, in the place of the mode. Default: none. */
+  /** A file or folder of signing keys made by `svc-keys`; its keys also verify, in place of those of the mode. Default: none. */
   readonly signingKeys: string | undefined;
-  /** How long an access token lives, in minutes (ISS-4). Default: 15. */
+  /** Lifetime of an access token, in minutes (ISS-4). Default: 15. */
   readonly accessLifetimeMinutes: number;
-  /** How long a refresh token lives, in days (ISS-4). Default: 30. */
+  /** Lifetime of a refresh token, in days (ISS-4). Default: 30. */
   readonly refreshLifetimeDays: number;
-  /** For how long a token that was just rotated is refused without ending its session, in seconds (REF-14). Default: 10. */
+  /** How long after its rotation a refresh token is refused without ending its session, in seconds (REF-14). Default: 10. */
   readonly refreshGraceSeconds: number;
-  /** After how many days a session ends whatever it does; 0: never (REF-15). Default: 0. */
+  /** Maximum lifetime of a session in days, also with refreshes; 0: no limit (REF-15). Default: 0. */
   readonly sessionLifetimeDays: number;
   /**
-   * What the login cookie of providers is encrypted with; or the current one and the one before it (OIDC-6). Default:
-   * derived from `secret` in mode `secret`, else none.
+   * The secret that encrypts the login cookie of providers, or a list of the current and the previous secret (OIDC-6).
+   * Default: derived from `secret` in mode `secret`, else none.
    */
   readonly cookieSecret: string | readonly string[] | undefined;
-  /** Where people may sign in, by name (OIDC-15). Default: nowhere. */
+  /** The sign-in providers, by name (OIDC-15). Default: none. */
   readonly providers: Readonly<Record<string, ProviderSettings>>;
 }
 

@@ -9,22 +9,22 @@ import { asConfigured, namedAsConfigured } from "./named-as-configured.ts";
 import type { PluginContext, PluginParts } from "./plugin.ts";
 
 /**
- * What an application adds to `[plugin.auth]` in code. With `issue_tokens`, `revocation` has to be a whole token store:
- * sign-outs are written to it (ISS-5). It is not stopped with the service.
+ * The options of `[plugin.auth]` that need code. With `issue_tokens`, `revocation` must be a complete token store, because
+ * sign-outs are written to it (ISS-5). The service does not stop it.
  */
 export interface AuthCode extends Pick<JwtAuthOptions, "revocation" | "tokenFrom" | "keys"> {
-  /** Asked at every refresh what the session may do from now on (REF-9). Needs `issue_tokens`. */
+  /** Called at every refresh; returns the current rights of the session (REF-9). Needs `issue_tokens`. */
   readonly onRefresh?: RefreshHook | undefined;
   /**
-   * Gets the identity of everybody who has signed in at one of the providers, and makes a session of it; what it returns
-   * is answered as 200 JSON unless it has sent a response (OIDC-10, OIDC-14). Default: none, every callback answers 500.
+   * Creates a session for the identity of a person who has signed in at a provider. Its result is sent as 200 JSON, unless
+   * it has sent a response itself (OIDC-10, OIDC-14). Default: none, every callback answers 500.
    */
   readonly onIdentity?: IdentityHandler | undefined;
-  /** Finds out who signed in at a provider without ID tokens, such as `github` (OIDC-18). Default: none. */
+  /** Returns the identity for an access token of a provider without ID tokens, such as `github` (OIDC-18). Default: none. */
   readonly onAccessToken?: AccessTokenHandler | undefined;
 }
 
-/** The middleware that verifies the caller's token, and the issuer where there is one. */
+/** Returns the middleware that verifies the caller's token, and the issuer if the service issues tokens. */
 export async function authPlugin(
   settings: AuthSettings,
   context: PluginContext,
@@ -34,7 +34,7 @@ export async function authPlugin(
   const { logger, env, profile } = context;
   const { jwtAuth } = await import("@svc/jwt-auth");
   refuseInReduced(profile, given);
-  // The last two are for the providers' routes.
+  // Only the routes of the providers use the last two.
   const { onRefresh, onIdentity: _i, onAccessToken: _a, ...code } = given;
   if (onRefresh !== undefined && !settings.issueTokens) refuseHook();
   if (settings.signingKeys !== undefined && !settings.issueTokens) refuseSigningKeys();
@@ -54,7 +54,7 @@ export async function authPlugin(
   if (profile === "reduced") logger.info({}, "tokens are not checked for revocation in the reduced profile");
   const issuer =
     issuing && (await asConfigured(named, () => issuerParts(issuing, settings, context, onRefresh)));
-  // A store in Redis is part of the check `auth`; that of the process has a note of its own (RDY-23).
+  // The check `auth` covers a store in Redis; a store in the process has a separate note (RDY-23).
   const notes = issuing?.ownsStore === true && cache === undefined ? [issuing.store.readiness?.()] : [];
   return {
     auth,
@@ -71,10 +71,10 @@ export async function authPlugin(
   };
 }
 
-/** What of the settings `jwtAuth()` takes; with keys of its own, a mode's are of no use. */
+/** Returns the options of `jwtAuth()`; given keys replace those of the mode. */
 function verification(settings: AuthSettings, keys: KeySource | undefined): JwtAuthOptions {
   const { mode, issuer, audience } = settings;
-  // A file of variables that services share may hold more keys than this one needs.
+  // A file of variables that several services share may contain keys for other modes.
   const material = {
     secret: { mode, secret: settings.secret },
     public_key: { mode, publicKey: settings.publicKey },
@@ -114,7 +114,7 @@ function refuseSigningKeys(): never {
   throw new ConfigurationError("the service", [{ key, message }]);
 }
 
-// PROF-3: whoever needs revocation needs the full profile, and should not learn that from a token that still works.
+// Fail at the start, because the profile does not check revocation and revoked tokens would still work (PROF-3).
 function refuseInReduced(profile: "full" | "reduced", code: AuthCode): void {
   if (profile === "full") return;
   const keys = (["revocation", "keys", "onIdentity", "onAccessToken"] as const).filter(

@@ -8,7 +8,7 @@ import { queueTable, type QueueSettings } from "./queue.ts";
 import { observabilityTable, type ObservabilitySettings } from "./observability.ts";
 import { tenancyTable, type TenancySettings } from "./tenancy.ts";
 
-/** The settings of the plugins that are built, by name; every other name is refused (CFG-8). */
+/** The settings of the built plugins, by name; other names are refused (CFG-8). */
 export type PluginSettings = {
   readonly observability: ObservabilitySettings;
   readonly metrics: MetricsSettings;
@@ -31,5 +31,5 @@ export const pluginTables: Tables<PluginSettings> = {
   tenancy: tenancyTable,
 };
 
-/** What starts when the file does not say. */
+/** The plugins that start when the file has no `[plugins] enabled`. */
 export const defaultPlugins: readonly (keyof PluginSettings)[] = ["observability", "metrics"];

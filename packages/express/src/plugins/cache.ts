@@ -8,9 +8,9 @@ import type { PluginContext, PluginParts } from "./plugin.ts";
 export interface CacheSettings {
   /** `redis://...`; usually a reference such as `${REDIS_URL}`. Required. */
   readonly url: string;
-  /** What all keys begin with. Default: empty. */
+  /** The prefix of all keys. Default: empty. */
   readonly keyPrefix: string;
-  /** For one command, in seconds. Default: 1. */
+  /** Time limit for one command, in seconds. Default: 1. */
   readonly commandTimeoutSeconds: number;
 }
 
@@ -35,7 +35,7 @@ export const cacheTable: Table<CacheSettings> = {
   },
 };
 
-/** The connection to Redis, and the check of it. */
+/** Returns the connection to Redis and its readiness check. */
 export async function cachePlugin(
   settings: CacheSettings,
   { logger, profile }: PluginContext,

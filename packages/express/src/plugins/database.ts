@@ -7,15 +7,15 @@ import type { PluginContext, PluginParts } from "./plugin.ts";
 export interface DatabaseSettings {
   /** `postgres://...`; usually a reference such as `${DATABASE_URL}`. Required. */
   readonly url: string;
-  /** Connections at most. Default: 10. */
+  /** The most connections. Default: 10. */
   readonly max: number;
-  /** For a connection to be made, in seconds. Default: 2. */
+  /** Time limit for opening a connection, in seconds. Default: 2. */
   readonly connectTimeoutSeconds: number;
-  /** For one statement, in seconds. Default: 10. */
+  /** Time limit for one statement, in seconds. Default: 10. */
   readonly statementTimeoutSeconds: number;
-  /** For a free connection of the pool, in seconds. Default: 2. */
+  /** Time limit for getting a connection from the pool, in seconds. Default: 2. */
   readonly acquireTimeoutSeconds: number;
-  /** Whether the service is of no use without it (RDY-13). Default: true. */
+  /** Whether the service is unavailable without the database (RDY-13). Default: true. */
   readonly critical: boolean;
 }
 
@@ -35,7 +35,7 @@ export const databaseTable: Table<DatabaseSettings> = {
   },
 };
 
-/** The pool, and the check of what it connects to. */
+/** Returns the connection pool and its readiness check. */
 export async function databasePlugin(
   settings: DatabaseSettings,
   { service, logger }: PluginContext,

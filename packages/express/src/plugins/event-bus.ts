@@ -6,7 +6,7 @@ import { type EventsSettings, eventsTable } from "./events-table.ts";
 import { namedAsConfigured } from "./named-as-configured.ts";
 import type { PluginContext } from "./plugin.ts";
 
-/** The settings of an adapter by the names of its options, so that its faults are called by their keys. */
+/** The settings of an adapter by the names of its options, so that its faults can name the keys of the file. */
 interface RedisOptions {
   readonly redis: string | undefined;
   readonly prefix: string;
@@ -21,7 +21,7 @@ const { url, keyPrefix, stream } = eventsTable.keys;
 const redisTable: Table<RedisOptions> = { keys: { redis: url, prefix: keyPrefix } };
 const natsTable: Table<NatsOptions> = { keys: { servers: url, stream } };
 
-/** What carries events to other services; undefined for none. Its packages are loaded here and nowhere else. */
+/** Returns the bus that carries events to other services, or undefined. Only this function loads the packages of a bus. */
 export async function eventBus(
   settings: EventsSettings,
   { logger, profile }: PluginContext,
@@ -62,7 +62,7 @@ async function natsBus(
   return namedAsConfigured(by, () => createNatsJetStreamBus({ servers, stream: name, logger }));
 }
 
-/** The packages of a bus are installed by whoever uses it. */
+/** Loads a bus; when its packages are not installed, the error shows the command to install them. */
 async function installed<T>(bus: string, packages: readonly string[], load: () => Promise<T>): Promise<T> {
   try {
     return await load();

@@ -5,18 +5,18 @@ import type { EventsSettings } from "./events-table.ts";
 import { forgetting } from "./inbox-pruning.ts";
 import type { JobDatabase } from "./job-code.ts";
 
-/** What a process that works has for events; undefined is what there is none of, or what was refused. */
+/** The event parts of a worker process; undefined for a part that is not configured or was refused. */
 export interface EventTools {
   readonly events: Events | undefined;
   readonly outbox: Outbox | undefined;
   readonly inbox: Inbox | undefined;
   readonly db: JobDatabase | undefined;
   readonly bus: EventBus | undefined;
-  /** Whose replicas share the events of the bus; undefined where none are taken from it. */
+  /** The consumer group, whose replicas share the events of the bus; undefined when this process consumes none. */
   readonly group: string | undefined;
 }
 
-/** What carries events on: from the outbox, from the bus; and what forgets them. */
+/** Creates the background parts for events: the relay of the outbox, the consumer of the bus, and the pruning of the inbox. */
 export async function eventWork(
   settings: EventsSettings,
   logger: Logger,

@@ -13,39 +13,39 @@ import {
 
 /** `[plugin.events]`. */
 export interface EventsSettings {
-  /** What carries events to other services. Default: none. */
+  /** The bus that carries events to other services. Default: none. */
   readonly bus: "none" | "redis" | "nats";
-  /** Where it is; usually a reference such as `${REDIS_URL}`. Required with a bus. */
+  /** The URL of the bus; usually a reference such as `${REDIS_URL}`. Required with a bus. */
   readonly url: string | undefined;
-  /** What stands in front of the type in a topic (EVT-8). Default: empty. */
+  /** The prefix of the event type in a topic (EVT-8). Default: empty. */
   readonly topicPrefix: string;
-  /** Whose replicas share the events of the bus. Default: the name of the service. */
+  /** The consumer group, whose replicas share the events of the bus. Default: the name of the service. */
   readonly consumerGroup: string | undefined;
-  /** How many events of the bus are queued at a time; more than one gives up their order. Default: 1. */
+  /** How many events of the bus are queued concurrently; with more than one, their order is lost. Default: 1. */
   readonly consumeConcurrency: number;
-  /** What the keys of Redis begin with; only with bus `redis`. Default: empty. */
+  /** The prefix of the keys in Redis; only with bus `redis`. Default: empty. */
   readonly keyPrefix: string;
-  /** The stream of JetStream; only with bus `nats`. Default: events. */
+  /** The name of the JetStream stream; only with bus `nats`. Default: events. */
   readonly stream: string;
-  /** How long an event may be as JSON, in bytes. Default: 1,000,000. */
+  /** The largest event as JSON, in bytes. Default: 1,000,000. */
   readonly maxEventBytes: number;
-  /** Whether events are written down before they are sent. Default: with a bus. */
+  /** Whether events are stored in an outbox before they are sent. Default: true with a bus. */
   readonly outbox: boolean | undefined;
-  /** Where they are written, by name or `schema.name` (OUT-4). Default: svc_outbox. */
+  /** The table of the outbox, as name or `schema.name` (OUT-4). Default: svc_outbox. */
   readonly outboxTable: string;
-  /** For how many days events are kept that were sent; 0: for ever. Default: 7. */
+  /** How many days sent events are kept; 0: forever. Default: 7. */
   readonly outboxRetentionDays: number;
-  /** How many events a relay takes at a time. Default: 100. */
+  /** How many events a relay claims at a time. Default: 100. */
   readonly relayBatch: number;
-  /** How often a relay looks, in seconds. Default: 1. */
+  /** How often a relay polls the outbox, in seconds. Default: 1. */
   readonly relayEverySeconds: number;
-  /** For how long a relay holds events, in seconds (OUT-5). Default: 60. */
+  /** How long a relay leases events, in seconds (OUT-5). Default: 60. */
   readonly relayLeaseSeconds: number;
-  /** How often an event is tried before it is dead. Default: 20. */
+  /** The attempts to send an event before it is dead-lettered. Default: 20. */
   readonly relayMaxAttempts: number;
-  /** Which messages were done, by name or `schema.name` (OUT-3). Default: svc_inbox. */
+  /** The table of processed messages, as name or `schema.name` (OUT-3). Default: svc_inbox. */
   readonly inboxTable: string;
-  /** For how many days that is remembered; 0: for ever. Default: 30. */
+  /** How many days processed messages are kept; 0: forever. Default: 30. */
   readonly inboxRetentionDays: number;
 }
 
@@ -103,15 +103,15 @@ export const eventsTable: Table<EventsSettings> = {
   },
 };
 
-/** Whether events are written down before they are sent. */
+/** Whether events are stored in an outbox before they are sent. */
 export function writesOutbox({ outbox, bus }: Pick<EventsSettings, "outbox" | "bus">): boolean {
   return outbox ?? bus !== "none";
 }
 
 /**
- * Whose replicas share the events of the bus.
+ * Returns the consumer group, whose replicas share the events of the bus.
  *
- * @throws ConfigurationError when that is the name of the service, and no bus takes it
+ * @throws ConfigurationError when the default, the name of the service, is not a valid group name
  */
 export function groupOf({ consumerGroup }: EventsSettings, service: string): string {
   if (consumerGroup !== undefined) return consumerGroup;
@@ -121,9 +121,9 @@ export function groupOf({ consumerGroup }: EventsSettings, service: string): str
 }
 
 /**
- * Where the events of a service come from: its name.
+ * Returns the source of the events of a service: its name.
  *
- * @throws ConfigurationError for one that other services could not read
+ * @throws ConfigurationError for a name that is not a valid event source
  */
 export function sourceOf(service: string): string {
   if (/^[ -~]{1,100}$/.test(service)) return service;
@@ -131,7 +131,7 @@ export function sourceOf(service: string): string {
   throw new ConfigurationError("the service", [{ key: "service.name", message }]);
 }
 
-/** Settings that are there and mean nothing, by their keys. */
+/** Returns the keys of settings that have no effect with the configured bus. */
 export function unusedKeys({ bus, url, keyPrefix, stream }: EventsSettings): readonly string[] {
   const unused: readonly (readonly [key: string, isUnused: boolean])[] = [
     ["url", bus === "none" && url !== undefined],

@@ -17,18 +17,18 @@ import type { JobDatabase } from "./job-code.ts";
 import { namedAsConfigured } from "./named-as-configured.ts";
 import type { PluginContext, PluginParts } from "./plugin.ts";
 
-/** What events take from elsewhere. */
+/** The parts of a service that events need. */
 export interface EventsSurroundings {
   readonly jobs: JobTable | undefined;
   readonly db: JobDatabase | undefined;
   readonly subscribers: SubscribersOf<Record<string, object>>;
-  /** Whether this process works on what waits. */
+  /** Whether this process runs background work. */
   readonly works: boolean;
 }
 
 type EventsParts = PluginParts & { readonly events: Events | undefined; readonly inbox: Inbox | undefined };
 
-/** What publishes, and what carries events on: relay, bus, subscribers. */
+/** Creates the publisher of events and its parts: relay, bus, subscribers. */
 export async function eventsPlugin(
   settings: EventsSettings,
   context: PluginContext,
@@ -82,7 +82,7 @@ export async function eventsPlugin(
   const consumes = works && bus !== undefined && (events?.topics.length ?? 0) > 0;
   const group = consumes ? await noted(() => groupOf(settings, service)) : undefined;
   const work = works ? await eventWork(settings, logger, { events, outbox, inbox, db, bus, group }) : [];
-  // With an outbox a process that only serves leaves the bus to others.
+  // With an outbox, a process that only serves does not use the bus.
   const usesBus = works || outbox === undefined;
   return {
     events,
@@ -102,7 +102,7 @@ export async function eventsPlugin(
   };
 }
 
-/** The tables, the relay's in front: what subscribers do hangs on it. */
+/** Returns the tables; that of the relay comes first, because subscribers depend on it. */
 function tablesOf(
   outbox: Outbox | undefined,
   inbox: Inbox | undefined,
@@ -118,7 +118,7 @@ function tablesOf(
   return tables;
 }
 
-/** The keys of the file, some of them by the names that an option has. */
+/** Returns the keys of the file, some of them under the names of options. */
 function tableOf(renamed: Readonly<Record<string, keyof EventsSettings>>): Table<Record<string, unknown>> {
   const options = Object.entries(renamed).map(([option, setting]) => [option, eventsTable.keys[setting]]);
   return { keys: { ...eventsTable.keys, ...Object.fromEntries(options) } };

@@ -5,7 +5,7 @@ import type { JobDatabase } from "./job-code.ts";
 
 const everyMs = 3_600_000;
 
-/** Forgets once an hour which messages were done long ago: nothing delivers them again. */
+/** Deletes old entries of processed messages once an hour, because those messages are no longer delivered. */
 export function forgetting(
   inbox: Inbox,
   db: JobDatabase,

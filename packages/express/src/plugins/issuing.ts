@@ -7,17 +7,17 @@ import type { TokenStore } from "@svc/token-store";
 import type { AuthSettings } from "./auth-table.ts";
 import type { PluginContext, PluginParts } from "./plugin.ts";
 
-/** What a service that issues tokens has beside one that only verifies them. */
+/** The additional parts of a service that issues tokens. */
 export interface Issuing {
   readonly ring: KeyRing;
-  /** The ring where it verifies bearer tokens too: a service that signs with a file of keys has no other. */
+  /** The key ring, when it also verifies bearer tokens, as in a service that signs with a file of keys. */
   readonly keys: KeySource | undefined;
   readonly store: TokenStore & RevocationCheck;
-  /** Whether the store was made here, so that it ends with the service. */
+  /** Whether the service made the store and has to stop it. */
   readonly ownsStore: boolean;
 }
 
-/** The store of revocations, and the keys to sign with where tokens are issued. */
+/** Returns the revocation store and the signing keys; undefined when the service issues no tokens. */
 export async function issuingParts(
   settings: AuthSettings,
   { env, logger }: PluginContext,
@@ -38,7 +38,7 @@ export async function issuingParts(
   return { ring, keys, store: given ?? (await storeFor(cache, logger)), ownsStore: given === undefined };
 }
 
-/** The issuer itself, and its routes. */
+/** Returns the issuer and its routes. */
 export async function issuerParts(
   { ring, store }: Issuing,
   settings: AuthSettings,
@@ -66,7 +66,7 @@ export async function issuerParts(
   return { issuer, behindBody: authRoutes(issuer) };
 }
 
-/** What ends with the service. */
+/** Returns the stop hook of the verifier, the key ring and the store. */
 export function stopIssuing(auth: JwtAuth, issuing: Issuing | undefined): () => Promise<void> {
   return async () => {
     auth.stop();
@@ -86,13 +86,13 @@ async function storeFor(
   return sharedStore(cache);
 }
 
-/** What every replica that shares the cache knows of revoked tokens and sessions (REV-3). */
+/** Returns the store of revoked tokens and sessions that all replicas share in the cache (REV-3). */
 export async function sharedStore({ redis }: Cache): Promise<TokenStore & RevocationCheck> {
   const { createRedisTokenStore } = await import("@svc/token-store/redis");
   return createRedisTokenStore({ redis });
 }
 
-// ISS-16; and a public key or a key set of somebody else cannot sign.
+// Signing needs a private key or secret, and prod needs a shared store (ISS-16).
 function refuseWithout(
   { mode, secret, signingKeys }: AuthSettings,
   env: EnvironmentName,
@@ -115,13 +115,13 @@ function refuseWithout(
   }
 }
 
-/** Whether what tells of revocations can be told of them too. */
+/** Whether a revocation check is a token store, which can also record revocations. */
 function isTokenStore(check: RevocationCheck): check is TokenStore & RevocationCheck {
   const { revoke, revokeFamily, revokeSubject, rotate } = check as Partial<TokenStore>;
   return [revoke, revokeFamily, revokeSubject, rotate].every((each) => typeof each === "function");
 }
 
-// The issuer would write sign-outs to one place, and bearer tokens would be looked up in another.
+// Otherwise the issuer would write sign-outs to one store, and bearer tokens would be checked against another.
 function refuseCheckAlone(): never {
   const message =
     "must be a whole token store in a service that issues tokens, as its sign-outs are written there; " +

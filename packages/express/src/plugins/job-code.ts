@@ -4,40 +4,40 @@ import type { EventEnvelope, Subscriber } from "@svc/events";
 import type { Schedules } from "@svc/scheduler";
 import type { Service } from "../service.ts";
 
-// A method's parameters may be narrower than its type says: a handler names the payload that it expects.
+// TypeScript checks the parameters of methods less strictly, so a handler can declare the payload that it expects.
 interface Handlers {
   job(payload: unknown, job: JobContext, service: Service): unknown;
   subscriber(event: EventEnvelope, job: JobContext, service: Service): unknown;
 }
 
-/** Does the work of a task: as of `@svc/job-table`, with the service as its third argument. */
+/** Handles the jobs of a task: a handler of `@svc/job-table` with the service as third argument. */
 export type ServiceJobHandler = Handlers["job"];
 
-/** For every task its handler. */
+/** The handlers by task. */
 export type ServiceJobs = Readonly<Record<string, ServiceJobHandler>>;
 
-/** Does what has to be done about an event: as of `@svc/events`, with the service as its third argument. */
+/** Handles an event: a subscriber of `@svc/events` with the service as third argument. */
 export type ServiceSubscriber = Handlers["subscriber"];
 
-/** For every type of event its subscribers, by names that stay the same. */
+/** The subscribers by event type and stable name. */
 export type ServiceSubscribers = Readonly<Record<string, Readonly<Record<string, ServiceSubscriber>>>>;
 
-/** What a process does: answer requests, run what waits, or both. */
+/** The role of a process: answer requests, run background work, or both. */
 export type ServiceRole = "server" | "worker" | "both";
 
-/** Where jobs stand. */
+/** The database of the jobs. */
 export type JobDatabase = JobTableOptions["db"];
 
-/** What an application adds to `[plugin.queue]` in code. */
+/** The options of `[plugin.queue]` that need code. */
 export interface QueueCode {
   /**
-   * Decides who sees the page of the queue, and retries dead jobs (JOB-32). Default: in `local` everybody, elsewhere who has
-   * the role `admin`.
+   * Middleware that decides which callers may see the queue page and retry dead jobs (JOB-32). Default: every caller in
+   * `local`, elsewhere callers with the role `admin`.
    */
   readonly guard?: Middleware | undefined;
 }
 
-/** What of the options of a service is about jobs. */
+/** The resolved options of a service about jobs. */
 export interface JobCode {
   readonly jobs: ServiceJobs;
   readonly subscribers: ServiceSubscribers;
@@ -47,7 +47,7 @@ export interface JobCode {
   readonly db: JobDatabase | undefined;
 }
 
-/** The handlers as a worker takes them. */
+/** Returns the handlers in the form of a worker, without the service argument. */
 export function boundJobs(jobs: ServiceJobs, serviceOf: () => Service): Record<string, JobHandler> {
   return Object.fromEntries(
     Object.entries(jobs).map(([task, handler]) => [
@@ -57,7 +57,7 @@ export function boundJobs(jobs: ServiceJobs, serviceOf: () => Service): Record<s
   );
 }
 
-/** The subscribers as `createEvents()` takes them. */
+/** Returns the subscribers in the form of `createEvents()`, without the service argument. */
 export function boundSubscribers(
   subscribers: ServiceSubscribers,
   serviceOf: () => Service,

@@ -10,7 +10,7 @@ import type {
   ServiceSubscribers,
 } from "./job-code.ts";
 
-/** The options of `createService()` that are about jobs. */
+/** The options of `createService()` about jobs. */
 export interface JobOptions {
   readonly jobs: ServiceJobs | undefined;
   readonly subscribers: ServiceSubscribers | undefined;
@@ -38,7 +38,7 @@ export function resolveJobCode(options: JobOptions, profile: "full" | "reduced")
   return { jobs, subscribers, schedules, role, guard, db };
 }
 
-/** What is no function in a table of functions. */
+/** Returns a fault for each member of a table of functions that is not a function. */
 function faultsOfHandlers(option: string, handlers: Readonly<Record<string, unknown>>): Fault[] {
   if (!isPlain(handlers)) return [{ key: option, message: "must be a plain object of functions by name" }];
   return Object.entries(handlers)
@@ -46,14 +46,14 @@ function faultsOfHandlers(option: string, handlers: Readonly<Record<string, unkn
     .map(([name]) => ({ key: `${option}.${name}`, message: "must be a function" }));
 }
 
-/** Of what a Map holds, or of the methods of a class, nobody would ever be called. */
+/** Whether a value is a plain object. The entries of a Map and the methods of a class would never be called. */
 function isPlain(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || prototype === Object.prototype;
 }
 
-// PROF-5: jobs that nobody will ever run must not be taken for jobs that wait.
+// The reduced profile would never run jobs, events and schedules (PROF-5).
 function refuseInReduced({ role, ...code }: JobOptions): void {
   const message = "belongs to the full profile; the reduced one has no queue and no worker";
   const given = Object.entries(code).flatMap(([key, value]) => (value === undefined ? [] : [key]));

@@ -13,25 +13,25 @@ import { queuePlugin, type QueueSettings } from "./queue.ts";
 import { schedulerPlugin } from "./schedules.ts";
 import { workerPlugin } from "./worker.ts";
 
-/** What jobs need of the other plugins. */
+/** The parts of other plugins that jobs need. */
 export interface JobSurroundings {
   readonly db: Database | undefined;
   readonly metrics: MetricsMiddleware | undefined;
   readonly serviceOf: () => Service;
 }
 
-/** What jobs and events add to a service. */
+/** The parts of a service for jobs and events. */
 export interface JobParts {
   readonly queue: PluginParts | undefined;
   readonly eventParts: PluginParts | undefined;
-  /** What runs beside the server, in the order in which it is stopped: what makes jobs, then what works on them. */
+  /** The background parts in the order of their stop: first those that create jobs, then the worker. */
   readonly work: readonly BackgroundPart[];
   readonly jobs: JobTable | undefined;
   readonly events: Events | undefined;
   readonly inbox: Inbox | undefined;
 }
 
-/** The queue, events, and what works on them. */
+/** Creates the queue, the events, and the background parts that work on them. */
 export async function jobParts(
   settings: JobSettings,
   context: PluginContext,
@@ -44,7 +44,7 @@ export async function jobParts(
   await noted(() => refuseUseless(settings, code));
   const { queue: queueSettings, events: eventsSettings } = settings;
   const queue = queueSettings && (await noted(() => queuePlugin(queueSettings, context, db)));
-  // Without the queue that it was meant for, every subscriber would be refused a second time.
+  // When the queue was refused, leave out its subscribers, which would be refused a second time.
   const lacksQueue = queueSettings !== undefined && queue === undefined;
   const subscribers = lacksQueue ? {} : boundSubscribers(code.subscribers, serviceOf);
   const events =
@@ -76,7 +76,7 @@ interface OnTable {
   readonly worker: readonly BackgroundPart[];
 }
 
-/** The worker, the schedules and the page. */
+/** Creates the worker, the schedules and the queue page. */
 async function onTheTable(
   settings: QueueSettings,
   context: PluginContext,

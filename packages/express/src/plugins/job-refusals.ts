@@ -6,7 +6,7 @@ import type { JobCode } from "./job-code.ts";
 import type { MetricsSettings } from "./metrics.ts";
 import type { QueueSettings } from "./queue.ts";
 
-/** What of the configuration is about jobs. */
+/** The parts of the configuration about jobs. */
 export interface JobSettings {
   readonly queue?: QueueSettings | undefined;
   readonly events?: EventsSettings | undefined;
@@ -15,8 +15,8 @@ export interface JobSettings {
 }
 
 /**
- * Code that nobody will ever call must not be taken for code that is, a process that idles, or that waits for itself, not
- * for one that works, and the page of the queue not for a probe.
+ * Refuses configurations that silently would not work: code that is never called, a worker without work, a worker that
+ * would wait for its own connection, and a queue page that would hide a probe.
  *
  * @throws ConfigurationError
  */
@@ -26,9 +26,9 @@ export function refuseUseless(settings: JobSettings, code: JobCode): void {
 }
 
 /**
- * The handlers of a worker.
+ * Returns all handlers of a worker.
  *
- * @throws ConfigurationError for a job that has the name of a subscriber's task
+ * @throws ConfigurationError for a job with the name of a subscriber's task
  */
 export function allHandlers(
   jobs: Readonly<Record<string, JobHandler>>,
@@ -66,7 +66,7 @@ function unused({ queue, events }: JobSettings, code: JobCode): Fault[] {
 
 function idle({ queue, events }: JobSettings, code: JobCode): Fault[] {
   const onQueue = [code.jobs, code.subscribers, code.schedules].some(isGiven);
-  // Upkeep of the inbox is no reason for a process of its own.
+  // Pruning the inbox alone does not justify a worker process.
   const works = (queue !== undefined && onQueue) || (events !== undefined && writesOutbox(events));
   if (code.role !== "worker" || works) return [];
   const message =
@@ -74,7 +74,7 @@ function idle({ queue, events }: JobSettings, code: JobCode): Fault[] {
   return [{ key: "role", message }];
 }
 
-// The worker would listen on the only connection, and wait for another one for ever.
+// The worker would listen on the only connection, and wait forever for another one.
 function cramped({ queue, database }: JobSettings, code: JobCode): Fault[] {
   const listens = queue?.listen === true && [code.jobs, code.subscribers].some(isGiven);
   if (code.role === "server" || code.db !== undefined || !listens || database?.max !== 1) return [];
@@ -83,7 +83,7 @@ function cramped({ queue, database }: JobSettings, code: JobCode): Fault[] {
   return [{ key: "plugin.database.max", message }];
 }
 
-// It stands in front of them, so nobody would ever see whether the service is well.
+// The page runs before these routes, so it would hide the state of the service.
 function taken({ queue, metrics }: JobSettings): Fault[] {
   const paths = ["/health", "/ready", "/info", ...(metrics === undefined ? [] : [metrics.path])];
   if (queue === undefined || !paths.includes(queue.page)) return [];

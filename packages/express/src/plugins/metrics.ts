@@ -5,11 +5,11 @@ import type { PluginContext, PluginParts } from "./plugin.ts";
 
 /** `[plugin.metrics]`. */
 export interface MetricsSettings {
-  /** Where they are served. Default: /metrics. */
+  /** The path of the metrics. Default: /metrics. */
   readonly path: string;
   /** Upper bounds of the duration histogram, in seconds. Default: those of prom-client. */
   readonly buckets: readonly number[] | undefined;
-  /** Whether process, garbage collection and event loop are measured too. Default: true. */
+  /** Whether process, garbage collections and event loop are measured. Default: true. */
   readonly defaultMetrics: boolean;
 }
 
@@ -21,7 +21,7 @@ const freePath: Kind<string> = {
     typeof value === "string" && /^(?:\/(?!\.{1,2}(?:\/|$))[\w.-]+)+$/.test(value) && !taken.includes(value),
 };
 
-// As metrics() would have it: refused here, it is listed with the other faults of the file.
+// The same rule as in metrics(); checked here, a fault is listed with the other faults of the file.
 const ascending: Kind<readonly number[]> = {
   expects: "a list of 1 to 50 numbers above 0, in seconds, each larger than the one before",
   accepts: (value): value is readonly number[] =>
@@ -39,7 +39,7 @@ export const metricsTable: Table<MetricsSettings> = {
   },
 };
 
-/** The middleware that counts and the route that shows. */
+/** Returns the middleware that counts requests and the route of the metrics. */
 export async function metricsPlugin(
   settings: MetricsSettings,
   { service, version }: PluginContext,

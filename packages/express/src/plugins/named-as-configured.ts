@@ -2,20 +2,20 @@ import type { Table } from "@svc/config";
 import type { Logger } from "@svc/context";
 import { ConfigurationError } from "@svc/options";
 
-/** Where the settings of a plugin come from. */
+/** The source of the settings of a plugin. */
 export interface ConfiguredBy<S extends object> {
   readonly plugin: string;
   readonly table: Table<S>;
   readonly profile: "full" | "reduced";
-  /** Options that come from code. Default: none. */
+  /** Options that are set in code. Default: none. */
   readonly code?: readonly string[] | undefined;
-  /** What it calls itself, `oidcLogin()` say; whoever configures a service has never heard of it. Default: nothing. */
+  /** The factory name to replace in error messages, for example `oidcLogin()`. Default: none. */
   readonly maker?: string | undefined;
 }
 
 /**
- * Runs what takes options made of the settings of a plugin. Its faults name options; who configured the service knows
- * keys and variables, so they are called by those.
+ * Runs a factory with options from the settings of a plugin. In its errors, replaces the names of options by the keys and
+ * variables of the configuration.
  */
 export function namedAsConfigured<S extends object, T>(by: ConfiguredBy<S>, make: () => T): T {
   try {
@@ -25,7 +25,7 @@ export function namedAsConfigured<S extends object, T>(by: ConfiguredBy<S>, make
   }
 }
 
-/** The same for what takes its time. */
+/** The same for an asynchronous factory. */
 export async function asConfigured<S extends object, T>(
   by: ConfiguredBy<S>,
   make: () => Promise<T>,
@@ -37,7 +37,7 @@ export async function asConfigured<S extends object, T>(
   }
 }
 
-/** A logger for it: its warnings name options too. */
+/** Returns a logger that replaces the names of options in messages in the same way. */
 export function loggerAsConfigured<S extends object>(by: ConfiguredBy<S>, logger: Logger): Logger {
   const { inText } = namesOf(by);
   const renaming =
@@ -60,7 +60,7 @@ function renamed<S extends object>(error: unknown, by: ConfiguredBy<S>): unknown
   return new ConfigurationError("the service", faults);
 }
 
-/** What the options are called where the plugin is configured: the key of a fault, and those in a text. */
+/** Returns functions that replace the names of options by configured names: in the key of a fault, and in a text. */
 function namesOf<S extends object>({
   plugin,
   table,
@@ -84,7 +84,7 @@ function namesOf<S extends object>({
       nested.set(inner, shown);
   }
   const words = /\b[a-z]+(?:[A-Z][A-Za-z]*)?\b/g;
-  // Only names that cannot be a plain word: `secret` in a sentence is a secret.
+  // Replace only camelCase names, because a name such as `secret` may be a plain word.
   const worded = (word: string): string =>
     /[A-Z]/.test(word) ? (names.get(word) ?? nested.get(word) ?? word) : word;
   return {
@@ -101,7 +101,7 @@ interface NamedEntry {
   readonly each?: { readonly keys: object } | undefined;
 }
 
-/** `providers.google.clientId` as `plugin.auth.providers.google.client_id`; the name in the middle may hold dots. */
+/** Renames `providers.google.clientId` to `plugin.auth.providers.google.client_id`; the middle part may contain dots. */
 function nameInside(
   fault: string,
   option: string,

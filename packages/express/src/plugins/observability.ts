@@ -6,9 +6,9 @@ import type { PluginParts } from "./plugin.ts";
 
 /** `[plugin.observability]`. Request ids and problems are part of every service, with or without it. */
 export interface ObservabilitySettings {
-  /** Whether every request writes a line at level INFO. Default: true. */
+  /** Whether every request gets a log line at level INFO. Default: true. */
   readonly accessLog: boolean;
-  /** Paths without such a line, for example those of probes. Default: none. */
+  /** Paths without this line, for example those of probes. Default: none. */
   readonly quietPaths: readonly string[];
 }
 
@@ -22,7 +22,7 @@ export const observabilityTable: Table<ObservabilitySettings> = {
   },
 };
 
-/** The access line. */
+/** Returns the middleware that writes the access line. */
 export function observability(settings: ObservabilitySettings, logger: ServiceLogger): PluginParts {
   return { edge: settings.accessLog ? accessLog({ logger, quietPaths: settings.quietPaths }) : undefined };
 }

@@ -5,40 +5,40 @@ import type { BackgroundPart, SchemaPart } from "../work/parts.ts";
 import type { ServiceLogger } from "../service.ts";
 import type { StopHook, StopPhase } from "../stop.ts";
 
-/** What a plugin is given when it is put to work. */
+/** The context that a plugin gets at its start. */
 export interface PluginContext {
   readonly service: string;
   readonly version: string;
   readonly logger: ServiceLogger;
   readonly env: EnvironmentName;
-  /** The reduced profile has no file, so its faults name variables alone. */
+  /** The reduced profile has no file, so its faults name only variables. */
   readonly profile: "full" | "reduced";
-  /** Whether the application has a route for a path; known when requests come. */
+  /** Whether the application has a route for a path; call it only during a request. */
   readonly hasRoute: (path: string) => boolean;
   /**
-   * Makes something that may be refused: its faults are told together with those of everything else (CFG-12). Answers
-   * undefined then; what hangs on it is left out.
+   * Runs a factory and collects its faults, so that they are reported together with all others (CFG-12). Returns undefined
+   * for a refused part; parts that depend on it are left out.
    */
   readonly noted: <P>(make: () => P | Promise<P>) => Promise<P | undefined>;
 }
 
-/** What a plugin adds to a service. */
+/** The parts of a service that a plugin adds. */
 export interface PluginParts {
-  /** Runs for every request, in front of the application's routes. */
+  /** Runs for every request, before the application's routes. */
   readonly edge?: Middleware | undefined;
-  /** Runs behind whatever answers for the edge itself (CORS, trusted hosts), in front of the body. */
+  /** Runs after CORS and trusted hosts, before the body is parsed. */
   readonly identity?: Middleware | undefined;
-  /** Runs behind the body, for routes of a plugin that take one. */
+  /** Runs after the body is parsed, for routes of a plugin that need it. */
   readonly behindBody?: Middleware | undefined;
-  /** Runs behind the application's `middleware`, in front of its routes. */
+  /** Runs after the application's `middleware`, before its routes. */
   readonly page?: Middleware | undefined;
   readonly routes?: readonly FrameworkRoute[] | undefined;
   readonly checks?: readonly ReadinessCheck[] | undefined;
-  /** What `/info` shows of it beside its name, or a function that is asked every time; nothing secret. */
+  /** Its members in `/info` beside its name, or a function that returns them; without secrets. */
   readonly info?: Readonly<Record<string, unknown>> | (() => Readonly<Record<string, unknown>>) | undefined;
-  /** What runs beside the server, in the order in which it is stopped. */
+  /** Its background parts, in the order of their stop. */
   readonly work?: readonly BackgroundPart[] | undefined;
-  /** The tables that it needs. */
+  /** Its tables. */
   readonly schemas?: readonly SchemaPart[] | undefined;
   readonly onStop?: readonly [phase: StopPhase, hook: StopHook] | undefined;
 }

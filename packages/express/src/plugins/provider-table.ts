@@ -3,33 +3,33 @@ import { boolean, type Kind, listOf, oneOf, optional, secret, string, withDefaul
 
 /** `[plugin.auth.providers.<name>]` (OIDC-15). */
 export interface ProviderSettings {
-  /** The id under which the service is registered there. Required. */
+  /** The client id of the service at the provider. Required. */
   readonly clientId: string;
-  /** The secret that belongs to it; usually a reference such as `${GOOGLE_SECRET}`. Required. */
+  /** The client secret; usually a reference such as `${GOOGLE_SECRET}`. Required. */
   readonly clientSecret: string;
-  /** The callback as the provider knows it. Required. */
+  /** The callback URL as registered at the provider. Required. */
   readonly redirectUri: string;
-  /** Default: those of the built-in provider, else openid email profile. */
+  /** Requested scopes. Default: those of the built-in provider, else openid email profile. */
   readonly scopes: readonly string[] | undefined;
   /** Further parameters of the redirect. Default: none. */
   readonly authorizationParameters: Readonly<Record<string, string>> | undefined;
-  /** Where the client secret goes. Default: client_secret_post. */
+  /** How the client secret is sent. Default: client_secret_post. */
   readonly clientAuthentication: "client_secret_post" | "client_secret_basic";
-  /** What `iss` must be. Default: that of the built-in provider. */
+  /** The required `iss`. Default: that of the built-in provider. */
   readonly issuer: string | undefined;
-  /** Where the keys of its ID tokens are. Default: that of the built-in provider. */
+  /** The URL of the keys of its ID tokens. Default: that of the built-in provider. */
   readonly jwksUri: string | undefined;
-  /** Where people are sent. Default: that of the built-in provider. */
+  /** The URL to which people are redirected. Default: that of the built-in provider. */
   readonly authorizationEndpoint: string | undefined;
-  /** Where the code is exchanged. Default: that of the built-in provider. */
+  /** The URL that exchanges the code for tokens. Default: that of the built-in provider. */
   readonly tokenEndpoint: string | undefined;
   /** Algorithms of its ID tokens. Default: RS256. */
   readonly algorithms: readonly string[];
   /** Whether an answer without `iss` is refused. Default: false. */
   readonly issRequired: boolean;
-  /** For microsoft: who may sign in there. Default: common. */
+  /** Only for microsoft: the directory in which people may sign in. Default: common. */
   readonly directory: string | undefined;
-  /** For microsoft: the directories that are let in. Default: any. */
+  /** Only for microsoft: the directories whose people are accepted. Default: any. */
   readonly directories: readonly string[] | undefined;
 }
 
@@ -42,7 +42,7 @@ const parameters: Kind<Readonly<Record<string, string>>> = {
     Object.values(value).every((each) => typeof each === "string"),
 };
 
-// What each may be in full is known to the package that works with them; here stands what the file may hold.
+// These kinds check only the types in the file; @svc/oidc-login checks the values in full.
 export const providerTable: Table<ProviderSettings> = {
   keys: {
     clientId: { key: "client_id", kind: string() },

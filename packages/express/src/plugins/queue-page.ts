@@ -2,13 +2,13 @@ import type { Middleware } from "@svc/context";
 import type { JobTable } from "@svc/job-table";
 import type { PluginContext } from "./plugin.ts";
 
-/** What the page shows, and to whom. */
+/** The content of the queue page, and its guard. */
 export interface QueuePageOptions {
   readonly table: JobTable;
-  /** Where it is; empty: nowhere. */
+  /** The path of the page; empty: no page. */
   readonly path: string;
   readonly guard: Middleware | undefined;
-  /** The next ticks of the schedules, where there are any. */
+  /** Returns the next ticks of the schedules; undefined without schedules. */
   readonly schedules: (() => readonly ShownTick[]) | undefined;
 }
 
@@ -19,7 +19,7 @@ export interface ShownTick {
   readonly at: string;
 }
 
-/** The page of the queue, outside `prod` alone (JOB-32). */
+/** Returns the queue page, only outside `prod` (JOB-32). */
 export async function queuePage(
   { table, path, guard, schedules }: QueuePageOptions,
   { env, logger, hasRoute }: PluginContext,
@@ -36,7 +36,7 @@ export async function queuePage(
   return function showQueue(req, res, next) {
     const target = req.url ?? "";
     if (!target.startsWith(path)) return next();
-    // The application's own route is the one that there is in prod, too.
+    // A route of the application has precedence, because it also exists in prod.
     if (hasRoute(target.split("?", 1)[0] ?? "")) return next();
     routes(req, res, next);
   };

@@ -7,31 +7,31 @@ import type { PluginContext, PluginParts } from "./plugin.ts";
 
 /** `[plugin.queue]`. */
 export interface QueueSettings {
-  /** The table of the jobs, by name or `schema.name` (JOB-1). Default: svc_jobs. */
+  /** The table of the jobs, as name or `schema.name` (JOB-1). Default: svc_jobs. */
   readonly name: string;
-  /** How long a claim holds a job, in seconds (JOB-14). Default: 300. */
+  /** How long a claimed job is leased, in seconds (JOB-14). Default: 300. */
   readonly visibilityTimeoutSeconds: number;
-  /** After how many seconds a job is aborted and has failed (JOB-26). Default: 0.8 of the visibility timeout. */
+  /** Time limit of a job in seconds, after which it is aborted and fails (JOB-26). Default: 0.8 of the visibility timeout. */
   readonly jobTimeoutSeconds: number | undefined;
   /** How many jobs a process runs at once (JOB-26). Default: 4. */
   readonly concurrency: number;
-  /** How many jobs are claimed before there is a slot for them (JOB-23). Default: 0. */
+  /** How many jobs are claimed in advance, before a slot is free (JOB-23). Default: 0. */
   readonly prefetch: number;
   /** How long a stopping worker waits for running jobs, in seconds (JOB-26). Default: 25. */
   readonly drainSeconds: number;
-  /** How often an idle worker looks, in seconds. Default: 1. */
+  /** How often an idle worker polls the table, in seconds. Default: 1. */
   readonly pollSeconds: number;
-  /** Whether the worker listens on a connection of its own; false behind a pooler of transactions. Default: true. */
+  /** Whether the worker uses LISTEN on a separate connection; false behind a transaction pooler. Default: true. */
   readonly listen: boolean;
-  /** How long the JSON of a payload may be, in bytes. Default: 1,048,576. */
+  /** The largest payload as JSON, in bytes. Default: 1,048,576. */
   readonly maxPayloadBytes: number;
   /** How often jobs are counted for `/metrics`, in seconds; 0: never. Default: 0. */
   readonly depthEverySeconds: number;
   /** The table of the ticks of schedules, in the same database. Default: svc_schedule_ticks. */
   readonly ticksTable: string;
-  /** For how many days ticks are kept. Default: 7. */
+  /** How many days ticks are kept. Default: 7. */
   readonly retentionDays: number;
-  /** Where the page of the queue is, outside `prod` (JOB-32); empty: nowhere. Default: /queue. */
+  /** The path of the queue page, outside `prod` (JOB-32); empty: no page. Default: /queue. */
   readonly page: string;
 }
 
@@ -74,7 +74,7 @@ export const queueTable: Table<QueueSettings> = {
   },
 };
 
-/** The table of the jobs, and its check. */
+/** Returns the table of the jobs and its readiness check. */
 export async function queuePlugin(
   settings: QueueSettings,
   { profile }: PluginContext,

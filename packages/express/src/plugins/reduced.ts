@@ -11,17 +11,17 @@ const keyVariables: readonly (readonly [Mode, string])[] = [
   ["jwks", "SVC_AUTH_JWKS_URL"],
 ];
 
-/** What runs in the reduced profile, which has no plugins to choose from. */
+/** The plugins of the reduced profile, which has a fixed set. */
 export interface ReducedProfile {
   readonly plugins: Tables<PluginSettings>;
   readonly defaultPlugins: readonly (keyof PluginSettings)[];
 }
 
 /**
- * Reads off the environment what the reduced profile switches on: authentication by `SVC_AUTH_MODE` or by exactly one
- * key (AUTH-35), tenancy by its sources (TEN-11).
+ * Returns the plugins of the reduced profile: `SVC_AUTH_MODE` or exactly one key enables authentication (AUTH-35), and
+ * sources enable tenancy (TEN-11).
  *
- * @throws ConfigurationError for what the profile cannot enforce (AUTH-37)
+ * @throws ConfigurationError for settings that the profile cannot enforce (AUTH-37)
  */
 export function reducedProfile(env: Environment): ReducedProfile {
   const isSet = (name: string): boolean => (env[name] ?? "") !== "";
@@ -46,7 +46,7 @@ export function reducedProfile(env: Environment): ReducedProfile {
   };
 }
 
-// AUTH-36: the key names the mode, and the mode the algorithm.
+// The key decides the mode, and the mode the algorithm (AUTH-36).
 function reducedAuthTable(mode: "secret" | "public_key"): typeof authTable {
   const { keys } = authTable;
   return {

@@ -1,13 +1,13 @@
 import { ConfigurationError } from "@svc/options";
 import type { PluginContext } from "./plugin.ts";
 
-/** What the plugins were refused for. */
+/** Collects the faults of all plugins. */
 export interface Refusals extends Pick<PluginContext, "noted"> {
-  /** All of it in one error; undefined when there is nothing. */
+  /** Returns all faults in one error; undefined without faults. */
   readonly error: () => ConfigurationError | undefined;
 }
 
-/** A plugin that is configured wrongly keeps the faults of the next one from nobody (CFG-12). */
+/** Creates a collector, so that the faults of all plugins are reported at once (CFG-12). */
 export function createRefusals(): Refusals {
   const refusals: ConfigurationError[] = [];
   return {

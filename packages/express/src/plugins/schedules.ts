@@ -5,17 +5,17 @@ import { namedAsConfigured } from "./named-as-configured.ts";
 import type { PluginContext, PluginParts } from "./plugin.ts";
 import { type QueueSettings, queueTable } from "./queue.ts";
 
-/** What schedules are for. */
+/** The parts of a service that schedules need. */
 export interface ScheduleSurroundings {
   readonly table: JobTable;
   readonly schedules: Schedules;
-  /** The tasks that have handlers here; empty where somebody else works on the table. */
+  /** The tasks with handlers in this process; empty when other processes work on the table. */
   readonly tasks: readonly string[];
   /** Whether this process queues their jobs. */
   readonly runs: boolean;
 }
 
-/** The scheduler, its check and its table; undefined without schedules. */
+/** Returns the scheduler, its readiness check and its table; undefined without schedules. */
 export async function schedulerPlugin(
   { ticksTable, retentionDays }: QueueSettings,
   { logger, noted, profile }: PluginContext,
@@ -37,10 +37,10 @@ export async function schedulerPlugin(
   };
 }
 
-// Its job would be dead at every tick.
+// The job of a schedule without a handler would be dead-lettered at every tick.
 function refuseUnhandled(schedules: Schedules, tasks: readonly string[]): void {
   const faults = Object.entries(schedules)
-    // What is no schedule is refused by the scheduler.
+    // The scheduler itself refuses invalid schedules.
     .filter(([, schedule]) => typeof schedule?.task === "string" && !tasks.includes(schedule.task))
     .map(([name, { task }]) => ({
       key: `schedules.${name}.task`,

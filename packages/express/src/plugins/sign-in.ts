@@ -8,13 +8,13 @@ import { loggerAsConfigured, namedAsConfigured } from "./named-as-configured.ts"
 import type { PluginContext, PluginParts } from "./plugin.ts";
 import type { ProviderSettings } from "./provider-table.ts";
 
-/** The largest difference of clocks that ID tokens are allowed, in seconds. */
+/** The largest clock skew for ID tokens, in seconds. */
 const mostLeewaySeconds = 300;
 
-/** What of the code sign-in through providers takes. */
+/** The options in code for sign-in through providers. */
 export type SignInCode = Pick<AuthCode, "onIdentity" | "onAccessToken">;
 
-/** The routes of the providers, and the check of their keys; undefined where none is configured (OIDC-1, OIDC-15). */
+/** Returns the routes of the providers and the check of their keys; undefined without a provider (OIDC-1, OIDC-15). */
 export async function signInParts(
   settings: AuthSettings,
   { env, logger, profile, hasRoute }: PluginContext,
@@ -22,7 +22,7 @@ export async function signInParts(
 ): Promise<PluginParts | undefined> {
   const names = Object.keys(settings.providers);
   if (names.length === 0) {
-    // No fault: one environment may have providers, another none.
+    // This is not a fault, because only some environments may have providers.
     if (onIdentity !== undefined) logger.info({}, "onIdentity is never called: no provider is configured");
     return undefined;
   }
@@ -55,9 +55,9 @@ function providerOptions(settings: ProviderSettings): ProviderOptions {
   return { ...settings, algorithms: settings.algorithms as ProviderOptions["algorithms"] };
 }
 
-/** What the login cookie is encrypted with, or nothing (OIDC-6). */
+/** Returns the secrets of the login cookie, which may be none (OIDC-6). */
 function cookieSecretsOf({ cookieSecret, mode, secret }: AuthSettings): readonly string[] {
-  // The one before may be a variable that is not set most of the time.
+  // The variable for the previous secret is usually not set.
   const given = (typeof cookieSecret === "string" ? [cookieSecret] : (cookieSecret ?? [])).filter(
     (each) => each !== "",
   );
@@ -65,7 +65,7 @@ function cookieSecretsOf({ cookieSecret, mode, secret }: AuthSettings): readonly
   return [Buffer.from(hkdfSync("sha256", secret, "", "svc sign-in cookie secret 1", 32)).toString("hex")];
 }
 
-/** Runs what takes the secrets; where there are none it says how to come by one, beside all other faults (CFG-12). */
+/** Runs a factory that needs the secrets; without secrets, adds a fault with the remedy to its other faults (CFG-12). */
 function sayingWhereSecretsAre(settings: AuthSettings, make: () => OidcLogin): OidcLogin {
   try {
     return make();
@@ -80,8 +80,8 @@ function sayingWhereSecretsAre(settings: AuthSettings, make: () => OidcLogin): O
 }
 
 /**
- * The routes of the providers, counted by their paths, of which there are as many as providers. A name that is no
- * provider's is refused (OIDC-12), unless the application has a route of that name.
+ * Returns the routes of the providers, which metrics count by their paths. Refuses an unknown provider name (OIDC-12),
+ * unless the application has a route for it.
  */
 function signInRoutes(
   login: OidcLogin,

@@ -25,22 +25,22 @@ import { createRefusals } from "./refusals.ts";
 import { signInParts } from "./sign-in.ts";
 import { tenancyPlugin } from "./tenancy.ts";
 
-/** What the enabled plugins add up to. */
+/** The combined parts of all enabled plugins. */
 export interface StartedPlugins {
   readonly edge: readonly (Middleware | undefined)[];
-  /** Who is calling, and for which tenant. */
+  /** Middleware that finds the caller and the tenant. */
   readonly identity: readonly (Middleware | undefined)[];
-  /** Routes of plugins that take a body. */
+  /** Routes of plugins that need the parsed body. */
   readonly behindBody: readonly (Middleware | undefined)[];
   readonly routes: readonly FrameworkRoute[];
   readonly checks: readonly ReadinessCheck[];
-  /** In front of the application's routes, behind its `middleware`. */
+  /** Pages that run after the application's `middleware` and before its routes. */
   readonly pages: readonly Middleware[];
   readonly info: () => readonly { readonly name: string }[];
   /** Names of the sign-in providers. */
   readonly providers: readonly string[];
   readonly stopHooks: readonly (readonly [StopPhase, StopHook])[];
-  /** What runs beside the server, in the order in which it is stopped, and its tables. */
+  /** The background parts in the order of their stop, and their tables. */
   readonly work: readonly BackgroundPart[];
   readonly schemas: readonly SchemaPart[];
   readonly metrics: MetricsMiddleware | undefined;
@@ -53,20 +53,20 @@ export interface StartedPlugins {
   readonly issuer: TokenIssuer | undefined;
 }
 
-/** What decides how the plugins run, beside their settings. */
+/** The inputs of the plugins beside their settings. */
 export interface PluginSurroundings {
   readonly logger: ServiceLogger;
   readonly profile: "full" | "reduced";
-  /** What the application adds to `[plugin.auth]` in code. */
+  /** The options of `[plugin.auth]` that need code. */
   readonly auth: AuthCode | undefined;
-  /** What it adds to `[plugin.queue]` and `[plugin.events]`. */
+  /** The options of `[plugin.queue]` and `[plugin.events]` that need code. */
   readonly work: JobCode;
-  /** The service itself; there when jobs run. */
+  /** Returns the service, which exists when jobs run. */
   readonly serviceOf: () => Service;
   readonly hasRoute: PluginContext["hasRoute"];
 }
 
-/** Puts the enabled plugins to work, in the order in which a request should meet them. */
+/** Starts the enabled plugins, in the order in which a request passes them. */
 export async function startPlugins(
   { service, plugin }: Config<PluginSettings, Record<never, object>>,
   { logger, profile, auth: authCode, work: jobCode, serviceOf, hasRoute }: PluginSurroundings,
@@ -109,11 +109,11 @@ export async function startPlugins(
     ["tenancy", tenancy],
   ];
   const named = started.flatMap(([name, each]) => (each === undefined ? [] : [{ name, ...each }]));
-  // Sign-in belongs to the plugin auth.
+  // Sign-in is a part of the plugin auth.
   const parts: readonly PluginParts[] = signIn === undefined ? named : [...named, signIn];
   const refusal = refused();
   if (refusal !== undefined) {
-    // What has begun would keep the process alive.
+    // Parts that have started would keep the process alive.
     const { signal } = new AbortController();
     for (const { onStop } of parts) await onStop?.[1](signal);
     throw refusal;

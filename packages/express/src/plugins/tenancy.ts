@@ -7,19 +7,19 @@ import type { PluginContext, PluginParts } from "./plugin.ts";
 
 /** `[plugin.tenancy]` (TEN-23). */
 export interface TenancySettings {
-  /** Where a tenant comes from, in order of trust. Default: token, subdomain. */
+  /** The sources of a tenant, in order of trust. Default: token, subdomain. */
   readonly sources: readonly string[];
-  /** What stands behind the tenant in a host name; needed by the source `subdomain`. Default: empty. */
+  /** The host name after the tenant's label; needed by the source `subdomain`. Default: empty. */
   readonly baseDomain: string;
-  /** Whether a request without a tenant is refused, system endpoints apart. Default: false. */
+  /** Whether requests without a tenant are refused, except for system endpoints. Default: false. */
   readonly requireTenant: boolean;
-  /** Whether a caller whose token has no tenant may act in the tenant that the request names. Default: false. */
+  /** Whether a caller with a token without a tenant may use the tenant that the request names. Default: false. */
   readonly trustUnscopedPrincipals: boolean;
-  /** What stands in front of the tenant in a path. Default: /t. */
+  /** The path before the tenant. Default: /t. */
   readonly pathPrefix: string;
-  /** Labels that name no tenant. Default: those of the package. */
+  /** Subdomains that are not tenants. Default: those of the package. */
   readonly reservedSubdomains: readonly string[] | undefined;
-  /** Paths that need no tenant, beside the fixed ones. Default: none. */
+  /** Additional paths that need no tenant. Default: none. */
   readonly exemptPaths: readonly string[];
 }
 
@@ -54,17 +54,17 @@ export const tenancyTable: Table<TenancySettings> = {
   },
 };
 
-/** What the tenant of a request depends on beside `[plugin.tenancy]`. */
+/** The inputs of the plugin beside `[plugin.tenancy]`. */
 export interface TenancySurroundings {
   /** Whether callers are verified. */
   readonly auth: boolean;
-  /** Whether there are proxies whose `X-Forwarded-Host` counts. */
+  /** Whether trusted proxies set `X-Forwarded-Host`. */
   readonly behindProxies: boolean;
   /** Paths of the framework's own routes. */
   readonly systemPaths: readonly string[];
 }
 
-/** The middleware that finds the tenant of a request. */
+/** Returns the middleware that finds the tenant of a request. */
 export async function tenancyPlugin(
   settings: TenancySettings,
   { logger, env, profile }: PluginContext,
@@ -85,7 +85,7 @@ export async function tenancyPlugin(
     }),
   );
   if (!auth && sources.some((source) => source !== "token" && source !== "user")) {
-    logger.warn({ sources }, "nobody verifies callers: whatever tenant a request names is granted");
+    logger.warn({ sources }, "callers are not verified: any tenant that a request names is granted");
   }
   return { identity: middleware, info: { sources: [...sources] } };
 }

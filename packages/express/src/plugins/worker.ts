@@ -6,14 +6,14 @@ import { namedAsConfigured } from "./named-as-configured.ts";
 import type { PluginContext, PluginParts } from "./plugin.ts";
 import { type QueueSettings, queueTable } from "./queue.ts";
 
-/** What a worker works on. */
+/** The inputs of a worker. */
 export interface WorkerSurroundings {
   readonly table: JobTable;
   readonly handlers: Readonly<Record<string, JobHandler>>;
   readonly metrics: MetricsMiddleware | undefined;
 }
 
-/** The worker, its check and its metrics. */
+/** Returns the worker, its readiness check and its metrics. */
 export async function workerPlugin(
   settings: QueueSettings,
   { logger, profile }: PluginContext,
@@ -38,7 +38,7 @@ export async function workerPlugin(
       onEvent,
       around(job, run) {
         const context = currentContext();
-        // Whoever logs through the context says which job it was.
+        // Lines that are logged through the context name the job.
         if (context !== undefined) context.log = logger.child({ job_id: job.id, task: job.task });
         return run();
       },
@@ -49,7 +49,7 @@ export async function workerPlugin(
     name: "worker",
     start: () => worker.start(),
     stop: () => worker.stop(),
-    // A second stop() of a worker gives back what runs.
+    // A second stop() makes the worker release its running jobs.
     hurry: () => void worker.stop(),
   };
   return { checks: [worker.readiness()], work: [part] };

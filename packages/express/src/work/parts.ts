@@ -1,18 +1,18 @@
-/** Something that runs beside the server: a worker, a relay. */
+/** A part that runs in the background: a worker, a relay. */
 export interface BackgroundPart {
-  /** For log lines. */
+  /** Its name in log lines. */
   readonly name: string;
-  /** Called once, and does not wait for anything. */
+  /** Called once; must not block. */
   start(): void;
-  /** Takes on nothing new from the moment of the call; resolves when what runs has ended. Called once, and only when it was started. */
+  /** Accepts no new work after the call, and resolves when its running work has ended. Called once, only after `start()`. */
   stop(): Promise<void>;
-  /** Has `stop()` wait no longer for what runs. Default: it does not wait for anything long. */
+  /** Makes `stop()` wait no longer for running work. Default: none, for parts without long work. */
   readonly hurry?: (() => void) | undefined;
 }
 
-/** Tables that something needs. */
+/** A table of a part. */
 export interface SchemaPart {
-  /** What names them for whoever configures the service, `plugin.queue.name` say. */
+  /** The configuration key with its name, for example `plugin.queue.name`. */
   readonly key: string;
   ensureSchema(): Promise<unknown>;
 }

@@ -2,20 +2,20 @@ import type { Logger } from "@svc/context";
 import { ConfigurationError, type Fault } from "@svc/options";
 import type { SchemaPart } from "./parts.ts";
 
-/** The tables of what runs beside the server. */
+/** Creates the tables of the background parts. */
 export interface Preparation {
   /**
-   * Resolves when they are made, or when that takes longer than a start should.
+   * Resolves when the tables exist, or at the time limit for the start.
    *
-   * @throws ConfigurationError for a table that is another one
+   * @throws ConfigurationError for an existing table with another structure
    */
   first(): Promise<void>;
-  /** Resolves when all of them are there; never, when it is stopped before. */
+  /** Resolves when all tables exist; never resolves after an earlier stop. */
   readonly done: Promise<void>;
   stop(): void;
 }
 
-/** How long a start waits for them, and the pauses between further tries, in milliseconds. */
+/** How long a start waits for the tables, and the pauses between further attempts, in milliseconds. */
 const firstMs = 3000;
 const pauseMs = 500;
 const longestPauseMs = 10_000;
@@ -41,7 +41,7 @@ export function createPreparation(schemas: readonly SchemaPart[], logger: Logger
     finish();
   }
 
-  // Whoever starts a service while its database is away finds it at work once that is back.
+  // Retry, so that a service started without its database works as soon as the database is available.
   async function goOn(pause: number): Promise<void> {
     try {
       await (running ?? attempt());
@@ -73,11 +73,11 @@ export function createPreparation(schemas: readonly SchemaPart[], logger: Logger
   };
 }
 
-/** What is wrong with the table that is there, by the key that names it. Throws what says nothing about a table. */
+/** Returns the faults of an existing table with its configuration key. Rethrows an error that is not about a table. */
 function faultsOf(error: unknown, { key }: SchemaPart): readonly Fault[] {
   const { code, faults } = error as { code?: unknown; faults?: readonly string[] };
   if (code !== "ERR_SVC_SCHEMA" || !Array.isArray(faults)) throw error;
-  return faults.map((fault: string) => ({ key, message: `names a table that is another one: ${fault}` }));
+  return faults.map((fault: string) => ({ key, message: `names a table with another structure: ${fault}` }));
 }
 
 async function orAfter(something: Promise<void>, ms: number): Promise<void> {

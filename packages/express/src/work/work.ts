@@ -2,30 +2,30 @@ import type { Logger } from "@svc/context";
 import type { BackgroundPart, SchemaPart } from "./parts.ts";
 import { createPreparation } from "./preparation.ts";
 
-/** What runs beside the server. */
+/** The background work of a service. */
 export interface Work {
   /**
-   * Makes the tables, once; a database that does not answer in time is tried again beside the server.
+   * Creates the tables; when the database does not answer in time, retries in the background.
    *
-   * @throws ConfigurationError for a table that is another one
+   * @throws ConfigurationError for an existing table with another structure
    */
   prepare(): Promise<void>;
-  /** Starts every part as soon as its tables are there. */
+  /** Starts all parts as soon as the tables exist. */
   start(): void;
   /**
-   * Takes on nothing new from the first moment on. Resolves when what runs is finished or given back; never rejects.
+   * Accepts no new work. Resolves when running work is finished or released; never rejects.
    *
-   * @param afterMs when to wait no longer
+   * @param afterMs time limit in milliseconds, after which running work is released
    */
   stop(afterMs: number): Promise<void>;
-  /** Gives back what runs, at once. Resolves when that is done. */
+  /** Releases running work at once. Resolves when it is released. */
   hurry(): Promise<void>;
 }
 
-/** How long what was told to hurry is waited for, in milliseconds; at most a fifth of the time before. */
+/** How long to wait for the release, in milliseconds; at most a fifth of the time limit. */
 const longestGraceMs = 2000;
 
-/** @param parts in the order in which they are stopped */
+/** @param parts in the order of their stop */
 export function createWork(
   parts: readonly BackgroundPart[],
   schemas: readonly SchemaPart[],
@@ -39,7 +39,7 @@ export function createWork(
     await preparation.done;
     if (stopped !== undefined) return;
     begun = parts;
-    // What feeds the others comes last.
+    // Parts that create work for the others start last.
     for (const part of parts.toReversed()) part.start();
   }
 
@@ -68,7 +68,7 @@ export function createWork(
     async stop(afterMs) {
       stopped ??= stopAll();
       if (await endsWithin(stopped, afterMs)) return;
-      // A relay whose bus hangs gives nothing back: its leases end by themselves.
+      // A relay with a bus that hangs cannot release its events; their leases expire.
       if (!(await endsWithin(hurry(), Math.min(afterMs / 5, longestGraceMs)))) {
         logger.warn({ timeout_ms: afterMs }, "what runs beside the server did not stop in time");
       }
@@ -77,7 +77,7 @@ export function createWork(
   };
 }
 
-/** Whether something has ended after so many milliseconds. */
+/** Whether a promise resolves within `ms` milliseconds. */
 async function endsWithin(something: Promise<void>, ms: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const time = new Promise<false>((resolve) => {

@@ -5,31 +5,31 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { LogLine } from "./test-service.ts";
 
-/** A service in a process of its own. Leaving the block kills it. */
+/** A service in a child process. Leaving the block kills it. */
 export interface Child extends AsyncDisposable {
   readonly url: () => string;
   readonly port: () => number;
   readonly lines: () => LogLine[];
   readonly stdout: () => string;
   readonly stderr: () => string;
-  /** Resolves once a line of the log fits; rejects when the process ends without it. */
+  /** Resolves with the first log line that fits; rejects when the process ends without one. */
   line(fits: (line: LogLine) => boolean): Promise<LogLine>;
-  /** Resolves once it says that it listens. */
+  /** Resolves when the service logs that it listens. */
   listening(): Promise<void>;
   kill(signal: NodeJS.Signals): void;
   send(message: string): void;
   readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
 }
 
-/** What a program may be given besides its source. */
+/** Options of a program besides its source. */
 export interface ChildOptions {
   readonly env?: Readonly<Record<string, string>> | undefined;
   readonly args?: readonly string[] | undefined;
-  /** Files that it finds in its working directory. */
+  /** Files in its working directory. */
   readonly files?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Runs a program, an ES module that logs JSON lines to standard output, from a folder of its own. */
+/** Runs a program, an ES module that logs JSON lines to standard output, in a new folder. */
 export async function runChild(
   source: string,
   { env = {}, args = [], files = {} }: ChildOptions = {},

@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import type { Request, Response } from "express";
 import fc from "fast-check";
 
-/** One request, and how its handler answers. */
+/** One request, and the answer of its handler. */
 export interface Answer {
   readonly method: string;
   readonly conditions: Conditions;
@@ -13,7 +13,7 @@ export interface Answer {
   readonly how: How;
 }
 
-/** Conditional headers of a request. `etag` gets the ETag of the answer without conditions. */
+/** Conditional headers of a request. `etag` is replaced by the ETag of the answer without conditions. */
 export interface Conditions {
   readonly etag?: ((known: string) => string) | undefined;
   readonly modifiedSince?: string | undefined;
@@ -73,7 +73,7 @@ const fixed: readonly unknown[] = [
   new Map([[1, 2]]),
 ];
 
-/** Values whose `toJSON` changes the response that they are sent with. */
+/** Values with a `toJSON` that changes their response. */
 const meddling: readonly ((res: Response) => unknown)[] = [
   (res) => ({ toJSON: () => (res.status(201), { late: true }) }),
   (res) => ({ toJSON: () => (res.setHeader("ETag", '"late"'), { late: true }) }),
@@ -90,7 +90,7 @@ const value: fc.Arbitrary<(res: Response) => unknown> = fc.oneof(
 type Loose = Record<string, (...args: unknown[]) => Response>;
 const loose = (res: Response): Loose => res as unknown as Loose;
 
-/** A number is a status in some call forms of Express 4, and few numbers are one. */
+/** Replaces numbers, because some call forms of Express 4 read a number as a status. */
 function noNumber(body: unknown): unknown {
   return typeof body === "number" ? { body } : body;
 }
@@ -138,7 +138,7 @@ const ways: readonly How[] = [
   (res, body) => void res.writeHead(200, { "X-Head": "1" }).end(JSON.stringify(body) ?? ""),
 ];
 
-/** An error here reaches no error handler. */
+/** Answers where an error would not reach an error handler, so it catches the error itself. */
 function answerLate(res: Response, body: unknown): void {
   try {
     res.json(body);

@@ -6,7 +6,7 @@ import type { Answer } from "./generated-answers.ts";
 
 type ExpressFactory = (typeof expressMajors)["express 5"];
 type Factory = (...args: unknown[]) => RequestHandler;
-/** Takes what middleware notices. */
+/** Records a line about a call that middleware has observed. */
 type Note = (line: string) => void;
 
 const require = createRequire(import.meta.url);
@@ -16,17 +16,17 @@ const responseTime = require("response-time") as Factory;
 const morgan = require("morgan") as Factory;
 const onHeaders = require("on-headers") as (res: Response, listener: (this: Response) => void) => void;
 
-/** An application that can be built twice. */
+/** The plan of an application, which can be built twice. */
 export interface AppPlan {
   readonly settings: Settings;
-  /** Of the application around it, where there is one. */
+  /** The settings of the outer application, if any. */
   readonly outerSettings: Settings;
   readonly place: "top" | "mounted" | "mounted twice" | "in a router";
   readonly middleware: readonly (keyof typeof middleware)[];
   readonly override: keyof typeof overrides;
   readonly overridden: "before" | "after";
   readonly tuned: "first" | "last";
-  /** Whether the server is given the classes, or the application alone. */
+  /** Whether the server gets the classes, or only the application. */
   readonly classes: boolean;
 }
 
@@ -78,7 +78,7 @@ const middleware = {
   "patched set": (note: Note) => patch("set", (args) => note(`set ${JSON.stringify(args)}`)),
 } satisfies Readonly<Record<string, (note: Note) => RequestHandler>>;
 
-/** What applications do to the prototypes of their responses and requests. */
+/** Changes that applications make to the prototypes of their responses and requests. */
 const overrides = {
   nothing: () => undefined,
   "response.json": ({ response }: Express, note: Note) => wrap(response, "json", () => note("json")),
@@ -144,7 +144,7 @@ export const appPlans: fc.Arbitrary<AppPlan> = fc.record({
   classes: fc.boolean(),
 });
 
-/** Where the answers of a plan are asked for; each is followed by the number of the answer. */
+/** Returns the path prefix of the answers of a plan; the number of the answer follows it. */
 export function prefixOf({ place }: AppPlan): string {
   return { top: "/", mounted: "/a/", "mounted twice": "/a/b/", "in a router": "/a/" }[place];
 }
@@ -152,7 +152,7 @@ export function prefixOf({ place }: AppPlan): string {
 /**
  * Builds the application of a plan with these answers.
  *
- * @param tune called once with the application that a server gets; does nothing for the one to compare with
+ * @param tune called once with the application of the server; a no-op for the untuned application
  */
 export function buildApp(
   express: ExpressFactory,

@@ -1,10 +1,10 @@
 import { createServer } from "node:http";
 import { listen } from "@svc/test-support";
 
-/** An issuer's key set on a free port. */
+/** A server for an issuer's key set on a free port. */
 export interface KeySetServer extends AsyncDisposable {
   readonly url: string;
-  /** How often it was asked. */
+  /** The number of fetches so far. */
   readonly fetches: number;
 }
 

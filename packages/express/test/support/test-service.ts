@@ -5,7 +5,7 @@ import { createService, type Service, type ServiceOptions } from "@svc/express";
 /** A line of the log, parsed. */
 export type LogLine = Readonly<Record<string, unknown>>;
 
-/** A service that listens on a free port and keeps its log lines. */
+/** A service that listens on a free port and stores its log lines. */
 export interface TestService extends AsyncDisposable {
   readonly service: Service;
   readonly url: string;
@@ -15,12 +15,12 @@ export interface TestService extends AsyncDisposable {
   line(fits: (line: LogLine) => boolean): Promise<LogLine>;
 }
 
-/** Options that differ from a service named `test` on a free port; `toml` goes below its `[service]`, and `config` replaces that. */
+/** Options of a service named `test` on a free port; `toml` is added to its `[service]`, and `config` replaces the whole file. */
 export interface TestServiceOptions extends ServiceOptions {
   readonly toml?: string | undefined;
 }
 
-/** Puts a service together without listening; for supertest and for what goes wrong at the start. */
+/** Creates a service that does not listen; for supertest and for errors at the start. */
 export async function makeService({ toml = "", ...options }: TestServiceOptions = {}): Promise<{
   readonly service: Service;
   readonly lines: LogLine[];
@@ -57,7 +57,7 @@ export async function makeService({ toml = "", ...options }: TestServiceOptions 
   return { service, lines, line };
 }
 
-/** Puts a service together and starts it. Leaving the block stops it. */
+/** Creates a service and starts it. Leaving the block stops it. */
 export async function startService(options?: TestServiceOptions): Promise<TestService> {
   const made = await makeService(options);
   await made.service.start();

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
-/** A connection that sends one request after the other and returns every byte of each answer. */
+/** A connection that sends requests one after another and returns all bytes of each answer. */
 export interface WireClient {
   /** @param head the request line and the headers, each with its line break, without Connection */
   send(head: string, method: string): Promise<string>;
@@ -48,7 +48,7 @@ export function createWireClient(port: number): WireClient {
   };
 }
 
-/** Whether a text has all of an answer, one character a byte. */
+/** Whether a text contains a complete answer, with one character per byte. */
 function isWhole(text: string, method: string): boolean {
   const split = text.indexOf("\r\n\r\n");
   if (split === -1) return false;

@@ -1,6 +1,6 @@
 import type { CheckResult, ReadinessCheck } from "@svc/context";
 
-/** A check that returns the same result each time, or what a function makes. */
+/** A check that always returns the same result, or the result of a function. */
 export function check(
   name: string,
   critical: boolean,
@@ -21,7 +21,7 @@ export function deferred<T>(): { promise: Promise<T>; resolve: (value: T) => voi
   return { promise, resolve };
 }
 
-/** Lets all promise callbacks that are due run. */
+/** Waits until all pending promise callbacks have run. */
 export function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

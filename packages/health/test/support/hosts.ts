@@ -2,10 +2,10 @@ import { createServer, type RequestListener } from "node:http";
 import type { Middleware } from "@svc/context";
 import { expressMajors } from "@svc/test-support";
 
-/** What every host answers to a request that the middleware passed on. */
+/** The status of every host for a request that the middleware passes on. */
 export const PASSED_ON = 418;
 
-/** The middleware on a bare server and on both majors of Express, each answering 418 behind it. */
+/** The middleware on a bare server and on both majors of Express, each with a handler that answers 418. */
 export function hosts(middleware: Middleware): Readonly<Record<string, RequestListener>> {
   const listeners: Record<string, RequestListener> = {
     "bare http": (req, res) =>
@@ -23,7 +23,7 @@ export function hosts(middleware: Middleware): Readonly<Record<string, RequestLi
   return listeners;
 }
 
-/** A server for tests to which the host does not matter. */
+/** A bare server, for tests that do not depend on the host. */
 export function bare(middleware: Middleware): ReturnType<typeof createServer> {
   return createServer(hosts(middleware)["bare http"]);
 }

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 
 const folder = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Code of a module for a child process; `logger` and `createLogger` are at hand. */
+/** Returns the code of a module for a child process, with `logger` and `createLogger` defined. */
 export function moduleOf(code: string): string {
   return `
     import { createDestination, createLogger } from "@svc/log";
@@ -20,7 +20,7 @@ export interface Child extends AsyncDisposable {
   readonly stderr: () => string;
 }
 
-/** Runs a module in a process of its own, whose standard output is a pipe that nobody reads yet. */
+/** Runs a module in a child process; the test must read its standard output, which is a pipe. */
 export function start(code: string): Child {
   const child = spawn(
     process.execPath,
@@ -44,7 +44,7 @@ export function start(code: string): Child {
   };
 }
 
-/** Runs a module to its end, reading all that it writes. */
+/** Runs a module until it ends, and reads all its output. */
 export async function run(
   code: string,
 ): Promise<{ code: number | null; signal: string | null; messages: unknown[]; stderr: string }> {
@@ -57,7 +57,7 @@ export async function run(
   return { code: exitCode, signal, messages: messagesOf(text), stderr: child.stderr() };
 }
 
-/** The message of each line; throws when one is not JSON. */
+/** Returns the message of each line; throws when a line is not JSON. */
 export function messagesOf(text: string): unknown[] {
   return text
     .split("\n")

@@ -1,11 +1,11 @@
 export { memberNames, repeatedNames } from "@svc/test-support";
 
-/** A destination that keeps what was written to it. */
+/** A destination that stores the lines written to it. */
 export interface Lines {
   write(line: string): void;
-  /** Everything that was written. */
+  /** All text written so far. */
   readonly text: string;
-  /** Each line parsed; throws when one is not JSON. */
+  /** Returns each line parsed; throws when a line is not JSON. */
   records(): Record<string, unknown>[];
 }
 

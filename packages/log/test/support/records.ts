@@ -1,16 +1,16 @@
 import fc from "fast-check";
 
-/** A value to log, and what a reader of the line must find in its place. */
+/** A value to log, and the value that the line must have in its place. */
 export interface Logged {
   readonly given: unknown;
   readonly expected: unknown;
 }
 
-/** Stands in every secret that is planted. */
+/** Part of every secret in the generated records. */
 export const canary = "canary-5ecr3t";
 const censored = "[redacted]";
 
-/** JSON in a text: compared as what it says, because escapes may be written in two ways. */
+/** JSON in a text; compared by its parsed value, because escapes may be written in two ways. */
 export class JsonText {
   readonly value: unknown;
   constructor(value: unknown) {
@@ -18,7 +18,7 @@ export class JsonText {
   }
 }
 
-// Names that log calls of the packages use.
+// Names in log calls of the packages.
 const fieldNames = (
   "acr_values at attempt broker bus cache cause checks code config connections database deliveries durationMs " +
   "duration_ms ended entries env err error event_id failures family from group handlers http_method http_path " +
@@ -26,7 +26,7 @@ const fieldNames = (
   "provider queue reason request_id running schedule service source sources state status store subject " +
   "suppressed table task tenant_claimed tenant_id time timeout_ms to token_use topic trace_id version why"
 ).split(" ");
-// Names that hold a hint of a secret and are none, and names that JSON has to escape.
+// Names that contain a hint of a secret but are harmless, and names that JSON has to escape.
 // prettier-ignore
 const innocentNames = [
   "authorization_endpoint", "cookiePolicy", "token_id", "token_type", "tokens left", "secretary", "x-api-key-id",
@@ -40,7 +40,7 @@ const secretNames = [
 const pluralNames = ["tokens", "credentials", "api_keys"];
 const headers = "authorization Authorization cookie Cookie set-cookie x-api-key X-Csrf-Token".split(" ");
 
-// No colon, equals sign or digit: the text of these in any order is no secret.
+// Without colon, equals sign and digit, these texts are harmless in any order.
 // prettier-ignore
 const pieces = [
   "authorization", "cookie", "set-cookie", "x-api-key", "password", "token", "bearer", "basic", "auth", "key", "x-",
@@ -120,7 +120,7 @@ function members(value: fc.Arbitrary<Logged>): fc.Arbitrary<Logged> {
   );
   return fc.uniqueArray(member, { selector: ([name]) => name, maxLength: 6 }).map((all) => {
     const given = Object.fromEntries(all.map(([name, each]) => [name, each.given]));
-    // A count under a plural stays, also where a secret was meant.
+    // A number under a plural name counts something, so it stays.
     const expected = all.map(([name, each]) => [
       name,
       pluralNames.includes(name) && typeof each.given === "number" ? each.given : each.expected,
@@ -134,7 +134,7 @@ function hidden(given: unknown): Logged {
 }
 
 function listOf(all: readonly Logged[]): Logged {
-  // A header's name in a list would make the next element a secret.
+  // The name of a secret header in a list would make the next element a secret.
   const plain = all.map((each) =>
     typeof each.given === "string" && looksLikeHeader.test(each.given) ? same(`the ${each.given}`) : each,
   );
@@ -156,7 +156,7 @@ function jsonIn(value: fc.Arbitrary<Logged>): fc.Arbitrary<Logged> {
   }));
 }
 
-/** The fields of a log call, with the names that the packages use, and hostile ones. */
+/** The fields of a log call, with names from the packages and hostile names. */
 export const fields: fc.Arbitrary<Logged> = members(tree);
-/** The message of a log call, and the value of a field that a child logger has. */
+/** The message of a log call, or the value of a field of a child logger. */
 export const text: fc.Arbitrary<Logged> = fc.oneof(innocentText.map(same), header.map(same), secretText);

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import type { MetricsMiddleware } from "@svc/metrics";
 
-/** The samples of a registry's text: the line before its value, and the value. */
+/** Returns the samples of a registry's text: name and labels as keys, with their values. */
 export async function samples(of: MetricsMiddleware, prefix = ""): Promise<Record<string, string>> {
   const lines = (await of.registry.metrics()).split("\n");
   return Object.fromEntries(
@@ -14,7 +14,7 @@ export async function samples(of: MetricsMiddleware, prefix = ""): Promise<Recor
   );
 }
 
-/** What `promtool check metrics` has to say; empty when it finds nothing. */
+/** Returns the output of `promtool check metrics`; empty without findings. */
 export function promtoolFindings(promtool: string, text: string): string {
   const { status, stdout, stderr } = spawnSync(promtool, ["check", "metrics"], {
     input: text,

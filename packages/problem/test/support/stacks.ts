@@ -6,7 +6,7 @@ import { notFound, problemHandler, type ProblemHandlerOptions } from "@svc/probl
 export type Stack = "bare http" | keyof typeof expressMajors;
 export const stacks: readonly Stack[] = ["bare http", "express 4", "express 5"];
 
-/** A server of one kind whose every request goes through `handler`, then notFound, with the error handler last. */
+/** A server of one kind that runs `handler`, then notFound(), then the error handler for every request. */
 export function serve(
   stack: Stack,
   handler: Middleware,
@@ -40,7 +40,7 @@ export interface ProblemBody {
   readonly [member: string]: unknown;
 }
 
-/** A request of any method, answered with its status, headers and parsed body. */
+/** Sends a request of any method and returns status, headers and parsed body. */
 export async function ask(
   url: string,
   init?: RequestInit,

@@ -3,10 +3,10 @@ import type { Middleware } from "@svc/context";
 import { expressMajors } from "@svc/test-support";
 import connect from "connect";
 
-/** What answers the requests of a test, behind the middleware. */
+/** Answers the requests of a test, after the middleware. */
 export type Handler = RequestListener;
 
-/** A chain of middleware before a handler, on every kind of server. */
+/** Runs a chain of middleware and a handler on each kind of server. */
 export const servers: Readonly<
   Record<string, (middleware: readonly Middleware[], handler: Handler) => RequestListener>
 > = {

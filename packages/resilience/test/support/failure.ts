@@ -1,4 +1,4 @@
-/** What a promise rejects with; fails when it does not reject. */
+/** Returns the error that a promise rejects with; fails when it does not reject. */
 export async function failure(promise: Promise<unknown>): Promise<unknown> {
   try {
     await promise;

@@ -4,7 +4,7 @@ import { routeTemplateOf } from "@svc/route-template";
 import { listen } from "@svc/test-support";
 import { request } from "node:http";
 
-/** What `routeTemplateOf` says at the end of each request's response, asked over one server, in order. */
+/** Sends the requests in order to one server and returns `routeTemplateOf` at the end of each response. */
 export async function templatesOf(
   app: RequestListener,
   ...paths: readonly string[]
@@ -26,7 +26,7 @@ export async function templatesOf(
   return templates;
 }
 
-// Not fetch: it would tidy up the paths. `POST /x` sends another method than GET.
+// Unlike this, fetch would normalise the paths. `POST /x` sends the method POST; the default is GET.
 function send(port: number, target: string): Promise<void> {
   const [method, path] =
     target.startsWith("/") || target.startsWith("http") ? ["GET", target] : target.split(" ");
